@@ -12,7 +12,7 @@ from prime_cli.core.config.edit import (
     rename_context,
 )
 from prime_cli.core.credentials import (
-    Storage,
+    KeyStorage,
     find_credential,
     read_entries,
     remove_credential,
@@ -111,7 +111,7 @@ def rename_with_key(config: Config, old: str, new: str) -> None:
         raise StorageFailed(credential.trouble, hint="try again when the keyring is available")
     rename_context(config.file, old, new)
     if credential.key:
-        storage = Storage.KEYRING if entry.account else Storage.FILE
+        storage = KeyStorage.KEYRING if entry.account else KeyStorage.FILE
         save_credential(config.home.value, new, entry.hub, credential.key, storage)
     remove_credential(config.home.value, old)
 

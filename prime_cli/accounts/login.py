@@ -9,7 +9,7 @@ from prime_cli.accounts.logout import revoke
 from prime_cli.accounts.teams import has_team, list_teams, save_team
 from prime_cli.core.config import Config
 from prime_cli.core.config.edit import save_context, use_context
-from prime_cli.core.credentials import Storage, StoredKey, save_credential
+from prime_cli.core.credentials import KeyStorage, StoredKey, save_credential
 from prime_cli.core.errors import NotLoggedIn, PrimeError
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.wire.accounts import Account, Team
@@ -43,7 +43,7 @@ def log_in(
     target: LoginTarget,
     hub: "HubClient",
     key: str,
-    storage: Storage,
+    storage: KeyStorage,
     *,
     is_new: bool = False,
 ) -> LoginResult:
@@ -85,7 +85,7 @@ def _try_key(hub: "HubClient") -> Account:
         ) from error
 
 
-def _keep(config: Config, target: LoginTarget, key: str, storage: Storage) -> StoredKey:
+def _keep(config: Config, target: LoginTarget, key: str, storage: KeyStorage) -> StoredKey:
     """Write the context and the key, and make the context current."""
     if not target.known:
         web_url = target.web_url if target.web_url != target.base_url else None

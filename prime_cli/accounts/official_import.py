@@ -17,7 +17,13 @@ from prime_cli.core.config import PRIME, PRIME_API_URL, PRIME_WEB_URL, Config, C
 from prime_cli.core.config.contexts import read_contexts
 from prime_cli.core.config.edit import save_context, use_context
 from prime_cli.core.config.parsers import parse_hub_url
-from prime_cli.core.credentials import Storage, StoredKey, check_key, read_entries, save_credential
+from prime_cli.core.credentials import (
+    KeyStorage,
+    StoredKey,
+    check_key,
+    read_entries,
+    save_credential,
+)
 from prime_cli.core.errors import NotFound, NotLoggedIn, UsageError
 from prime_cli.core.paths import storage_errors
 
@@ -178,7 +184,7 @@ def plan_import(official: OfficialConfig, config: Config) -> ImportPlan:
     return ImportPlan(official.file, imports, current.name if current and chosen else None)
 
 
-def run_import(plan: ImportPlan, config: Config, storage: Storage) -> StoredKey | None:
+def run_import(plan: ImportPlan, config: Config, storage: KeyStorage) -> StoredKey | None:
     """Write the contexts, teams and keys of `plan`; where the keys are, if any was taken.
 
     A keyring that does not answer for the first key is not asked for the others.

@@ -18,7 +18,7 @@ _ENDS_OF_CONFIGS = ("Config", "BaseModel")
 
 
 @dataclass(frozen=True)
-class Argument:
+class LoadArgument:
     """One argument as its source spells it; `default` None means that it must be given."""
 
     name: str
@@ -33,7 +33,7 @@ class Argument:
 
 def read_arguments(
     module: str, generation: Generation, read: ReadModule
-) -> tuple[Argument, ...] | None:
+) -> tuple[LoadArgument, ...] | None:
     """What `module` takes, in the order of its source; None where that cannot be read."""
     modules = Modules(read)
     if generation == "v1":
@@ -44,7 +44,7 @@ def read_arguments(
     return tuple(_parameters(found[1].args))
 
 
-def _parameters(arguments: ast.arguments) -> Iterator[Argument]:
+def _parameters(arguments: ast.arguments) -> Iterator[LoadArgument]:
     """Named parameters; `**kwargs` and positional-only ones cannot be set by name."""
     required = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
     defaults = [None] * required + list(arguments.defaults)
@@ -55,8 +55,8 @@ def _parameters(arguments: ast.arguments) -> Iterator[Argument]:
         yield _argument(parameter.arg, parameter.annotation, default)
 
 
-def _argument(name: str, annotation: ast.expr | None, default: ast.expr | None) -> Argument:
-    return Argument(name, _text(annotation), _text(default))
+def _argument(name: str, annotation: ast.expr | None, default: ast.expr | None) -> LoadArgument:
+    return LoadArgument(name, _text(annotation), _text(default))
 
 
 def _text(node: ast.expr | None) -> str | None:
@@ -73,7 +73,7 @@ def _source(node: ast.AST) -> str:
         return "…"
 
 
-def _read_config(modules: Modules, module: str) -> tuple[Argument, ...] | None:
+def _read_config(modules: Modules, module: str) -> tuple[LoadArgument, ...] | None:
     """The fields of the config class that the exported Taskset names as a type argument."""
     found = modules.find(module)
     for exported in found.exported() if found else ():
@@ -105,9 +105,9 @@ def _is_config(name: str, definition: ast.ClassDef) -> bool:
 
 def _fields(
     modules: Modules, module: str, definition: ast.ClassDef, seen: frozenset[str] = frozenset()
-) -> dict[str, Argument]:
+) -> dict[str, LoadArgument]:
     """Annotated fields by name, those of base classes in the same package first."""
-    found: dict[str, Argument] = {}
+    found: dict[str, LoadArgument] = {}
     seen |= {definition.name}
     for base in definition.bases:
         if isinstance(base, ast.Name) and base.id not in seen:

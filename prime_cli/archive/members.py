@@ -24,7 +24,7 @@ _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 
 @dataclass(frozen=True)
-class Member:
+class ArchiveMember:
     """A plain file in an archive: POSIX relative path, size in bytes, time in epoch seconds."""
 
     path: str
@@ -52,7 +52,7 @@ class _Bounded(io.RawIOBase):
 
 def read_members(
     file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS
-) -> Iterator[tuple[Member, IO[bytes]]]:
+) -> Iterator[tuple[ArchiveMember, IO[bytes]]]:
     """Each plain file with a stream of its content, valid until the next one is asked for.
 
     `file` is read from its start. Folders are left out. Raises UnsafeContent on links, devices,
@@ -154,7 +154,7 @@ class Names:
             )
 
 
-def _read_tar(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[Member, IO[bytes]]]:
+def _read_tar(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[ArchiveMember, IO[bytes]]]:
     compressed, unpacked = _size_of(file), 0
     names = Names(limits)
     with gzip.GzipFile(fileobj=file) as plain:
@@ -176,20 +176,20 @@ def _read_tar(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[Member, I
             pass
 
 
-def _tar_member(name: str, info: tarfile.TarInfo) -> Member:
-    return Member(name, info.size, int(info.mtime), bool(info.mode & 0o100))
+def _tar_member(name: str, info: tarfile.TarInfo) -> ArchiveMember:
+    return ArchiveMember(name, info.size, int(info.mtime), bool(info.mode & 0o100))
 
 
-def _read_zip(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[Member, IO[bytes]]]:
+def _read_zip(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[ArchiveMember, IO[bytes]]]:
     with zipfile.ZipFile(file) as archive:
         for name, info in index_zip(archive, limits=limits).items():
             with archive.open(info) as content:
                 yield _zip_member(name, info), content
 
 
-def _zip_member(name: str, info: zipfile.ZipInfo) -> Member:
+def _zip_member(name: str, info: zipfile.ZipInfo) -> ArchiveMember:
     executable = bool((info.external_attr >> 16) & 0o100)
-    return Member(name, info.file_size, _zip_time(info), executable)
+    return ArchiveMember(name, info.file_size, _zip_time(info), executable)
 
 
 def _zip_time(info: zipfile.ZipInfo) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, ArchiveLimits, is_windows_name, safe_name
-from prime_cli.archive.members import Member, archive_errors, read_members
+from prime_cli.archive.members import ArchiveMember, archive_errors, read_members
 from prime_cli.core.errors import NotFound, UnsafeContent
 from prime_cli.core.paths import make_folder, storage_errors
 
@@ -50,7 +50,9 @@ def unpack_archive(
     return [target / name for name in names]
 
 
-def inspect_archive(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> list[Member]:
+def inspect_archive(
+    file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS
+) -> list[ArchiveMember]:
     """The plain files of a tar.gz or zip, in the order of the archive; raises as unpacking does."""
     return [member for member, _ in read_members(file, limits=limits)]
 
@@ -78,7 +80,7 @@ def _staging(target: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _write_member(root: Path, member: Member, content: IO[bytes]) -> str:
+def _write_member(root: Path, member: ArchiveMember, content: IO[bytes]) -> str:
     if sys.platform == "win32" and not is_windows_name(member.path):
         raise UnsafeContent(
             f"The archive member `{member.path}` has a name that is invalid on Windows"

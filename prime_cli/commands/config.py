@@ -40,7 +40,7 @@ from prime_cli.core.config.settings import (
     refuse_secret,
     unknown_setting,
 )
-from prime_cli.core.credentials import Storage, credentials_file
+from prime_cli.core.credentials import KeyStorage, credentials_file
 from prime_cli.core.errors import NotFound
 from prime_cli.session import Session
 
@@ -270,7 +270,7 @@ def import_(
         ),
     ] = None,
     storage: Annotated[
-        Storage | None,
+        KeyStorage | None,
         typer.Option("--storage", help="Where to keep the keys.", show_default="as set, or auto"),
     ] = None,
     dry_run: DryRunOpt = False,
@@ -296,7 +296,7 @@ def import_(
     if dry_run:
         session.output.done("Nothing was written; run it without `--dry-run` to import this")
         return
-    kept = run_import(plan, config, storage or Storage(config.storage.value))
+    kept = run_import(plan, config, storage or KeyStorage(config.storage.value))
     session.output.done(f"Imported {plan.file}")
     if kept:
         session.output.say(kept.sentence)

@@ -7,7 +7,7 @@ import typer
 
 from prime_cli.commands.context import HttpOpt, warn_if_overridden
 from prime_cli.commands.options import hub_options, open_session
-from prime_cli.core.credentials import KEY_VARIABLE, Storage
+from prime_cli.core.credentials import KEY_VARIABLE, KeyStorage
 from prime_cli.core.env_flags import in_ci
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.session import Session
@@ -43,7 +43,7 @@ def login(
         typer.Option("--token-stdin", help="Read a key from stdin instead of opening a browser."),
     ] = False,
     storage: Annotated[
-        Storage | None,
+        KeyStorage | None,
         typer.Option("--storage", help="Where to keep the key.", show_default="as set, or auto"),
     ] = None,
     allow_http: HttpOpt = False,
@@ -74,7 +74,7 @@ def login(
         target,
         session.hub_at(target.base_url, key),
         key,
-        storage or Storage(session.config.storage.value),
+        storage or KeyStorage(session.config.storage.value),
         is_new=not token_stdin,
     )
     _report(session, done)

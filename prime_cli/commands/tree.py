@@ -20,7 +20,7 @@ from prime_cli.core.config import STARTER_OWNER
 from prime_cli.envs.project.starters import SOURCES
 from prime_cli.session import Session
 from prime_cli.static_help import FILES, HELP_COLUMNS, REFERENCE, bash, fish, man, powershell, zsh
-from prime_cli.static_help.command_tree import Argument, Node, Option, offers_of
+from prime_cli.static_help.command_tree import CommandArgument, CommandOption, Node, offers_of
 
 _RENDER = {
     "bash": bash.render,
@@ -30,7 +30,7 @@ _RENDER = {
 }
 MANUALS = "man"
 _HELP_TEXT = "Show this message and exit."
-_HELP = Option(("-h", "--help"), _HELP_TEXT, shown="-h, --help", about=_HELP_TEXT)
+_HELP = CommandOption(("-h", "--help"), _HELP_TEXT, shown="-h, --help", about=_HELP_TEXT)
 _OF_FILES = ("path", "file", "filename", "directory")
 
 
@@ -104,13 +104,13 @@ def _aliases(members: dict[str, LazyCommand], target: str) -> tuple[str, ...]:
     )
 
 
-def _options(command: Any, context: Any) -> Iterator[Option]:
+def _options(command: Any, context: Any) -> Iterator[CommandOption]:
     for parameter in command.params:
         if parameter.param_type_name != "option" or parameter.hidden:
             continue
         shown, about = parameter.get_help_record(context)
         is_flag = parameter.is_flag or parameter.count
-        yield Option(
+        yield CommandOption(
             names=(*parameter.opts, *parameter.secondary_opts),
             help=(parameter.help or "").partition("\n")[0],
             offers=None if is_flag else _offers(parameter, parameter.metavar or ""),
@@ -119,12 +119,12 @@ def _options(command: Any, context: Any) -> Iterator[Option]:
         )
 
 
-def _arguments(command: Any, context: Any) -> Iterator[Argument]:
+def _arguments(command: Any, context: Any) -> Iterator[CommandArgument]:
     for parameter in command.params:
         if parameter.param_type_name == "argument":
             shown, about = parameter.get_help_record(context) or (parameter.name, "")
             offers = _offers(parameter, parameter.metavar or parameter.name)
-            yield Argument(shown, about, offers, repeats=parameter.nargs != 1)
+            yield CommandArgument(shown, about, offers, repeats=parameter.nargs != 1)
 
 
 def _offers(parameter: Any, metavar: str) -> tuple[str, ...]:

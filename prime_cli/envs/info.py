@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from prime_cli.api.client import HubClient
-from prime_cli.archive.arguments import Argument, read_arguments
+from prime_cli.archive.arguments import LoadArgument, read_arguments
 from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
@@ -52,7 +52,7 @@ class EnvironmentInfo:
     requires_python: str | None
     dependencies: tuple[str, ...]
     generation: str | None
-    arguments: tuple[Argument, ...] | None
+    arguments: tuple[LoadArgument, ...] | None
     install: InstallCommands
     run: str
     readme: str
@@ -106,7 +106,7 @@ def _in_utc(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _arguments(package: WheelPackage) -> tuple[Argument, ...] | None:
+def _arguments(package: WheelPackage) -> tuple[LoadArgument, ...] | None:
     facts = package.facts
     if facts.module is None or facts.exposes is None:
         return None

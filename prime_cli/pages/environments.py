@@ -5,8 +5,8 @@ from html import escape
 from urllib.parse import urlencode
 
 from prime_cli.pages.html import (
-    Cell,
     Page,
+    TableCell,
     day,
     environment_link,
     link,
@@ -37,7 +37,7 @@ def render_environments(found: EnvironmentPage, search: str) -> Page:
     )
     rows = [
         (
-            Cell(environment_link(f"{item.owner.name}/{item.name}")),
+            TableCell(environment_link(f"{item.owner.name}/{item.name}")),
             text(item.latest_version),
             text(item.description),
             text(", ".join(item.tags)),
@@ -123,7 +123,7 @@ def _check(report: CheckReport | None) -> str:
 def _evaluations(history: EvaluationHistory) -> str:
     rows = [
         (
-            Cell(link(f"/dashboard/evaluations/{point.evaluation_id}", point.name)),
+            TableCell(link(f"/dashboard/evaluations/{point.evaluation_id}", point.name)),
             text(point.model_name),
             text(point.version),
             number(point.samples),

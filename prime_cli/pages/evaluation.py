@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from prime_cli.pages.html import Cell, Page, environment_link, number, section, table, text
+from prime_cli.pages.html import Page, TableCell, environment_link, number, section, table, text
 from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary
 
 _SHOWN = 600
@@ -98,14 +98,14 @@ def _samples(samples: Sequence[Mapping[str, Any]]) -> str:
     return table(("Example", "Prompt", "Completion", "Reward"), rows, "No samples.")
 
 
-def _message(value: Any) -> Cell:
+def _message(value: Any) -> TableCell:
     """A chat or any other value as text, cut after `_SHOWN` characters."""
     if isinstance(value, list):
         parts = [str(turn.get("content")) for turn in value if isinstance(turn, dict)]
         value = "\n".join(parts)
     shown = "" if value is None else str(value)
-    return Cell(f"<pre>{escape(shown[:_SHOWN])}{'…' if len(shown) > _SHOWN else ''}</pre>")
+    return TableCell(f"<pre>{escape(shown[:_SHOWN])}{'…' if len(shown) > _SHOWN else ''}</pre>")
 
 
-def _reward(value: Any) -> Cell:
+def _reward(value: Any) -> TableCell:
     return number(float(value)) if isinstance(value, int | float) else text("error")

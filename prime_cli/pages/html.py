@@ -10,23 +10,23 @@ from urllib.parse import quote
 # --- Elements ---
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """The HTML of a table cell; numbers are aligned to the right."""
 
     html: str
     number: bool = False
 
 
-def text(value: object) -> Cell:
+def text(value: object) -> TableCell:
     """Plain text; nothing for None."""
-    return Cell("" if value is None else escape(str(value)))
+    return TableCell("" if value is None else escape(str(value)))
 
 
-def number(value: float | None, digits: int = 3) -> Cell:
+def number(value: float | None, digits: int = 3) -> TableCell:
     """A number, rounded unless it is an integer; a dash for None."""
     if value is None:
-        return Cell("&mdash;", number=True)
-    return Cell(f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}", number=True)
+        return TableCell("&mdash;", number=True)
+    return TableCell(f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}", number=True)
 
 
 def link(path: str, label: str) -> str:
@@ -39,18 +39,18 @@ def environment_link(slug: str) -> str:
     return link(f"/dashboard/environments/{quote(slug)}", slug)
 
 
-def day(moment: str | None) -> Cell:
+def day(moment: str | None) -> TableCell:
     """The date of an ISO 8601 time."""
     return text((moment or "")[:10])
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]], empty: str) -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[TableCell]], empty: str) -> str:
     """A table, or the sentence `empty` without rows."""
     lines = list(rows)
     if not lines:
         return f'<p class="faint">{escape(empty)}</p>'
     columns = zip(heads, lines[0], strict=True)
-    head = _row("th", [Cell(escape(name), cell.number) for name, cell in columns])
+    head = _row("th", [TableCell(escape(name), cell.number) for name, cell in columns])
     body = "".join(_row("td", line) for line in lines)
     return (
         f'<div class="table"><table><thead>{head}</thead>\n<tbody>\n{body}</tbody></table></div>\n'
@@ -62,11 +62,11 @@ def section(title: str, html: str) -> str:
     return f"<h2>{escape(title)}</h2>\n{html}\n"
 
 
-def _row(tag: str, cells: Iterable[Cell]) -> str:
+def _row(tag: str, cells: Iterable[TableCell]) -> str:
     return f"<tr>{''.join(_cell(tag, cell) for cell in cells)}</tr>\n"
 
 
-def _cell(tag: str, cell: Cell) -> str:
+def _cell(tag: str, cell: TableCell) -> str:
     kind = ' class="number"' if cell.number else ""
     return f"<{tag}{kind}>{cell.html}</{tag}>"
 

@@ -48,7 +48,7 @@ class Interpreter:
     lock: Lock | None = None
 
 
-class _Record(msgspec.Struct, frozen=True):
+class _InterpreterRecord(msgspec.Struct, frozen=True):
     """What is written down of an interpreter, to be found again without asking uv."""
 
     layers: tuple[str, ...]
@@ -110,7 +110,7 @@ def prepare_interpreter(
 def _recall(request: InterpreterRequest) -> Interpreter | None:
     """The interpreter of an earlier run with the same request, if it is still whole."""
     try:
-        record = msgspec.json.decode(_record_path(request).read_bytes(), type=_Record)
+        record = msgspec.json.decode(_record_path(request).read_bytes(), type=_InterpreterRecord)
     except (OSError, msgspec.MsgspecError):
         return None
     for layer in record.layers:
@@ -130,8 +130,8 @@ def _remember(request: InterpreterRequest, found: Found) -> None:
         return
 
 
-def _record(found: Found) -> _Record:
-    return _Record(
+def _record(found: Found) -> _InterpreterRecord:
+    return _InterpreterRecord(
         layers=(found.top.digest, found.below.digest),
         python=str(found.top.python),
         verifiers=found.lock.verifiers,
@@ -142,7 +142,7 @@ def _record(found: Found) -> _Record:
     )
 
 
-def _interpreter(record: _Record, lock: Lock | None, python: Path) -> Interpreter:
+def _interpreter(record: _InterpreterRecord, lock: Lock | None, python: Path) -> Interpreter:
     return Interpreter(
         python=python,
         digest=record.layers[0],

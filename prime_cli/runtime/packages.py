@@ -55,7 +55,7 @@ def find_links(home: Path, *wheels_sha256: str) -> list[str]:
     return [word for folder in dict.fromkeys(folders) for word in ("--find-links", str(folder))]
 
 
-class _Record(msgspec.Struct):
+class _PackageRecord(msgspec.Struct):
     lock: Lock | None = None
 
 
@@ -64,7 +64,7 @@ def bundled_lock(home: Path, wheel_sha256: str) -> Lock | None:
     for folder in wheel_folders(home, wheel_sha256):
         file = folder.parent / ENVIRONMENTS / wheel_sha256 / "record.json"
         try:
-            lock = msgspec.json.decode(file.read_bytes(), type=_Record).lock
+            lock = msgspec.json.decode(file.read_bytes(), type=_PackageRecord).lock
         except (OSError, msgspec.MsgspecError):
             continue
         if lock is not None and lock.wheel_sha256 == wheel_sha256:

@@ -22,7 +22,7 @@ from prime_cli.runtime.pythons import Python, choose_python, fitting_pythons
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.uv_tool import run_uv
 from prime_cli.runtime.variables import Variables
-from prime_cli.runtime.verifiers_releases import Release
+from prime_cli.runtime.verifiers_releases import VerifiersRelease
 from prime_cli.runtime.verifiers_usage import VerifiersUsage
 from prime_cli.wire.locks import Lock
 
@@ -146,18 +146,18 @@ def _next_release(published: datetime, reading: VerifiersUsage) -> Iterator[Sear
         )
 
 
-def _with_release(name: str, said: str, release: Release) -> SearchStep:
+def _with_release(name: str, said: str, release: VerifiersRelease) -> SearchStep:
     return SearchStep(name, said, f"=={release.version}", python=release.python)
 
 
-def _in_its_era(name: str, release: Release) -> Iterator[SearchStep]:
+def _in_its_era(name: str, release: VerifiersRelease) -> Iterator[SearchStep]:
     era = verifiers_releases.end_of_era(release.version)
     if era is not None:
         said = f"trying verifiers {release.version} with the packages of {era:%Y-%m-%d}"
         yield SearchStep(name, said, f"=={release.version}", as_of=era, python=release.python)
 
 
-def _why(reading: VerifiersUsage, release: Release) -> str:
+def _why(reading: VerifiersUsage, release: VerifiersRelease) -> str:
     words = f"trying verifiers {release.version}"
     return f"{words}: {reading.reason}" if reading.reason else words
 

@@ -16,7 +16,7 @@ LIBRARY = "verifiers"
 
 
 @dataclass(frozen=True)
-class Release:
+class VerifiersRelease:
     """One final release: when it appeared, and the Pythons it installs on."""
 
     version: Version
@@ -77,7 +77,7 @@ _TABLE = (
 )
 
 RELEASES = tuple(
-    Release(Version(version), datetime.fromisoformat(published), python)
+    VerifiersRelease(Version(version), datetime.fromisoformat(published), python)
     for version, published, python in _TABLE
 )
 
@@ -146,12 +146,14 @@ PLAIN_TASK_COLUMN = Span(last="0.1.12")
 
 def newest_release(
     *, within: SpecifierSet | None = None, before: datetime | None = None
-) -> Release | None:
+) -> VerifiersRelease | None:
     """The newest known release inside `within` that was out by `before`."""
     return next(iter(_fitting(reversed(RELEASES), within, before)), None)
 
 
-def first_release_after(moment: datetime, within: SpecifierSet | None = None) -> Release | None:
+def first_release_after(
+    moment: datetime, within: SpecifierSet | None = None
+) -> VerifiersRelease | None:
     """The first known release published after `moment`."""
     later = (release for release in RELEASES if release.published > moment)
     return next(iter(_fitting(later, within, None)), None)
@@ -162,12 +164,12 @@ def end_of_era(version: Version) -> datetime | None:
     return next((r.published for r in RELEASES if r.version > version), None)
 
 
-def known_release(version: Version) -> Release | None:
+def known_release(version: Version) -> VerifiersRelease | None:
     """The table's row for exactly `version`."""
     return next((release for release in RELEASES if release.version == version), None)
 
 
-def candidates(within: SpecifierSet) -> list[Release]:
+def candidates(within: SpecifierSet) -> list[VerifiersRelease]:
     """One release of each family inside `within`, newest first; any release if none fits."""
     chosen = [
         release
@@ -181,8 +183,8 @@ def candidates(within: SpecifierSet) -> list[Release]:
 
 
 def _fitting(
-    releases: Iterable[Release], within: SpecifierSet | None, before: datetime | None
-) -> Iterable[Release]:
+    releases: Iterable[VerifiersRelease], within: SpecifierSet | None, before: datetime | None
+) -> Iterable[VerifiersRelease]:
     for release in releases:
         inside = within is None or within.contains(release.version)
         if inside and (before is None or release.published <= before):

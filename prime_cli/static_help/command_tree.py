@@ -8,7 +8,7 @@ from prime_cli.core.config.settings import SETTINGS
 
 
 @dataclass(frozen=True)
-class Option:
+class CommandOption:
     """One option: its spellings, its help, and what may follow it.
 
     `offers` is None for a flag. `shown` is how the help writes it, `about` its whole help there.
@@ -22,7 +22,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Argument:
+class CommandArgument:
     """One argument: how the help writes it, what it says of it, and what it may be."""
 
     shown: str
@@ -44,10 +44,10 @@ class Node:
 
     path: str
     summary: str
-    options: tuple[Option, ...]
+    options: tuple[CommandOption, ...]
     commands: tuple["Node", ...] = ()
     aliases: tuple[str, ...] = ()
-    arguments: tuple[Argument, ...] = ()
+    arguments: tuple[CommandArgument, ...] = ()
     default: str | None = None
     text: str = ""
     usage: str = ""

@@ -14,7 +14,7 @@ from prime_cli.accounts.contexts import (
 )
 from prime_cli.core.config import Config, load_config
 from prime_cli.core.config.edit import save_context
-from prime_cli.core.credentials import Storage, find_credential, save_credential
+from prime_cli.core.credentials import KeyStorage, find_credential, save_credential
 from prime_cli.core.errors import Conflict, NotFound, StorageFailed, UsageError
 from tests.core.credentials.conftest import use_keyring
 from tests.helpers.keyrings import Locked, Working
@@ -128,7 +128,7 @@ def test_a_key_in_a_keyring_goes_along_with_its_context(
 ) -> None:
     backend = Working()
     use_keyring(backend)
-    save_credential(config.home.value, "team", URL, "k1", Storage.KEYRING)
+    save_credential(config.home.value, "team", URL, "k1", KeyStorage.KEYRING)
     rename_with_key(config, "team", "work")
     found = find_credential(load_config(context="work"), {})
     assert (found.key, found.source) == ("k1", "keyring")
@@ -141,7 +141,7 @@ def test_nothing_changes_while_the_keyring_is_locked(
     config: Config, use_keyring: Callable[[KeyringBackend], None]
 ) -> None:
     use_keyring(Working())
-    save_credential(config.home.value, "team", URL, "k1", Storage.KEYRING)
+    save_credential(config.home.value, "team", URL, "k1", KeyStorage.KEYRING)
     use_keyring(Locked())
     before = config.file.read_bytes()
     with pytest.raises(StorageFailed, match="locked"):

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.archive.arguments import Argument, read_arguments
+from prime_cli.archive.arguments import LoadArgument, read_arguments
 from prime_cli.archive.source_analysis import Generation
 
 
 def _read(
     files: Mapping[str, str], module: str = "env", generation: Generation = "v0"
-) -> list[Argument] | None:
+) -> list[LoadArgument] | None:
     sources = {path: textwrap.dedent(text) for path, text in files.items()}
     found = read_arguments(module, generation, sources.get)
     return None if found is None else list(found)
@@ -26,10 +26,10 @@ def test_arguments_come_in_order_with_annotations_and_defaults() -> None:
             raise RuntimeError("never run")
     """
     assert _read({"env.py": source}) == [
-        Argument("data"),
-        Argument("split", "str", "'train'"),
-        Argument("n", "int | None", "None"),
-        Argument("judge"),
+        LoadArgument("data"),
+        LoadArgument("split", "str", "'train'"),
+        LoadArgument("n", "int | None", "None"),
+        LoadArgument("judge"),
     ]
 
 
@@ -72,7 +72,7 @@ def test_only_what_can_be_set_by_name_is_listed(signature: str, names: list[str]
 def test_imports_are_followed_through_the_package(package: dict[str, str]) -> None:
     name = "make" if "env/c.py" in package else "load_environment"
     files = {path: text.format(f"def {name}(x=1): ...") for path, text in package.items()}
-    assert _read(files) == [Argument("x", None, "1")]
+    assert _read(files) == [LoadArgument("x", None, "1")]
 
 
 def test_a_loader_under_a_condition_is_found() -> None:
@@ -84,7 +84,7 @@ def test_a_loader_under_a_condition_is_found() -> None:
         if missing is None:
             def load_environment(x=1): ...
     """
-    assert _read({"env.py": source}) == [Argument("x", None, "1")]
+    assert _read({"env.py": source}) == [LoadArgument("x", None, "1")]
 
 
 def test_long_defaults_are_cut() -> None:
@@ -130,9 +130,9 @@ V1 = """
 
 def test_a_taskset_takes_the_fields_of_its_config_inherited_ones_first() -> None:
     assert _read({"env.py": V1}, generation="v1") == [
-        Argument("seed", "int", "0"),
-        Argument("words", "list[str]"),
-        Argument("count", "int", "10"),
+        LoadArgument("seed", "int", "0"),
+        LoadArgument("words", "list[str]"),
+        LoadArgument("count", "int", "10"),
     ]
 
 
@@ -142,7 +142,7 @@ def test_a_taskset_and_its_config_may_lie_in_other_modules() -> None:
         "env/tasks.py": "from .config import MyConfig\nclass T(vf.Taskset[Task, MyConfig]): ...",
         "env/config.py": "class MyConfig(vf.TasksetConfig):\n    size: int = 2",
     }
-    assert _read(files, generation="v1") == [Argument("size", "int", "2")]
+    assert _read(files, generation="v1") == [LoadArgument("size", "int", "2")]
 
 
 def test_a_taskset_without_a_config_of_its_own_is_unknown() -> None:
@@ -159,7 +159,7 @@ def test_a_field_that_is_set_anew_is_listed_once() -> None:
             seed: int = 7
         class T(vf.Taskset[Task, Config]): ...
     """
-    assert _read({"env.py": source}, generation="v1") == [Argument("seed", "int", "7")]
+    assert _read({"env.py": source}, generation="v1") == [LoadArgument("seed", "int", "7")]
 
 
 def test_circles_of_base_classes_end() -> None:
@@ -185,4 +185,4 @@ def test_no_source_makes_the_reader_fail(source: str) -> None:
 
 def test_a_default_too_deep_to_be_written_is_left_out() -> None:
     source = f"def load_environment(n={' + '.join(['1'] * 700)}): ..."
-    assert _read({"env.py": source}) == [Argument("n", None, "…")]
+    assert _read({"env.py": source}) == [LoadArgument("n", None, "…")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import keyring
 import pytest
 
-from prime_cli.core.credentials import Storage, save_credential
+from prime_cli.core.credentials import KeyStorage, save_credential
 from prime_cli.core.errors import UsageError
 from prime_cli.doctor.files import check_overrides, check_permissions, check_settings
 from prime_cli.doctor.hub import check_key
@@ -39,7 +39,7 @@ def team(home: Path) -> Path:
 
 def test_the_source_of_the_key_is_told_and_never_the_key(team: Path, tmp_path: Path) -> None:
     assert one(check_key(system(tmp_path)), "key").status == "warning"
-    save_credential(team, "team", URL, KEY, Storage.FILE)
+    save_credential(team, "team", URL, KEY, KeyStorage.FILE)
     found = check_key(system(tmp_path))
     assert one(found, "key").sentence == f"The key for `team` is from {team}/credentials.toml"
     assert KEY not in str(found)
@@ -96,7 +96,7 @@ def test_variables_that_hide_what_is_written_are_told(
     assert sentences(PRIME_CONTEXT="team", PRIME_API_KEY=KEY) == [
         "PRIME_API_KEY is set, but not for `team`, and is not sent there"
     ]
-    save_credential(team, "team", URL, KEY, Storage.FILE)
+    save_credential(team, "team", URL, KEY, KeyStorage.FILE)
     assert sentences(PRIME_API_BASE_URL=URL, PRIME_API_KEY=KEY) == [
         "PRIME_API_KEY overrides the key saved for `team`"
     ]
@@ -111,7 +111,7 @@ def test_a_closed_home_hides_what_is_in_it(team: Path, tmp_path: Path) -> None:
 
 @posix
 def test_keys_that_others_can_read_fail(team: Path, tmp_path: Path) -> None:
-    save_credential(team, "team", URL, KEY, Storage.FILE)
+    save_credential(team, "team", URL, KEY, KeyStorage.FILE)
     team.chmod(0o755)
     (team / "config.toml").chmod(0o600)
     found = one(check_permissions(system(tmp_path)))

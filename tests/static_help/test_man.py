@@ -9,7 +9,7 @@ import pytest
 
 from prime_cli.commands.tree import MANUALS, manuals
 from prime_cli.core.errors import ExitCode
-from prime_cli.static_help.command_tree import Argument, Node, Option
+from prime_cli.static_help.command_tree import CommandArgument, CommandOption, Node
 from prime_cli.static_help.man import render
 from tests.helpers.tools import require
 from tests.static_help.trees import TREE
@@ -25,8 +25,10 @@ def test_a_page_shows_what_was_written_and_obeys_nothing(text: str, tmp_path: Pa
     node = Node(
         path="prime odd",
         summary=text,
-        options=(Option(("--long-option",), text, shown=f"--long-option {text}", about=text),),
-        arguments=(Argument(text, text),),
+        options=(
+            CommandOption(("--long-option",), text, shown=f"--long-option {text}", about=text),
+        ),
+        arguments=(CommandArgument(text, text),),
         text=f"{text}\n\nBegin {text} end.\n\n\b\nExample:\n  {text}\n  prime {text}",
     )
     path = tmp_path / "page.1"

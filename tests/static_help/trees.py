@@ -1,25 +1,25 @@
 """A small tree with each kind of thing that can follow."""
 
-from prime_cli.static_help.command_tree import Argument, Node, Option
+from prime_cli.static_help.command_tree import CommandArgument, CommandOption, Node
 
-QUIET = Option(("--quiet", "-q"), "Say less.")
+QUIET = CommandOption(("--quiet", "-q"), "Say less.")
 RUN = Node(
     path="prime eval run",
     summary="Evaluate.",
     options=(
-        Option(("--model", "-m"), "A model.", ("builtin/echo", "@models")),
-        Option(("--max-tokens", "-t"), "A limit.", ()),
-        Option(("--temperature", "-T"), "A number.", ()),
-        Option(("--context",), "The hub.", ("local", "prime", "@contexts")),
-        Option(("--junit",), "A file.", ("@files",)),
+        CommandOption(("--model", "-m"), "A model.", ("builtin/echo", "@models")),
+        CommandOption(("--max-tokens", "-t"), "A limit.", ()),
+        CommandOption(("--temperature", "-T"), "A number.", ()),
+        CommandOption(("--context",), "The hub.", ("local", "prime", "@contexts")),
+        CommandOption(("--junit",), "A file.", ("@files",)),
         QUIET,
     ),
-    arguments=(Argument("ENVIRONMENT", "", ("starter/one", "@environments", "@projects")),),
+    arguments=(CommandArgument("ENVIRONMENT", "", ("starter/one", "@environments", "@projects")),),
 )
 TREE = Node(
     path="prime",
     summary="",
-    options=(Option(("--version",), "Show the version."),),
+    options=(CommandOption(("--version",), "Show the version."),),
     commands=(
         Node(
             path="prime env",
@@ -30,11 +30,13 @@ TREE = Node(
                     path="prime env install",
                     summary="Install 'em.",
                     options=(
-                        Option(("--with",), "The installer.", ("uv", "pip")),
-                        Option(("--path", "-p"), "A folder.", ("@folders",)),
+                        CommandOption(("--with",), "The installer.", ("uv", "pip")),
+                        CommandOption(("--path", "-p"), "A folder.", ("@folders",)),
                         QUIET,
                     ),
-                    arguments=(Argument("ENVIRONMENT", "", ("@environments",), repeats=True),),
+                    arguments=(
+                        CommandArgument("ENVIRONMENT", "", ("@environments",), repeats=True),
+                    ),
                     aliases=("add",),
                 ),
                 Node(
@@ -42,15 +44,15 @@ TREE = Node(
                     summary="Look.",
                     options=(),
                     arguments=(
-                        Argument("OWNER/NAME", "", ("@environments",)),
-                        Argument("PATH", "", ()),
+                        CommandArgument("OWNER/NAME", "", ("@environments",)),
+                        CommandArgument("PATH", "", ()),
                     ),
                 ),
                 Node(
                     path="prime env upload",
                     summary="Publish.",
                     options=(),
-                    arguments=(Argument("WHEEL", "", ("@wheels",)),),
+                    arguments=(CommandArgument("WHEEL", "", ("@wheels",)),),
                 ),
             ),
         ),
@@ -64,13 +66,13 @@ TREE = Node(
                     path="prime eval show",
                     summary="Show.",
                     options=(),
-                    arguments=(Argument("RUN", "", ("@runs", "@folders")),),
+                    arguments=(CommandArgument("RUN", "", ("@runs", "@folders")),),
                 ),
                 Node(
                     path="prime eval get",
                     summary="Get.",
                     options=(),
-                    arguments=(Argument("EVALUATION", "", ("@evaluations",)),),
+                    arguments=(CommandArgument("EVALUATION", "", ("@evaluations",)),),
                 ),
             ),
             arguments=RUN.arguments,
@@ -80,7 +82,7 @@ TREE = Node(
             path="prime completion",
             summary="Print.",
             options=(),
-            arguments=(Argument("SHELL", "", ("bash", "zsh")),),
+            arguments=(CommandArgument("SHELL", "", ("bash", "zsh")),),
         ),
     ),
 )

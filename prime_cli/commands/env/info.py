@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.archive.arguments import Argument
+from prime_cli.archive.arguments import LoadArgument
 from prime_cli.commands.options import VersionOpt, at_version, hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.envs.info import EnvironmentInfo, describe_environment
@@ -79,7 +79,7 @@ def _arguments(found: EnvironmentInfo) -> str:
     return "\n".join(_argument(each) for each in found.arguments) or "none"
 
 
-def _argument(each: Argument) -> str:
+def _argument(each: LoadArgument) -> str:
     typed = f"{each.name}: {each.annotation}" if each.annotation else each.name
     return f"{typed} (required)" if each.required else f"{typed} = {each.default}"
 

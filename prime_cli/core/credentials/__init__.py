@@ -30,7 +30,7 @@ from prime_cli.core.paths import write_atomically
 
 __all__ = [
     "Credential",
-    "Storage",
+    "KeyStorage",
     "StoredKey",
     "find_credential",
     "remove_credential",
@@ -109,7 +109,7 @@ def _text(entry: Mapping[str, object], name: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-class Storage(StrEnum):
+class KeyStorage(StrEnum):
     """Where keys are to be kept."""
 
     AUTO = "auto"
@@ -121,7 +121,7 @@ class Storage(StrEnum):
 class StoredKey:
     """Where a key was put, and, if that is the file for want of a keyring, why."""
 
-    storage: Storage
+    storage: KeyStorage
     where: str
     reason: str | None = None
 
@@ -133,7 +133,7 @@ class StoredKey:
 
 
 def save_credential(
-    home: Path, context: str, hub: str, key: str, storage: Storage = Storage.AUTO
+    home: Path, context: str, hub: str, key: str, storage: KeyStorage = KeyStorage.AUTO
 ) -> StoredKey:
     """Keep `key` for `context`, good for the address `hub` only.
 
@@ -144,12 +144,12 @@ def save_credential(
     written.
     """
     hub, reason = normalize_hub_url(hub), None
-    if storage != Storage.FILE:
+    if storage != KeyStorage.FILE:
         try:
             return _save_in_keyring(home, context, hub, key)
         except keyrings.NoKeyring as error:
             reason = str(error)
-    if storage == Storage.KEYRING:
+    if storage == KeyStorage.KEYRING:
         raise StorageFailed(
             f"The key was not saved: {reason}", hint="save it in a file with `--storage file`"
         )
@@ -181,7 +181,7 @@ def _save_in_keyring(home: Path, context: str, hub: str, key: str) -> StoredKey:
     account = f"{context} at {hub} ({home})"
     backend = keyrings.save_key(account, key)
     change_entries(home, {context: CredentialEntry(hub, account=account)})
-    return StoredKey(Storage.KEYRING, f"the keyring ({backend})")
+    return StoredKey(KeyStorage.KEYRING, f"the keyring ({backend})")
 
 
 def _save_in_file(home: Path, context: str, hub: str, key: str, reason: str | None) -> StoredKey:
@@ -190,7 +190,7 @@ def _save_in_file(home: Path, context: str, hub: str, key: str, reason: str | No
         with suppress(keyrings.NoKeyring):
             keyrings.delete_key(earlier.account)
     change_entries(home, {context: CredentialEntry(hub, key=key)})
-    return StoredKey(Storage.FILE, f"{credentials_file(home)} (mode 0600)", reason)
+    return StoredKey(KeyStorage.FILE, f"{credentials_file(home)} (mode 0600)", reason)
 
 
 KEY_VARIABLE = "PRIME_API_KEY"

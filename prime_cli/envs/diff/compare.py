@@ -6,7 +6,7 @@ from typing import Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from prime_cli.archive.arguments import Argument
+from prime_cli.archive.arguments import LoadArgument
 from prime_cli.core.formatting import first_few
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.diff.file_trees import FileContent, FileTree
@@ -258,7 +258,7 @@ def _arguments(a: Snapshot, b: Snapshot) -> Iterator[ValueChange]:
             yield ValueChange(name, _spelled(old), _spelled(new))
 
 
-def _spelled(argument: Argument | None) -> str | None:
+def _spelled(argument: LoadArgument | None) -> str | None:
     if argument is None:
         return None
     kind = f": {argument.annotation}" if argument.annotation else ""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from prime_cli.archive.arguments import Argument, read_arguments
+from prime_cli.archive.arguments import LoadArgument, read_arguments
 from prime_cli.archive.source_analysis import Generation, find_generation
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.digests import digest_bytes
@@ -65,7 +65,7 @@ class Snapshot:
         return tuple(sorted(names, key=lambda name: name.split(".")[0] != self.module))
 
     @property
-    def arguments(self) -> Mapping[str, Argument]:
+    def arguments(self) -> Mapping[str, LoadArgument]:
         """What it takes, by name; empty where that cannot be read."""
         if self.module is None or self.generation is None:
             return {}

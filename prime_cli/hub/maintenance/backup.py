@@ -2,8 +2,8 @@
 
 The file is a tar without compression (its blobs are compressed already):
 
-    hub.json                the Manifest
-    tables/<name>.jsonl     one row a line, a JSON array in the order of `Manifest.columns`,
+    hub.json                the BackupManifest
+    tables/<name>.jsonl     one row a line, a JSON array in the order of `BackupManifest.columns`,
                             bytes in base64
     blobs/<sha256>          every blob that a row names
 
@@ -38,7 +38,7 @@ _ROWS_AT_ONCE = 1000
 _HOLD_AGAIN_SECONDS = 600
 
 
-class Manifest(msgspec.Struct):
+class BackupManifest(msgspec.Struct):
     """What is in a backup: `columns` of every table, and how many `rows` of it and `blobs`."""
 
     format: int
@@ -58,7 +58,7 @@ def tables_in_order() -> list[Table]:
     return [table for table in metadata.sorted_tables if table not in (counters, listed, tallies)]
 
 
-def write_backup(hub: Hub, target: Path, progress: Progress) -> Manifest:
+def write_backup(hub: Hub, target: Path, progress: Progress) -> BackupManifest:
     """Write the backup file `target`; raises StorageFailed, IntegrityError for a missing blob."""
     hold_blobs(hub)
     try:
@@ -76,7 +76,7 @@ def write_backup(hub: Hub, target: Path, progress: Progress) -> Manifest:
         release_blobs(hub)
 
 
-def _dump(hub: Hub, folder: Path, progress: Progress) -> tuple[Manifest, list[str]]:
+def _dump(hub: Hub, folder: Path, progress: Progress) -> tuple[BackupManifest, list[str]]:
     """Write every table to a file of its name; the manifest, and the digests of all blobs."""
     rows: dict[str, int] = {}
     tables = tables_in_order()
@@ -96,7 +96,7 @@ def _dump(hub: Hub, folder: Path, progress: Progress) -> tuple[Manifest, list[st
         digests = select(artifacts.c.sha256).where(received).distinct()
         named = sorted(connection.execute(digests).scalars())
     columns = {str(table.name): [str(column.name) for column in table.c] for table in tables}
-    return Manifest(FORMAT, SCHEMA, __version__, hub.now(), columns, rows, len(named)), named
+    return BackupManifest(FORMAT, SCHEMA, __version__, hub.now(), columns, rows, len(named)), named
 
 
 def _lines(connection: Connection, table: Table) -> Iterator[bytes]:

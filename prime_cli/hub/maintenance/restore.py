@@ -24,7 +24,7 @@ from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import SCHEMA, artifacts, environments, owners
-from prime_cli.hub.maintenance.backup import FORMAT, MANIFEST, Manifest, tables_in_order
+from prime_cli.hub.maintenance.backup import FORMAT, MANIFEST, BackupManifest, tables_in_order
 from prime_cli.hub.search_index import reindex_all
 from prime_cli.hub.services.audit import raise_serial
 from prime_cli.wire.codec import decode
@@ -36,7 +36,7 @@ _BLOCK = 1024 * 1024
 _ROWS_AT_ONCE = 1000
 
 
-def read_backup(hub: Hub, source: Path, progress: Progress) -> Manifest:
+def read_backup(hub: Hub, source: Path, progress: Progress) -> BackupManifest:
     """Restore the backup file `source` into a hub that has nothing yet.
 
     Raises Conflict when it has something, IntegrityError when the file is damaged or was made by
@@ -91,10 +91,10 @@ def _require_none(connection: Connection) -> None:
         )
 
 
-def _read_manifest(tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Manifest:
+def _read_manifest(tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> BackupManifest:
     if member is None or member.name != MANIFEST or member.size > _LARGEST_MANIFEST:
         raise _damaged(MANIFEST)
-    manifest = decode(_content(tar, member).read(), Manifest)
+    manifest = decode(_content(tar, member).read(), BackupManifest)
     if manifest.format != FORMAT or manifest.schema != SCHEMA:
         raise IntegrityError(
             f"The backup is of schema {manifest.schema}, and this prime has schema {SCHEMA}",
@@ -106,7 +106,7 @@ def _read_manifest(tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Mani
 def _restore_table(
     connection: Connection,
     table: Table,
-    manifest: Manifest,
+    manifest: BackupManifest,
     tar: tarfile.TarFile,
     member: tarfile.TarInfo | None,
 ) -> None:
@@ -152,7 +152,7 @@ def _restore_blobs(
     hub: Hub,
     tar: tarfile.TarFile,
     members: Iterator[tarfile.TarInfo],
-    manifest: Manifest,
+    manifest: BackupManifest,
     named: set[str],
     progress: Progress,
 ) -> None:

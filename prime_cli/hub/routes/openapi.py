@@ -18,7 +18,7 @@ from prime_cli.hub.dispatch import hub_of
 from prime_cli.hub.routes.responses import answer, answer_page
 from prime_cli.hub.routes.router import Operation
 from prime_cli.hub.urls import API
-from prime_cli.pages.html import Cell, Page, table, text
+from prime_cli.pages.html import Page, TableCell, table, text
 from prime_cli.wire.problems import Problem
 
 _REF = "#/components/schemas/{name}"
@@ -117,7 +117,7 @@ def show(operations: Sequence[Operation]) -> Response:
     rows = [
         (
             text(op.method),
-            Cell(f"<code>{escape(API + op.path)}</code>"),
+            TableCell(f"<code>{escape(API + op.path)}</code>"),
             text(op.summary),
             text("yes" if op.needs_key else ""),
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, exists, func, insert, or_, select, update
 
-from prime_cli.archive.members import Member
+from prime_cli.archive.members import ArchiveMember
 from prime_cli.archive.unpack import inspect_archive, read_member
 from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
@@ -299,7 +299,7 @@ def inspect_sources(hub: Hub, caller: Caller, ref: EnvRef, query: InspectQuery) 
     return Inspection(kind="directory", path=path, version_id=version.id, entries=entries)
 
 
-def list_folder(members: list[Member], folder: str) -> list[InspectEntry]:
+def list_folder(members: list[ArchiveMember], folder: str) -> list[InspectEntry]:
     """What lies directly in `folder` ("" is the root), folders first, each by name."""
     prefix = f"{folder}/" if folder else ""
     files, folders = [], set()
@@ -314,7 +314,7 @@ def list_folder(members: list[Member], folder: str) -> list[InspectEntry]:
     return found + sorted(files, key=lambda entry: entry.name)
 
 
-def _file_entry(name: str, member: Member) -> InspectEntry:
+def _file_entry(name: str, member: ArchiveMember) -> InspectEntry:
     modified = datetime.fromtimestamp(member.modified, UTC).isoformat()
     return InspectEntry(
         name, member.path, is_directory=False, size=member.size, modified_at=modified

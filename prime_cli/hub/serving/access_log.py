@@ -44,7 +44,7 @@ class LogEntry(msgspec.Struct, omit_defaults=True):
     error: str | None = None
 
 
-class Log:
+class AccessLog:
     """Lines on their way to a descriptor, by default stderr.
 
     They are written when `flush` is called: a write for every request would take longer than a

@@ -16,7 +16,7 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Hub
 from prime_cli.hub.services.compute.reconcile import is_swept, refresh_all, sweep_all
-from prime_cli.hub.serving.access_log import Log
+from prime_cli.hub.serving.access_log import AccessLog
 from prime_cli.hub.serving.limits import BodyLimitMiddleware, RateLimitMiddleware, Rates
 from prime_cli.hub.serving.monitoring import (
     FOLDER,
@@ -108,10 +108,10 @@ def create_served_app(options: ServeOptions) -> ASGIApp:
     app = create_app(options.settings())
     if folder := os.environ.get(FOLDER):
         forget_dead_processes(Path(folder))
-    return wrap(app, options, Log(options.log_format))
+    return wrap(app, options, AccessLog(options.log_format))
 
 
-def wrap(app: Starlette, options: ServeOptions, log: Log) -> ASGIApp:
+def wrap(app: Starlette, options: ServeOptions, log: AccessLog) -> ASGIApp:
     """`app` inside the layers, the outermost last."""
     hub: Hub = app.state.hub
     metrics = Metrics()
@@ -137,7 +137,7 @@ def wrap(app: Starlette, options: ServeOptions, log: Log) -> ASGIApp:
 class WriteLog:
     """Writes the log a few times a second while the application lives, and its rest at the end."""
 
-    def __init__(self, app: ASGIApp, log: Log, hub: Hub) -> None:
+    def __init__(self, app: ASGIApp, log: AccessLog, hub: Hub) -> None:
         self.app = app
         self._log = log
         self._hub = hub

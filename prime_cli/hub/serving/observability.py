@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prime_cli.core.errors import InternalError
 from prime_cli.hub.context import Caller
-from prime_cli.hub.serving.access_log import Log, LogEntry, now_text, safe_path, trace_of
+from prime_cli.hub.serving.access_log import AccessLog, LogEntry, now_text, safe_path, trace_of
 from prime_cli.hub.serving.limits import refuse
 from prime_cli.hub.serving.monitoring import Metrics
 
@@ -35,7 +35,7 @@ class ObservabilityMiddleware:
     """
 
     def __init__(
-        self, app: ASGIApp, *, templates: Mapping[Any, str], log: Log, metrics: Metrics
+        self, app: ASGIApp, *, templates: Mapping[Any, str], log: AccessLog, metrics: Metrics
     ) -> None:
         self.app = app
         self._templates = templates
@@ -47,7 +47,7 @@ class ObservabilityMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        seen = _Exchange(scope, send, self._new_id)
+        seen = _ObservedRequest(scope, send, self._new_id)
         uploading = scope["path"].startswith("/upload/")
         if uploading:
             self._metrics.uploads.inc()
@@ -68,7 +68,7 @@ class ObservabilityMiddleware:
             return UNMATCHED
         return self._templates.get(endpoint, UNMATCHED)
 
-    def _record(self, scope: Scope, seen: "_Exchange") -> None:
+    def _record(self, scope: Scope, seen: "_ObservedRequest") -> None:
         seconds = time.perf_counter() - seen.started
         state = scope["state"]
         route = self._route(scope.get("endpoint"))
@@ -101,7 +101,7 @@ class ObservabilityMiddleware:
         )
 
 
-class _Exchange:
+class _ObservedRequest:
     """One request under way: what is known of its answer so far."""
 
     __slots__ = ("_declared", "_id", "_send", "error", "path", "sent", "started", "status")

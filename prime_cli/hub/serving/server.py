@@ -59,7 +59,7 @@ _LOGGING = {
 }
 
 
-class Server(MPServer):
+class HubServer(MPServer):
     """A granian server that ends at once at the second signal."""
 
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
@@ -77,7 +77,7 @@ def serve(options: ServeOptions, ready: Callable[[], None]) -> None:
     """
     # A fork would share the parent's database connections and the locks of its threads.
     multiprocessing.set_start_method("spawn", force=True)
-    server = Server(
+    server = HubServer(
         "prime-hub",
         address=options.host,
         port=options.port,

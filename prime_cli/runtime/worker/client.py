@@ -18,7 +18,7 @@ T = TypeVar("T")
 HostPort = tuple[str, int | None]
 
 
-class Connection:
+class LoopbackConnection:
     """An open connection to a (host, port)."""
 
     __slots__ = ("address", "reader", "writer")
@@ -44,7 +44,7 @@ class _Transport:
     def __init__(self, httpx: Any, body: Any) -> None:
         self.httpx = httpx
         self._body = body
-        self._idle: dict[HostPort, list[Connection]] = {}
+        self._idle: dict[HostPort, list[LoopbackConnection]] = {}
 
     async def handle_async_request(self, request: Any) -> Any:
         timeout = request.extensions.get("timeout", {})
@@ -74,10 +74,12 @@ class _Transport:
             while idle:
                 idle.pop().writer.close()
 
-    def keep(self, connection: Connection) -> None:
+    def keep(self, connection: LoopbackConnection) -> None:
         self._idle.setdefault(connection.address, []).append(connection)
 
-    async def _connection(self, request: Any, seconds: float | None) -> tuple[Connection, bool]:
+    async def _connection(
+        self, request: Any, seconds: float | None
+    ) -> tuple[LoopbackConnection, bool]:
         address = (request.url.host, request.url.port)
         idle = self._idle.get(address, [])
         while idle:
@@ -92,7 +94,7 @@ class _Transport:
             raise self.httpx.ConnectTimeout("no connection in time", request=request) from None
         except OSError as error:
             raise self.httpx.ConnectError(str(error), request=request) from error
-        return Connection(address, reader, writer), False
+        return LoopbackConnection(address, reader, writer), False
 
 
 class _Body:
@@ -101,13 +103,13 @@ class _Body:
     def __init__(
         self,
         transport: Any,
-        connection: Connection,
+        connection: LoopbackConnection,
         headers: dict[str, str],
         timeout: float | None,
         status: int,
     ) -> None:
         self._transport = transport
-        self._connection: Connection | None = connection
+        self._connection: LoopbackConnection | None = connection
         self._reader = connection.reader
         self._headers = headers
         self._timeout = timeout

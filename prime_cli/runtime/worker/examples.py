@@ -51,7 +51,7 @@ OPTION = re.compile(r"^\s*(?:\(?\w{1,2}[).:]|[-*•])\s+(.+)$", re.MULTILINE)
 FEWEST_OPTIONS = 2
 
 
-class Example(NamedTuple):
+class SurveyedExample(NamedTuple):
     """The prompt of an example, its gold answer, and the other fields that distinguish it."""
 
     prompt: Any
@@ -59,7 +59,7 @@ class Example(NamedTuple):
     rest: Any = None
 
 
-def survey(examples: Iterable[Example]) -> dict[str, Any]:
+def survey(examples: Iterable[SurveyedExample]) -> dict[str, Any]:
     """Counts of findings, with the indices of their first few examples.
 
     `empty` prompts have no content; `duplicates` equal an earlier example, `conflicts` have its

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from .examples import Example
+from .examples import SurveyedExample
 from .rows import Row
 from .spec import Spec
 
@@ -37,7 +37,7 @@ class Generation(Protocol):
         """The examples in order, as the input of their fingerprint."""
 
     @property
-    def described(self) -> list[Example]:
+    def described(self) -> list[SurveyedExample]:
         """The examples as `survey` reads them."""
 
     @property

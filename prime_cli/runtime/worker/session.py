@@ -39,7 +39,7 @@ def main(descriptor: int) -> NoReturn:
     control = Control()
     spec = control.read_spec()
     try:
-        Session(spec, events, control).run()
+        WorkerSession(spec, events, control).run()
     except failures.StageFailed as failed:
         events.send("end", ok=False, stage=failed.stage, error=_detail(failed.error or failed))
         guards.exit_process(1)
@@ -58,7 +58,7 @@ def _detail(error: BaseException) -> dict[str, Any]:
     }
 
 
-class Session:
+class WorkerSession:
     """Runs one spec."""
 
     def __init__(self, spec: Spec, events: Events, control: Control) -> None:

@@ -8,7 +8,7 @@ from . import failures, rows, v0_families
 from .client import policy_client
 from .deadlines import Deadline, RolloutTimeout, limit_scoring
 from .environment import load_v0
-from .examples import Example, line_of
+from .examples import SurveyedExample, line_of
 from .jsonable import plain
 from .request_identity import RolloutIdentity, acting_for
 from .rows import Row
@@ -63,10 +63,10 @@ class V0:
             yield line_of({name: plain(row.get(name)) for name in FINGERPRINTED})
 
     @property
-    def described(self) -> list[Example]:
+    def described(self) -> list[SurveyedExample]:
         """The examples as `survey` reads them."""
         return [
-            Example(
+            SurveyedExample(
                 plain(row.get("prompt")),
                 plain(row.get("answer")),
                 [row.get("info"), row.get("task")],

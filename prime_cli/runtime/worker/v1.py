@@ -7,7 +7,7 @@ from typing import Any
 
 from . import failures, rows, v1_config
 from .deadlines import Deadline, RolloutTimeout, ScoringTimeout, limit_scoring
-from .examples import Example, line_of
+from .examples import SurveyedExample, line_of
 from .jsonable import plain
 from .processes import free_mb, processes_that_fit
 from .request_identity import RolloutIdentity, acting_for
@@ -65,14 +65,14 @@ class V1:
         return (line_of(_data(task)) for task in self.examples)
 
     @property
-    def described(self) -> list[Example]:
+    def described(self) -> list[SurveyedExample]:
         """The tasks as `survey` reads them."""
         found = []
         for task in self.examples:
             data = _data(task)
             prompt, answer = data.pop("prompt", None), data.pop("answer", None)
             data.pop("idx", None)
-            found.append(Example(prompt, answer, data))
+            found.append(SurveyedExample(prompt, answer, data))
         return found
 
     @property

@@ -124,7 +124,7 @@ _EXAMPLE, _MEAN, _CELL = 9, 9, 8
 _SHORT = {"infra": "infra!", "model": "model!", "environment": "env!"}
 
 
-class Grid(Rows):
+class RolloutGrid(Rows):
     """One example a row, one rollout a column; the cursor is on a rollout."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -13,8 +13,8 @@ from textual.worker import get_current_worker
 from prime_cli.core.errors import PrimeError
 from prime_cli.terminal.viewer.page import PageText
 from prime_cli.terminal.viewer.protocols import Run, SearchState
-from prime_cli.terminal.viewer.rows import Grid
-from prime_cli.terminal.viewer.screen import Failed, ViewerScreen, label
+from prime_cli.terminal.viewer.rows import RolloutGrid
+from prime_cli.terminal.viewer.screen import ReadFailed, ViewerScreen, label
 
 _EVERY = 1.0
 """Seconds between checks for new rollouts."""
@@ -52,12 +52,12 @@ class RunScreen(ViewerScreen):
 
     def parts(self) -> Iterable[Widget]:
         yield label("names")
-        yield Grid()
+        yield RolloutGrid()
         yield Input(id="question", compact=True)
 
     def on_mount(self) -> None:
         self._head()
-        self.query_one(Grid).focus()
+        self.query_one(RolloutGrid).focus()
         self._show(self._run.advance())
         self.set_interval(_EVERY, self._tick)
 
@@ -83,7 +83,7 @@ class RunScreen(ViewerScreen):
                 if finding.is_done:
                     return
         except PrimeError as failure:
-            self.post_message(Failed(failure))
+            self.post_message(ReadFailed(failure))
 
     def on_run_screen_found(self, event: Found) -> None:
         self._show(event.finding)
@@ -91,12 +91,12 @@ class RunScreen(ViewerScreen):
     def _show(self, finding: SearchState) -> None:
         self._finding = finding
         self._head()
-        self.query_one(Grid).fill(finding.grid)
+        self.query_one(RolloutGrid).fill(finding.grid)
         self.say("status", self._status(finding))
 
-    @on(Grid.Scrolled)
+    @on(RolloutGrid.Scrolled)
     def _name_columns(self) -> None:
-        self.name_columns(self.query_one(Grid).header)
+        self.name_columns(self.query_one(RolloutGrid).header)
 
     def _status(self, finding: SearchState) -> str:
         criteria = [f"reward {self._filter['reward']}" if self._filter["reward"] else ""]
@@ -153,12 +153,12 @@ class RunScreen(ViewerScreen):
 
     def _close_question(self) -> None:
         self.query_one("#question").display = False
-        self.query_one(Grid).focus()
+        self.query_one(RolloutGrid).focus()
         if self._finding is not None:
             self.say("status", self._status(self._finding))
 
-    @on(Grid.Opened)
-    def _open(self, event: Grid.Opened) -> None:
+    @on(RolloutGrid.Opened)
+    def _open(self, event: RolloutGrid.Opened) -> None:
         self.app.push_screen(RolloutScreen(self._run, event.number, self._neighbour))
 
     def _neighbour(self, number: int, step: int) -> int | None:

@@ -16,10 +16,10 @@ from textual.worker import get_current_worker
 from prime_cli.core.errors import PrimeError
 from prime_cli.terminal.text import age
 from prime_cli.terminal.viewer.pair import PairScreen
-from prime_cli.terminal.viewer.protocols import Group, RunLine, Runs
+from prime_cli.terminal.viewer.protocols import RunGroup, RunLine, Runs
 from prime_cli.terminal.viewer.rows import Rows, piece
 from prime_cli.terminal.viewer.run import RunScreen
-from prime_cli.terminal.viewer.screen import Failed, ViewerScreen
+from prime_cli.terminal.viewer.screen import ReadFailed, ViewerScreen
 from prime_cli.terminal.viewer.text import BOLD, DIM, GOOD, Line, number, of_reward, one_line
 
 _EVERY = 2.0
@@ -35,7 +35,7 @@ class RunsScreen(ViewerScreen):
     class Listed(Message):
         """The list of runs was read."""
 
-        def __init__(self, groups: Sequence[Group], seconds: float) -> None:
+        def __init__(self, groups: Sequence[RunGroup], seconds: float) -> None:
             super().__init__()
             self.groups, self.seconds = groups, seconds
 
@@ -49,7 +49,7 @@ class RunsScreen(ViewerScreen):
     def __init__(self, runs: Runs) -> None:
         super().__init__()
         self._runs = runs
-        self._listed: list[tuple[Group, RunLine | None]] = []
+        self._listed: list[tuple[RunGroup, RunLine | None]] = []
         self._marked: str | None = None
 
     def parts(self) -> Iterable[Widget]:
@@ -129,7 +129,7 @@ class RunsScreen(ViewerScreen):
         try:
             make = self._reading(path, other)
         except PrimeError as failure:
-            self.post_message(Failed(failure))
+            self.post_message(ReadFailed(failure))
             return
         if not worker.is_cancelled:
             self.post_message(self.Ready(make))

@@ -12,7 +12,7 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.terminal.viewer.text import one_line
 
 
-class Failed(Message):
+class ReadFailed(Message):
     """A background thread failed."""
 
     def __init__(self, failure: PrimeError) -> None:
@@ -56,7 +56,7 @@ class ViewerScreen(Screen[None]):
         hint = f" - {failure.hint}" if failure.hint else ""
         self.say("status", f"{failure.message}{hint}")
 
-    def on_failed(self, event: Failed) -> None:
+    def on_read_failed(self, event: ReadFailed) -> None:
         self.fail(event.failure)
 
     def action_back(self) -> None:

@@ -12,7 +12,7 @@ from keyring.core import load_keyring
 from prime_cli.core.config import load_config
 from prime_cli.core.config.edit import save_context
 from prime_cli.core.credentials import (
-    Storage,
+    KeyStorage,
     find_credential,
     keyrings,
     remove_credential,
@@ -38,7 +38,7 @@ def test_a_real_keyring_keeps_the_key_and_no_file_has_it(
     backend = Working()
     use_keyring(backend)
     kept = save_credential(folder, "team", HUB, KEY)
-    assert (kept.storage, kept.reason) == (Storage.KEYRING, None)
+    assert (kept.storage, kept.reason) == (KeyStorage.KEYRING, None)
     assert list(backend.kept.values()) == [KEY]
     assert KEY not in (folder / "credentials.toml").read_text(encoding="utf-8")
     credential = find_credential(load_config(context="team"))
@@ -63,7 +63,7 @@ def test_a_keyring_that_keeps_nothing_falls_back_to_the_file(
     use_keyring(backend)
     kept = save_credential(folder, "team", HUB, KEY)
     file = folder / "credentials.toml"
-    assert (kept.storage, kept.reason) == (Storage.FILE, reason)
+    assert (kept.storage, kept.reason) == (KeyStorage.FILE, reason)
     assert kept.sentence == f"The key is saved in {file} (mode 0600): {reason}"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     credential = find_credential(load_config(context="team"))
@@ -76,7 +76,7 @@ def test_a_keyring_that_hangs_is_left_behind_and_does_not_keep_a_second_copy(
     backend = Hanging()
     use_keyring(backend)
     kept = save_credential(folder, "team", HUB, KEY)
-    assert kept.storage == Storage.FILE
+    assert kept.storage == KeyStorage.FILE
     assert kept.reason == "the keyring did not answer within 3 seconds"
     (thread,) = backend.threads
     assert thread.daemon
@@ -91,7 +91,7 @@ def test_a_keyring_asked_for_by_name_is_not_replaced_by_the_file(
 ) -> None:
     use_keyring(Locked())
     with pytest.raises(StorageFailed) as caught:
-        save_credential(folder, "team", HUB, KEY, Storage.KEYRING)
+        save_credential(folder, "team", HUB, KEY, KeyStorage.KEYRING)
     assert caught.value.message == "The key was not saved: the keyring is locked"
     assert not (folder / "credentials.toml").exists()
 
@@ -99,8 +99,8 @@ def test_a_keyring_asked_for_by_name_is_not_replaced_by_the_file(
 def test_the_file_asked_for_by_name_asks_no_keyring(folder: Path, use_keyring: UseKeyring) -> None:
     backend = Hanging()
     use_keyring(backend)
-    kept = save_credential(folder, "team", HUB, KEY, Storage.FILE)
-    assert (kept.storage, kept.reason, backend.threads) == (Storage.FILE, None, [])
+    kept = save_credential(folder, "team", HUB, KEY, KeyStorage.FILE)
+    assert (kept.storage, kept.reason, backend.threads) == (KeyStorage.FILE, None, [])
 
 
 def test_a_key_in_a_keyring_that_is_locked_later_is_missing_with_a_reason(
@@ -121,7 +121,7 @@ def test_a_context_that_is_changed_to_another_hub_has_no_key(
 ) -> None:
     backend = Working()
     use_keyring(backend)
-    for storage in (Storage.FILE, Storage.KEYRING):
+    for storage in (KeyStorage.FILE, KeyStorage.KEYRING):
         save_context(folder / "config.toml", "team", {"base_url": HUB})
         save_credential(folder, "team", HUB, KEY, storage)
         assert find_credential(load_config(context="team")).key == KEY
@@ -135,15 +135,17 @@ def test_saving_in_one_place_leaves_no_key_in_the_other(
 ) -> None:
     backend = Working()
     use_keyring(backend)
-    save_credential(folder, "team", HUB, KEY, Storage.KEYRING)
-    save_credential(folder, "team", HUB, "prime_sk_newer", Storage.FILE)
+    save_credential(folder, "team", HUB, KEY, KeyStorage.KEYRING)
+    save_credential(folder, "team", HUB, "prime_sk_newer", KeyStorage.FILE)
     assert backend.kept == {}
-    save_credential(folder, "team", HUB, KEY, Storage.KEYRING)
+    save_credential(folder, "team", HUB, KEY, KeyStorage.KEYRING)
     assert "newer" not in (folder / "credentials.toml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("storage", [Storage.FILE, Storage.KEYRING])
-def test_a_removed_key_is_nowhere(storage: Storage, folder: Path, use_keyring: UseKeyring) -> None:
+@pytest.mark.parametrize("storage", [KeyStorage.FILE, KeyStorage.KEYRING])
+def test_a_removed_key_is_nowhere(
+    storage: KeyStorage, folder: Path, use_keyring: UseKeyring
+) -> None:
     backend = Working()
     use_keyring(backend)
     save_credential(folder, "team", HUB, KEY, storage)
@@ -167,7 +169,7 @@ def test_a_key_that_a_locked_keyring_keeps_is_not_said_to_be_removed(
 def test_many_writers_at_once_lose_no_key(folder: Path) -> None:
     names = [f"team-{number}" for number in range(16)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: save_credential(folder, n, HUB, KEY, Storage.FILE), names))
+        list(pool.map(lambda n: save_credential(folder, n, HUB, KEY, KeyStorage.FILE), names))
     text = (folder / "credentials.toml").read_text(encoding="utf-8")
     assert all(f"[contexts.{name}]" in text for name in names)
 
@@ -212,7 +214,7 @@ def test_where_none_can_be_no_backend_is_loaded(
 
 
 def test_a_key_is_found_without_writing_anything(folder: Path) -> None:
-    save_credential(folder, "team", HUB, KEY, Storage.FILE)
+    save_credential(folder, "team", HUB, KEY, KeyStorage.FILE)
     (folder / "credentials.lock").unlink()
     before = {path.name: path.stat().st_mtime_ns for path in (folder, *folder.iterdir())}
     folder.chmod(0o500)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.credentials import Storage, save_credential
+from prime_cli.core.credentials import KeyStorage, save_credential
 from tests.helpers.cli import COMMAND, prime_process
 
 HUB = "https://api.primeintellect.ai"
@@ -61,7 +61,7 @@ def test_a_backend_that_is_not_there_falls_back_to_the_file(home: Path) -> None:
 
 
 def test_without_home_the_key_in_prime_home_is_found(tmp_path: Path) -> None:
-    save_credential(tmp_path, "prime", HUB, KEY, Storage.FILE)
+    save_credential(tmp_path, "prime", HUB, KEY, KeyStorage.FILE)
     kept = {
         name: value for name, value in os.environ.items() if name not in ("HOME", "USERPROFILE")
     }
@@ -79,7 +79,7 @@ def test_without_home_the_key_in_prime_home_is_found(tmp_path: Path) -> None:
 
 
 def test_no_keyring_is_imported_for_a_key_in_a_file(home: Path) -> None:
-    save_credential(home / ".prime", "prime", HUB, KEY, Storage.FILE)
+    save_credential(home / ".prime", "prime", HUB, KEY, KeyStorage.FILE)
     program = (
         "import sys; from prime_cli.main import main; from prime_cli.session import Session;"
         "main(['config', 'show', '--context', 'prime'], Session());"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.serving.access_log import Log, LogEntry, LogFormat, now_text, safe_path
+from prime_cli.hub.serving.access_log import AccessLog, LogEntry, LogFormat, now_text, safe_path
 from prime_cli.hub.tokens import new_key
 
 
@@ -35,7 +35,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def test_line_is_json_with_what_was_asked_and_answered(pipe: tuple[int, int]) -> None:
-    log = Log(LogFormat.JSON, pipe[1])
+    log = AccessLog(LogFormat.JSON, pipe[1])
     log.add(entry(user="ada", key_id="key_1"))
     log.flush()
     line = os.read(pipe[0], 1000)
@@ -56,7 +56,7 @@ def test_line_is_json_with_what_was_asked_and_answered(pipe: tuple[int, int]) ->
 
 def test_lines_are_gathered_until_they_are_flushed(pipe: tuple[int, int]) -> None:
     os.set_blocking(pipe[0], False)
-    log = Log(LogFormat.TEXT, pipe[1])
+    log = AccessLog(LogFormat.TEXT, pipe[1])
     log.add(entry())
     log.add(entry())
     assert _read(pipe[0]) == b""
@@ -67,7 +67,7 @@ def test_lines_are_gathered_until_they_are_flushed(pipe: tuple[int, int]) -> Non
 def test_lines_that_nobody_reads_are_lost_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "log"
     with path.open("wb") as file:
-        log = Log(LogFormat.JSON, file.fileno())
+        log = AccessLog(LogFormat.JSON, file.fileno())
         for _ in range(10):
             log.add(entry("/" + "x" * 1024 * 1024))
         log.flush()
@@ -85,7 +85,7 @@ def _read(descriptor: int) -> bytes:
 
 def test_no_log_is_no_log(pipe: tuple[int, int]) -> None:
     os.set_blocking(pipe[0], False)
-    log = Log(LogFormat.NONE, pipe[1])
+    log = AccessLog(LogFormat.NONE, pipe[1])
     log.add(entry())
     log.flush()
     assert _read(pipe[0]) == b""
@@ -94,7 +94,7 @@ def test_no_log_is_no_log(pipe: tuple[int, int]) -> None:
 def test_reader_that_went_away_stops_nothing() -> None:
     read, write = os.pipe()
     os.close(read)
-    log = Log(LogFormat.JSON, write)
+    log = AccessLog(LogFormat.JSON, write)
     log.add(entry())
     log.flush()
     os.close(write)
@@ -110,7 +110,7 @@ def test_paths_lose_what_opens_something() -> None:
 
 @given(st.text(alphabet=st.characters()), st.sampled_from([LogFormat.JSON, LogFormat.TEXT]))
 def test_any_path_is_one_line(path: str, style: LogFormat) -> None:
-    log = Log(style)
+    log = AccessLog(style)
     log.add(entry("/" + path))
     lines = bytes(log._lines)
     assert lines.count(b"\n") == 1

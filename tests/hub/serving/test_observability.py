@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.hub.context import Caller
-from prime_cli.hub.serving.access_log import Log, LogFormat
+from prime_cli.hub.serving.access_log import AccessLog, LogFormat
 from prime_cli.hub.serving.monitoring import Metrics
 from prime_cli.hub.serving.observability import ObservabilityMiddleware, templates_of
 from tests.hub.serving.asgi import ask
@@ -38,7 +38,7 @@ class Observed:
     """An application with its log and its numbers."""
 
     def __init__(self, app: ASGIApp, descriptors: tuple[int, int]) -> None:
-        self.log, self.metrics = Log(LogFormat.JSON, descriptors[1]), Metrics()
+        self.log, self.metrics = AccessLog(LogFormat.JSON, descriptors[1]), Metrics()
         self._read = descriptors[0]
         self.app = ObservabilityMiddleware(
             app, templates=templates_of(ROUTES), log=self.log, metrics=self.metrics

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from prime_cli.runtime.worker.examples import Example, holds_answer, is_empty, survey, text_of
+from prime_cli.runtime.worker.examples import (
+    SurveyedExample,
+    holds_answer,
+    is_empty,
+    survey,
+    text_of,
+)
 from tests.helpers.scripted_model import ScriptedModel
 from tests.runtime.worker.runs import Said, run_worker, small_spec
 
@@ -90,9 +96,15 @@ def test_texts_of_all_messages_and_parts_are_read() -> None:
 
 
 def test_what_is_found_is_counted_and_the_first_few_are_named() -> None:
-    same = Example("Say it", "it")
+    same = SurveyedExample("Say it", "it")
     found = survey(
-        [same, Example("Say it", "no"), *[same] * 14, Example(" ", "x"), Example(None, "")]
+        [
+            same,
+            SurveyedExample("Say it", "no"),
+            *[same] * 14,
+            SurveyedExample(" ", "x"),
+            SurveyedExample(None, ""),
+        ]
     )
     assert found["examples"] == 18
     assert found["answered"] == 17
@@ -102,7 +114,7 @@ def test_what_is_found_is_counted_and_the_first_few_are_named() -> None:
 
 
 def test_examples_that_differ_in_anything_else_are_no_duplicates() -> None:
-    found = survey([Example("go", None, {"seed": n}) for n in range(3)])
+    found = survey([SurveyedExample("go", None, {"seed": n}) for n in range(3)])
     assert found["counts"]["duplicates"] == found["counts"]["conflicts"] == 0
 
 
