@@ -8,7 +8,7 @@ import typer
 from prime_cli.commands.base import group
 from prime_cli.commands.options import YES, Page, hub_options, open_session
 from prime_cli.commands.pods.formatting import price_text
-from prime_cli.commands.pods.teams import TeamOpt, choose_team
+from prime_cli.commands.pods.teams import Ownership, choose_team
 from prime_cli.commands.pods.watch import Columns, WatchOpt, require_lines
 from prime_cli.commands.pods.watch import watch as go_on
 from prime_cli.core.completion_cache import forget, note, remember
@@ -163,6 +163,7 @@ def _disk_lines(disk: DiskDetail, place: str) -> list[tuple[str, str]]:
 @hub_options(YES)
 def create(
     ctx: typer.Context,
+    *,
     size: Annotated[int, typer.Option("--size", metavar="GB", min=1, help="Size in GB.")],
     offer_id: Annotated[
         str | None,
@@ -178,7 +179,7 @@ def create(
     data_center_id: Annotated[
         str | None, typer.Option("--data-center-id", metavar="ID", help="Only in this data center.")
     ] = None,
-    team: TeamOpt = None,
+    owner: Ownership,
     provider: Annotated[
         str | None, typer.Option("--provider-type", "--provider", help="Whose offer.")
     ] = None,
@@ -196,11 +197,11 @@ def create(
     See also: `prime availability disks`, `prime pods create`.
     """
     session = open_session(ctx)
-    wishes = DiskSpec(size, offer_id, name, country, cloud_id, data_center_id, provider)
+    spec = DiskSpec(size, offer_id, name, country, cloud_id, data_center_id, provider)
     hub = session.hub
-    offer = _choose_offer(session, fitting_offers(hub, wishes), size)
-    chosen = choose_team(session, team)
-    plan = plan_disk(offer, wishes, chosen.team_id if chosen else None)
+    offer = _choose_offer(session, fitting_offers(hub, spec), size)
+    chosen = choose_team(session, owner.team)
+    plan = plan_disk(offer, spec, chosen.team_id if chosen else None)
     session.output.confirm(_question(plan), otherwise="Nothing was rented")
     made = hub.disks.create(plan.creation)
     remember("disks", [made.name, made.id])

@@ -110,12 +110,8 @@ _Regions = Param("Only this region, such as `eu_north`; repeat to allow several"
 _Page = Annotated[int, Param("Page number, starting at 1", least=1, most=10**6)]
 
 
-class OfferQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What an offer of a machine must be; what is None or empty is left open.
-
-    `disks` are ids: an offer must be where all of these disks are. `max_price` is in USD per hour;
-    `spot` means only such offers, or none of them. What has no Param is for the client to filter.
-    """
+class MachineQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What a machine must be; what is None or empty is left open. `max_price` is in USD an hour."""
 
     gpu_type: Annotated[
         str | None,
@@ -133,18 +129,30 @@ class OfferQuery(msgspec.Struct, frozen=True, kw_only=True):
             "A country or region, such as united_states; repeatable.",
             names=("--regions", "--region"),
             metavar="REGION",
+            panel="Machine",
         ),
         _Regions,
     ] = ()
     socket: Annotated[
         str | None,
-        Option("A socket: PCIe, SXM4, SXM5 …", metavar="SOCKET"),
+        Option("A socket: PCIe, SXM4, SXM5 …", metavar="SOCKET", panel="Machine"),
         Param("GPU socket, such as `PCIe`"),
     ] = None
-    provider: Annotated[str | None, Option("Only this provider.", metavar="NAME")] = None
+    provider: Annotated[
+        str | None, Option("Only this provider.", metavar="NAME", panel="Machine")
+    ] = None
     max_price: Annotated[
         float | None, Option("Maximum price per hour.", metavar="USD", least=0)
     ] = None
+
+
+class OfferQuery(MachineQuery, frozen=True, kw_only=True):
+    """What an offer of a machine must be; what is None or empty is left open.
+
+    `disks` are ids: an offer must be where all of these disks are. `spot` means only such offers,
+    or none of them. What has no Param is for the client to filter.
+    """
+
     spot: Annotated[
         bool | None,
         Option("Only spot offers, or none of them.", names=("--spot/--no-spot",)),

@@ -2,16 +2,16 @@
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import typer
 
 from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session, panel_order
-from prime_cli.commands.pods import create_options as options
+from prime_cli.commands.pods.create_options import PANELS, OfferName, PodSettings, Waiting
 from prime_cli.commands.pods.creation import Order, find_key, make, make_and_wait, named, plan_lines
 from prime_cli.commands.pods.prompts import ask_offer, ask_open
-from prime_cli.commands.pods.teams import Sharing, TeamOpt, read_sharing
+from prime_cli.commands.pods.teams import Sharing, read_sharing
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import parse_duration, pluralize
 from prime_cli.pods.creation import (
@@ -27,51 +27,22 @@ from prime_cli.pods.lookup import all_pods
 from prime_cli.pods.offer_choice import accepting_variables, choose_cheapest, choose_named
 from prime_cli.pods.offers import fetch_offers, read_regions, split_list
 from prime_cli.session import Session
-from prime_cli.wire.offers import GpuOffer, OfferQuery
+from prime_cli.wire.offers import GpuOffer, MachineQuery, OfferQuery
 from prime_cli.wire.pods import LONGEST_LIFE
 
 _TOO_LONG = 2 * LONGEST_LIFE.total_seconds()
 """What no timedelta could hold may be asked for."""
 
 
-@dataclass(frozen=True)
-class _Named:
-    """The offer that flags name, by one id or the other."""
-
-    short: str | None
-    cloud: str | None
-
-
-@panel_order(*options.PANELS)
+@panel_order(*PANELS)
 @hub_options(YES)
 def create(
     ctx: typer.Context,
-    id_: options.IdOpt = None,
-    cloud_id: options.CloudIdOpt = None,
-    gpu_type: options.GpuTypeOpt = None,
-    gpu_count: options.GpuCountOpt = None,
-    regions: options.RegionsOpt = None,
-    socket: options.SocketOpt = None,
-    provider: options.ProviderOpt = None,
-    max_price: options.MaxPriceOpt = None,
-    spot: options.TakeSpotOpt = None,
-    name: options.NameOpt = None,
-    disk_size: options.DiskSizeOpt = None,
-    vcpus: options.VcpusOpt = None,
-    memory: options.MemoryOpt = None,
-    image: options.ImageOpt = None,
-    custom_template_id: options.TemplateOpt = None,
-    disks: options.DisksOpt = None,
-    env: options.EnvOpt = None,
-    for_: options.ForOpt = None,
-    nodes: options.NodesOpt = 1,
-    ssh_key: options.KeyOpt = None,
-    team_id: TeamOpt = None,
-    share_with_team: options.ShareOpt = False,
-    add_members: options.AddMembersOpt = False,
-    member: options.MemberOpt = None,
-    wait: options.WaitOpt = None,
-    timeout: options.TimeoutOpt = "30m",
+    offer_name: OfferName,
+    query: MachineQuery,
+    settings: PodSettings,
+    sharing: Sharing,
+    waiting: Waiting,
     dry_run: DryRunOpt = False,
 ) -> None:
     """Create a pod.
@@ -88,49 +59,41 @@ def create(
     See also: `prime availability list`, `prime pods ssh`, `prime pods terminate`.
     """
     session = open_session(ctx)
-    seconds = parse_duration(timeout)
-    life = _read_life(for_)
-    variables = read_variables(env or (), os.environ)
+    seconds = parse_duration(waiting.timeout)
+    life = _read_life(settings.life)
+    variables = read_variables(settings.env, os.environ)
     hub = session.hub
-    attached = find_disks(hub, split_list(disks or ()))
+    attached = find_disks(hub, split_list(settings.disks))
     wanted = OfferQuery(
-        gpu_type=gpu_type,
-        gpu_count=gpu_count,
-        regions=read_regions(regions or ()),
-        socket=socket,
-        provider=provider,
+        **msgspec.structs.asdict(query) | {"regions": read_regions(query.regions)},
         disks=tuple(disk.id for disk in attached),
-        max_price=max_price,
-        spot=spot,
+        spot=settings.spot,
     )
     asks = session.output.is_interactive and not session.yes
-    ours = ends_pods(hub, life=life, nodes=nodes)
-    sharing = read_sharing(
-        session,
-        Sharing(team_id, everybody=share_with_team, asked=add_members, members=member or ()),
-    )
-    key = find_key(hub, ssh_key)
+    ours = ends_pods(hub, life=life, nodes=settings.nodes)
+    shared = read_sharing(session, sharing)
+    key = find_key(hub, settings.ssh_key)
     offers = fetch_offers(hub, wanted)
     if variables and not ours:
         offers = _leave_out(session, offers)
-    offer = _choose(session, offers, wanted, _Named(id_, cloud_id), asks=asks)
+    offer = _choose(session, offers, wanted, offer_name, asks=asks)
     taken = [pod.name for pod in all_pods(hub)]
     wishes = PodOptions(
-        name=_name(session, name, taken) or free_name(offer, taken),
-        disk_size=disk_size,
-        vcpus=vcpus,
-        memory=memory,
-        image=image,
-        template=custom_template_id,
+        name=_name(session, settings.name, taken) or free_name(offer, taken),
+        disk_size=settings.disk_size,
+        vcpus=settings.vcpus,
+        memory=settings.memory,
+        image=settings.image,
+        template=settings.custom_template_id,
         variables=variables,
         disks=attached,
-        team_id=sharing.team_id,
-        team=sharing.team,
-        shared=sharing.everybody,
-        member_ids=sharing.member_ids,
+        team_id=shared.team_id,
+        team=shared.team,
+        shared=shared.everybody,
+        member_ids=shared.member_ids,
         life=life,
-        nodes=nodes,
-        max_price=max_price,
+        nodes=settings.nodes,
+        max_price=query.max_price,
     )
     if asks:
         wishes = ask_open(session.output, offer, wishes)
@@ -140,7 +103,7 @@ def create(
         return
     _agree(session, plan)
     order = Order(plan, key, taken)
-    if session.output.is_interactive if wait is None else wait:
+    if session.output.is_interactive if waiting.wait is None else waiting.wait:
         make_and_wait(session, order, seconds=seconds)
     else:
         make(session, order)
@@ -166,12 +129,17 @@ def _leave_out(session: Session, offers: Sequence[GpuOffer]) -> list[GpuOffer]:
 
 
 def _choose(
-    session: Session, offers: Sequence[GpuOffer], wanted: OfferQuery, meant: _Named, *, asks: bool
+    session: Session,
+    offers: Sequence[GpuOffer],
+    wanted: OfferQuery,
+    by: OfferName,
+    *,
+    asks: bool,
 ) -> GpuOffer:
-    if meant.short and meant.cloud:
+    if by.id and by.cloud_id:
         raise UsageError("`--id` and `--cloud-id` are both given", hint="use only one of them")
-    if word := meant.short or meant.cloud:
-        return choose_named(offers, wanted, named=word, cloud=meant.short is None)
+    if word := by.id or by.cloud_id:
+        return choose_named(offers, wanted, named=word, cloud=by.id is None)
     if wanted.gpu_type:
         choice = choose_cheapest(offers, wanted)
         session.output.say(choice.why)

@@ -4,26 +4,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from prime_cli.accounts.teams import find_team, list_members
 from prime_cli.commands.pods.prompts import ask_members
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.options import Option
 from prime_cli.session import Session
 from prime_cli.wire.accounts import Member, Team
 
-TeamOpt = Annotated[
-    str | None,
-    typer.Option(
-        "--team-id",
-        "--team",
-        rich_help_panel="Team",
-        metavar="TEAM",
-        help="The team that owns it, or `personal`.",
-        show_default="the current team",
-    ),
-]
+TEAM = Option(
+    "The team that owns it, or `personal`.",
+    names=("--team-id", "--team"),
+    metavar="TEAM",
+    show_default="the current team",
+    panel="Team",
+)
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """Whose it is: the slug or id of a team."""
+
+    team: Annotated[str | None, TEAM] = None
 
 
 def choose_team(session: Session, said: str | None) -> Team | None:
@@ -42,13 +44,27 @@ def choose_team(session: Session, said: str | None) -> Team | None:
 
 
 @dataclass(frozen=True)
-class Sharing:
-    """What the flags say: a team (its slug or id), everybody in it, some of them, or to ask."""
+class Sharing(Ownership):
+    """With whom in the team: everybody, members who are asked for, or some of them."""
 
-    team: str | None
-    everybody: bool
-    asked: bool
-    members: Sequence[str]
+    everybody: Annotated[
+        bool,
+        Option(
+            "Share it with all members of the team.", names=("--share-with-team",), panel="Team"
+        ),
+    ] = False
+    asked: Annotated[
+        bool, Option("Ask which members to share it with.", names=("--add-members",), panel="Team")
+    ] = False
+    members: Annotated[
+        tuple[str, ...],
+        Option(
+            "A member to share it with: name, e-mail or id; repeatable.",
+            names=("--member",),
+            metavar="MEMBER",
+            panel="Team",
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True)
