@@ -156,6 +156,7 @@ def serve(
         str,
         typer.Option(
             "--pod-images",
+            rich_help_panel=_PODS,
             envvar="PRIME_HUB_POD_IMAGES",
             metavar="IMAGES",
             help="Images that the container engine has for those pods; the first is the default.",
