@@ -198,7 +198,7 @@ def test_a_signal_unwinds_and_ends_with_its_code(sent: signal.Signals, code: int
     program = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "import sys, time; import prime_cli.commands.config as command;"
-        "from prime_cli.core.config import load as config;"
+        "from prime_cli.core import config;"
         "config.getpass.getuser = lambda: (print('up', flush=True), time.sleep(30));"
         "from prime_cli.main import run; sys.argv = ['prime', 'config', 'show']; run()"
     )

@@ -55,7 +55,7 @@ def test_a_wheel_that_holds_more_exits_1_and_says_what(prime: Prime, project: Pa
     assert result.code == 1
     assert "tiny_env.json: only in the published wheel" in result.out
     assert "METADATA: other metadata: " in result.out
-    assert "is not what its sources make" in result.err
+    assert "does not match its sources" in result.err
 
 
 def test_sources_that_do_not_build_exit_9(prime: Prime, tmp_path: Path) -> None:

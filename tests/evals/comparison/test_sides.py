@@ -108,7 +108,7 @@ def test_examples_that_ask_something_else_never_pair() -> None:
         pair(first, other)
     forced = pair(first, other, force=True)
     assert (list(forced.ids), forced.unlike) == ([0], 1)
-    with pytest.raises(Conflict, match="ask something else"):
+    with pytest.raises(Conflict, match="have other prompts"):
         pair(first, changed(side("b", [1], [1]), 0, answer="another"))
 
 
