@@ -124,6 +124,7 @@ def test_a_version_that_fails_its_check_is_not_published(prime: Prime, tmp_path:
 
 
 @pytest.mark.slow
+@pytest.mark.sample(1, "reward")
 @pytest.mark.parametrize(
     ("reward", "code", "failed"),
     [
