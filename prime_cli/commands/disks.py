@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import YES, Page, hub_options, open_session
+from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.pods.formatting import price_text
 from prime_cli.commands.pods.teams import Ownership, choose_team
 from prime_cli.commands.pods.watch import Columns, WatchOpt, require_lines
@@ -33,6 +33,7 @@ from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 from prime_cli.wire.disks import Disk, price_of
 from prime_cli.wire.offers import DiskOffer
+from prime_cli.wire.queries import PageQuery
 
 _HERE = "prime_cli.commands.disks"
 
@@ -76,7 +77,7 @@ _COLUMNS = Columns(
 @hub_options()
 def list_(
     ctx: typer.Context,
-    page: Page,
+    page: PageQuery,
     watch: WatchOpt = False,
 ) -> None:
     """List your disks.
@@ -98,7 +99,7 @@ def list_(
     hub = session.hub
 
     def ask() -> DiskListing:
-        listing = list_disks(hub, offset=page.offset, limit=page.limit)
+        listing = list_disks(hub, page)
         names = [name for disk in listing.disks for name in (disk.name, disk.id) if name]
         note("disks", names, are_all=not (listing.offset or listing.more))
         return listing

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from inspect import Parameter
 from pathlib import Path
@@ -146,14 +146,6 @@ def at_version(ref: EnvRef, version: str | None) -> EnvRef:
 PodArg = Annotated[
     str, typer.Argument(metavar="POD", help="Its name, or its id or the start of it.")
 ]
-
-
-@dataclass(frozen=True)
-class Page:
-    """Which rows of a list to show."""
-
-    limit: Annotated[int, Option("Rows to show.", least=1, most=1000)] = 100
-    offset: Annotated[int, Option("Rows to skip.", least=0)] = 0
 
 
 def expand_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from prime_cli.pods.offers import disk_offer_id
 from prime_cli.wire.disks import Disk, DiskCreation, DiskRequest, check_size, price_of
 from prime_cli.wire.offers import DiskOffer
 from prime_cli.wire.pods import ProviderChoice, TeamChoice
+from prime_cli.wire.queries import PageQuery
 
 _NONE = "N/A"
 
@@ -73,11 +74,11 @@ class DiskDetail:
     clusters: tuple[str, ...]
 
 
-def list_disks(hub: HubClient, *, offset: int = 0, limit: int = 100) -> DiskListing:
+def list_disks(hub: HubClient, query: PageQuery) -> DiskListing:
     """The disks of one page; raises NotLoggedIn where the hub does not know who asks."""
-    page = hub.disks.page(offset=offset, limit=limit)
+    page = hub.disks.page(offset=query.offset, limit=query.limit)
     disks = sorted(map(listed, page.data), key=lambda disk: disk.created_at)
-    return DiskListing(disks, page.total_count, offset, limit)
+    return DiskListing(disks, page.total_count, query.offset, query.limit)
 
 
 def find_disk(hub: HubClient, word: str) -> Disk:

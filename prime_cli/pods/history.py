@@ -11,6 +11,7 @@ from prime_cli.core.errors import NotFound
 from prime_cli.pods.formatting import gpu_words, moment, timestamp
 from prime_cli.pods.lookup import begins_id, find_pod
 from prime_cli.wire.pods import TERMINATED, PastPod, Pod
+from prime_cli.wire.queries import PageQuery
 
 _PAGE = 100
 _MOST = 10_000
@@ -71,10 +72,10 @@ class LastState(msgspec.Struct, frozen=True):
     installation_error: str | UnsetType = UNSET
 
 
-def list_ended(hub: HubClient, *, offset: int = 0, limit: int = 100) -> History:
+def list_ended(hub: HubClient, query: PageQuery) -> History:
     """One page of the history; raises NotLoggedIn where the hub does not know who asks."""
-    page = hub.pods.history(offset=offset, limit=limit)
-    return History([ended(pod) for pod in page.data], page.total_count, offset, limit)
+    page = hub.pods.history(offset=query.offset, limit=query.limit)
+    return History([ended(pod) for pod in page.data], page.total_count, query.offset, query.limit)
 
 
 def find_present_or_past(hub: HubClient, word: str) -> Pod | HistoryMatch:

@@ -12,6 +12,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.pods.formatting import gpu_words, moment, timestamp
 from prime_cli.wire import pods as wire
 from prime_cli.wire.pods import Addresses, Attached, Pod, PodState, PortMapping
+from prime_cli.wire.queries import PageQuery
 
 RUNNING = frozenset({wire.PROVISIONING, wire.PENDING, wire.INSTALLING, wire.ACTIVE, wire.UNKNOWN})
 """Statuses in which a pod may be billed."""
@@ -51,11 +52,11 @@ class PodListing:
         return max(0, self.total_count - self.offset - len(self.pods))
 
 
-def list_pods(hub: HubClient, *, offset: int = 0, limit: int = 100) -> PodListing:
+def list_pods(hub: HubClient, query: PageQuery) -> PodListing:
     """The pods of one page; raises NotLoggedIn where the hub does not know who asks."""
-    page = hub.pods.page(offset=offset, limit=limit)
+    page = hub.pods.page(offset=query.offset, limit=query.limit)
     oldest_first = sorted(page.data, key=lambda pod: pod.created_at)
-    return PodListing([*map(listed, oldest_first)], page.total_count, offset, limit)
+    return PodListing([*map(listed, oldest_first)], page.total_count, query.offset, query.limit)
 
 
 def listed(pod: Pod) -> ListedPod:

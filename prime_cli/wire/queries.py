@@ -224,8 +224,12 @@ Limit = Annotated[int, Param("Maximum number of items", least=1, most=1000)]
 class PageQuery(msgspec.Struct, frozen=True):
     """A page of a list without filters."""
 
-    offset: Offset = 0
-    limit: Limit = 100
+    limit: Annotated[
+        int,
+        Option("Rows to show.", least=1, most=1000),
+        Param("Maximum number of items", least=1, most=1000),
+    ] = 100
+    offset: Annotated[int, Option("Rows to skip.", least=0), Param("Number of items to skip")] = 0
 
 
 # --- Queries ---

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import typer
 
-from prime_cli.commands.options import Page, hub_options, open_session
+from prime_cli.commands.options import hub_options, open_session
 from prime_cli.commands.pods.formatting import (
     countdown,
     duration_text,
@@ -21,12 +21,13 @@ from prime_cli.pods.formatting import hourly
 from prime_cli.pods.history import EndedPod, list_ended
 from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
 from prime_cli.terminal.output import Output
+from prime_cli.wire.queries import PageQuery
 
 
 @hub_options()
 def list_(
     ctx: typer.Context,
-    page: Page,
+    page: PageQuery,
     watch: WatchOpt = False,
 ) -> None:
     """List your pods.
@@ -48,7 +49,7 @@ def list_(
     hub = session.hub
 
     def ask() -> PodListing:
-        listing = list_pods(hub, offset=page.offset, limit=page.limit)
+        listing = list_pods(hub, page)
         names = [name for pod in listing.pods for name in (pod.name, pod.id) if name]
         note("pods", names, are_all=not (listing.offset or listing.more))
         return listing
@@ -99,7 +100,7 @@ _HISTORY_COLUMNS = ("Name", "Id", "GPU", "Ended", "Duration", "Cost", "Provider"
 @hub_options()
 def history(
     ctx: typer.Context,
-    page: Page,
+    page: PageQuery,
 ) -> None:
     """List terminated pods, latest first.
 
@@ -113,7 +114,7 @@ def history(
     See also: `prime pods list`, `prime pods status`.
     """
     session = open_session(ctx)
-    found = list_ended(session.hub, offset=page.offset, limit=page.limit)
+    found = list_ended(session.hub, page)
     ids = [pod.id for pod in found.history]
     short = ids if session.output.mode == "plain" else short_ids(ids)
     rows = [_ended_row(pod, name) for pod, name in zip(found.history, short, strict=True)]
