@@ -45,7 +45,7 @@ class Paint:
 
 def by_hand(
     ctx: typer.Context,
-    house: Annotated[str, typer.Argument(help="Which house.")],
+    accounts_hub: Annotated[str, typer.Argument(help="Which accounts_hub.")],
     wall: Annotated[str, typer.Option("--wall", "-w", metavar="WALL", help="Which wall.")],
     name: Annotated[str, typer.Option("--name", help="Its name.")] = "white",
     coats: Annotated[int, typer.Option("--coats", "-n", min=1, max=9, help="How many.")] = 2,
@@ -75,7 +75,7 @@ def by_hand(
 ) -> None:
     """Paint a wall."""
     ctx.obj(
-        house,
+        accounts_hub,
         Paint(
             wall=wall,
             name=name,
@@ -99,12 +99,12 @@ def by_hand(
 
 def by_record(
     ctx: typer.Context,
-    house: Annotated[str, typer.Argument(help="Which house.")],
+    accounts_hub: Annotated[str, typer.Argument(help="Which accounts_hub.")],
     paint: Paint,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing.")] = False,
 ) -> None:
     """Paint a wall."""
-    ctx.obj(house, paint, quiet)
+    ctx.obj(accounts_hub, paint, quiet)
 
 
 def _app(function: Callable[..., Any]) -> typer.Typer:

@@ -13,24 +13,26 @@ from prime_cli.doctor.hub import check_pods
 from prime_cli.envs.project.starters import mark_published
 from tests.doctor.systems import one, system, told
 from tests.helpers.hubs import open_hub
-from tests.hub.house import URL
-from tests.hub.services.compute.renting import Yard, wish
+from tests.hub.accounts_hub import URL
+from tests.hub.services.compute.renting import PodHub, wish
 
 
 @pytest.fixture
-def yard(tmp_path: Path) -> Yard:
-    return Yard(tmp_path / "hub")
+def pod_hub(tmp_path: Path) -> PodHub:
+    return PodHub(tmp_path / "hub")
 
 
 @pytest.fixture
-def look(yard: Yard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Finding]:
+def look(pod_hub: PodHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Finding]:
     """The finding of Ada, at the time of her hub."""
     monkeypatch.setenv("PRIME_API_BASE_URL", URL)
-    key = yard.house.key("ada")
-    transport = AppTransport(yard.house.app)
+    key = pod_hub.accounts_hub.key("ada")
+    transport = AppTransport(pod_hub.accounts_hub.app)
 
     def finding() -> Finding:
-        here = system(tmp_path, {"PRIME_API_KEY": key}, transport=transport, clock=yard.house.clock)
+        here = system(
+            tmp_path, {"PRIME_API_KEY": key}, transport=transport, clock=pod_hub.accounts_hub.clock
+        )
         return one(check_pods(here))
 
     return finding
@@ -40,29 +42,31 @@ def test_no_pod_is_fine(look: Callable[[], Finding]) -> None:
     assert told(look()) == ("ok", "None is running", None)
 
 
-def test_pods_that_run_are_told_with_their_price(look: Callable[[], Finding], yard: Yard) -> None:
-    yard.rent(**wish(name="first"))
+def test_pods_that_run_are_told_with_their_price(
+    look: Callable[[], Finding], pod_hub: PodHub
+) -> None:
+    pod_hub.rent(**wish(name="first"))
     assert look().sentence == "1 pod running, at $1.65/h"
-    yard.rent(**wish(name="second"))
+    pod_hub.rent(**wish(name="second"))
     assert told(look()) == ("ok", "2 pods running, at $3.30/h", None)
 
 
 def test_what_is_there_without_need_is_a_warning_and_stays_there(
-    look: Callable[[], Finding], yard: Yard
+    look: Callable[[], Finding], pod_hub: PodHub
 ) -> None:
-    pod = yard.rent(**wish(name="web"))
-    yard.machines.fail(yard.tag(pod), "no A100 was left")
+    pod = pod_hub.rent(**wish(name="web"))
+    pod_hub.machines.fail(pod_hub.tag(pod), "no A100 was left")
     finding = look()
     sentence = "None is running; 1 orphaned or past the deadline"
     assert told(finding) == ("warning", sentence, "`prime gc`")
-    assert len(yard.machines.seen) == 1
+    assert len(pod_hub.machines.seen) == 1
 
 
 def test_a_hub_does_not_tell_strangers(
-    yard: Yard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pod_hub: PodHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRIME_API_BASE_URL", URL)
-    finding = one(check_pods(system(tmp_path, transport=AppTransport(yard.house.app))))
+    finding = one(check_pods(system(tmp_path, transport=AppTransport(pod_hub.accounts_hub.app))))
     assert told(finding) == ("skipped", "hub.local shows pods only to its users", None)
 
 

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from tests.helpers.storage import blob_storage
-from tests.hub.house import House
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.pushing import open_app
 
 __all__ = ["blob_storage"]
@@ -23,6 +23,6 @@ def client(folder: Path) -> httpx.Client:
 
 
 @pytest.fixture
-def house(folder: Path) -> House:
+def accounts_hub(folder: Path) -> AccountsHub:
     """A hub with accounts."""
-    return House(folder)
+    return AccountsHub(folder)

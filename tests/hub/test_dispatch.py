@@ -11,7 +11,7 @@ import httpx
 from prime_cli.hub.app import create_app
 from prime_cli.wire.offers import GpuOffer
 from tests.helpers.machines import Machines
-from tests.hub.house import URL, House
+from tests.hub.accounts_hub import URL, AccountsHub
 from tests.hub.pushing import settings_for
 
 WAITING = 60
@@ -33,9 +33,9 @@ class Hanging(Machines):
 
 def test_a_hub_answers_while_a_provider_hangs(folder: Path) -> None:
     machines = Hanging()
-    house = House(folder)
-    house.user("ada")
-    key = house.key("ada")
+    accounts_hub = AccountsHub(folder)
+    accounts_hub.user("ada")
+    key = accounts_hub.key("ada")
     served = create_app(
         settings_for(folder, embedded=False, accounts=True, public_url=URL, providers=(machines,))
     )

@@ -21,7 +21,7 @@ from prime_cli.wire.codec import to_builtins
 from prime_cli.wire.locks import Lock, Signature, Signatures
 from tests.helpers.machines import Machines
 from tests.helpers.ssh_keys import line
-from tests.hub.house import OPERATOR, House
+from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.pushing import HUB, Push, data, names, sha256
 from tests.hub.services.compute.renting import wish
 
@@ -43,7 +43,7 @@ class World:
     `hidden` fills the paths and bodies with what Ada has, each of `absent` with what nobody has.
     """
 
-    house: House
+    accounts_hub: AccountsHub
     hidden: dict[str, str] = field(default_factory=dict)
     callers: dict[str, httpx.Client] = field(default_factory=dict)
 
@@ -57,22 +57,24 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    house = House(tmp_path_factory.mktemp("hub"), providers=(Machines(),))
-    ada = house.user("ada")
-    house.user("eve")
-    house.team("lab", ada="ADMIN")
-    made = World(house)
+    accounts_hub = AccountsHub(tmp_path_factory.mktemp("hub"), providers=(Machines(),))
+    ada = accounts_hub.user("ada")
+    accounts_hub.user("eve")
+    accounts_hub.team("lab", ada="ADMIN")
+    made = World(accounts_hub)
     made.callers = {
-        "nobody": house.client(),
-        "stranger": house.client(house.key("eve", scope="admin")),
-        "ada's key for a team": house.client(house.key("ada", owner="lab", scope="admin")),
+        "nobody": accounts_hub.client(),
+        "stranger": accounts_hub.client(accounts_hub.key("eve", scope="admin")),
+        "ada's key for a team": accounts_hub.client(
+            accounts_hub.key("ada", owner="lab", scope="admin")
+        ),
         "ada": ada,
-        "reader": house.client(house.key("ada", scope="read")),
+        "reader": accounts_hub.client(accounts_hub.key("ada", scope="read")),
     }
-    house.user("zed")
+    accounts_hub.user("zed")
     made.hidden = publish(ada) | {
-        "team_id": house.team("den"),
-        "key_id": list_keys(house.hub, OPERATOR, "zed")[0].id,
+        "team_id": accounts_hub.team("den"),
+        "key_id": list_keys(accounts_hub.hub, OPERATOR, "zed")[0].id,
     }
     for client in made.callers.values():
         # Its first use is noted.
@@ -193,7 +195,7 @@ def ask(
 ) -> tuple[int, str, list[str], int]:
     """Status, body without names, names of headers, and how many statements it took."""
     body = body_of(operation, values) if operation else None
-    with world.house.statements() as seen:
+    with world.accounts_hub.statements() as seen:
         answer = client.request(method, path_of(path, values), json=body)
     text = answer.text
     for value in {*values.values(), "ada"}:
@@ -252,7 +254,7 @@ def test_owner_reads_what_is_private_everywhere(world: World, path: str) -> None
     ids=id_of,
 )
 def test_nobody_is_asked_for_a_key(world: World, operation: Operation) -> None:
-    for client in (world.house.client(), world.house.client("prime_sk_unknown")):
+    for client in (world.accounts_hub.client(), world.accounts_hub.client("prime_sk_unknown")):
         path = path_of(API + operation.path, world.hidden)
         answer = client.request(operation.method, path, content=b"no JSON")
         assert (answer.status_code, answer.json()["code"]) == (401, "not_logged_in")

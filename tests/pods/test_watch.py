@@ -17,8 +17,8 @@ from prime_cli.core.progress import Silent
 from prime_cli.pods.listing import ListedPod
 from prime_cli.pods.watch import changed, new_lines, poll, progress_text, wait_until_up
 from prime_cli.wire.pods import Pod, PodCreation
-from tests.hub.house import URL
-from tests.hub.services.compute.renting import Yard, wish
+from tests.hub.accounts_hub import URL
+from tests.hub.services.compute.renting import PodHub, wish
 
 DOWN = Unreachable("The hub does not answer")
 
@@ -113,7 +113,7 @@ class Shaky(httpx.BaseTransport):
 class Wait:
     """A pod that Ada waits for; each of `steps` happens while the client sleeps."""
 
-    yard: Yard
+    pod_hub: PodHub
     hub: HubClient
     way: Shaky
     pod: Pod
@@ -138,20 +138,20 @@ class Wait:
 
     @property
     def tag(self) -> str:
-        return next(iter(self.yard.machines.started))
+        return next(iter(self.pod_hub.machines.started))
 
 
 @pytest.fixture
 def wait(tmp_path: Path) -> Wait:
-    yard = Yard(tmp_path)
-    way = Shaky(AppTransport(yard.house.app))
-    hub = HubClient(URL, key=yard.house.key("ada"), transport=way, attempts=1)
+    pod_hub = PodHub(tmp_path)
+    way = Shaky(AppTransport(pod_hub.accounts_hub.app))
+    hub = HubClient(URL, key=pod_hub.accounts_hub.key("ada"), transport=way, attempts=1)
     pod = hub.pods.create(msgspec.convert(wish(), PodCreation))
-    return Wait(yard, hub, way, pod)
+    return Wait(pod_hub, hub, way, pod)
 
 
 def test_each_state_on_the_way_is_told_once(wait: Wait) -> None:
-    wait.steps = [lambda: None, lambda: wait.yard.machines.arrive(wait.tag)]
+    wait.steps = [lambda: None, lambda: wait.pod_hub.machines.arrive(wait.tag)]
     pod = wait()
     assert pod.shown_status == "ACTIVE"
     assert pod.ssh_connection == "root@192.0.2.10 -p 2222"
@@ -168,7 +168,7 @@ def test_how_far_it_is_is_told_in_percent() -> None:
 
 
 def test_a_pod_that_fails_says_why_with_the_end_of_its_log(wait: Wait) -> None:
-    wait.steps = [lambda: wait.yard.machines.fail(wait.tag, "The cloud has no machine left")]
+    wait.steps = [lambda: wait.pod_hub.machines.fail(wait.tag, "The cloud has no machine left")]
     with pytest.raises(PodFailed, match="failed to start") as caught:
         wait()
     assert "The cloud has no machine left" in caught.value.message
@@ -189,7 +189,7 @@ def test_time_that_runs_out_leaves_the_pod_and_says_that_it_is_billed(wait: Wait
     assert caught.value.exit_code == 3
     assert "billed" in caught.value.message
     assert f"prime pods terminate {wait.pod.id}" in (caught.value.hint or "")
-    assert wait.yard.pods() == [wait.pod.id]
+    assert wait.pod_hub.pods() == [wait.pod.id]
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -197,7 +197,7 @@ def test_a_hub_that_does_not_answer_for_a_moment_is_sat_out(wait: Wait, at_once:
     wait.way.drops = 4 if at_once else 0
     wait.steps = [
         lambda: setattr(wait.way, "drops", max(wait.way.drops, 3)),
-        lambda: wait.yard.machines.arrive(wait.tag),
+        lambda: wait.pod_hub.machines.arrive(wait.tag),
     ]
     assert wait().shown_status == "ACTIVE"
 

@@ -48,7 +48,7 @@ def lived(watched: Watched) -> Watched:
         watched.rent(CLUSTER, nodes=2),
         *(watched.rent(GPU) for _ in range(2)),
     ]
-    tags = [watched.yard.tag(pod) for pod in pods]
+    tags = [watched.pod_hub.tag(pod) for pod in pods]
     there = [SshAddress("root", "192.0.2.1", 22), SshAddress("root", "192.0.2.2", 2222)]
     watched.machines.seen[tags[2]] = PodStatus("ACTIVE", addresses=tuple(there))
     watched.machines.seen[tags[3]] = PodStatus("PROVISIONING", progress=7)
@@ -116,6 +116,6 @@ def test_nobody_without_a_key_is_answered_about_pods_disks_and_keys(
     watched: Watched, address: Any
 ) -> None:
     path = address.path.format(pod_id="one", disk_id="one", key_id="one")
-    answer = watched.yard.house.client().request(address.method, f"{API}{path}")
+    answer = watched.pod_hub.accounts_hub.client().request(address.method, f"{API}{path}")
     offers = path.startswith("/availability")
     assert answer.status_code in ((200, 401) if offers else (401,))

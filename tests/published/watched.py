@@ -10,7 +10,7 @@ import msgspec
 
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Prices, Spec
 from tests.helpers.machines import A100, DISK, SPOT, Machines
-from tests.hub.services.compute.renting import Yard, wish
+from tests.hub.services.compute.renting import PodHub, wish
 from tests.published.checking import API, faults_of_answer
 from tests.published.deviations import OF_OUR_HUB
 from tests.published.notation import published
@@ -47,8 +47,8 @@ class Watched:
 
     def __post_init__(self) -> None:
         self.machines = Clustered("local", [BOX, GPU, CLUSTER], [DISKS], at_once=True)
-        self.yard = Yard(self.data, machines=self.machines)
-        self.ada = self.watch(self.yard.ada)
+        self.pod_hub = PodHub(self.data, machines=self.machines)
+        self.ada = self.watch(self.pod_hub.ada)
 
     def watch(self, client: httpx.Client) -> httpx.Client:
         """The client; from now on it fails over an answer that is not as published."""

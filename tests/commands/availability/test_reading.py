@@ -8,7 +8,7 @@ from prime_cli.wire.offers import GpuOffer
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
 from tests.helpers.machines import A100, DISK, SPOT, Machines
-from tests.hub.services.compute.renting import Yard
+from tests.hub.services.compute.renting import PodHub
 
 CLUSTER = msgspec.structs.replace(
     A100, cloud_id="two", gpu_count=16, interconnect=3200, interconnect_type="infiniband"
@@ -75,12 +75,12 @@ def test_what_is_not_wanted_is_left_out(words: str, offers: list[GpuOffer], prim
     assert [each["id"] for each in found] == list(map(offer_id, offers))
 
 
-def test_only_what_is_near_a_disk_is_shown(prime: Prime, yard: Yard) -> None:
+def test_only_what_is_near_a_disk_is_shown(prime: Prime, pod_hub: PodHub) -> None:
     sent = {
         "disk": {"size": 10, "cloudId": DISK.cloud_id, "dataCenterId": DISK.data_center},
         "provider": {"type": "paper"},
     }
-    disk = yard.ada.post("/api/v1/disks", json=sent).raise_for_status().json()["id"]
+    disk = pod_hub.ada.post("/api/v1/disks", json=sent).raise_for_status().json()["id"]
     found = prime("availability", "list", "--disks", disk, "--output", "jsonl").ok().records
     assert [each["id"] for each in found] == [offer_id(A100)]
 

@@ -6,8 +6,8 @@ from prime_cli.core.completion_cache import remembered
 from prime_cli.pods.offers import disk_offer_id
 from tests.helpers.cli import Prime
 from tests.helpers.machines import DISK, Machines
-from tests.hub.house import House
-from tests.hub.services.compute.renting import Yard
+from tests.hub.accounts_hub import AccountsHub
+from tests.hub.services.compute.renting import PodHub
 
 FINNISH = replace(DISK, cloud_id="disk_fi", data_center="FIN-01", country="FI")
 
@@ -91,10 +91,10 @@ def test_the_json_has_the_names_of_the_official_client(prime: Prime) -> None:
     assert ended == {"id": made["id"], "name": "data", "status": "TERMINATED"}
 
 
-def test_disks_are_listed_by_age_with_what_they_cost(prime: Prime, yard: Yard) -> None:
+def test_disks_are_listed_by_age_with_what_they_cost(prime: Prime, pod_hub: PodHub) -> None:
     for name in ("first", "second"):
         rent(prime, "--name", name)
-        yard.house.clock.wait(seconds=1)
+        pod_hub.accounts_hub.clock.wait(seconds=1)
     shown = prime("disks", "list").ok().out.splitlines()
     assert [line.split()[0] for line in shown] == ["Name", "first", "second"]
     assert shown[1].split()[2:5] == ["250", "GB", "ACTIVE"]
@@ -172,10 +172,12 @@ def test_a_size_that_is_not_offered_is_refused_before_anybody_is_asked(prime: Pr
     assert "A disk of this kind has from 1 to 4000 GB, not 5000" in told(refused.err)
 
 
-def test_a_disk_may_be_a_teams(prime: Prime, as_user: Callable[[str], Prime], yard: Yard) -> None:
-    house: House = yard.house
-    house.user("bob")
-    team = house.team("lab", ada="MEMBER", bob="MEMBER")
+def test_a_disk_may_be_a_teams(
+    prime: Prime, as_user: Callable[[str], Prime], pod_hub: PodHub
+) -> None:
+    accounts_hub: AccountsHub = pod_hub.accounts_hub
+    accounts_hub.user("bob")
+    team = accounts_hub.team("lab", ada="MEMBER", bob="MEMBER")
     assert rent(prime, "--team-id", "lab", "--name", "shared")["team_id"] == team
     assert rent(prime, "--team", "personal", "--name", "own")["team_id"] is None
     bob = as_user("bob")
@@ -187,8 +189,8 @@ def test_a_disk_may_be_a_teams(prime: Prime, as_user: Callable[[str], Prime], ya
     assert unknown.code == 6
 
 
-def test_a_disk_is_made_for_the_team_that_one_works_for(prime: Prime, yard: Yard) -> None:
-    team = yard.house.team("lab", ada="MEMBER")
+def test_a_disk_is_made_for_the_team_that_one_works_for(prime: Prime, pod_hub: PodHub) -> None:
+    team = pod_hub.accounts_hub.team("lab", ada="MEMBER")
     made = prime(
         "disks", "create", "--size", "1", "--yes", "--output", "json", env={"PRIME_TEAM": "lab"}
     ).ok()
@@ -196,14 +198,14 @@ def test_a_disk_is_made_for_the_team_that_one_works_for(prime: Prime, yard: Yard
     assert "For the team `lab` (from PRIME_TEAM)" in made.err
 
 
-def test_a_disk_that_a_pod_has_is_left_alone(prime: Prime, yard: Yard) -> None:
+def test_a_disk_that_a_pod_has_is_left_alone(prime: Prime, pod_hub: PodHub) -> None:
     disk = rent(prime, "--name", "data")
-    pod = yard.rent(disks=[disk["id"]])
+    pod = pod_hub.rent(disks=[disk["id"]])
     refused = prime("disks", "terminate", "data", "--yes")
     assert refused.code == 7
     assert f"attached to the pod {pod['id']}" in told(refused.err)
     assert f"`prime pods terminate {pod['id']}`" in told(refused.err)
-    yard.ada.delete(f"/api/v1/pods/{pod['id']}").raise_for_status()
+    pod_hub.ada.delete(f"/api/v1/pods/{pod['id']}").raise_for_status()
     prime("disks", "terminate", "data", "--yes").ok()
 
 

@@ -11,8 +11,8 @@ from prime_cli.api.transports import AppTransport
 from prime_cli.session import Session
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
-from tests.hub.house import URL
-from tests.hub.services.compute.renting import Yard
+from tests.hub.accounts_hub import URL
+from tests.hub.services.compute.renting import PodHub
 
 
 @pytest.fixture
@@ -22,23 +22,23 @@ def machines() -> Stubborn:
 
 
 @pytest.fixture
-def yard(tmp_path: Path, machines: Stubborn) -> Yard:
+def pod_hub(tmp_path: Path, machines: Stubborn) -> PodHub:
     """The hub, at the time that it is here."""
-    yard = Yard(tmp_path / "hub", machines=machines)
-    yard.house.clock.now = datetime.now(UTC)
-    return yard
+    pod_hub = PodHub(tmp_path / "hub", machines=machines)
+    pod_hub.accounts_hub.clock.now = datetime.now(UTC)
+    return pod_hub
 
 
 @pytest.fixture
 def as_user(
-    yard: Yard, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    pod_hub: PodHub, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Prime]:
     """`prime` as it is for a user of that hub, with a key that has these rights."""
 
     def prime_of(slug: str, **rights: Any) -> Prime:
         monkeypatch.setenv("PRIME_API_BASE_URL", URL)
-        monkeypatch.setenv("PRIME_API_KEY", yard.house.key(slug, **rights))
-        return Prime(capfd, monkeypatch, lambda: Session(AppTransport(yard.house.app)))
+        monkeypatch.setenv("PRIME_API_KEY", pod_hub.accounts_hub.key(slug, **rights))
+        return Prime(capfd, monkeypatch, lambda: Session(AppTransport(pod_hub.accounts_hub.app)))
 
     return prime_of
 

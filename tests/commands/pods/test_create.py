@@ -12,7 +12,7 @@ from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
 from tests.helpers.machines import A100, DISK, SPOT
 from tests.helpers.ssh_keys import make_key, needs_ssh_keygen, public_line
-from tests.hub.services.compute.renting import API, Yard
+from tests.hub.services.compute.renting import API, PodHub
 
 pytestmark = needs_ssh_keygen
 
@@ -35,12 +35,12 @@ def ordered(machines: Stubborn) -> PodSpec:
 
 
 def test_the_cheapest_that_fits_is_made_and_said_with_price_end_and_bill(
-    prime: Prime, machines: Stubborn, yard: Yard
+    prime: Prime, machines: Stubborn, pod_hub: PodHub
 ) -> None:
     shown = prime("pods", "create", *A, "--for", "2h", "--yes").ok()
     order = ordered(machines)
     assert (order.name, order.offer, order.nodes) == ("a100-1", A100, 1)
-    left = order.stop_at - yard.house.clock.now
+    left = order.stop_at - pod_hub.accounts_hub.clock.now
     assert abs(left - timedelta(hours=2)) < timedelta(minutes=10)
     assert f"Selected {offer_id(A100)}, A100_80GB x1 of paper" in shown.err
     for words in ("$1.65/h", "in 2h", "$3.30 until then", "paper, US (US-KS-2)"):
@@ -50,12 +50,12 @@ def test_the_cheapest_that_fits_is_made_and_said_with_price_end_and_bill(
     assert remembered("pods")[0] == "a100-1"
 
 
-def test_the_json_is_the_pod_of_the_wire(prime: Prime, yard: Yard) -> None:
+def test_the_json_is_the_pod_of_the_wire(prime: Prime, pod_hub: PodHub) -> None:
     pod = prime("pods", "create", *A, "--yes", "--output", "json").ok().json
-    assert [pod["id"]] == yard.pods()
+    assert [pod["id"]] == pod_hub.pods()
     assert (pod["gpuName"], pod["priceHr"], pod["status"]) == ("A100_80GB", 1.65, "PROVISIONING")
     stop = datetime.fromisoformat(pod["stopAt"])
-    assert abs(stop - yard.house.clock.now - timedelta(days=1)) < timedelta(minutes=10)
+    assert abs(stop - pod_hub.accounts_hub.clock.now - timedelta(days=1)) < timedelta(minutes=10)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_without_a_terminal_somebody_has_to_have_agreed(prime: Prime, machines: 
 
 
 def test_a_dry_run_shows_the_plan_and_touches_nothing(
-    prime: Prime, machines: Stubborn, yard: Yard
+    prime: Prime, machines: Stubborn, pod_hub: PodHub
 ) -> None:
     words = ("--for", "3h", "--env", "A=s3cret=", "--dry-run", "--output", "json")
     plan = prime("pods", "create", *A, *words).ok()
@@ -118,15 +118,15 @@ def test_a_dry_run_shows_the_plan_and_touches_nothing(
     assert plan.json["variables"] == ["A"]
     assert "s3cret" not in plan.out + plan.err
     assert machines.started == {}
-    assert len(yard.ada.get(f"{API}/ssh_keys").json()["data"]) == 1
+    assert len(pod_hub.ada.get(f"{API}/ssh_keys").json()["data"]) == 1
 
 
-def test_all_that_is_wished_for_arrives(prime: Prime, machines: Stubborn, yard: Yard) -> None:
+def test_all_that_is_wished_for_arrives(prime: Prime, machines: Stubborn, pod_hub: PodHub) -> None:
     sent = {
         "disk": {"size": 10, "name": "data", "cloudId": DISK.cloud_id},
         "provider": {"type": "paper"},
     }
-    disk = yard.ada.post(f"{API}/disks", json=sent).raise_for_status().json()["id"]
+    disk = pod_hub.ada.post(f"{API}/disks", json=sent).raise_for_status().json()["id"]
     shown = prime(
         *("pods", "create", *A, "--name", "trainer", "--disk-size", "200"),
         *("--image", "cuda_12_6_pytorch_2_7", "--disks", "data", "--disks", disk, "--yes"),
@@ -152,7 +152,7 @@ def test_the_users_key_is_put_on_the_hub_once_and_that_is_said(
 
 
 def test_one_key_that_is_named_opens_it_alone(
-    prime: Prime, machines: Stubborn, tmp_path: Path, yard: Yard
+    prime: Prime, machines: Stubborn, tmp_path: Path, pod_hub: PodHub
 ) -> None:
     other = make_key(tmp_path, "other")
     prime("pods", "create", *A, "--ssh-key", str(other), "--yes").ok()
@@ -194,17 +194,17 @@ def test_several_nodes_are_told_in_the_same_words_everywhere(
 
 
 def test_a_team_has_it_and_those_who_are_named_see_it(
-    prime: Prime, yard: Yard, machines: Stubborn
+    prime: Prime, pod_hub: PodHub, machines: Stubborn
 ) -> None:
-    bob = yard.tenant("bob", 2)
-    team = yard.house.team("lab", ada="admin", bob="member")
+    bob = pod_hub.tenant("bob", 2)
+    team = pod_hub.accounts_hub.team("lab", ada="admin", bob="member")
     words = ("--team-id", "lab", "--yes", "--output", "json")
     alone = prime("pods", "create", *A, *words).ok().json
     assert alone["teamId"] == team
-    assert yard.pods(bob) == []
+    assert pod_hub.pods(bob) == []
     shared = prime("pods", "create", *A, *words, "--share-with-team").ok().json
     named = prime("pods", "create", *A, *words, "--member", "bob").ok().json
-    assert sorted(yard.pods(bob)) == sorted([shared["id"], named["id"]])
+    assert sorted(pod_hub.pods(bob)) == sorted([shared["id"], named["id"]])
     planned = prime("pods", "create", *A, "--team-id", team, "--dry-run").ok()
     assert "team     lab\n" in planned.out
     by_habit = prime("pods", "create", *A, "--dry-run", env={"PRIME_TEAM": "lab"}).ok()
@@ -221,7 +221,7 @@ def test_it_is_waited_for_until_it_is_up(prime: Prime, machines: Stubborn) -> No
 
 
 def test_one_that_does_not_come_up_says_why_and_leaves_its_id_for_a_script(
-    prime: Prime, machines: Stubborn, yard: Yard, monkeypatch: pytest.MonkeyPatch
+    prime: Prime, machines: Stubborn, pod_hub: PodHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin = machines.start
 
@@ -237,8 +237,8 @@ def test_one_that_does_not_come_up_says_why_and_leaves_its_id_for_a_script(
     assert "booting" in failed.err
 
 
-def test_time_that_runs_out_is_a_partial_result(prime: Prime, yard: Yard) -> None:
+def test_time_that_runs_out_is_a_partial_result(prime: Prime, pod_hub: PodHub) -> None:
     late = prime("pods", "create", *A, "--yes", "--wait", "--timeout", "0s")
     assert late.code == 3
     assert "and is billed" in late.err
-    assert f"prime pods terminate {yard.pods()[0]}" in " ".join(late.err.split())
+    assert f"prime pods terminate {pod_hub.pods()[0]}" in " ".join(late.err.split())

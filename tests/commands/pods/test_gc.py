@@ -9,16 +9,16 @@ from prime_cli.session import Session
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
 from tests.helpers.scripted_hub import ScriptedHub
-from tests.hub.house import URL
-from tests.hub.services.compute.renting import Yard, wish
+from tests.hub.accounts_hub import URL
+from tests.hub.services.compute.renting import PodHub, wish
 
 
 @pytest.fixture
-def late(yard: Yard) -> str:
+def late(pod_hub: PodHub) -> str:
     """The id of a pod whose deadline has passed, and which could not be terminated then."""
-    pod = yard.rent(**wish(name="late"))
-    yard.arrive(pod)
-    yard.house.clock.wait(days=2)
+    pod = pod_hub.rent(**wish(name="late"))
+    pod_hub.arrive(pod)
+    pod_hub.accounts_hub.clock.wait(days=2)
     return str(pod["id"])
 
 
@@ -28,7 +28,7 @@ def test_nothing_is_said_where_nothing_is(prime: Prime) -> None:
     assert prime("gc", "-o", "json").ok().json == {"dry_run": False, "leaks": []}
 
 
-def test_what_would_be_ended_is_shown_and_left(prime: Prime, yard: Yard, late: str) -> None:
+def test_what_would_be_ended_is_shown_and_left(prime: Prime, pod_hub: PodHub, late: str) -> None:
     found = prime("gc", "--dry-run", "--output", "json").ok().json
     assert found == {
         "dry_run": True,
@@ -44,7 +44,7 @@ def test_what_would_be_ended_is_shown_and_left(prime: Prime, yard: Yard, late: s
             }
         ],
     }
-    assert len(yard.machines.seen) == 1
+    assert len(pod_hub.machines.seen) == 1
     shown = prime("gc", "--dry-run").ok()
     header, row = shown.out.splitlines()
     assert header.split() == ["Kind", "Name", "Provider", "Owner", "Ended"]
@@ -52,14 +52,16 @@ def test_what_would_be_ended_is_shown_and_left(prime: Prime, yard: Yard, late: s
     assert "terminate these with `prime gc`" in shown.err
 
 
-def test_what_somebody_may_still_use_is_asked_about(prime: Prime, yard: Yard, late: str) -> None:
+def test_what_somebody_may_still_use_is_asked_about(
+    prime: Prime, pod_hub: PodHub, late: str
+) -> None:
     refused = prime("gc")
     assert refused.code == 2
     assert "pod past its deadline: late of ada at paper" in refused.err
-    assert len(yard.machines.seen) == 1
+    assert len(pod_hub.machines.seen) == 1
     ended = prime("gc", "--yes", "--output", "jsonl").ok().records
     assert [(each["id"], each["ended"]) for each in ended] == [(late, True)]
-    assert yard.machines.seen == {}
+    assert pod_hub.machines.seen == {}
 
 
 def test_what_cannot_be_ended_is_told_and_is_a_partial_result(
@@ -74,9 +76,9 @@ def test_what_cannot_be_ended_is_told_and_is_a_partial_result(
 
 
 def test_files_of_pods_that_are_gone_are_removed_and_those_of_others_stay(
-    prime: Prime, yard: Yard, home: Path
+    prime: Prime, pod_hub: PodHub, home: Path
 ) -> None:
-    present, gone = (str(yard.rent(**wish(name=name))["id"]) for name in ("web", "old"))
+    present, gone = (str(pod_hub.rent(**wish(name=name))["id"]) for name in ("web", "old"))
     prime("pods", "terminate", "old", "--yes", "--quiet").ok()
     ssh = home / ".prime" / "ssh"
     (ssh / "known_hosts").mkdir(parents=True)

@@ -4,16 +4,16 @@ import pytest
 
 from prime_cli.core.completion_cache import remembered
 from tests.helpers.cli import Prime
-from tests.hub.services.compute.renting import Yard, wish
+from tests.hub.services.compute.renting import PodHub, wish
 
 
 def test_pods_are_told_with_their_price_and_deadline_and_what_they_cost_together(
-    prime: Prime, yard: Yard
+    prime: Prime, pod_hub: PodHub
 ) -> None:
-    first = yard.rent(**wish(name="first"))
-    yard.house.clock.wait(seconds=1)
-    second = yard.rent(**wish(name="second"))
-    yard.arrive(second)
+    first = pod_hub.rent(**wish(name="first"))
+    pod_hub.accounts_hub.clock.wait(seconds=1)
+    second = pod_hub.rent(**wish(name="second"))
+    pod_hub.arrive(second)
     shown = prime("pods", "list").ok()
     header, *rows = shown.out.splitlines()
     assert header.split() == ["Name", "Id", "GPU", "Status", "Created", "Stops", "in", "$/h"]
@@ -28,10 +28,10 @@ def test_pods_are_told_with_their_price_and_deadline_and_what_they_cost_together
 
 
 def test_the_json_has_the_names_of_the_official_client_and_ours_behind_them(
-    prime: Prime, yard: Yard
+    prime: Prime, pod_hub: PodHub
 ) -> None:
-    pod = yard.rent(**wish(name="web"))
-    yard.arrive(pod)
+    pod = pod_hub.rent(**wish(name="web"))
+    pod_hub.arrive(pod)
     page = prime("pods", "list", "--output", "json").ok().json
     assert page == {
         "pods": [
@@ -40,7 +40,7 @@ def test_the_json_has_the_names_of_the_official_client_and_ours_behind_them(
                 "name": "web",
                 "gpu": "A100_80GB x1",
                 "status": "ACTIVE",
-                "created_at": f"{yard.house.clock.now:%Y-%m-%dT%H:%M:%SZ}",
+                "created_at": f"{pod_hub.accounts_hub.clock.now:%Y-%m-%dT%H:%M:%SZ}",
                 "stop_at": page["pods"][0]["stop_at"],
                 "price_per_hour": 1.65,
                 "nodes": 1,
@@ -52,9 +52,9 @@ def test_the_json_has_the_names_of_the_official_client_and_ours_behind_them(
     }
 
 
-def test_a_page_says_how_to_turn_it(prime: Prime, yard: Yard) -> None:
+def test_a_page_says_how_to_turn_it(prime: Prime, pod_hub: PodHub) -> None:
     for number in range(3):
-        yard.rent(**wish(name=f"pod-{number}"))
+        pod_hub.rent(**wish(name=f"pod-{number}"))
     shown = prime("pods", "list", "--limit", "2").ok()
     assert len(shown.out.splitlines()) == 3
     assert "1 more with `--offset 2`" in shown.err
@@ -62,17 +62,17 @@ def test_a_page_says_how_to_turn_it(prime: Prime, yard: Yard) -> None:
     assert (len(page["pods"]), page["total_count"], page["offset"]) == (1, 3, 2)
 
 
-def test_plain_has_whole_ids(prime: Prime, yard: Yard) -> None:
-    pod = yard.rent(**wish(name="web"))
+def test_plain_has_whole_ids(prime: Prime, pod_hub: PodHub) -> None:
+    pod = pod_hub.rent(**wish(name="web"))
     assert prime("pods", "list", "--output", "plain").ok().out.split("\t")[:2] == ["web", pod["id"]]
 
 
-def test_names_and_ids_are_completed_until_the_pods_are_gone(prime: Prime, yard: Yard) -> None:
-    pod = yard.rent(**wish(name="web"))
+def test_names_and_ids_are_completed_until_the_pods_are_gone(prime: Prime, pod_hub: PodHub) -> None:
+    pod = pod_hub.rent(**wish(name="web"))
     prime("pods", "list").ok()
     assert remembered("pods") == ["web", pod["id"]]
-    yard.machines.end(yard.tag(pod))
-    yard.house.clock.wait(minutes=2)
+    pod_hub.machines.end(pod_hub.tag(pod))
+    pod_hub.accounts_hub.clock.wait(minutes=2)
     prime("pods", "list").ok()
     assert remembered("pods") == []
 

@@ -6,14 +6,14 @@ import pytest
 
 from prime_cli.hub.compute.provider import PodStatus
 from tests.helpers.cli import Prime
-from tests.hub.services.compute.renting import Yard, wish
+from tests.hub.services.compute.renting import PodHub, wish
 
 
 def test_a_pod_that_is_up_is_shown_with_its_address_and_the_way_there(
-    prime: Prime, yard: Yard
+    prime: Prime, pod_hub: PodHub
 ) -> None:
-    pod = yard.rent(**wish(name="web", image="cuda_12_6_pytorch_2_7"))
-    yard.arrive(pod)
+    pod = pod_hub.rent(**wish(name="web", image="cuda_12_6_pytorch_2_7"))
+    pod_hub.arrive(pod)
     shown = prime("pods", "status", "web").ok()
     lines = dict(line.split(None, 1) for line in shown.out.splitlines())
     assert lines["id"] == pod["id"]
@@ -27,28 +27,28 @@ def test_a_pod_that_is_up_is_shown_with_its_address_and_the_way_there(
     assert "`prime pods ssh web`" in shown.err
 
 
-def test_a_pod_on_its_way_says_how_far_it_is(prime: Prime, yard: Yard) -> None:
-    pod = yard.rent(**wish(name="web"))
-    yard.machines.seen[yard.tag(pod)] = PodStatus("ACTIVE", progress=40)
+def test_a_pod_on_its_way_says_how_far_it_is(prime: Prime, pod_hub: PodHub) -> None:
+    pod = pod_hub.rent(**wish(name="web"))
+    pod_hub.machines.seen[pod_hub.tag(pod)] = PodStatus("ACTIVE", progress=40)
     lines = prime("pods", "status", "web").ok().out.splitlines()
     assert "status      INSTALLING" in lines
     assert "installing  ACTIVE, 40%" in lines
 
 
-def test_a_pod_that_was_started_again_says_when(prime: Prime, yard: Yard) -> None:
-    pod = yard.rent(**wish(name="web"))
-    yard.arrive(pod)
+def test_a_pod_that_was_started_again_says_when(prime: Prime, pod_hub: PodHub) -> None:
+    pod = pod_hub.rent(**wish(name="web"))
+    pod_hub.arrive(pod)
     assert "restarted" not in prime("pods", "status", "web").ok().out
     assert "started_again" not in prime("pods", "status", "web", "-o", "json").ok().json
     again = datetime(2026, 11, 21, 12, 5, tzinfo=UTC)
-    yard.machines.seen[yard.tag(pod)] = PodStatus("ACTIVE", started_again=again)
+    pod_hub.machines.seen[pod_hub.tag(pod)] = PodStatus("ACTIVE", started_again=again)
     assert "restarted  2026-11-21T12:05:00Z (" in prime("pods", "status", "web").ok().out
     shown = prime("pods", "status", "web", "-o", "json").ok().json
     assert shown["started_again"] == "2026-11-21T12:05:00Z"
 
 
-def test_a_pod_is_named_by_its_id_or_the_beginning_of_that(prime: Prime, yard: Yard) -> None:
-    pod = yard.rent(**wish(name="web"))
+def test_a_pod_is_named_by_its_id_or_the_beginning_of_that(prime: Prime, pod_hub: PodHub) -> None:
+    pod = pod_hub.rent(**wish(name="web"))
     for word in (pod["id"], pod["id"][:6]):
         assert prime("pods", "status", word, "-o", "json").ok().json["id"] == pod["id"]
     missing = prime("pods", "status", "nothing")
@@ -56,9 +56,9 @@ def test_a_pod_is_named_by_its_id_or_the_beginning_of_that(prime: Prime, yard: Y
     assert "`prime pods list`" in missing.err
 
 
-def test_a_pod_that_failed_says_why_and_what_to_do(prime: Prime, yard: Yard) -> None:
-    pod = yard.rent(**wish(name="web"))
-    yard.machines.fail(yard.tag(pod), "no A100 was left in US-KS-2")
+def test_a_pod_that_failed_says_why_and_what_to_do(prime: Prime, pod_hub: PodHub) -> None:
+    pod = pod_hub.rent(**wish(name="web"))
+    pod_hub.machines.fail(pod_hub.tag(pod), "no A100 was left in US-KS-2")
     shown = prime("pods", "status", "web", "--output", "json").ok()
     assert shown.json["status"] == "ERROR"
     assert shown.json["installation_error"] == "no A100 was left in US-KS-2"
@@ -68,11 +68,11 @@ def test_a_pod_that_failed_says_why_and_what_to_do(prime: Prime, yard: Yard) -> 
 
 
 def test_a_pod_that_ended_is_shown_from_the_history_with_its_place_there(
-    prime: Prime, yard: Yard
+    prime: Prime, pod_hub: PodHub
 ) -> None:
     for name in ("first", "second"):
-        pod = yard.rent(**wish(name=name))
-        yard.house.clock.wait(hours=1)
+        pod = pod_hub.rent(**wish(name=name))
+        pod_hub.accounts_hub.clock.wait(hours=1)
         prime("pods", "terminate", name, "--yes").ok()
     shown = prime("pods", "status", "first").ok()
     lines = dict(line.split(None, 1) for line in shown.out.splitlines())
@@ -87,20 +87,20 @@ def test_a_pod_that_ended_is_shown_from_the_history_with_its_place_there(
 
 
 def test_a_pod_that_never_began_tells_its_failure_from_the_history(
-    prime: Prime, yard: Yard
+    prime: Prime, pod_hub: PodHub
 ) -> None:
-    pod = yard.rent(**wish(name="web"))
-    yard.machines.end(yard.tag(pod))
-    yard.house.clock.wait(minutes=2)
+    pod = pod_hub.rent(**wish(name="web"))
+    pod_hub.machines.end(pod_hub.tag(pod))
+    pod_hub.accounts_hub.clock.wait(minutes=2)
     shown = prime("pods", "status", "web", "-o", "json").ok()
     assert shown.json["status"] == "ERROR"
     assert "its creation was interrupted" in shown.json["installation_error"]
     assert "`web` failed: " in shown.err
 
 
-def test_history_is_told_with_what_each_pod_came_to(prime: Prime, yard: Yard) -> None:
-    yard.rent(**wish(name="web"))
-    yard.house.clock.wait(minutes=30)
+def test_history_is_told_with_what_each_pod_came_to(prime: Prime, pod_hub: PodHub) -> None:
+    pod_hub.rent(**wish(name="web"))
+    pod_hub.accounts_hub.clock.wait(minutes=30)
     prime("pods", "terminate", "web", "--yes").ok()
     _header, row = prime("pods", "history").ok().out.splitlines()
     assert row.split()[0] == "web"
@@ -110,10 +110,10 @@ def test_history_is_told_with_what_each_pod_came_to(prime: Prime, yard: Yard) ->
 
 
 def test_how_long_a_pod_was_there_is_told_as_how_long_one_still_has(
-    prime: Prime, yard: Yard
+    prime: Prime, pod_hub: PodHub
 ) -> None:
-    yard.rent(**wish(name="web"))
-    yard.house.clock.wait(hours=2, minutes=5)
+    pod_hub.rent(**wish(name="web"))
+    pod_hub.accounts_hub.clock.wait(hours=2, minutes=5)
     prime("pods", "terminate", "web", "--yes").ok()
     _header, row = prime("pods", "history").ok().out.splitlines()
     assert "  2h 5m  " in row
@@ -121,18 +121,18 @@ def test_how_long_a_pod_was_there_is_told_as_how_long_one_still_has(
     assert record["duration"] == "2.1h"  # the form of the official client
 
 
-def test_the_last_lines_of_a_log_are_printed(prime: Prime, yard: Yard) -> None:
-    yard.rent(**wish(name="web"))
+def test_the_last_lines_of_a_log_are_printed(prime: Prime, pod_hub: PodHub) -> None:
+    pod_hub.rent(**wish(name="web"))
     assert prime("pods", "logs", "web").ok().out == "booting\nready\n"
     assert prime("pods", "logs", "web", "--tail", "1").ok().out == "ready\n"
     assert prime("pods", "logs", "web", "-o", "json").ok().json == {"logs": "booting\nready\n"}
 
 
 def test_a_log_that_went_with_its_pod_is_not_still_to_come(
-    prime: Prime, yard: Yard, monkeypatch: pytest.MonkeyPatch
+    prime: Prime, pod_hub: PodHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    yard.rent(**wish(name="web"))
-    monkeypatch.setattr(yard.machines, "log", lambda _tag, _lines: "")
+    pod_hub.rent(**wish(name="web"))
+    monkeypatch.setattr(pod_hub.machines, "log", lambda _tag, _lines: "")
     assert "The log is empty" in prime("pods", "logs", "web").ok().err
     prime("pods", "terminate", "web", "--yes").ok()
     told = prime("pods", "logs", "web").ok().err
@@ -143,8 +143,8 @@ def test_a_history_of_nothing_is_said_to_be_one(prime: Prime) -> None:
     assert prime("pods", "history").ok().err == "No pod has been terminated yet\n"
 
 
-def test_following_the_log_of_a_pod_that_ended_ends_too(prime: Prime, yard: Yard) -> None:
-    yard.rent(**wish(name="web"))
+def test_following_the_log_of_a_pod_that_ended_ends_too(prime: Prime, pod_hub: PodHub) -> None:
+    pod_hub.rent(**wish(name="web"))
     prime("pods", "terminate", "web", "--yes").ok()
     shown = prime("pods", "logs", "web", "--follow").ok()
     assert shown.out == "booting\nready\n"

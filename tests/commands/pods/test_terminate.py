@@ -7,34 +7,34 @@ import pytest
 from prime_cli.core.completion_cache import remembered
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
-from tests.hub.services.compute.renting import Yard, wish
+from tests.hub.services.compute.renting import PodHub, wish
 
 
 def test_what_is_lost_and_billed_is_said_and_it_is_waited_for_the_end(
-    prime: Prime, yard: Yard
+    prime: Prime, pod_hub: PodHub
 ) -> None:
-    pod = yard.rent(**wish(name="web"))
+    pod = pod_hub.rent(**wish(name="web"))
     prime("pods", "list").ok()
     shown = prime("pods", "terminate", "web", "--yes").ok()
     assert "web: A100_80GB x1, PROVISIONING, " in shown.err
     assert "so far" in shown.err
     assert "`web` is gone, after about $0.00" in shown.err
-    assert yard.machines.seen == {}
-    assert yard.pods() == []
-    assert [each["id"] for each in yard.history()] == [pod["id"]]
+    assert pod_hub.machines.seen == {}
+    assert pod_hub.pods() == []
+    assert [each["id"] for each in pod_hub.history()] == [pod["id"]]
     assert remembered("pods") == []
 
 
-def test_nobody_who_can_be_asked_is_a_refusal(prime: Prime, yard: Yard) -> None:
-    yard.rent(**wish(name="web"))
+def test_nobody_who_can_be_asked_is_a_refusal(prime: Prime, pod_hub: PodHub) -> None:
+    pod_hub.rent(**wish(name="web"))
     refused = prime("pods", "terminate", "web")
     assert refused.code == 2
     assert "--yes" in refused.err
-    assert len(yard.pods()) == 1
+    assert len(pod_hub.pods()) == 1
 
 
-def test_several_go_at_once_and_one_named_twice_goes_once(prime: Prime, yard: Yard) -> None:
-    first, second = (yard.rent(**wish(name=name)) for name in ("first", "second"))
+def test_several_go_at_once_and_one_named_twice_goes_once(prime: Prime, pod_hub: PodHub) -> None:
+    first, second = (pod_hub.rent(**wish(name=name)) for name in ("first", "second"))
     words = ("first", first["id"], "second")
     ended = prime("pods", "terminate", *words, "--yes", "--output", "json").ok().json["pods"]
     assert [(each["id"], each["status"], each["error"]) for each in ended] == [
@@ -43,8 +43,8 @@ def test_several_go_at_once_and_one_named_twice_goes_once(prime: Prime, yard: Ya
     ]
 
 
-def test_to_end_what_has_ended_is_no_failure(prime: Prime, yard: Yard) -> None:
-    yard.rent(**wish(name="web"))
+def test_to_end_what_has_ended_is_no_failure(prime: Prime, pod_hub: PodHub) -> None:
+    pod_hub.rent(**wish(name="web"))
     prime("pods", "terminate", "web", "--yes").ok()
     again = prime("pods", "terminate", "web").ok()
     assert again.err.splitlines() == ["`web` has already been terminated"]
@@ -54,8 +54,8 @@ def test_a_pod_that_never_was_is_not_found(prime: Prime) -> None:
     assert prime("pods", "terminate", "web", "--yes").code == 6
 
 
-def test_a_word_that_means_none_keeps_nobody_else_alive(prime: Prime, yard: Yard) -> None:
-    yard.rent(**wish(name="web"))
+def test_a_word_that_means_none_keeps_nobody_else_alive(prime: Prime, pod_hub: PodHub) -> None:
+    pod_hub.rent(**wish(name="web"))
     shown = prime("pods", "terminate", "nothing", "web", "--yes")
     assert shown.code == 6
     # Said before the others are asked about.
@@ -63,12 +63,12 @@ def test_a_word_that_means_none_keeps_nobody_else_alive(prime: Prime, yard: Yard
     assert first == "warning: No pod `nothing` on hub.local"
     assert shown.err.count("`nothing`") == 1
     assert "1 of 2 pods could not be terminated" in shown.err
-    assert yard.pods() == []
+    assert pod_hub.pods() == []
 
 
 @pytest.mark.parametrize("command", ["terminate", "ssh", "status", "logs"])
-def test_a_name_that_two_pods_have_lists_both(prime: Prime, yard: Yard, command: str) -> None:
-    pods = [yard.rent(**wish(name="web")) for _ in range(2)]
+def test_a_name_that_two_pods_have_lists_both(prime: Prime, pod_hub: PodHub, command: str) -> None:
+    pods = [pod_hub.rent(**wish(name="web")) for _ in range(2)]
     refused = prime("pods", command, "web")
     assert refused.code == 2
     assert "`web` matches 2 pods" in refused.err
@@ -77,19 +77,19 @@ def test_a_name_that_two_pods_have_lists_both(prime: Prime, yard: Yard, command:
     assert "hint: use the pod's id" in refused.err
 
 
-def test_such_a_name_among_others_lists_them_too(prime: Prime, yard: Yard) -> None:
-    pods = [yard.rent(**wish(name=name)) for name in ("web", "web", "api")]
+def test_such_a_name_among_others_lists_them_too(prime: Prime, pod_hub: PodHub) -> None:
+    pods = [pod_hub.rent(**wish(name=name)) for name in ("web", "web", "api")]
     shown = prime("pods", "terminate", "web", "api", "--yes")
     assert shown.code == 2
     assert f"  {pods[1]['id']}  A100_80GB x1" in shown.err
-    assert sorted(yard.pods()) == sorted(pod["id"] for pod in pods[:2])
+    assert sorted(pod_hub.pods()) == sorted(pod["id"] for pod in pods[:2])
 
 
 def test_what_fails_for_one_is_told_and_the_others_are_ended(
-    prime: Prime, yard: Yard, machines: Stubborn
+    prime: Prime, pod_hub: PodHub, machines: Stubborn
 ) -> None:
     for name in ("first", "second"):
-        yard.rent(**wish(name=name))
+        pod_hub.rent(**wish(name=name))
     machines.stuck.add("first")
     shown = prime("pods", "terminate", "first", "second", "--yes")
     assert shown.code == 4
@@ -101,17 +101,19 @@ def test_what_fails_for_one_is_told_and_the_others_are_ended(
 
 
 def test_whoever_does_not_wait_leaves_before_it_is_gone(
-    prime: Prime, yard: Yard, machines: Stubborn
+    prime: Prime, pod_hub: PodHub, machines: Stubborn
 ) -> None:
-    yard.rent(**wish(name="web"))
+    pod_hub.rent(**wish(name="web"))
     machines.lingering.add("web")
     shown = prime("pods", "terminate", "web", "--yes", "--no-wait").ok()
     assert "`web` is being terminated" in shown.err
     assert prime("pods", "list", "-o", "json").ok().json["pods"][0]["status"] == "DELETING"
 
 
-def test_aliases_and_host_keys_of_a_pod_go_with_it(prime: Prime, yard: Yard, home: Path) -> None:
-    pod = yard.rent(**wish(name="web"))
+def test_aliases_and_host_keys_of_a_pod_go_with_it(
+    prime: Prime, pod_hub: PodHub, home: Path
+) -> None:
+    pod = pod_hub.rent(**wish(name="web"))
     host_keys = home / ".prime" / "ssh" / "known_hosts" / pod["id"]
     host_keys.parent.mkdir(parents=True)
     host_keys.write_text("prime-web ssh-ed25519 AAAA\n", encoding="utf-8")

@@ -8,47 +8,49 @@ import pytest
 from prime_cli.hub.services.users import create_user
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
-from tests.hub.house import OPERATOR
-from tests.hub.services.compute.renting import Yard, wish
+from tests.hub.accounts_hub import OPERATOR
+from tests.hub.services.compute.renting import PodHub, wish
 
 As = Callable[..., Prime]
 
 
 @pytest.fixture
-def olga(yard: Yard, as_user: As) -> Prime:
+def olga(pod_hub: PodHub, as_user: As) -> Prime:
     """`prime` of an admin of the hub, who rents nothing."""
-    create_user(yard.house.hub, OPERATOR, "olga", admin=True)
+    create_user(pod_hub.accounts_hub.hub, OPERATOR, "olga", admin=True)
     return as_user("olga", scope="admin")
 
 
-def test_an_admin_ends_it_by_its_whole_id_and_is_told_whose_it_is(olga: Prime, yard: Yard) -> None:
-    pod = yard.rent(**wish(name="web"))
+def test_an_admin_ends_it_by_its_whole_id_and_is_told_whose_it_is(
+    olga: Prime, pod_hub: PodHub
+) -> None:
+    pod = pod_hub.rent(**wish(name="web"))
     refused = olga("pods", "terminate", pod["id"])
     assert refused.code == 2
     assert "web of ada: A100_80GB x1, PROVISIONING, " in refused.err
     assert "Terminate `web` of `ada` and all data on it?" in refused.err
-    assert len(yard.pods()) == 1
+    assert len(pod_hub.pods()) == 1
     ended = olga("pods", "terminate", pod["id"], "--yes", "--output", "json").ok()
     (record,) = ended.json["pods"]
     assert (record["id"], record["owner"], record["status"]) == (pod["id"], "ada", "TERMINATED")
-    assert yard.machines.seen == {}
+    assert pod_hub.machines.seen == {}
     again = olga("pods", "terminate", pod["id"], "--yes").ok()
     assert again.err.splitlines() == ["`web` of `ada` has already been terminated"]
 
 
-def test_its_name_and_the_beginning_of_its_id_find_nothing(olga: Prime, yard: Yard) -> None:
-    pod = yard.rent(**wish(name="web"))
+def test_its_name_and_the_beginning_of_its_id_find_nothing(olga: Prime, pod_hub: PodHub) -> None:
+    pod = pod_hub.rent(**wish(name="web"))
     for word in ("web", pod["id"][:8]):
         assert olga("pods", "terminate", word, "--yes").code == 6
     for command in ("status", "ssh", "logs"):
         assert olga("pods", command, pod["id"]).code == 6
-    assert len(yard.pods()) == 1
+    assert len(pod_hub.pods()) == 1
 
 
 def test_it_is_waited_for_though_no_list_shows_it(
-    olga: Prime, yard: Yard, machines: Stubborn, monkeypatch: pytest.MonkeyPatch
+    olga: Prime, pod_hub: PodHub, machines: Stubborn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pod = yard.rent(**wish(name="slow"))
+    pod = pod_hub.rent(**wish(name="slow"))
     machines.lingering.add("slow")
     look = machines.inspect
     looks = iter([False, False, True])
@@ -64,30 +66,35 @@ def test_it_is_waited_for_though_no_list_shows_it(
     assert "`slow` of `ada` is gone" in olga("pods", "terminate", pod["id"], "--yes").ok().err
 
 
-def test_the_question_about_several_names_the_owners_of_others(olga: Prime, yard: Yard) -> None:
-    pods = [yard.rent(**wish(name="web")), yard.rent(yard.tenant("bob", 2), **wish(name="api"))]
+def test_the_question_about_several_names_the_owners_of_others(
+    olga: Prime, pod_hub: PodHub
+) -> None:
+    pods = [
+        pod_hub.rent(**wish(name="web")),
+        pod_hub.rent(pod_hub.tenant("bob", 2), **wish(name="api")),
+    ]
     refused = olga("pods", "terminate", *(pod["id"] for pod in pods))
     assert "Terminate 2 pods, those of `ada`, `bob` among them, and all" in refused.err
 
 
-def test_for_anybody_else_it_does_not_exist(as_user: As, yard: Yard) -> None:
-    pod = yard.rent(**wish(name="web"))
-    yard.tenant("eve", 2)
+def test_for_anybody_else_it_does_not_exist(as_user: As, pod_hub: PodHub) -> None:
+    pod = pod_hub.rent(**wish(name="web"))
+    pod_hub.tenant("eve", 2)
     for rights in ({}, {"scope": "admin"}):
         assert as_user("eve", **rights)("pods", "terminate", pod["id"], "--yes").code == 6
-    create_user(yard.house.hub, OPERATOR, "olga", admin=True)
+    create_user(pod_hub.accounts_hub.hub, OPERATOR, "olga", admin=True)
     assert as_user("olga", scope="write")("pods", "terminate", pod["id"], "--yes").code == 6
-    assert len(yard.pods()) == 1
+    assert len(pod_hub.pods()) == 1
 
 
 def test_gc_of_an_admin_finds_what_is_anothers_and_asks_with_the_owner(
-    olga: Prime, yard: Yard
+    olga: Prime, pod_hub: PodHub
 ) -> None:
-    pod = yard.rent(**wish(name="late"))
-    yard.arrive(pod)
-    yard.house.clock.now += timedelta(days=2)
+    pod = pod_hub.rent(**wish(name="late"))
+    pod_hub.arrive(pod)
+    pod_hub.accounts_hub.clock.now += timedelta(days=2)
     refused = olga("gc")
     assert refused.code == 2
     assert f"pod past its deadline: late of ada at paper ({pod['id']})" in refused.err
     assert olga("gc", "--yes", "-o", "json").ok().json["leaks"][0]["ended"]
-    assert yard.machines.seen == {}
+    assert pod_hub.machines.seen == {}

@@ -13,7 +13,7 @@ from prime_cli.hub.maintenance.restore import read_backup
 from prime_cli.hub.services.artifacts import forget_blobs, hold_blobs, release_blobs
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.users import issue_key, revoke_key
-from tests.hub.house import OPERATOR, House
+from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.pushing import HUB, Push, data, names, open_app, settings_for
 
 
@@ -139,13 +139,13 @@ def test_backup_leaves_no_hold(folder: Path, backup: Path) -> None:
 
 
 def test_restored_keys_know_their_parents_in_whatever_order_they_come(
-    house: House, tmp_path: Path
+    accounts_hub: AccountsHub, tmp_path: Path
 ) -> None:
-    house.user("ada")
-    root = issue_key(house.hub, OPERATOR, "ada", scope="admin")
-    made = [issue_key(house.hub, house.caller(root.key), "ada") for _ in range(8)]
-    write_backup(house.hub, tmp_path / "keys.tar", Silent())
-    restored = House(tmp_path / "new")
+    accounts_hub.user("ada")
+    root = issue_key(accounts_hub.hub, OPERATOR, "ada", scope="admin")
+    made = [issue_key(accounts_hub.hub, accounts_hub.caller(root.key), "ada") for _ in range(8)]
+    write_backup(accounts_hub.hub, tmp_path / "keys.tar", Silent())
+    restored = AccountsHub(tmp_path / "new")
     read_backup(restored.hub, tmp_path / "keys.tar", Silent())
     assert len(revoke_key(restored.hub, OPERATOR, root.id)) == 1 + len(made)
     assert not any(find_caller(restored.hub, each.key) for each in made)

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from prime_cli.wire.evaluations import LOGS_FEATURE, MOST_LOG_BYTES
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.evaluating import EVALUATIONS, change, made
-from tests.hub.house import House
 from tests.hub.pushing import Push
 
 
@@ -40,15 +40,17 @@ def test_log_goes_with_its_evaluation(client: httpx.Client, evaluation: str) -> 
     assert client.get(logs_of(evaluation)).status_code == 404
 
 
-def test_log_is_seen_with_its_evaluation_and_written_by_its_owner(house: House) -> None:
-    ada, eve = house.user("ada"), house.user("eve")
+def test_log_is_seen_with_its_evaluation_and_written_by_its_owner(
+    accounts_hub: AccountsHub,
+) -> None:
+    ada, eve = accounts_hub.user("ada"), accounts_hub.user("eve")
     Push(ada).run()
     evaluation = made(ada)
     assert ada.put(logs_of(evaluation), json={"logs": "text"}).status_code == 200
     assert eve.get(logs_of(evaluation)).status_code == 404
     assert eve.put(logs_of(evaluation), json={"logs": "other"}).status_code == 404
     change(ada, evaluation, is_public=True)
-    for reader in (eve, house.client()):
+    for reader in (eve, accounts_hub.client()):
         assert reader.get(logs_of(evaluation)).json() == {"logs": "text"}
     assert eve.put(logs_of(evaluation), json={"logs": "other"}).status_code == 403
-    assert house.client().put(logs_of(evaluation), json={"logs": "other"}).status_code == 401
+    assert accounts_hub.client().put(logs_of(evaluation), json={"logs": "other"}).status_code == 401

@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.evaluating import EVALUATIONS, create, finished, push
-from tests.hub.house import House
 from tests.hub.pushing import Push
 
 
@@ -78,8 +78,8 @@ def test_deletion_is_answered_with_an_object(client: httpx.Client, evaluation: s
     assert (answer.status_code, answer.json()["evaluation_id"]) == (200, evaluation)
 
 
-def test_writing_needs_a_key_before_anything_is_read(house: House) -> None:
-    nobody = house.client()
+def test_writing_needs_a_key_before_anything_is_read(accounts_hub: AccountsHub) -> None:
+    nobody = accounts_hub.client()
     for method, path in [("POST", ""), ("PUT", "/x"), ("DELETE", "/x"), ("POST", "/x/samples")]:
         answer = nobody.request(method, EVALUATIONS + path, content=b"no JSON")
         assert answer.status_code == 401

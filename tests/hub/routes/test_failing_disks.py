@@ -7,7 +7,7 @@ import pytest
 
 from prime_cli.core.errors import StorageFailed, Unreachable
 from tests.helpers.machines import Machines
-from tests.hub.house import House
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.routes.disks import API, ask, create, listed
 
 
@@ -51,7 +51,7 @@ class SlowMachines(Machines):
 
 def test_what_cannot_be_made_leaves_nothing(folder: Path) -> None:
     machines = BrokenMachines()
-    ada = House(folder, providers=(machines,)).user("ada")
+    ada = AccountsHub(folder, providers=(machines,)).user("ada")
     answer = ask(ada)
     assert (answer.status_code, answer.json()["detail"]) == (507, "The rack is full")
     assert machines.disks == {}
@@ -61,7 +61,7 @@ def test_what_cannot_be_made_leaves_nothing(folder: Path) -> None:
 def test_what_is_left_of_a_failure_is_shown_until_it_is_terminated(folder: Path) -> None:
     machines = BrokenMachines()
     machines.stuck = True
-    ada = House(folder, providers=(machines,)).user("ada")
+    ada = AccountsHub(folder, providers=(machines,)).user("ada")
     assert ask(ada, name="half").status_code == 507
     assert listed(ada) == ["half ERROR"]
     disk_id = ada.get(f"{API}/disks").json()["data"][0]["id"]
@@ -75,32 +75,32 @@ def test_what_is_left_of_a_failure_is_shown_until_it_is_terminated(folder: Path)
 
 def test_after_a_kill_the_provider_is_asked_what_there_is(folder: Path) -> None:
     machines = KilledMachines()
-    house = House(folder, providers=(machines,))
-    ada = house.user("ada")
+    accounts_hub = AccountsHub(folder, providers=(machines,))
+    ada = accounts_hub.user("ada")
     for size, name in ((100, "never"), (200, "made")):
         with pytest.raises(KeyboardInterrupt):
             ask(ada, size, name=name)
     assert sorted(listed(ada)) == ["made PROVISIONING", "never PROVISIONING"]
     first = ada.get(f"{API}/disks").json()["data"]
     assert ada.delete(f"{API}/disks/{first[0]['id']}").status_code == 409
-    house.clock.wait(seconds=61)
+    accounts_hub.clock.wait(seconds=61)
     assert listed(ada) == ["made ACTIVE"]
     made = ada.get(f"{API}/disks").json()["data"][0]["id"]
     with pytest.raises(KeyboardInterrupt):
         ada.delete(f"{API}/disks/{made}")
     assert listed(ada) == ["made DELETING"]
-    house.clock.wait(seconds=61)
+    accounts_hub.clock.wait(seconds=61)
     assert listed(ada) == []
 
 
 def test_a_disk_that_takes_long_to_be_made_is_not_lost(folder: Path) -> None:
     machines = SlowMachines()
-    house = House(folder, providers=(machines,))
-    ada = house.user("ada")
+    accounts_hub = AccountsHub(folder, providers=(machines,))
+    ada = accounts_hub.user("ada")
     seen: list[list[str]] = []
 
     def look() -> None:
-        house.clock.wait(seconds=61)
+        accounts_hub.clock.wait(seconds=61)
         seen.append(listed(ada))
 
     machines.meanwhile = look
@@ -110,9 +110,9 @@ def test_a_disk_that_takes_long_to_be_made_is_not_lost(folder: Path) -> None:
 
 
 def test_a_disk_of_a_provider_that_is_gone_stays(folder: Path) -> None:
-    ada = House(folder, providers=(Machines(),)).user("ada")
+    ada = AccountsHub(folder, providers=(Machines(),)).user("ada")
     disk_id = create(ada, name="kept")["id"]
-    later = House(folder)
+    later = AccountsHub(folder)
     client = later.client(later.key("ada"))
     assert listed(client) == ["kept ACTIVE"]
     assert client.delete(f"{API}/disks/{disk_id}").status_code == 403

@@ -14,7 +14,7 @@ from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.logins import MOST_FAILURES, MOST_LOGINS, approve_login_of
 from prime_cli.hub.services.users import issue_key, list_keys, revoke_key
 from tests.helpers.login_keys import PRIVATE_KEY, pem
-from tests.hub.house import OPERATOR, House, actions
+from tests.hub.accounts_hub import OPERATOR, AccountsHub, actions
 from tests.hub.pushing import HUB, Push, data
 
 GENERATE = "/api/v1/auth_challenge/generate"
@@ -41,8 +41,8 @@ class Login:
         return PRIVATE_KEY.decrypt(b64decode(self.poll().json()["result"]), oaep).decode()
 
 
-def begin(house: House) -> Login:
-    return begin_at(house.client())
+def begin(accounts_hub: AccountsHub) -> Login:
+    return begin_at(accounts_hub.client())
 
 
 def begin_at(client: httpx.Client) -> Login:
@@ -55,58 +55,60 @@ def begin_at(client: httpx.Client) -> Login:
     return Login(client, answer.json()["challenge"], answer.json()["status_auth_token"])
 
 
-def approve(house: House, code: str, key: str, answer: str = "approve") -> httpx.Response:
+def approve(
+    accounts_hub: AccountsHub, code: str, key: str, answer: str = "approve"
+) -> httpx.Response:
     form = {"code": code, "key": key, "answer": answer}
-    return house.client().post(PAGE, data=form)
+    return accounts_hub.client().post(PAGE, data=form)
 
 
-def test_client_is_let_in_by_a_page_and_a_key(house: House) -> None:
-    house.user("ada")
-    login = begin(house)
+def test_client_is_let_in_by_a_page_and_a_key(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    login = begin(accounts_hub)
     assert login.poll().json() == {"result": None}
-    page = approve(house, login.code, house.key("ada"))
+    page = approve(accounts_hub, login.code, accounts_hub.key("ada"))
     assert page.status_code == 200
     assert "logged in as <b>ada</b>" in page.text
-    client = house.client(login.key())
+    client = accounts_hub.client(login.key())
     assert data(client.get("/api/v1/user/whoami"))["slug"] == "ada"
     Push(client).run()
     assert client.delete(f"{HUB}/ada/word").status_code == 200
-    names = [key.name for key in list_keys(house.hub, OPERATOR)]
+    names = [key.name for key in list_keys(accounts_hub.hub, OPERATOR)]
     assert "login from 127.0.0.1" in names
 
 
-def test_key_is_stored_only_encrypted_and_can_be_fetched_again(house: House) -> None:
-    house.user("ada")
-    login = begin(house)
-    approve(house, login.code, house.key("ada"))
+def test_key_is_stored_only_encrypted_and_can_be_fetched_again(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    login = begin(accounts_hub)
+    approve(accounts_hub, login.code, accounts_hub.key("ada"))
     key = login.key()
     assert login.key() == key
-    for file in house.data.rglob("*"):
+    for file in accounts_hub.data.rglob("*"):
         if file.is_file():
             assert key.encode() not in file.read_bytes()
 
 
-def test_operator_approves_for_a_user(house: House) -> None:
-    house.user("ada")
-    login = begin(house)
+def test_operator_approves_for_a_user(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    login = begin(accounts_hub)
     typed = f" {login.code[:4].lower()}-{login.code[4:]} "
-    approve_login_of(house.hub, OPERATOR, typed, "ada")
-    assert data(house.client(login.key()).get("/api/v1/user/whoami"))["slug"] == "ada"
-    entries = actions(list_entries(house.hub, action="login."))
+    approve_login_of(accounts_hub.hub, OPERATOR, typed, "ada")
+    assert data(accounts_hub.client(login.key()).get("/api/v1/user/whoami"))["slug"] == "ada"
+    entries = actions(list_entries(accounts_hub.hub, action="login."))
     assert entries == [("cli", "login.approve", "ada")]
 
 
-def test_login_ends_after_ten_minutes(house: House) -> None:
-    house.user("ada")
-    login = begin(house)
-    house.clock.wait(minutes=10)
+def test_login_ends_after_ten_minutes(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    login = begin(accounts_hub)
+    accounts_hub.clock.wait(minutes=10)
     assert login.poll().status_code == 404
-    assert approve(house, login.code, house.key("ada")).status_code == 404
+    assert approve(accounts_hub, login.code, accounts_hub.key("ada")).status_code == 404
 
 
-def test_wrong_token_is_as_an_unknown_code(house: House) -> None:
-    login = begin(house)
-    other = begin(house)
+def test_wrong_token_is_as_an_unknown_code(accounts_hub: AccountsHub) -> None:
+    login = begin(accounts_hub)
+    other = begin(accounts_hub)
     answers = [
         login.poll(token="guess"),
         login.poll(token=other.token),
@@ -119,83 +121,89 @@ def test_wrong_token_is_as_an_unknown_code(house: House) -> None:
     }
 
 
-def test_refused_login_is_over(house: House) -> None:
-    house.user("ada")
-    login = begin(house)
-    assert "Refused" in approve(house, login.code, "", answer="refuse").text
+def test_refused_login_is_over(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    login = begin(accounts_hub)
+    assert "Refused" in approve(accounts_hub, login.code, "", answer="refuse").text
     assert login.poll().status_code == 404
-    assert approve(house, login.code, house.key("ada")).status_code == 404
+    assert approve(accounts_hub, login.code, accounts_hub.key("ada")).status_code == 404
 
 
-def test_login_is_approved_once(house: House) -> None:
-    house.user("ada")
-    key = house.key("ada")
-    login = begin(house)
-    approve(house, login.code, key)
-    again = approve(house, login.code, key)
+def test_login_is_approved_once(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    key = accounts_hub.key("ada")
+    login = begin(accounts_hub)
+    approve(accounts_hub, login.code, key)
+    again = approve(accounts_hub, login.code, key)
     assert again.status_code == 409
     assert "already approved" in again.text
-    assert len(list_keys(house.hub, OPERATOR)) == 3
+    assert len(list_keys(accounts_hub.hub, OPERATOR)) == 3
 
 
-def test_new_key_does_no_more_than_the_one_that_approves(house: House) -> None:
-    house.user("ada")
-    house.team("lab", ada="ADMIN")
-    reader = begin(house)
-    approve(house, reader.code, house.key("ada", scope="read", owner="lab", seconds=3600))
-    made = house.caller(reader.key())
+def test_new_key_does_no_more_than_the_one_that_approves(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    accounts_hub.team("lab", ada="ADMIN")
+    reader = begin(accounts_hub)
+    approve(
+        accounts_hub, reader.code, accounts_hub.key("ada", scope="read", owner="lab", seconds=3600)
+    )
+    made = accounts_hub.caller(reader.key())
     assert (made.reads, made.writes, made.manages) == (
         frozenset({"lab"}),
         frozenset(),
         frozenset(),
     )
-    admin = begin(house)
-    approve(house, admin.code, house.key("ada", scope="admin"))
+    admin = begin(accounts_hub)
+    approve(accounts_hub, admin.code, accounts_hub.key("ada", scope="admin"))
     key = admin.key()
-    assert house.caller(key) == Caller(
+    assert accounts_hub.caller(key) == Caller(
         "ada",
         reads=frozenset({"ada", "lab"}),
         writes=frozenset({"ada", "lab"}),
-        key_id=house.caller(key).key_id,
+        key_id=accounts_hub.caller(key).key_id,
     )
-    house.clock.wait(hours=1)
-    ended = house.client(key)
+    accounts_hub.clock.wait(hours=1)
+    ended = accounts_hub.client(key)
     assert ended.get("/api/v1/user/whoami").status_code == 200
-    assert not [k for k in list_keys(house.hub, OPERATOR) if k.owner and not k.expires_at]
+    assert not [k for k in list_keys(accounts_hub.hub, OPERATOR) if k.owner and not k.expires_at]
 
 
 @pytest.mark.parametrize("key", ["", "prime_sk_unknown", "ada"])
-def test_nobody_is_let_in_without_a_key(house: House, key: str) -> None:
-    login = begin(house)
-    page = approve(house, login.code, key)
+def test_nobody_is_let_in_without_a_key(accounts_hub: AccountsHub, key: str) -> None:
+    login = begin(accounts_hub)
+    page = approve(accounts_hub, login.code, key)
     assert page.status_code == 401
     assert login.code in page.text
     assert login.poll().json() == {"result": None}
 
 
-def test_guessing_codes_or_keys_is_stopped(house: House) -> None:
-    house.user("ada")
-    key = house.key("ada")
-    login = begin(house)
+def test_guessing_codes_or_keys_is_stopped(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    key = accounts_hub.key("ada")
+    login = begin(accounts_hub)
     for number in range(MOST_FAILURES):
-        wrong = approve(house, login.code, "no") if number % 2 else approve(house, "NOSUCH", key)
+        wrong = (
+            approve(accounts_hub, login.code, "no")
+            if number % 2
+            else approve(accounts_hub, "NOSUCH", key)
+        )
         assert wrong.status_code in (401, 404)
-    assert approve(house, login.code, key).status_code == 429
-    assert house.client().get(PAGE, params={"code": login.code}).status_code == 429
+    assert approve(accounts_hub, login.code, key).status_code == 429
+    assert accounts_hub.client().get(PAGE, params={"code": login.code}).status_code == 429
     assert login.poll().json() == {"result": None}
-    house.clock.wait(minutes=10)
-    fresh = begin(house)
-    assert approve(house, fresh.code, key).status_code == 200
+    accounts_hub.clock.wait(minutes=10)
+    fresh = begin(accounts_hub)
+    assert approve(accounts_hub, fresh.code, key).status_code == 200
 
 
-def test_logins_from_one_place_are_limited_and_polling_is_not(house: House) -> None:
-    first = begin(house)
+def test_logins_from_one_place_are_limited_and_polling_is_not(accounts_hub: AccountsHub) -> None:
+    first = begin(accounts_hub)
     for _ in range(MOST_LOGINS - 1):
-        begin(house)
+        begin(accounts_hub)
     body = {"encryptionPublicKey": pem(PRIVATE_KEY.public_key())}
-    assert house.client().post(GENERATE, json=body).status_code == 429
+    assert accounts_hub.client().post(GENERATE, json=body).status_code == 429
     for _ in range(MOST_LOGINS):
-        with house.statements() as seen:
+        with accounts_hub.statements() as seen:
             assert first.poll().status_code == 200
     assert not any("UPDATE" in statement or "INSERT" in statement for statement in seen)
 
@@ -216,23 +224,23 @@ def test_logins_from_one_place_are_limited_and_polling_is_not(house: House) -> N
     # Keys differ in each of pytest's processes, which have to agree on names.
     ids="empty words short long surrogate curve small exponent odd".split(),
 )
-def test_public_key_that_protects_nothing_is_refused(house: House, key: str) -> None:
+def test_public_key_that_protects_nothing_is_refused(accounts_hub: AccountsHub, key: str) -> None:
     body = json.dumps({"encryptionPublicKey": key})
-    assert house.client().post(GENERATE, content=body).status_code == 422
+    assert accounts_hub.client().post(GENERATE, content=body).status_code == 422
 
 
-def test_page_shows_the_code_and_whence_it_was_asked_for(house: House) -> None:
-    login = begin(house)
-    page = house.client().get(PAGE, params={"code": login.code.lower()})
+def test_page_shows_the_code_and_whence_it_was_asked_for(accounts_hub: AccountsHub) -> None:
+    login = begin(accounts_hub)
+    page = accounts_hub.client().get(PAGE, params={"code": login.code.lower()})
     assert page.status_code == 200
     assert login.code in page.text
     assert "127.0.0.1" in page.text
     assert "2026-11-21 12:00 UTC" in page.text
-    assert house.client().get(PAGE).status_code == 200
+    assert accounts_hub.client().get(PAGE).status_code == 200
 
 
-def test_page_is_harmless_to_show(house: House) -> None:
-    page = house.client().get(PAGE, params={"code": '"><script>alert(1)</script>'})
+def test_page_is_harmless_to_show(accounts_hub: AccountsHub) -> None:
+    page = accounts_hub.client().get(PAGE, params={"code": '"><script>alert(1)</script>'})
     assert page.status_code == 404
     assert "<script>" not in page.text
     policy = page.headers["content-security-policy"]
@@ -251,11 +259,13 @@ def test_page_is_harmless_to_show(house: House) -> None:
         {"sec-fetch-site": "same-site"},
     ],
 )
-def test_form_of_another_site_is_refused(house: House, headers: dict[str, str]) -> None:
-    house.user("ada")
-    login = begin(house)
-    form = {"code": login.code, "key": house.key("ada"), "answer": "approve"}
-    answer = house.client().post(PAGE, data=form, headers=headers)
+def test_form_of_another_site_is_refused(
+    accounts_hub: AccountsHub, headers: dict[str, str]
+) -> None:
+    accounts_hub.user("ada")
+    login = begin(accounts_hub)
+    form = {"code": login.code, "key": accounts_hub.key("ada"), "answer": "approve"}
+    answer = accounts_hub.client().post(PAGE, data=form, headers=headers)
     assert answer.status_code == 403
     assert login.poll().json() == {"result": None}
 
@@ -264,43 +274,49 @@ def test_form_of_another_site_is_refused(house: House, headers: dict[str, str]) 
     ("content", "status"),
     [(b"x" * 20_000, 413), (b"code=%ff", 422), (b"a=1&" * 100, 422), (b"", 422)],
 )
-def test_form_that_is_none_is_refused(house: House, content: bytes, status: int) -> None:
+def test_form_that_is_none_is_refused(
+    accounts_hub: AccountsHub, content: bytes, status: int
+) -> None:
     headers = {"content-type": "application/x-www-form-urlencoded", "origin": "http://hub.local"}
-    assert house.client().post(PAGE, content=content, headers=headers).status_code == status
+    assert accounts_hub.client().post(PAGE, content=content, headers=headers).status_code == status
 
 
-def test_key_of_a_login_is_revoked_with_the_one_that_approved_it(house: House) -> None:
-    house.user("ada")
-    leaked = issue_key(house.hub, OPERATOR, "ada", name="leaked")
-    first = begin(house)
-    approve(house, first.code, leaked.key)
-    second = begin(house)
-    approve(house, second.code, first.key())
-    line = [house.client(key) for key in (leaked.key, first.key(), second.key())]
+def test_key_of_a_login_is_revoked_with_the_one_that_approved_it(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    leaked = issue_key(accounts_hub.hub, OPERATOR, "ada", name="leaked")
+    first = begin(accounts_hub)
+    approve(accounts_hub, first.code, leaked.key)
+    second = begin(accounts_hub)
+    approve(accounts_hub, second.code, first.key())
+    line = [accounts_hub.client(key) for key in (leaked.key, first.key(), second.key())]
     assert [each.get(WHOAMI).status_code for each in line] == [200, 200, 200]
-    made = list_entries(house.hub, action="login.approve")
+    made = list_entries(accounts_hub.hub, action="login.approve")
     assert [entry.detail["line"] for entry in made] == [
         [leaked.id, made[1].detail["key"]],
         [leaked.id],
     ]
-    revoke_key(house.hub, OPERATOR, leaked.id)
+    revoke_key(accounts_hub.hub, OPERATOR, leaked.id)
     assert [each.get(WHOAMI).status_code for each in line] == [401, 401, 401]
 
 
-def test_login_that_is_approved_and_not_fetched_goes_with_the_key(house: House) -> None:
-    house.user("ada")
-    leaked = issue_key(house.hub, OPERATOR, "ada", name="leaked")
-    login = begin(house)
-    approve(house, login.code, leaked.key)
-    revoke_key(house.hub, OPERATOR, leaked.id)
+def test_login_that_is_approved_and_not_fetched_goes_with_the_key(
+    accounts_hub: AccountsHub,
+) -> None:
+    accounts_hub.user("ada")
+    leaked = issue_key(accounts_hub.hub, OPERATOR, "ada", name="leaked")
+    login = begin(accounts_hub)
+    approve(accounts_hub, login.code, leaked.key)
+    revoke_key(accounts_hub.hub, OPERATOR, leaked.id)
     answer = login.poll()
     assert answer.status_code == 404
     assert "log in again" in answer.json()["hint"]
 
 
-def test_login_that_the_operator_approved_stands_alone(house: House) -> None:
-    house.user("ada")
-    login = begin(house)
-    approve_login_of(house.hub, OPERATOR, login.code, "ada")
-    key = house.caller(login.key()).key_id
-    assert [item.parent for item in list_keys(house.hub, OPERATOR) if item.id == key] == [None]
+def test_login_that_the_operator_approved_stands_alone(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    login = begin(accounts_hub)
+    approve_login_of(accounts_hub.hub, OPERATOR, login.code, "ada")
+    key = accounts_hub.caller(login.key()).key_id
+    assert [item.parent for item in list_keys(accounts_hub.hub, OPERATOR) if item.id == key] == [
+        None
+    ]

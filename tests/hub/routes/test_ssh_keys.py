@@ -5,7 +5,7 @@ import pytest
 
 from prime_cli.hub.services.audit import list_entries
 from tests.helpers.ssh_keys import line
-from tests.hub.house import House, actions
+from tests.hub.accounts_hub import AccountsHub, actions
 
 API = "/api/v1"
 
@@ -54,11 +54,11 @@ def test_no_key_can_be_made_not_primary(client: httpx.Client) -> None:
     assert listed(client) == {"one": True}
 
 
-def test_where_the_primary_key_goes_the_newest_takes_its_place(house: House) -> None:
-    client = house.user("ada")
+def test_where_the_primary_key_goes_the_newest_takes_its_place(accounts_hub: AccountsHub) -> None:
+    client = accounts_hub.user("ada")
     first = add(client, 1, "one")
     for number, name in ((2, "two"), (3, "three")):
-        house.clock.wait(seconds=1)
+        accounts_hub.clock.wait(seconds=1)
         add(client, number, name)
     assert client.delete(f"{API}/ssh_keys/{first['id']}").status_code == 200
     assert listed(client) == {"three": True, "two": False}
@@ -103,8 +103,8 @@ def test_what_is_no_public_key_is_refused(client: httpx.Client, text: str, told:
     assert "secret" not in answer.text
 
 
-def test_keys_of_others_are_as_none(house: House) -> None:
-    ada, bob = house.user("ada"), house.user("bob")
+def test_keys_of_others_are_as_none(accounts_hub: AccountsHub) -> None:
+    ada, bob = accounts_hub.user("ada"), accounts_hub.user("bob")
     made = add(ada, 1)
     address = f"{API}/ssh_keys/{made['id']}"
     assert listed(bob) == {}
@@ -114,24 +114,24 @@ def test_keys_of_others_are_as_none(house: House) -> None:
     assert listed(ada) == {"laptop": True}
 
 
-def test_nobody_without_a_right_to_it_adds_a_key(house: House) -> None:
-    house.user("ada")
-    house.team("lab", ada="ADMIN")
+def test_nobody_without_a_right_to_it_adds_a_key(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    accounts_hub.team("lab", ada="ADMIN")
     sent = {"name": "laptop", "publicKey": line(1)}
-    for key in (house.key("ada", scope="read"), house.key("ada", owner="lab")):
-        assert house.client(key).post(f"{API}/ssh_keys", json=sent).status_code == 403
-    assert house.client().post(f"{API}/ssh_keys", json=sent).status_code == 401
-    assert house.client().get(f"{API}/ssh_keys").status_code == 401
-    reader = house.client(house.key("ada", scope="read"))
+    for key in (accounts_hub.key("ada", scope="read"), accounts_hub.key("ada", owner="lab")):
+        assert accounts_hub.client(key).post(f"{API}/ssh_keys", json=sent).status_code == 403
+    assert accounts_hub.client().post(f"{API}/ssh_keys", json=sent).status_code == 401
+    assert accounts_hub.client().get(f"{API}/ssh_keys").status_code == 401
+    reader = accounts_hub.client(accounts_hub.key("ada", scope="read"))
     assert reader.get(f"{API}/ssh_keys").status_code == 200
 
 
-def test_what_is_done_with_keys_is_in_the_audit_log(house: House) -> None:
-    ada = house.user("ada")
+def test_what_is_done_with_keys_is_in_the_audit_log(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
     made, second = add(ada, 1), add(ada, 2)
     ada.patch(f"{API}/ssh_keys/{second['id']}", json={"isPrimary": True})
     ada.delete(f"{API}/ssh_keys/{made['id']}")
-    done = actions(list_entries(house.hub, action="ssh_key"))
+    done = actions(list_entries(accounts_hub.hub, action="ssh_key"))
     assert [action for _, action, _ in done] == [
         "ssh_key.add", "ssh_key.add", "ssh_key.primary", "ssh_key.remove",
     ]  # fmt: skip

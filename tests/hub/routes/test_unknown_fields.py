@@ -6,7 +6,7 @@ import pytest
 
 from prime_cli.hub.services.users import list_keys
 from tests.helpers.login_keys import PRIVATE_KEY, pem
-from tests.hub.house import OPERATOR, House
+from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.pushing import HUB, Push, data
 
 API = "/api/v1"
@@ -40,33 +40,33 @@ GRANTS: list[tuple[str, str, dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("method", "path", "body", "field", "meant"), GRANTS)
 def test_unknown_field_is_refused_and_the_nearest_named(
-    house: House, method: str, path: str, body: dict[str, Any], field: str, meant: str
+    accounts_hub: AccountsHub, method: str, path: str, body: dict[str, Any], field: str, meant: str
 ) -> None:
-    ada = house.user("ada", scope="admin")
-    before = list_keys(house.hub, OPERATOR)
+    ada = accounts_hub.user("ada", scope="admin")
+    before = list_keys(accounts_hub.hub, OPERATOR)
     answer = ada.request(method, API + path, json=body)
     assert answer.status_code == 422, answer.text
     problem = answer.json()
     assert f"`{field}` is not a known field" in problem["detail"]
     assert problem["hint"] == f"did you mean `{meant}`?"
-    assert len(list_keys(house.hub, OPERATOR)) == len(before)
+    assert len(list_keys(accounts_hub.hub, OPERATOR)) == len(before)
 
 
-def test_field_that_is_like_none_is_refused_with_all_there_are(house: House) -> None:
-    answer = house.user("ada", scope="admin").post(f"{API}/user/keys", json={"zzz": 1})
+def test_field_that_is_like_none_is_refused_with_all_there_are(accounts_hub: AccountsHub) -> None:
+    answer = accounts_hub.user("ada", scope="admin").post(f"{API}/user/keys", json={"zzz": 1})
     assert answer.json()["hint"] == "the fields are `name`, `scope`, `owner`, `expiresIn`"
 
 
-def test_unknown_field_that_is_null_is_left_out(house: House) -> None:
+def test_unknown_field_that_is_null_is_left_out(accounts_hub: AccountsHub) -> None:
     """As official clients send what they have no value for."""
-    ada = house.user("ada")
+    ada = accounts_hub.user("ada")
     answer = ada.post(f"{HUB}/resolve", json={"name": "word", "visiblity": None})
     assert data(answer)["created"]
 
 
-def test_what_only_describes_may_have_more(house: House) -> None:
+def test_what_only_describes_may_have_more(accounts_hub: AccountsHub) -> None:
     """Newer releases describe more, and no hub gives anybody more for it."""
-    push = Push(house.user("ada"))
+    push = Push(accounts_hub.user("ada"))
     push.begin()
     assert push.declare_wheel(colour="green").status_code == 200
 
@@ -76,14 +76,19 @@ def test_what_only_describes_may_have_more(house: House) -> None:
     [({"scope": "read"}, "`scope` is not a field"), ({"answer": "Refuse"}, "has no decision")],
 )
 def test_form_that_asks_for_something_else_lets_nobody_in(
-    house: House, extra: dict[str, str], said: str
+    accounts_hub: AccountsHub, extra: dict[str, str], said: str
 ) -> None:
-    house.user("ada")
+    accounts_hub.user("ada")
     body = {"encryptionPublicKey": PEM}
-    ticket = house.client().post(f"{API}/auth_challenge/generate", json=body).json()
-    form = {"code": ticket["challenge"], "key": house.key("ada"), "answer": "approve", **extra}
-    before = len(list_keys(house.hub, OPERATOR))
-    page = house.client().post("/dashboard/tokens/challenge", data=form)
+    ticket = accounts_hub.client().post(f"{API}/auth_challenge/generate", json=body).json()
+    form = {
+        "code": ticket["challenge"],
+        "key": accounts_hub.key("ada"),
+        "answer": "approve",
+        **extra,
+    }
+    before = len(list_keys(accounts_hub.hub, OPERATOR))
+    page = accounts_hub.client().post("/dashboard/tokens/challenge", data=form)
     assert page.status_code == 422
     assert said in page.text
-    assert len(list_keys(house.hub, OPERATOR)) == before
+    assert len(list_keys(accounts_hub.hub, OPERATOR)) == before

@@ -2,49 +2,49 @@ import pytest
 
 from prime_cli.core.errors import NotFound, RateLimited
 from prime_cli.hub.services.logins import count_attempt, few_failures, network_of
-from tests.hub.house import House
+from tests.hub.accounts_hub import AccountsHub
 
 
-def fail(house: House, name: str) -> None:
-    with few_failures(house.hub, name, most=3):
+def fail(accounts_hub: AccountsHub, name: str) -> None:
+    with few_failures(accounts_hub.hub, name, most=3):
         raise NotFound("No")
 
 
-def test_attempts_are_counted_for_ten_minutes(house: House) -> None:
+def test_attempts_are_counted_for_ten_minutes(accounts_hub: AccountsHub) -> None:
     for _ in range(3):
-        count_attempt(house.hub, "a", most=3)
+        count_attempt(accounts_hub.hub, "a", most=3)
     with pytest.raises(RateLimited, match="tried 3 times in 10 minutes") as caught:
-        count_attempt(house.hub, "a", most=3)
+        count_attempt(accounts_hub.hub, "a", most=3)
     assert "2026-11-21 12:10 UTC" in str(caught.value.hint)
-    count_attempt(house.hub, "b", most=3)
-    house.clock.wait(minutes=10)
-    count_attempt(house.hub, "a", most=3)
+    count_attempt(accounts_hub.hub, "b", most=3)
+    accounts_hub.clock.wait(minutes=10)
+    count_attempt(accounts_hub.hub, "a", most=3)
 
 
-def test_another_process_counts_on(house: House) -> None:
-    other = House(house.data, house.clock)
-    for each in (house, other, house):
+def test_another_process_counts_on(accounts_hub: AccountsHub) -> None:
+    other = AccountsHub(accounts_hub.data, accounts_hub.clock)
+    for each in (accounts_hub, other, accounts_hub):
         count_attempt(each.hub, "a", most=3)
     with pytest.raises(RateLimited):
         count_attempt(other.hub, "a", most=3)
 
 
-def test_only_failures_are_held_against_somebody(house: House) -> None:
+def test_only_failures_are_held_against_somebody(accounts_hub: AccountsHub) -> None:
     for _ in range(10):
-        with few_failures(house.hub, "a", most=3):
+        with few_failures(accounts_hub.hub, "a", most=3):
             pass
     for _ in range(3):
         with pytest.raises(NotFound):
-            fail(house, "a")
+            fail(accounts_hub, "a")
     with pytest.raises(RateLimited):
-        fail(house, "a")
+        fail(accounts_hub, "a")
 
 
-def test_who_tries_too_often_costs_no_writes(house: House) -> None:
+def test_who_tries_too_often_costs_no_writes(accounts_hub: AccountsHub) -> None:
     for _ in range(3):
-        count_attempt(house.hub, "a", most=3)
-    with house.statements() as seen, pytest.raises(RateLimited):
-        count_attempt(house.hub, "a", most=3)
+        count_attempt(accounts_hub.hub, "a", most=3)
+    with accounts_hub.statements() as seen, pytest.raises(RateLimited):
+        count_attempt(accounts_hub.hub, "a", most=3)
     assert not any("INSERT" in statement or "DELETE" in statement for statement in seen)
 
 

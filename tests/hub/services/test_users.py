@@ -4,7 +4,7 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.teams import create_team, list_teams, remove_member, remove_team
 from prime_cli.hub.services.users import create_user, list_users, remove_user
-from tests.hub.house import OPERATOR, House
+from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.pushing import HUB, Push, data, names
 
 WHOAMI = "/api/v1/user/whoami"
@@ -18,25 +18,29 @@ WHOAMI = "/api/v1/user/whoami"
         "c" + "0" * 24,
     ],
 )
-def test_slug_that_clients_or_addresses_would_misread_is_refused(house: House, slug: str) -> None:
+def test_slug_that_clients_or_addresses_would_misread_is_refused(
+    accounts_hub: AccountsHub, slug: str
+) -> None:
     with pytest.raises(UsageError):
-        create_user(house.hub, OPERATOR, slug)
+        create_user(accounts_hub.hub, OPERATOR, slug)
     with pytest.raises(UsageError):
-        create_team(house.hub, OPERATOR, slug)
-    assert list_users(house.hub) == []
+        create_team(accounts_hub.hub, OPERATOR, slug)
+    assert list_users(accounts_hub.hub) == []
 
 
-def test_every_first_part_of_an_address_is_reserved(house: House) -> None:
-    paths = [getattr(route, "path", "") for route in house.app.routes]
+def test_every_first_part_of_an_address_is_reserved(accounts_hub: AccountsHub) -> None:
+    paths = [getattr(route, "path", "") for route in accounts_hub.app.routes]
     first = {path.split("/")[1] for path in paths} - {"{owner}", ""}
     for part in first:
         with pytest.raises(UsageError):
-            create_user(house.hub, OPERATOR, part)
+            create_user(accounts_hub.hub, OPERATOR, part)
 
 
-def test_user_is_there_with_name_and_address(house: House) -> None:
-    create_user(house.hub, OPERATOR, "ada", name=" Ada L. ", email="ada@example.org", admin=True)
-    (user,) = list_users(house.hub)
+def test_user_is_there_with_name_and_address(accounts_hub: AccountsHub) -> None:
+    create_user(
+        accounts_hub.hub, OPERATOR, "ada", name=" Ada L. ", email="ada@example.org", admin=True
+    )
+    (user,) = list_users(accounts_hub.hub)
     assert (user.slug, user.name, user.email, user.admin) == (
         "ada",
         "Ada L.",
@@ -44,87 +48,89 @@ def test_user_is_there_with_name_and_address(house: House) -> None:
         True,
     )
     with pytest.raises(UsageError, match="not an e-mail address"):
-        create_user(house.hub, OPERATOR, "bob", email="bob")
+        create_user(accounts_hub.hub, OPERATOR, "bob", email="bob")
     with pytest.raises(UsageError, match="control"):
-        create_user(house.hub, OPERATOR, "bob", name="Bob\x1b[31m")
+        create_user(accounts_hub.hub, OPERATOR, "bob", name="Bob\x1b[31m")
 
 
-def test_slug_belongs_to_one_user_or_team(house: House) -> None:
-    house.user("ada")
+def test_slug_belongs_to_one_user_or_team(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
     for make in (create_user, create_team):
         with pytest.raises(Conflict, match="already taken"):
-            make(house.hub, OPERATOR, "ada")
+            make(accounts_hub.hub, OPERATOR, "ada")
 
 
-def test_only_an_admin_makes_and_removes_users_and_teams(house: House) -> None:
-    house.user("ada")
-    caller = house.caller(house.key("ada", scope="admin"))
+def test_only_an_admin_makes_and_removes_users_and_teams(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    caller = accounts_hub.caller(accounts_hub.key("ada", scope="admin"))
     for refused in (
-        lambda: create_user(house.hub, caller, "bob"),
-        lambda: create_team(house.hub, caller, "lab"),
-        lambda: remove_user(house.hub, caller, "ada"),
-        lambda: remove_user(house.hub, Caller(), "ada"),
+        lambda: create_user(accounts_hub.hub, caller, "bob"),
+        lambda: create_team(accounts_hub.hub, caller, "lab"),
+        lambda: remove_user(accounts_hub.hub, caller, "ada"),
+        lambda: remove_user(accounts_hub.hub, Caller(), "ada"),
     ):
         with pytest.raises(NotAllowed):
             refused()
 
 
-def test_removed_user_is_out_at_once(house: House) -> None:
-    ada = house.user("ada")
+def test_removed_user_is_out_at_once(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
     assert ada.get(WHOAMI).status_code == 200
-    remove_user(house.hub, OPERATOR, "ada")
+    remove_user(accounts_hub.hub, OPERATOR, "ada")
     assert ada.get(WHOAMI).status_code == 401
     with pytest.raises(NotFound):
-        remove_user(house.hub, OPERATOR, "ada")
+        remove_user(accounts_hub.hub, OPERATOR, "ada")
 
 
-def test_user_who_owns_something_published_is_not_removed(house: House) -> None:
-    push = Push(house.user("ada")).run()
+def test_user_who_owns_something_published_is_not_removed(accounts_hub: AccountsHub) -> None:
+    push = Push(accounts_hub.user("ada")).run()
     with pytest.raises(Conflict, match="`ada` owns 1 environment, as `word`") as caught:
-        remove_user(house.hub, OPERATOR, "ada")
+        remove_user(accounts_hub.hub, OPERATOR, "ada")
     assert "prime hub token remove --user ada" in str(caught.value.hint)
     assert names(push.client) == ["word"]
     push.client.delete(f"{HUB}/ada/word").raise_for_status()
-    remove_user(house.hub, OPERATOR, "ada")
+    remove_user(accounts_hub.hub, OPERATOR, "ada")
 
 
-def test_name_of_a_removed_user_is_given_away_by_admins_alone(house: House) -> None:
-    eve = house.user("eve")
-    house.user("ada")
-    remove_user(house.hub, OPERATOR, "ada")
+def test_name_of_a_removed_user_is_given_away_by_admins_alone(accounts_hub: AccountsHub) -> None:
+    eve = accounts_hub.user("eve")
+    accounts_hub.user("ada")
+    remove_user(accounts_hub.hub, OPERATOR, "ada")
     answer = eve.patch("/api/v1/user/slug", json={"slug": "ada"})
     assert answer.status_code == 409
     assert "already taken" in answer.json()["detail"]
-    assert data(house.user("ada").get(WHOAMI))["slug"] == "ada"
+    assert data(accounts_hub.user("ada").get(WHOAMI))["slug"] == "ada"
 
 
-def test_team_lists_its_members_and_what_it_owns_keeps_it(house: House) -> None:
-    ada = house.user("ada")
-    house.user("bob")
-    house.team("lab", ada="ADMIN", bob="MEMBER")
-    assert [(team.slug, team.members) for team in list_teams(house.hub)] == [
+def test_team_lists_its_members_and_what_it_owns_keeps_it(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
+    accounts_hub.user("bob")
+    accounts_hub.team("lab", ada="ADMIN", bob="MEMBER")
+    assert [(team.slug, team.members) for team in list_teams(accounts_hub.hub)] == [
         ("lab", ["ada:admin", "bob"])
     ]
     ada.post(f"{HUB}/resolve", json={"name": "word", "team_slug": "lab"}).raise_for_status()
     with pytest.raises(Conflict, match="`lab` owns 1 environment"):
-        remove_team(house.hub, OPERATOR, "lab")
+        remove_team(accounts_hub.hub, OPERATOR, "lab")
     ada.delete(f"{HUB}/lab/word").raise_for_status()
-    remove_team(house.hub, OPERATOR, "lab")
-    assert list_teams(house.hub) == []
+    remove_team(accounts_hub.hub, OPERATOR, "lab")
+    assert list_teams(accounts_hub.hub) == []
 
 
-def test_members_are_changed_by_admins_of_the_team(house: House) -> None:
-    house.user("ada")
-    house.user("bob")
-    house.team("lab", ada="ADMIN", bob="MEMBER")
-    bob = house.caller(house.key("bob", scope="admin"))
+def test_members_are_changed_by_admins_of_the_team(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    accounts_hub.user("bob")
+    accounts_hub.team("lab", ada="ADMIN", bob="MEMBER")
+    bob = accounts_hub.caller(accounts_hub.key("bob", scope="admin"))
     with pytest.raises(NotAllowed):
-        remove_member(house.hub, bob, "lab", "ada")
-    ada = house.caller(house.key("ada", scope="write"))
+        remove_member(accounts_hub.hub, bob, "lab", "ada")
+    ada = accounts_hub.caller(accounts_hub.key("ada", scope="write"))
     with pytest.raises(NotAllowed):
-        remove_member(house.hub, ada, "lab", "bob")
-    remove_member(house.hub, house.caller(house.key("ada", scope="admin")), "lab", "bob")
+        remove_member(accounts_hub.hub, ada, "lab", "bob")
+    remove_member(
+        accounts_hub.hub, accounts_hub.caller(accounts_hub.key("ada", scope="admin")), "lab", "bob"
+    )
     with pytest.raises(NotFound, match="`bob` is not in the team `lab`"):
-        remove_member(house.hub, OPERATOR, "lab", "bob")
+        remove_member(accounts_hub.hub, OPERATOR, "lab", "bob")
     with pytest.raises(UsageError, match="is not a role"):
-        house.team("den", ada="OWNER")
+        accounts_hub.team("den", ada="OWNER")

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.hub.services.compute.renting import Yard
+from tests.hub.services.compute.renting import PodHub
 
 
 @pytest.fixture
-def yard(folder: Path) -> Yard:
-    return Yard(folder)
+def pod_hub(folder: Path) -> PodHub:
+    return PodHub(folder)

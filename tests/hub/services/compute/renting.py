@@ -9,7 +9,7 @@ import httpx
 from prime_cli.hub.compute.provider import Provider
 from tests.helpers.machines import A100, Machines
 from tests.helpers.ssh_keys import line
-from tests.hub.house import House
+from tests.hub.accounts_hub import AccountsHub
 
 API = "/api/v1"
 
@@ -27,20 +27,20 @@ def wish(offer: Any = A100, /, **changes: Any) -> dict[str, Any]:
 
 
 @dataclass
-class Yard:
-    """A house with machines, and Ada, who has a key that opens pods."""
+class PodHub:
+    """A accounts_hub with machines, and Ada, who has a key that opens pods."""
 
     data: Path
     machines: Machines = field(default_factory=Machines)
     others: tuple[Provider, ...] = ()
 
     def __post_init__(self) -> None:
-        self.house = House(self.data, providers=(self.machines, *self.others))
+        self.accounts_hub = AccountsHub(self.data, providers=(self.machines, *self.others))
         self.ada = self.tenant("ada", 1)
 
     def tenant(self, slug: str, number: int) -> httpx.Client:
         """A new user with a key of ssh."""
-        client = self.house.user(slug)
+        client = self.accounts_hub.user(slug)
         sent = {"name": slug, "publicKey": line(number)}
         client.post(f"{API}/ssh_keys", json=sent).raise_for_status()
         return client

@@ -9,11 +9,11 @@ import pytest
 from prime_cli.hub.services.teams import remove_member
 from prime_cli.hub.services.users import create_user
 from tests.helpers.ssh_keys import line
-from tests.hub.house import OPERATOR
-from tests.hub.services.compute.renting import API, Yard, wish
+from tests.hub.accounts_hub import OPERATOR
+from tests.hub.services.compute.renting import API, PodHub, wish
 
 
-class Lab(Yard):
+class Lab(PodHub):
     """A team of Ada, who rents, Meg, who is its admin, and the members Bob and Joe; Eve is not."""
 
     def __post_init__(self) -> None:
@@ -22,7 +22,9 @@ class Lab(Yard):
         self.joe = self.tenant("joe", 3)
         self.meg = self.tenant("meg", 4)
         self.eve = self.tenant("eve", 5)
-        self.team = self.house.team("lab", ada="MEMBER", bob="MEMBER", joe="MEMBER", meg="ADMIN")
+        self.team = self.accounts_hub.team(
+            "lab", ada="MEMBER", bob="MEMBER", joe="MEMBER", meg="ADMIN"
+        )
 
     def id_of(self, client: httpx.Client) -> str:
         return str(client.get(f"{API}/user/whoami").json()["data"]["id"])
@@ -93,7 +95,7 @@ def test_members_who_see_a_pod_do_not_end_it(lab: Lab) -> None:
 def test_who_has_left_the_team_sees_its_pods_no_more_but_ones_own(lab: Lab) -> None:
     pod = lab.rent(team={"teamId": lab.team}, teamMemberIds=[lab.id_of(lab.bob)])
     for slug in ("ada", "bob"):
-        remove_member(lab.house.hub, OPERATOR, "lab", slug)
+        remove_member(lab.accounts_hub.hub, OPERATOR, "lab", slug)
     assert lab.who_sees(pod) == {"ada", "meg"}
     assert lab.ada.delete(f"{API}/pods/{pod['id']}").is_success
 
@@ -103,7 +105,7 @@ def test_who_has_left_the_team_gives_its_disks_to_no_pod(lab: Lab) -> None:
     wanted = {"disk": {"size": 100, "name": "weights", "cloudId": offer.cloud_id}}
     sent = wanted | {"provider": {"type": offer.provider}, "team": {"teamId": lab.team}}
     disk = lab.ada.post(f"{API}/disks", json=sent).json()
-    remove_member(lab.house.hub, OPERATOR, "lab", "ada")
+    remove_member(lab.accounts_hub.hub, OPERATOR, "lab", "ada")
     refused = lab.ada.post(f"{API}/pods", json=wish() | {"disks": [disk["id"]]})
     assert (refused.status_code, "you have left" in refused.json()["detail"]) == (403, True)
     assert lab.pods() == []
@@ -114,18 +116,18 @@ def test_who_has_left_the_team_gives_its_disks_to_no_pod(lab: Lab) -> None:
 def test_a_key_for_a_team_reaches_the_pods_of_that_team_alone(lab: Lab) -> None:
     own = lab.rent()
     shared = lab.rent(team={"teamId": lab.team})
-    limited = lab.house.client(lab.house.key("ada", owner="lab"))
+    limited = lab.accounts_hub.client(lab.accounts_hub.key("ada", owner="lab"))
     assert lab.pods(limited) == [shared["id"]]
     assert limited.get(f"{API}/pods/{own['id']}").status_code == 404
     assert limited.post(f"{API}/pods", json=wish()).status_code == 403
-    only_self = lab.house.client(lab.house.key("ada", owner="ada"))
+    only_self = lab.accounts_hub.client(lab.accounts_hub.key("ada", owner="ada"))
     assert lab.pods(only_self) == [own["id"]]
 
 
 def test_an_admin_of_the_hub_ends_what_is_not_shown(lab: Lab) -> None:
     pod = lab.rent()
-    create_user(lab.house.hub, OPERATOR, "chief", admin=True)
-    admin = lab.house.client(lab.house.key("chief", scope="admin"))
+    create_user(lab.accounts_hub.hub, OPERATOR, "chief", admin=True)
+    admin = lab.accounts_hub.client(lab.accounts_hub.key("chief", scope="admin"))
     assert lab.pods(admin) == []
     for path in (f"pods/{pod['id']}", f"pods/{pod['id']}/log"):
         assert admin.get(f"{API}/{path}").status_code == 404
@@ -135,7 +137,7 @@ def test_an_admin_of_the_hub_ends_what_is_not_shown(lab: Lab) -> None:
 
 def test_a_key_that_reads_makes_and_ends_nothing(lab: Lab) -> None:
     pod = lab.rent()
-    reader = lab.house.client(lab.house.key("ada", scope="read"))
+    reader = lab.accounts_hub.client(lab.accounts_hub.key("ada", scope="read"))
     assert lab.pods(reader) == [pod["id"]]
     assert reader.delete(f"{API}/pods/{pod['id']}").status_code == 403
     assert reader.post(f"{API}/pods", json=wish()).status_code == 403
@@ -156,8 +158,8 @@ def test_a_pod_of_somebody_else_is_as_one_that_is_not_there(lab: Lab, method: st
 def test_who_may_end_a_pod_is_told_whose_it_is_and_no_way_into_it(lab: Lab) -> None:
     pod = lab.rent(team={"teamId": lab.team}, sharedWithTeam=True)
     lab.arrive(pod)
-    create_user(lab.house.hub, OPERATOR, "olga", admin=True)
-    olga = lab.house.client(lab.house.key("olga", scope="admin"))
+    create_user(lab.accounts_hub.hub, OPERATOR, "olga", admin=True)
+    olga = lab.accounts_hub.client(lab.accounts_hub.key("olga", scope="admin"))
     path = f"{API}/pods/{pod['id']}/endable"
     for client in (lab.ada, lab.meg, olga):
         told = client.get(path).raise_for_status().json()

@@ -25,169 +25,175 @@ from prime_cli.hub.services.compute.reconcile import (
 )
 from prime_cli.hub.serving.application import PodWatcher
 from prime_cli.wire.pods import ACTIVE
-from tests.hub.house import OPERATOR, House, actions
-from tests.hub.services.compute.renting import API, Yard
+from tests.hub.accounts_hub import OPERATOR, AccountsHub, actions
+from tests.hub.services.compute.renting import API, PodHub
 
 # --- Leaks ---
 
 
-def stray(yard: Yard) -> str:
+def stray(pod_hub: PodHub) -> str:
     """A machine and a disk of which this hub knows nothing."""
-    tag = f"{tag_prefix(yard.house.hub)}0123456789ab"
-    yard.machines.seen[tag] = PodStatus(ACTIVE)
-    yard.machines.disks[tag] = 10
+    tag = f"{tag_prefix(pod_hub.accounts_hub.hub)}0123456789ab"
+    pod_hub.machines.seen[tag] = PodStatus(ACTIVE)
+    pod_hub.machines.disks[tag] = 10
     return tag
 
 
-def ask_to_sweep(yard: Yard, client: Any = None, *, dry_run: bool = False) -> list[dict[str, Any]]:
-    answer = (client or yard.ada).post(f"{API}/pods/sweep", json={"dryRun": dry_run})
+def ask_to_sweep(
+    pod_hub: PodHub, client: Any = None, *, dry_run: bool = False
+) -> list[dict[str, Any]]:
+    answer = (client or pod_hub.ada).post(f"{API}/pods/sweep", json={"dryRun": dry_run})
     assert answer.is_success, answer.text
     leaks: list[dict[str, Any]] = answer.json()["leaks"]
     return leaks
 
 
-def test_a_hub_in_order_has_no_leaks(yard: Yard) -> None:
-    yard.arrive(yard.rent())
-    assert ask_to_sweep(yard) == []
-    assert len(yard.machines.seen) == 1
+def test_a_hub_in_order_has_no_leaks(pod_hub: PodHub) -> None:
+    pod_hub.arrive(pod_hub.rent())
+    assert ask_to_sweep(pod_hub) == []
+    assert len(pod_hub.machines.seen) == 1
 
 
-def test_an_admin_finds_machines_and_disks_without_a_row(yard: Yard) -> None:
-    tag = stray(yard)
-    swept = sweep(yard.house.hub, OPERATOR, dry_run=False)
+def test_an_admin_finds_machines_and_disks_without_a_row(pod_hub: PodHub) -> None:
+    tag = stray(pod_hub)
+    swept = sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False)
     assert [(leak.kind, leak.id, leak.ended) for leak in swept.leaks] == [
         (MACHINE, tag, True),
         (DISK, tag, True),
     ]
-    assert (yard.machines.seen, yard.machines.disks) == ({}, {})
-    assert actions(list_entries(yard.house.hub, action="pod."))[-1] == ("cli", "pod.sweep", "pods")
+    assert (pod_hub.machines.seen, pod_hub.machines.disks) == ({}, {})
+    assert actions(list_entries(pod_hub.accounts_hub.hub, action="pod."))[-1] == (
+        "cli",
+        "pod.sweep",
+        "pods",
+    )
 
 
-def test_a_dry_run_tells_and_ends_nothing(yard: Yard) -> None:
-    tag = stray(yard)
-    pod = yard.rent()
-    yard.house.clock.wait(hours=25)
-    swept = sweep(yard.house.hub, OPERATOR, dry_run=True)
+def test_a_dry_run_tells_and_ends_nothing(pod_hub: PodHub) -> None:
+    tag = stray(pod_hub)
+    pod = pod_hub.rent()
+    pod_hub.accounts_hub.clock.wait(hours=25)
+    swept = sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=True)
     assert [(leak.kind, leak.id, leak.ended) for leak in swept.leaks] == [
         (MACHINE, tag, False),
         (LATE, pod["id"], False),
         (DISK, tag, False),
     ]
-    assert len(yard.machines.seen) == 2
+    assert len(pod_hub.machines.seen) == 2
 
 
-def test_a_user_sweeps_only_what_is_the_users(yard: Yard) -> None:
-    stray(yard)
-    bob = yard.tenant("bob", 2)
-    for client in (yard.ada, bob):
-        yard.rent(client)
-    yard.house.clock.wait(hours=25)
-    [leak] = ask_to_sweep(yard, bob)
+def test_a_user_sweeps_only_what_is_the_users(pod_hub: PodHub) -> None:
+    stray(pod_hub)
+    bob = pod_hub.tenant("bob", 2)
+    for client in (pod_hub.ada, bob):
+        pod_hub.rent(client)
+    pod_hub.accounts_hub.clock.wait(hours=25)
+    [leak] = ask_to_sweep(pod_hub, bob)
     assert (leak["kind"], leak["owner"], leak["ended"]) == (LATE, "bob", True)
-    assert len(yard.machines.seen) == 2
+    assert len(pod_hub.machines.seen) == 2
 
 
-def test_a_machine_of_a_pod_that_has_ended_is_its_users_to_sweep(yard: Yard) -> None:
-    pod = yard.rent()
-    tag = yard.tag(pod)
-    yard.ada.delete(f"{API}/pods/{pod['id']}").raise_for_status()
-    yard.machines.seen[tag] = PodStatus(ACTIVE)
-    assert ask_to_sweep(yard, yard.tenant("bob", 2)) == []
-    [leak] = ask_to_sweep(yard)
+def test_a_machine_of_a_pod_that_has_ended_is_its_users_to_sweep(pod_hub: PodHub) -> None:
+    pod = pod_hub.rent()
+    tag = pod_hub.tag(pod)
+    pod_hub.ada.delete(f"{API}/pods/{pod['id']}").raise_for_status()
+    pod_hub.machines.seen[tag] = PodStatus(ACTIVE)
+    assert ask_to_sweep(pod_hub, pod_hub.tenant("bob", 2)) == []
+    [leak] = ask_to_sweep(pod_hub)
     assert (leak["kind"], leak["id"], leak["name"]) == (MACHINE, pod["id"], "trainer")
-    assert yard.machines.seen == {}
+    assert pod_hub.machines.seen == {}
 
 
-def test_a_failed_pod_whose_machine_is_still_there_is_a_leak(yard: Yard) -> None:
-    pod = yard.rent()
-    yard.machines.fail(yard.tag(pod), "No capacity")
-    assert yard.pod(pod["id"])["status"] == "ERROR"
-    [leak] = ask_to_sweep(yard)
+def test_a_failed_pod_whose_machine_is_still_there_is_a_leak(pod_hub: PodHub) -> None:
+    pod = pod_hub.rent()
+    pod_hub.machines.fail(pod_hub.tag(pod), "No capacity")
+    assert pod_hub.pod(pod["id"])["status"] == "ERROR"
+    [leak] = ask_to_sweep(pod_hub)
     assert (leak["kind"], leak["ended"]) == (FAILED, True)
-    assert yard.pods() == []
+    assert pod_hub.pods() == []
 
 
 @pytest.mark.parametrize("is_looked_at", [True, False])
-def test_a_failed_pod_that_is_swept_keeps_its_reason(yard: Yard, is_looked_at: bool) -> None:
-    pod = yard.rent()
-    yard.machines.fail(yard.tag(pod), "No capacity")
+def test_a_failed_pod_that_is_swept_keeps_its_reason(pod_hub: PodHub, is_looked_at: bool) -> None:
+    pod = pod_hub.rent()
+    pod_hub.machines.fail(pod_hub.tag(pod), "No capacity")
     if is_looked_at:
-        yard.pod(pod["id"])
-    [leak] = ask_to_sweep(yard)
-    ended = yard.pod(pod["id"])
+        pod_hub.pod(pod["id"])
+    [leak] = ask_to_sweep(pod_hub)
+    ended = pod_hub.pod(pod["id"])
     assert (leak["ended"], ended["status"]) == (True, "TERMINATED")
     assert ended["installationFailure"] == "No capacity"
 
 
-def test_what_is_on_a_failed_pod_is_its_users_to_end_until_the_deadline(yard: Yard) -> None:
-    pod = yard.rent()
-    yard.machines.fail(yard.tag(pod), "Its sshd ended")
+def test_what_is_on_a_failed_pod_is_its_users_to_end_until_the_deadline(pod_hub: PodHub) -> None:
+    pod = pod_hub.rent()
+    pod_hub.machines.fail(pod_hub.tag(pod), "Its sshd ended")
     for caller in (THE_HUB, OPERATOR):
-        assert sweep(yard.house.hub, caller, dry_run=False).leaks == []
-    assert yard.pod(pod["id"])["status"] == "ERROR"
-    yard.house.clock.wait(hours=25)
-    [leak] = sweep(yard.house.hub, THE_HUB, dry_run=False).leaks
+        assert sweep(pod_hub.accounts_hub.hub, caller, dry_run=False).leaks == []
+    assert pod_hub.pod(pod["id"])["status"] == "ERROR"
+    pod_hub.accounts_hub.clock.wait(hours=25)
+    [leak] = sweep(pod_hub.accounts_hub.hub, THE_HUB, dry_run=False).leaks
     assert (leak.kind, leak.ended) == (LATE, True)
-    assert yard.machines.seen == {}
+    assert pod_hub.machines.seen == {}
 
 
-def test_a_pod_that_is_down_and_could_go_on_is_no_leak_and_stays_down(yard: Yard) -> None:
-    pod = yard.rent()
-    yard.machines.seen[yard.tag(pod)] = PodStatus("PROVISIONING", is_resumable=True)
-    assert ask_to_sweep(yard) == []
-    assert yard.machines.resumed == []
+def test_a_pod_that_is_down_and_could_go_on_is_no_leak_and_stays_down(pod_hub: PodHub) -> None:
+    pod = pod_hub.rent()
+    pod_hub.machines.seen[pod_hub.tag(pod)] = PodStatus("PROVISIONING", is_resumable=True)
+    assert ask_to_sweep(pod_hub) == []
+    assert pod_hub.machines.resumed == []
 
 
-def test_a_pod_that_is_well_again_is_no_leak_though_nobody_has_looked(yard: Yard) -> None:
-    pod = yard.rent()
-    yard.machines.fail(yard.tag(pod), "It is up, and has no address")
-    assert yard.pod(pod["id"])["status"] == "ERROR"
-    yard.arrive(pod)
-    assert ask_to_sweep(yard) == []
-    assert yard.pod(pod["id"])["status"] == "ACTIVE"
+def test_a_pod_that_is_well_again_is_no_leak_though_nobody_has_looked(pod_hub: PodHub) -> None:
+    pod = pod_hub.rent()
+    pod_hub.machines.fail(pod_hub.tag(pod), "It is up, and has no address")
+    assert pod_hub.pod(pod["id"])["status"] == "ERROR"
+    pod_hub.arrive(pod)
+    assert ask_to_sweep(pod_hub) == []
+    assert pod_hub.pod(pod["id"])["status"] == "ACTIVE"
 
 
-def test_what_is_there_and_cannot_be_looked_at_is_ended_too(yard: Yard) -> None:
-    tag = stray(yard)
-    yard.machines.inspect = lambda tags: {}  # type: ignore[method-assign]
-    [machine, _] = sweep(yard.house.hub, OPERATOR, dry_run=False).leaks
+def test_what_is_there_and_cannot_be_looked_at_is_ended_too(pod_hub: PodHub) -> None:
+    tag = stray(pod_hub)
+    pod_hub.machines.inspect = lambda tags: {}  # type: ignore[method-assign]
+    [machine, _] = sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False).leaks
     assert (machine.kind, machine.id, machine.ended) == (MACHINE, tag, True)
-    assert yard.machines.seen == {}
+    assert pod_hub.machines.seen == {}
 
 
-def test_what_ends_by_itself_meanwhile_is_no_leak(yard: Yard) -> None:
-    tag = stray(yard)
-    found, answers = yard.machines.list_tags, [[tag]]
-    yard.machines.list_tags = lambda prefix: answers.pop() if answers else found(prefix)  # type: ignore[method-assign]
-    del yard.machines.seen[tag], yard.machines.disks[tag]
-    assert sweep(yard.house.hub, OPERATOR, dry_run=False).leaks == []
+def test_what_ends_by_itself_meanwhile_is_no_leak(pod_hub: PodHub) -> None:
+    tag = stray(pod_hub)
+    found, answers = pod_hub.machines.list_tags, [[tag]]
+    pod_hub.machines.list_tags = lambda prefix: answers.pop() if answers else found(prefix)  # type: ignore[method-assign]
+    del pod_hub.machines.seen[tag], pod_hub.machines.disks[tag]
+    assert sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False).leaks == []
 
 
-def test_a_provider_that_does_not_answer_is_told(yard: Yard) -> None:
+def test_a_provider_that_does_not_answer_is_told(pod_hub: PodHub) -> None:
     def fail(prefix: str) -> Any:
         raise Unreachable("The cloud is down")
 
-    yard.machines.list_tags = fail  # type: ignore[method-assign]
-    [leak] = ask_to_sweep(yard)
+    pod_hub.machines.list_tags = fail  # type: ignore[method-assign]
+    [leak] = ask_to_sweep(pod_hub)
     assert (leak["kind"], leak["failure"]) == (SILENT, "The cloud is down")
 
 
-def test_what_cannot_be_ended_says_why(yard: Yard) -> None:
-    tag = stray(yard)
+def test_what_cannot_be_ended_says_why(pod_hub: PodHub) -> None:
+    tag = stray(pod_hub)
 
     def fail(tag: str) -> None:
         raise Unreachable("The cloud is down")
 
-    yard.machines.end = fail  # type: ignore[method-assign]
-    [machine, _] = sweep(yard.house.hub, OPERATOR, dry_run=False).leaks
+    pod_hub.machines.end = fail  # type: ignore[method-assign]
+    [machine, _] = sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False).leaks
     assert (machine.id, machine.ended, machine.failure) == (tag, False, "The cloud is down")
 
 
-def test_a_key_that_reads_only_tells(yard: Yard) -> None:
-    reader = yard.house.client(yard.house.key("ada", scope="read"))
-    yard.rent()
-    yard.house.clock.wait(hours=25)
-    assert len(ask_to_sweep(yard, reader, dry_run=True)) == 1
+def test_a_key_that_reads_only_tells(pod_hub: PodHub) -> None:
+    reader = pod_hub.accounts_hub.client(pod_hub.accounts_hub.key("ada", scope="read"))
+    pod_hub.rent()
+    pod_hub.accounts_hub.clock.wait(hours=25)
+    assert len(ask_to_sweep(pod_hub, reader, dry_run=True)) == 1
     assert reader.post(f"{API}/pods/sweep", json={}).status_code == 403
 
 
@@ -197,13 +203,13 @@ def test_a_key_that_reads_only_tells(yard: Yard) -> None:
 class Rounds:
     """Waits that are over at once, as many as there are; the time goes on by each."""
 
-    def __init__(self, yard: Yard, count: int) -> None:
+    def __init__(self, pod_hub: PodHub, count: int) -> None:
         self.left = count
-        self._yard = yard
+        self._pod_hub = pod_hub
 
     def __call__(self, seconds: float) -> bool:
         self.left -= 1
-        self._yard.house.clock.wait(seconds=seconds)
+        self._pod_hub.accounts_hub.clock.wait(seconds=seconds)
         return self.left < 0
 
 
@@ -211,86 +217,86 @@ async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
     return None
 
 
-def test_what_is_past_its_deadline_is_ended_though_nobody_asks(yard: Yard) -> None:
-    yard.arrive(yard.rent(stopAt="2026-11-21T12:01:00Z"))
-    watch = PodWatcher(_nothing, yard.house.hub)
-    watch.watch(Rounds(yard, 1))
-    assert len(yard.machines.seen) == 1
-    watch.watch(Rounds(yard, 1))
-    assert yard.machines.seen == {}
+def test_what_is_past_its_deadline_is_ended_though_nobody_asks(pod_hub: PodHub) -> None:
+    pod_hub.arrive(pod_hub.rent(stopAt="2026-11-21T12:01:00Z"))
+    watch = PodWatcher(_nothing, pod_hub.accounts_hub.hub)
+    watch.watch(Rounds(pod_hub, 1))
+    assert len(pod_hub.machines.seen) == 1
+    watch.watch(Rounds(pod_hub, 1))
+    assert pod_hub.machines.seen == {}
 
 
-def test_a_hub_sweeps_when_it_starts(yard: Yard, caplog: pytest.LogCaptureFixture) -> None:
-    tag = f"{tag_prefix(yard.house.hub)}0123456789ab"
-    yard.machines.seen[tag] = PodStatus(ACTIVE)
+def test_a_hub_sweeps_when_it_starts(pod_hub: PodHub, caplog: pytest.LogCaptureFixture) -> None:
+    tag = f"{tag_prefix(pod_hub.accounts_hub.hub)}0123456789ab"
+    pod_hub.machines.seen[tag] = PodStatus(ACTIVE)
     with caplog.at_level(logging.WARNING):
-        PodWatcher(_nothing, yard.house.hub).watch(Rounds(yard, 0))
-    assert yard.machines.seen == {}
+        PodWatcher(_nothing, pod_hub.accounts_hub.hub).watch(Rounds(pod_hub, 0))
+    assert pod_hub.machines.seen == {}
     assert f"machine without a pod: {tag} of `paper`: ended" in caplog.text
 
 
 def test_a_provider_that_is_silent_when_a_hub_sweeps_is_told_by_its_name(
-    yard: Yard, caplog: pytest.LogCaptureFixture
+    pod_hub: PodHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(_prefix: str) -> Any:
         raise Unreachable("The cloud is down")
 
-    yard.machines.list_tags = fail  # type: ignore[method-assign, assignment]
+    pod_hub.machines.list_tags = fail  # type: ignore[method-assign, assignment]
     with caplog.at_level(logging.WARNING):
-        PodWatcher(_nothing, yard.house.hub).watch(Rounds(yard, 0))
+        PodWatcher(_nothing, pod_hub.accounts_hub.hub).watch(Rounds(pod_hub, 0))
     assert "provider that does not answer: paper: The cloud is down" in caplog.text
 
 
-def test_a_hub_that_is_started_again_at_once_sweeps_a_round_later(yard: Yard) -> None:
+def test_a_hub_that_is_started_again_at_once_sweeps_a_round_later(pod_hub: PodHub) -> None:
     """What the one before it was making when it was killed."""
-    hub = yard.house.hub
+    hub = pod_hub.accounts_hub.hub
     assert sweep_all(hub, 30) is not None
-    yard.house.clock.wait(seconds=3)
-    yard.machines.seen[f"{tag_prefix(hub)}0123456789ab"] = PodStatus(ACTIVE)
-    PodWatcher(_nothing, hub).watch(Rounds(yard, 1))
-    assert yard.machines.seen == {}
+    pod_hub.accounts_hub.clock.wait(seconds=3)
+    pod_hub.machines.seen[f"{tag_prefix(hub)}0123456789ab"] = PodStatus(ACTIVE)
+    PodWatcher(_nothing, hub).watch(Rounds(pod_hub, 1))
+    assert pod_hub.machines.seen == {}
 
 
-def test_of_several_processes_one_looks(folder: Path, yard: Yard) -> None:
-    other = House(folder, clock=yard.house.clock, providers=(yard.machines,))
-    hubs = (yard.house.hub, other.hub)
+def test_of_several_processes_one_looks(folder: Path, pod_hub: PodHub) -> None:
+    other = AccountsHub(folder, clock=pod_hub.accounts_hub.clock, providers=(pod_hub.machines,))
+    hubs = (pod_hub.accounts_hub.hub, other.hub)
     assert [refresh_all(hub, 30) for hub in hubs] == [True, False]
     assert [sweep_all(hub, 30) is not None for hub in hubs] == [True, False]
-    yard.house.clock.wait(seconds=30)
+    pod_hub.accounts_hub.clock.wait(seconds=30)
     assert [refresh_all(hub, 30) for hub in reversed(hubs)] == [True, False]
 
 
-def test_a_clock_that_was_wrong_does_not_stop_the_watch(yard: Yard) -> None:
-    yard.house.clock.wait(days=300)
-    assert refresh_all(yard.house.hub, 30)
-    yard.house.clock.wait(days=-300)
-    assert refresh_all(yard.house.hub, 30)
+def test_a_clock_that_was_wrong_does_not_stop_the_watch(pod_hub: PodHub) -> None:
+    pod_hub.accounts_hub.clock.wait(days=300)
+    assert refresh_all(pod_hub.accounts_hub.hub, 30)
+    pod_hub.accounts_hub.clock.wait(days=-300)
+    assert refresh_all(pod_hub.accounts_hub.hub, 30)
 
 
 @pytest.mark.parametrize("error", [Unreachable("The cloud is down"), KeyError("a bug")])
 def test_what_fails_is_logged_and_the_watch_goes_on(
-    yard: Yard, error: Exception, caplog: pytest.LogCaptureFixture
+    pod_hub: PodHub, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    yard.arrive(yard.rent(stopAt="2026-11-21T12:01:00Z"))
-    look, failures = yard.machines.inspect, [error]
+    pod_hub.arrive(pod_hub.rent(stopAt="2026-11-21T12:01:00Z"))
+    look, failures = pod_hub.machines.inspect, [error]
 
     def fail_once(tags: Any) -> Any:
         if failures:
             raise failures.pop()
         return look(tags)
 
-    yard.machines.inspect = fail_once  # type: ignore[method-assign]
+    pod_hub.machines.inspect = fail_once  # type: ignore[method-assign]
     with caplog.at_level(logging.WARNING):
-        PodWatcher(_nothing, yard.house.hub).watch(Rounds(yard, 2))
-    assert yard.machines.seen == {}
+        PodWatcher(_nothing, pod_hub.accounts_hub.hub).watch(Rounds(pod_hub, 2))
+    assert pod_hub.machines.seen == {}
     assert "`paper`" in caplog.text
 
 
-def test_the_thread_lives_as_long_as_the_application(yard: Yard) -> None:
-    yard.arrive(yard.rent())
-    yard.house.clock.wait(days=2)
+def test_the_thread_lives_as_long_as_the_application(pod_hub: PodHub) -> None:
+    pod_hub.arrive(pod_hub.rent())
+    pod_hub.accounts_hub.clock.wait(days=2)
     gone = threading.Event()
-    end = yard.machines.end
+    end = pod_hub.machines.end
 
     def note(tag: str) -> None:
         end(tag)
@@ -299,10 +305,10 @@ def test_the_thread_lives_as_long_as_the_application(yard: Yard) -> None:
     async def live(_scope: Any, _receive: Any, _send: Any) -> None:
         await asyncio.to_thread(gone.wait, 60)
 
-    yard.machines.end = note  # type: ignore[method-assign]
-    served = PodWatcher(live, yard.house.hub, seconds=0.01)
+    pod_hub.machines.end = note  # type: ignore[method-assign]
+    served = PodWatcher(live, pod_hub.accounts_hub.hub, seconds=0.01)
     asyncio.run(served({"type": "lifespan"}, _unasked, _unasked))  # type: ignore[arg-type]
-    assert yard.machines.seen == {}
+    assert pod_hub.machines.seen == {}
 
 
 async def _unasked(*_args: Any) -> Any:

@@ -19,8 +19,8 @@ from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.compute.reconcile import refresh_all, sweep
 from prime_cli.wire.pods import DELETING
 from tests.helpers.machines import Machines
-from tests.hub.house import OPERATOR, House
-from tests.hub.services.compute.renting import API, Yard, wish
+from tests.hub.accounts_hub import OPERATOR, AccountsHub
+from tests.hub.services.compute.renting import API, PodHub, wish
 
 
 class Killed(BaseException):
@@ -66,8 +66,8 @@ class PodModel(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.machines = Deadly()
-        self.yard = Yard(self.folder / "hub", self.machines)
-        self.key = self.yard.house.key("ada")
+        self.pod_hub = PodHub(self.folder / "hub", self.machines)
+        self.key = self.pod_hub.accounts_hub.key("ada")
         self.begun = 0
         self.known: set[str] = set()
 
@@ -76,21 +76,21 @@ class PodModel(RuleBasedStateMachine):
         self.machines.fate = ""
         for tag in list(self.machines.seen):
             self.machines.seen[tag] = replace(self.machines.seen[tag], status="ACTIVE")
-        sweep(self.yard.house.hub, OPERATOR, dry_run=False)
-        for pod_id in self.yard.pods():
-            self.yard.ada.delete(f"{API}/pods/{pod_id}").raise_for_status()
+        sweep(self.pod_hub.accounts_hub.hub, OPERATOR, dry_run=False)
+        for pod_id in self.pod_hub.pods():
+            self.pod_hub.ada.delete(f"{API}/pods/{pod_id}").raise_for_status()
         assert self.machines.seen == {}
-        assert self.yard.pods() == []
-        self.yard.house.hub.database.engine.dispose()
+        assert self.pod_hub.pods() == []
+        self.pod_hub.accounts_hub.hub.database.engine.dispose()
         shutil.rmtree(self.folder)
 
     @rule(target=made, fate=FATES, hours=st.integers(1, 48))
     def rent(self, fate: str, hours: int) -> Any:
         self.machines.fate = fate
-        stop_at = self.yard.house.clock.now + timedelta(hours=hours)
+        stop_at = self.pod_hub.accounts_hub.clock.now + timedelta(hours=hours)
         body = wish() | {"stopAt": stop_at.isoformat()}
         with suppress(Killed):
-            self.yard.ada.post(f"{API}/pods", json=body)
+            self.pod_hub.ada.post(f"{API}/pods", json=body)
         self.machines.fate = ""
         self.restart()
         self.begun += 1
@@ -102,7 +102,7 @@ class PodModel(RuleBasedStateMachine):
     def end(self, pod_id: str, fate: str) -> None:
         self.machines.fate = fate
         with suppress(Killed):
-            self.yard.ada.delete(f"{API}/pods/{pod_id}")
+            self.pod_hub.ada.delete(f"{API}/pods/{pod_id}")
         self.machines.fate = ""
         self.restart()
 
@@ -123,35 +123,35 @@ class PodModel(RuleBasedStateMachine):
 
     @rule(minutes=st.sampled_from([0.5, 2, 90, 1500]))
     def wait(self, minutes: float) -> None:
-        self.yard.house.clock.wait(minutes=minutes)
+        self.pod_hub.accounts_hub.clock.wait(minutes=minutes)
 
     @rule()
     def inspect(self) -> None:
-        listed = self.yard.pods()
-        now = self.yard.house.hub.now()
-        with self.yard.house.hub.database.read() as connection:
+        listed = self.pod_hub.pods()
+        now = self.pod_hub.accounts_hub.hub.now()
+        with self.pod_hub.accounts_hub.hub.database.read() as connection:
             live = connection.execute(select(pods).where(pods.c.terminated_at.is_(None))).all()
         assert sorted(listed) == sorted(row.id for row in live)
         for row in live:
             assert row.stop_at > now
-            begins = row.created_at > self.yard.house.hub.after(-60)
+            begins = row.created_at > self.pod_hub.accounts_hub.hub.after(-60)
             assert row.tag in self.machines.seen or begins
 
     @rule(fate=FATES)
     def watch(self, fate: str) -> None:
         self.machines.fate = fate
         with suppress(Killed):
-            refresh_all(self.yard.house.hub, 30)
+            refresh_all(self.pod_hub.accounts_hub.hub, 30)
         self.machines.fate = ""
 
     @rule()
     def sweep(self) -> None:
-        sweep(self.yard.house.hub, OPERATOR, dry_run=False)
-        assert sweep(self.yard.house.hub, OPERATOR, dry_run=True).leaks == []
+        sweep(self.pod_hub.accounts_hub.hub, OPERATOR, dry_run=False)
+        assert sweep(self.pod_hub.accounts_hub.hub, OPERATOR, dry_run=True).leaks == []
 
     @invariant()
     def every_machine_has_a_live_row(self) -> None:
-        with self.yard.house.hub.database.read() as connection:
+        with self.pod_hub.accounts_hub.hub.database.read() as connection:
             query = select(pods.c.tag).where(pods.c.terminated_at.is_(None))
             live = set(connection.execute(query).scalars())
         assert set(self.machines.seen) <= live
@@ -162,17 +162,19 @@ class PodModel(RuleBasedStateMachine):
 
     def restart(self) -> None:
         """A new process over the same data."""
-        self.yard.house.hub.database.engine.dispose()
-        clock = self.yard.house.clock
-        self.yard.house = House(self.folder / "hub", clock=clock, providers=(self.machines,))
-        self.yard.ada = self.yard.house.client(self.key)
+        self.pod_hub.accounts_hub.hub.database.engine.dispose()
+        clock = self.pod_hub.accounts_hub.clock
+        self.pod_hub.accounts_hub = AccountsHub(
+            self.folder / "hub", clock=clock, providers=(self.machines,)
+        )
+        self.pod_hub.ada = self.pod_hub.accounts_hub.client(self.key)
 
     def _rows(self) -> list[str]:
-        with self.yard.house.hub.database.read() as connection:
+        with self.pod_hub.accounts_hub.hub.database.read() as connection:
             return list(connection.execute(select(pods.c.id)).scalars())
 
     def _tag(self, pod_id: str) -> str:
-        with self.yard.house.hub.database.read() as connection:
+        with self.pod_hub.accounts_hub.hub.database.read() as connection:
             tag = connection.execute(select(pods.c.tag).where(pods.c.id == pod_id)).scalar_one()
         return str(tag)
 

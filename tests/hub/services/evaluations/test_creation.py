@@ -3,8 +3,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.evaluating import EVALUATIONS, create, listed, made, show
-from tests.hub.house import House
 from tests.hub.pushing import Push
 
 
@@ -78,8 +78,8 @@ def test_request_that_is_sent_again_with_its_key_makes_nothing_new(client: httpx
     assert create(client, key="x" * 201).status_code == 422
 
 
-def test_keys_of_requests_are_apart_for_each_owner(house: House) -> None:
-    ada, bob = house.user("ada"), house.user("bob")
+def test_keys_of_requests_are_apart_for_each_owner(accounts_hub: AccountsHub) -> None:
+    ada, bob = accounts_hub.user("ada"), accounts_hub.user("bob")
     Push(ada, visibility="PUBLIC").run()
     ids = {create(user, key="same").json()["evaluation_id"] for user in (ada, bob)}
     assert len(ids) == 2
@@ -119,8 +119,10 @@ def test_what_is_no_json_number_is_refused(client: httpx.Client, number: str) ->
     assert client.post(EVALUATIONS, content=body).status_code == 422
 
 
-def test_private_environment_of_others_is_as_one_that_is_not_there(house: House) -> None:
-    ada, eve = house.user("ada"), house.user("eve")
+def test_private_environment_of_others_is_as_one_that_is_not_there(
+    accounts_hub: AccountsHub,
+) -> None:
+    ada, eve = accounts_hub.user("ada"), accounts_hub.user("eve")
     Push(ada, visibility="PRIVATE").run()
     hidden = create(eve)
     missing = create(eve, environments=[{"id": "ada/ward"}])
@@ -129,24 +131,26 @@ def test_private_environment_of_others_is_as_one_that_is_not_there(house: House)
     made(ada)
 
 
-def test_evaluation_of_somebody_elses_public_environment_is_ones_own(house: House) -> None:
-    Push(house.user("ada"), visibility="PUBLIC").run()
-    bob = house.user("bob")
+def test_evaluation_of_somebody_elses_public_environment_is_ones_own(
+    accounts_hub: AccountsHub,
+) -> None:
+    Push(accounts_hub.user("ada"), visibility="PUBLIC").run()
+    bob = accounts_hub.user("bob")
     assert show(bob, made(bob))["owner"] == "bob"
 
 
-def test_team_gets_evaluations_from_its_members_alone(house: House) -> None:
-    ada, bob = house.user("ada"), house.user("bob")
+def test_team_gets_evaluations_from_its_members_alone(accounts_hub: AccountsHub) -> None:
+    ada, bob = accounts_hub.user("ada"), accounts_hub.user("bob")
     Push(ada, visibility="PUBLIC").run()
-    team = house.team("crew", ada="MEMBER")
+    team = accounts_hub.team("crew", ada="MEMBER")
     found = show(ada, made(ada, team_id=team))
     assert (found["owner"], found["team_id"], found["user_id"]) == ("crew", team, None)
     refused, unknown = create(bob, team_id=team), create(bob, team_id="c" + "0" * 24)
     assert (refused.status_code, unknown.status_code) == (404, 404)
 
 
-def test_key_decides_whether_one_may_make_an_evaluation(house: House) -> None:
-    Push(house.user("ada"), visibility="PUBLIC").run()
-    reader = house.client(house.key("ada", scope="read"))
+def test_key_decides_whether_one_may_make_an_evaluation(accounts_hub: AccountsHub) -> None:
+    Push(accounts_hub.user("ada"), visibility="PUBLIC").run()
+    reader = accounts_hub.client(accounts_hub.key("ada", scope="read"))
     assert create(reader).status_code == 403
-    assert create(house.client()).status_code == 401
+    assert create(accounts_hub.client()).status_code == 401

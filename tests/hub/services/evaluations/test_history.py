@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.evaluating import finished, made
-from tests.hub.house import House
 from tests.hub.pushing import HUB, Push, data
 
 
@@ -11,14 +11,14 @@ def history(client: Any, query: str = "") -> Any:
     return data(client.get(f"{HUB}/ada/word/evaluations?{query}"))
 
 
-def test_history_is_by_version_and_model(house: House) -> None:
-    ada = house.user("ada")
+def test_history_is_by_version_and_model(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
     Push(ada).run()
     finished(ada, [{"reward": 0.0}], name="a", model_name="m1")
-    house.clock.wait(hours=1)
+    accounts_hub.clock.wait(hours=1)
     finished(ada, [{"reward": 1.0}] * 3, name="b", model_name="m1")
     Push(ada, version="0.2.0", code="# 2").run()
-    house.clock.wait(hours=1)
+    accounts_hub.clock.wait(hours=1)
     finished(ada, [{"reward": 0.5}], name="c", model_name="m2")
     made(ada, name="not finished")
     found = history(ada)
@@ -35,11 +35,11 @@ def test_history_is_by_version_and_model(house: House) -> None:
     assert found["total"] == 3
 
 
-def test_history_is_filtered_and_paged(house: House) -> None:
-    ada = house.user("ada")
+def test_history_is_filtered_and_paged(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
     Push(ada).run()
     for number in range(4):
-        house.clock.wait(seconds=1)
+        accounts_hub.clock.wait(seconds=1)
         finished(ada, [{"reward": 1}], name=f"n{number}", model_name=f"m{number % 2}")
     assert [p["name"] for p in history(ada, "limit=2&skip=1")["evaluations"]] == ["n2", "n1"]
     found = history(ada, "model_name=m1&version=0.1.0")
@@ -48,20 +48,20 @@ def test_history_is_filtered_and_paged(house: House) -> None:
     assert history(ada, "version=9")["groups"] == []
 
 
-def test_history_holds_only_what_the_caller_may_see(house: House) -> None:
-    ada, bob = house.user("ada"), house.user("bob")
+def test_history_holds_only_what_the_caller_may_see(accounts_hub: AccountsHub) -> None:
+    ada, bob = accounts_hub.user("ada"), accounts_hub.user("bob")
     Push(ada, visibility="PUBLIC").run()
     finished(ada, [{"reward": 0}], name="hers, private")
     finished(ada, [{"reward": 1}], name="hers, public", is_public=True)
     finished(bob, [{"reward": 1}], name="his, private")
     seen = {p["name"] for p in history(bob)["evaluations"]}
     assert seen == {"hers, public", "his, private"}
-    assert history(house.client())["groups"][0]["mean_reward"] == 1
-    assert history(house.client())["total"] == 1
+    assert history(accounts_hub.client())["groups"][0]["mean_reward"] == 1
+    assert history(accounts_hub.client())["total"] == 1
 
 
-def test_evaluation_without_rewards_does_not_change_the_mean(house: House) -> None:
-    ada = house.user("ada")
+def test_evaluation_without_rewards_does_not_change_the_mean(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
     Push(ada).run()
     finished(ada, [{"reward": 0.5}])
     finished(ada, [{"error": "x"}] * 5)
@@ -69,8 +69,8 @@ def test_evaluation_without_rewards_does_not_change_the_mean(house: House) -> No
     assert (group["mean_reward"], group["samples"], group["evaluations"]) == (0.5, 6, 2)
 
 
-def test_evaluation_of_two_environments_is_in_both_histories(house: House) -> None:
-    ada = house.user("ada")
+def test_evaluation_of_two_environments_is_in_both_histories(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
     Push(ada).run()
     Push(ada, "other").run()
     finished(ada, [{"reward": 1}], environments=[{"id": "ada/word"}, {"id": "ada/other"}])

@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from prime_cli.hub.services.audit import list_entries
+from tests.hub.accounts_hub import AccountsHub, actions
 from tests.hub.evaluating import (
     EVALUATIONS,
     change,
@@ -15,7 +16,6 @@ from tests.hub.evaluating import (
     samples_of,
     show,
 )
-from tests.hub.house import House, actions
 from tests.hub.pushing import Push, data
 
 BULK = f"{EVALUATIONS}/bulk-delete"
@@ -116,8 +116,10 @@ def test_deleted_evaluation_is_gone_with_its_samples(client: httpx.Client) -> No
     assert listed(client) == []
 
 
-def test_several_evaluations_are_deleted_and_the_others_are_named(house: House) -> None:
-    ada, bob = house.user("ada"), house.user("bob")
+def test_several_evaluations_are_deleted_and_the_others_are_named(
+    accounts_hub: AccountsHub,
+) -> None:
+    ada, bob = accounts_hub.user("ada"), accounts_hub.user("bob")
     Push(ada).run()
     mine = [made(ada), finished(ada, [{"reward": 1}])]
     shared, hidden = made(ada, is_public=True), made(ada)
@@ -153,14 +155,14 @@ def test_deleted_environment_leaves_its_name(client: httpx.Client) -> None:
     assert samples_of(client, evaluation) == [{"reward": 1}]
 
 
-def test_deletion_and_publication_are_in_the_audit_log(house: House) -> None:
-    ada = house.user("ada")
+def test_deletion_and_publication_are_in_the_audit_log(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
     Push(ada).run()
     evaluation = made(ada)
     for public in (True, True, False):
         change(ada, evaluation, is_public=public)
     ada.delete(f"{EVALUATIONS}/{evaluation}")
-    entries = list_entries(house.hub, target=evaluation)
+    entries = list_entries(accounts_hub.hub, target=evaluation)
     assert actions(entries) == [
         ("ada", "evaluation.create", evaluation),
         ("ada", "evaluation.visibility", evaluation),

@@ -3,8 +3,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.evaluating import EVALUATIONS, change, finished, listed, made, page, show
-from tests.hub.house import House
 from tests.hub.pushing import HUB, Push, data
 
 ROUTES: list[tuple[str, str, Any]] = [
@@ -19,16 +19,16 @@ ROUTES: list[tuple[str, str, Any]] = [
 
 @pytest.mark.parametrize(("method", "path", "body"), ROUTES)
 def test_private_evaluation_is_as_one_that_is_not_there(
-    house: House, method: str, path: str, body: Any
+    accounts_hub: AccountsHub, method: str, path: str, body: Any
 ) -> None:
-    ada, eve = house.user("ada"), house.user("eve")
+    ada, eve = accounts_hub.user("ada"), accounts_hub.user("eve")
     Push(ada, visibility="PUBLIC").run()
     evaluation = finished(ada, [{"reward": 1}])
     # The first use of a key is noted, which takes statements of its own.
     eve.get(f"{EVALUATIONS}/")
     answers, counts = [], []
     for target in (evaluation, "ev_0123456789abcdef"):
-        with house.statements() as seen:
+        with accounts_hub.statements() as seen:
             answers.append(eve.request(method, f"{EVALUATIONS}/{target}{path}", json=body))
         counts.append(len(seen))
     assert [answer.status_code for answer in answers] == [404, 404]
@@ -41,22 +41,22 @@ def test_private_evaluation_is_as_one_that_is_not_there(
 
 @pytest.mark.parametrize(("method", "path", "body"), ROUTES)
 def test_public_evaluation_is_read_by_all_and_written_by_its_owner(
-    house: House, method: str, path: str, body: Any
+    accounts_hub: AccountsHub, method: str, path: str, body: Any
 ) -> None:
-    ada, eve = house.user("ada"), house.user("eve")
+    ada, eve = accounts_hub.user("ada"), accounts_hub.user("eve")
     Push(ada, visibility="PUBLIC").run()
     evaluation = made(ada, is_public=True)
     reads = method == "GET"
-    for client, refusal in ((eve, 403), (house.client(), 401)):
+    for client, refusal in ((eve, 403), (accounts_hub.client(), 401)):
         answer = client.request(method, f"{EVALUATIONS}/{evaluation}{path}", json=body)
         assert answer.status_code == (200 if reads else refusal)
 
 
 def test_public_evaluation_of_a_private_environment_is_for_those_who_see_both(
-    house: House,
+    accounts_hub: AccountsHub,
 ) -> None:
-    ada, bob, eve = (house.user(slug) for slug in ("ada", "bob", "eve"))
-    team = house.team("crew", ada="MEMBER", bob="MEMBER")
+    ada, bob, eve = (accounts_hub.user(slug) for slug in ("ada", "bob", "eve"))
+    team = accounts_hub.team("crew", ada="MEMBER", bob="MEMBER")
     environment = data(
         ada.post(f"{HUB}/resolve", json={"name": "word", "visibility": "PRIVATE", "team_id": team})
     )["id"]
@@ -68,9 +68,9 @@ def test_public_evaluation_of_a_private_environment_is_for_those_who_see_both(
 
 @pytest.mark.parametrize(("visibility", "status"), [("PUBLIC", 200), ("PRIVATE", 404)])
 def test_deleted_environment_hides_its_evaluations_as_it_did(
-    house: House, visibility: str, status: int
+    accounts_hub: AccountsHub, visibility: str, status: int
 ) -> None:
-    ada, eve = house.user("ada"), house.user("eve")
+    ada, eve = accounts_hub.user("ada"), accounts_hub.user("eve")
     Push(ada, visibility=visibility).run()
     evaluation = made(ada, is_public=True)
     data(ada.delete(f"{HUB}/ada/word"))
@@ -78,10 +78,10 @@ def test_deleted_environment_hides_its_evaluations_as_it_did(
     assert show(ada, evaluation)["environment_names"] == ["ada/word"]
 
 
-def test_list_is_of_ones_own_and_of_ones_teams(house: House) -> None:
-    ada, bob, eve = (house.user(slug) for slug in ("ada", "bob", "eve"))
+def test_list_is_of_ones_own_and_of_ones_teams(accounts_hub: AccountsHub) -> None:
+    ada, bob, eve = (accounts_hub.user(slug) for slug in ("ada", "bob", "eve"))
     Push(ada, visibility="PUBLIC").run()
-    team = house.team("crew", ada="MEMBER", bob="MEMBER")
+    team = accounts_hub.team("crew", ada="MEMBER", bob="MEMBER")
     made(ada, name="private")
     made(ada, name="public", is_public=True)
     made(ada, name="of the team", team_id=team)
@@ -90,25 +90,25 @@ def test_list_is_of_ones_own_and_of_ones_teams(house: House) -> None:
     assert listed(eve) == []
     assert listed(ada, f"team_id={team}") == ["of the team"]
     assert eve.get(f"{EVALUATIONS}/?team_id={team}").status_code == 404
-    assert house.client().get(f"{EVALUATIONS}/").status_code == 401
+    assert accounts_hub.client().get(f"{EVALUATIONS}/").status_code == 401
 
 
-def test_key_of_one_owner_lists_and_reads_that_owners_alone(house: House) -> None:
-    ada = house.user("ada")
+def test_key_of_one_owner_lists_and_reads_that_owners_alone(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
     Push(ada, visibility="PUBLIC").run()
-    team = house.team("crew", ada="MEMBER")
+    team = accounts_hub.team("crew", ada="MEMBER")
     mine, ours = made(ada, name="mine"), made(ada, name="ours", team_id=team)
-    narrow = house.client(house.key("ada", owner="crew"))
+    narrow = accounts_hub.client(accounts_hub.key("ada", owner="crew"))
     assert listed(narrow) == ["ours"]
     assert narrow.get(f"{EVALUATIONS}/{mine}").status_code == 404
     assert narrow.get(f"{EVALUATIONS}/{ours}").status_code == 200
 
 
-def test_list_is_newest_first_and_paged(house: House) -> None:
-    ada = house.user("ada")
+def test_list_is_newest_first_and_paged(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
     Push(ada).run()
     for number in range(5):
-        house.clock.wait(seconds=1)
+        accounts_hub.clock.wait(seconds=1)
         made(ada, name=f"n{number}")
     assert listed(ada) == ["n4", "n3", "n2", "n1", "n0"]
     assert listed(ada, "skip=1&limit=2") == ["n3", "n2"]
@@ -136,8 +136,8 @@ def test_list_refuses_pages_that_cannot_be(client: httpx.Client, query: str) -> 
     assert client.get(f"{EVALUATIONS}/?{query}").status_code == 422
 
 
-def test_evaluation_that_becomes_private_is_gone_for_others(house: House) -> None:
-    ada, eve = house.user("ada"), house.user("eve")
+def test_evaluation_that_becomes_private_is_gone_for_others(accounts_hub: AccountsHub) -> None:
+    ada, eve = accounts_hub.user("ada"), accounts_hub.user("eve")
     Push(ada, visibility="PUBLIC").run()
     evaluation = finished(ada, [{"reward": 1}], is_public=True)
     assert page(eve, evaluation)["total"] == 1

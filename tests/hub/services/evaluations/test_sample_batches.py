@@ -17,6 +17,7 @@ from sqlalchemy import Engine, event
 from prime_cli.archive.limits import MEBIBYTE
 from prime_cli.core.errors import InternalError
 from prime_cli.hub.settings import UploadLimits
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.evaluating import (
     change,
     finalize,
@@ -28,7 +29,6 @@ from tests.hub.evaluating import (
     samples_of,
     show,
 )
-from tests.hub.house import House
 from tests.hub.pushing import Push, open_app
 
 
@@ -192,15 +192,20 @@ def test_samples_may_come_after_the_end(client: httpx.Client) -> None:
     assert (found["status"], found["total_samples"], found["avg_score"]) == ("COMPLETED", 2, 0.5)
 
 
-def test_samples_of_others_are_out_of_reach(house: House) -> None:
-    ada, eve = house.user("ada"), house.user("eve")
+def test_samples_of_others_are_out_of_reach(accounts_hub: AccountsHub) -> None:
+    ada, eve = accounts_hub.user("ada"), accounts_hub.user("eve")
     Push(ada, visibility="PUBLIC").run()
     evaluation = made(ada)
     assert push(eve, evaluation, [{}]).status_code == 404
     change(ada, evaluation, is_public=True)
     assert push(eve, evaluation, [{}]).status_code == 403
-    assert push(house.client(), evaluation, [{}]).status_code == 401
-    assert push(house.client(house.key("ada", scope="read")), evaluation, [{}]).status_code == 403
+    assert push(accounts_hub.client(), evaluation, [{}]).status_code == 401
+    assert (
+        push(
+            accounts_hub.client(accounts_hub.key("ada", scope="read")), evaluation, [{}]
+        ).status_code
+        == 403
+    )
 
 
 _splits = st.lists(st.integers(0, 9), min_size=12, max_size=12)

@@ -1,8 +1,8 @@
 import httpx
 import pytest
 
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.evaluating import EVALUATIONS, made, page, push, samples_of
-from tests.hub.house import House
 from tests.hub.pushing import Push
 
 
@@ -93,11 +93,11 @@ def test_page_of_large_samples_comes_in_parts(client: httpx.Client) -> None:
     assert numbers(client, evaluation, "") == [0, 0, 1, -1, 2, -2, 3, -3]
 
 
-def test_page_costs_the_same_wherever_it_is(house: House) -> None:
-    ada = house.user("ada")
+def test_page_costs_the_same_wherever_it_is(accounts_hub: AccountsHub) -> None:
+    ada = accounts_hub.user("ada")
     Push(ada).run()
     evaluation = made(ada)
     push(ada, evaluation, [{"n": n} for n in range(50)])
-    with house.statements() as seen:
+    with accounts_hub.statements() as seen:
         page(ada, evaluation, "page=25&limit=2")
     assert not [statement for statement in seen if "OFFSET" in statement]

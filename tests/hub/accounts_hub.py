@@ -41,7 +41,7 @@ class Clock:
 
 
 @dataclass
-class House:
+class AccountsHub:
     """The hub in `data`, and what its operator does there."""
 
     data: Path
