@@ -267,6 +267,8 @@ def _owned(
     progress: Progress,
 ) -> Iterator[InstallItem]:
     """What is missing and is an environment of the same owner: it comes from the hub."""
+    if all(normalize_name(requirement.name) == LIBRARY for requirement in missing):
+        return
     owned: dict[str, list[str]] = {}
     for item in items:
         if item.origin.ref:
