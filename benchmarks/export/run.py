@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from prime_cli.runs.journal import Journal
+from prime_cli.runs.folder import Journal
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.scrubber import Scrubber
 from tests.helpers.browser import browsing

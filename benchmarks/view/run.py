@@ -19,8 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.journal import Journal
+from prime_cli.runs.folder import Journal, RunFolder
 from prime_cli.runs.manifest import FINISHED, Manifest, save_manifest
 from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
 from prime_cli.runs.rows import Failure, Row

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from prime_cli.runs.folder import RunFolder, new_run_folder, runs_folder
-from prime_cli.runs.journal import Journal
+from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, runs_folder
 from prime_cli.runs.manifest import FINISHED, Manifest, save_manifest
 from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
 from prime_cli.runs.rows import Row

@@ -21,8 +21,8 @@ from prime_cli.runs.access_requests import (
     uncounted,
 )
 from prime_cli.runs.manifest import load_manifest
+from prime_cli.runs.saved_run import check_error_rate
 from prime_cli.runs.summary import Counts, EnvironmentFacts, Reward, Summary
-from prime_cli.runs.verdict import check_error_rate
 from prime_cli.runtime.protocol import AskedVariable, Network, Rollout, RolloutError
 from prime_cli.runtime.variables import Variables
 from tests.evals.live import PLAN, run_live

@@ -24,9 +24,8 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.rows import AskedAgain
-from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.saved_run import check_ended, check_error_rate, open_run
 from prime_cli.runs.summary import Counts, Reward, Summary
-from prime_cli.runs.verdict import check_ended, check_error_rate
 from prime_cli.session import Session
 
 

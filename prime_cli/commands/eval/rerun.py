@@ -17,9 +17,8 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.rerun.reward_changes import ChangedReward, RewardChanges, changed_rewards
 from prime_cli.evals.rerun.source import RerunSource
 from prime_cli.runs.plan import resume_command
-from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.saved_run import check_errors, open_run
 from prime_cli.runs.summary import Summary
-from prime_cli.runs.verdict import check_errors
 from prime_cli.session import Session
 
 

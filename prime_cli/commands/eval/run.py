@@ -55,9 +55,8 @@ from prime_cli.models.gateway.limits.shared_state import describe_limits, limits
 from prime_cli.models.price_book import load_prices
 from prime_cli.models.prices import format_usd
 from prime_cli.runs.plan import resume_command
-from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.saved_run import SavedRun, check_errors
 from prime_cli.runs.spending import spend_of
-from prime_cli.runs.verdict import check_errors
 from prime_cli.session import Session
 
 

@@ -22,8 +22,7 @@ from prime_cli.evals.suites.record import (
     unfinished,
 )
 from prime_cli.evals.suites.suite_run import SuiteResult, SuiteRun, begin_record
-from prime_cli.runs.saved_run import open_run
-from prime_cli.runs.verdict import check_error_rate
+from prime_cli.runs.saved_run import check_error_rate, open_run
 from prime_cli.session import Session
 
 

@@ -12,9 +12,8 @@ from prime_cli.core.paths import storage_errors
 from prime_cli.models.endpoints import REPLAY
 from prime_cli.models.gateway.replay import Recorded
 from prime_cli.models.prices import Charges
-from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.folder import RunFolder, read_journal
 from prime_cli.runs.index.run_index import index_journal
-from prime_cli.runs.journal import read_journal
 from prime_cli.runs.manifest import (
     RUNNING,
     STOPPED,

@@ -16,8 +16,12 @@ from prime_cli.evals.execution.early_stop import (
     interruptible,
     stopping_early,
 )
-from prime_cli.evals.execution.progress import WaitingTask, calling_every_second
-from prime_cli.evals.execution.recorder import EventFilter, Recorder
+from prime_cli.evals.execution.recorder import (
+    EventFilter,
+    Recorder,
+    WaitingTask,
+    calling_every_second,
+)
 from prime_cli.evals.execution.run_record import SessionOutcome
 from prime_cli.evals.execution.setup import (
     RunSetup,
@@ -31,7 +35,7 @@ from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs import rows
 from prime_cli.runs.access_requests import WithheldVariables
-from prime_cli.runs.journal import Journal
+from prime_cli.runs.folder import Journal
 from prime_cli.runs.spending import without
 from prime_cli.runs.tally import Tally
 from prime_cli.runs.work_list import WorkList

@@ -27,7 +27,7 @@ from prime_cli.evals.planning.replay import open_recording, sized_to_recording
 from prime_cli.evals.planning.request import EvalRequest, model_flags_of, plan_fields
 from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
 from prime_cli.models.gateway.replay import Recording
-from prime_cli.models.preflight import check_endpoint
+from prime_cli.models.preflight import Preflight, check_endpoint
 from prime_cli.models.price_book import PriceBook, load_prices
 from prime_cli.models.registry import Registry, load_registry
 from prime_cli.runs.folder import RunFolder
@@ -224,7 +224,7 @@ def prepare_with(
         recording = open_recording(endpoint.model, lookup.cwd)
         endpoint = replace(endpoint, model=recording.model)
         request = sized_to_recording(recording, request)
-    said = asyncio.run(check_endpoint(endpoint))
+    said = Preflight() if endpoint.builtin else asyncio.run(check_endpoint(endpoint))
     for warning in said.warnings:
         progress.warn(warning)
     priced = prices.with_stated(said.prices)

@@ -21,7 +21,7 @@ import msgspec
 
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.execution.earlier_sessions import saved_line
-from prime_cli.runs.journal import Journal
+from prime_cli.runs.folder import Journal
 from prime_cli.runs.rows import is_scorable
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally

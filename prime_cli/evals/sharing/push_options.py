@@ -9,10 +9,9 @@ from prime_cli.core.errors import PartialResult, UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.runs.manifest import FINISHED
-from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.saved_run import SavedRun, resume_words
 from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runs.summary import Summary
-from prime_cli.runs.verdict import resume_words
 
 
 @dataclass(frozen=True)

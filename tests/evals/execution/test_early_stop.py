@@ -12,8 +12,7 @@ from prime_cli.evals.execution.earlier_sessions import read_earlier_sessions
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
 from prime_cli.models.prices import Budget, Price
-from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.journal import read_journal
+from prime_cli.runs.folder import RunFolder, read_journal
 from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.spending import Spending, read_charges, spend_of, sum_of
 from prime_cli.runtime.interpreters import Interpreter

@@ -8,8 +8,7 @@ import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, NotLoggedIn, PartialResult, Unreachable
 from prime_cli.evals.execution.early_stop import FirstWave, first_wave_failure
-from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.journal import read_journal
+from prime_cli.runs.folder import RunFolder, read_journal
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.rows import Failure, Row

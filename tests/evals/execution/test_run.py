@@ -12,7 +12,7 @@ import pytest
 
 from prime_cli.core.errors import LoadFailed, WorkerDied
 from prime_cli.core.progress import Silent
-from prime_cli.runs.journal import read_journal
+from prime_cli.runs.folder import read_journal
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter

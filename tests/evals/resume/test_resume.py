@@ -11,8 +11,7 @@ import pytest
 
 from prime_cli.core.errors import Conflict, LoadFailed, StorageFailed
 from prime_cli.evals.execution.run import EvalResult
-from prime_cli.runs.folder import RunFolder, writing
-from prime_cli.runs.journal import Journal
+from prime_cli.runs.folder import Journal, RunFolder, writing
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import Manifest, load_manifest
 from prime_cli.runs.scrubber import Scrubber

@@ -11,8 +11,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict, NotFound
 from prime_cli.core.progress import Silent
 from prime_cli.evals.sharing.samples import rows_of_evaluation
-from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.journal import Journal
+from prime_cli.runs.folder import Journal, RunFolder
 from prime_cli.runs.rows import Row
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.wire.evaluations import EvaluationUpdate

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.viewer.grid import Grid
 from prime_cli.evals.viewer.opened import OpenedRun, SearchResult
-from prime_cli.runs.folder import RunFolder, writing
-from prime_cli.runs.journal import Journal
+from prime_cli.runs.folder import Journal, RunFolder, writing
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.scrubber import Scrubber

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
+from prime_cli.runs.folder import Journal, read_journal
 from prime_cli.runs.index.entries import RECORD, IndexEntries, packed
 from prime_cli.runs.index.file import HEADER, index_path, load_entries
 from prime_cli.runs.index.run_index import ResultsIndex, index_journal
-from prime_cli.runs.journal import Journal, read_journal
 from prime_cli.runs.rows import LARGEST, Failure, Row
 from prime_cli.runs.scrubber import Scrubber
 from tests.runs.official_rows import read_official_rows

@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.runs.folder import RunFolder, writing
-from prime_cli.runs.journal import Journal
+from prime_cli.runs.folder import Journal, RunFolder, writing
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.terminal.viewer.run import RunScreen
 from tests.runs.rows import row

@@ -8,10 +8,9 @@ from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import Manifest
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.rows import Row
-from prime_cli.runs.saved_run import summary_of
+from prime_cli.runs.saved_run import check_errors, summary_of
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.tally import Tally
-from prime_cli.runs.verdict import check_errors
 from tests.runs.rows import row
 from tests.runs.saving import PLAN
 
