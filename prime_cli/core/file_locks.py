@@ -58,6 +58,35 @@ def try_lock(file: IO[Any]) -> bool:
     return True
 
 
+def take_lock(path: Path, *, is_new: bool = False, is_shared: bool = False) -> int | None:
+    """The descriptor of a lock, which may be given to another process; None if somebody has it.
+
+    The file is made only if it `is_new`. None on Windows, which has no such locks.
+    """
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    how = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
+    with suppress(OSError):
+        descriptor = open_descriptor(path, os.O_RDWR | (os.O_CREAT if is_new else 0))
+        try:
+            fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+    return None
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process has taken the lock in this file, for itself alone."""
+    descriptor = take_lock(path, is_shared=True)
+    if descriptor is not None:
+        os.close(descriptor)
+    return descriptor is None and path.exists() and sys.platform != "win32"
+
+
 _held: dict[Path, int] = {}
 """Descriptors that stay open until the process ends."""
 

@@ -1,12 +1,20 @@
 """What a process uses is seen by others, and by itself, as long as it lives."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from prime_cli.core.file_locks import claim_unused, last_used, mark_in_use, use_file
+from prime_cli.core.file_locks import (
+    claim_unused,
+    is_locked,
+    last_used,
+    mark_in_use,
+    take_lock,
+    use_file,
+)
 
 HOLD = """
 import sys
@@ -55,3 +63,16 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("in the way", encoding="utf-8")
     mark_in_use(tmp_path, "wheels", "abc")
     assert last_used(use_file(tmp_path, "wheels", "abc")) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_a_lock_is_one_s_own_until_its_descriptor_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert take_lock(path) is None
+    assert not is_locked(path)
+    lock = take_lock(path, is_new=True)
+    assert lock is not None
+    assert is_locked(path)
+    assert take_lock(path) is None
+    os.close(lock)
+    assert not is_locked(path)

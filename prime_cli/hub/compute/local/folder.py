@@ -8,14 +8,14 @@ ssh/         host key, authorized_keys, sshd_config, session (what logins run)
 
 import os
 import re
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from prime_cli.core.paths import open_descriptor, write_atomically
+from prime_cli.core.file_locks import is_locked
+from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.logins import is_tag
 
 T = TypeVar("T")
@@ -115,7 +115,7 @@ class PodFolder(msgspec.Struct, frozen=True):
     @property
     def is_ending(self) -> bool:
         """Whether somebody wants it ended, or has removed it."""
-        return (self.path / "ending").exists() or not (self.path / "lock").exists()
+        return (self.path / "ending").exists() or not self.lock.exists()
 
     def mark_ending(self) -> None:
         """Let the supervisor end it, and nobody start it again; works with a full disk too."""
@@ -123,30 +123,13 @@ class PodFolder(msgspec.Struct, frozen=True):
             (self.path / "ending").touch(mode=0o600)
 
     @property
+    def lock(self) -> Path:
+        return self.path / "lock"
+
+    @property
     def is_supervised(self) -> bool:
         """Whether whoever makes or supervises the pod is alive: the lock ends with its process."""
-        descriptor = self.take_lock(is_shared=True)
-        if descriptor is not None:
-            os.close(descriptor)
-        return descriptor is None and (self.path / "lock").exists()
-
-    def take_lock(self, *, is_new: bool = False, is_shared: bool = False) -> int | None:
-        """The descriptor of the lock, to be given to a supervisor; None where somebody has it."""
-        if sys.platform == "win32":
-            return None
-        import fcntl
-
-        how = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
-        with suppress(OSError):
-            flags = os.O_RDWR | (os.O_CREAT if is_new else 0)
-            descriptor = open_descriptor(self.path / "lock", flags)
-            try:
-                fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-            except OSError:
-                os.close(descriptor)
-                raise
-            return descriptor
-        return None
+        return is_locked(self.lock)
 
 
 def last_lines(path: Path, count: int) -> str:

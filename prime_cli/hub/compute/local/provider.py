@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from prime_cli.core.errors import Conflict, StorageFailed, UsageError
-from prime_cli.core.file_locks import locked
+from prime_cli.core.file_locks import locked, take_lock
 from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
 from prime_cli.core.process import remove_tree
 from prime_cli.hub.compute.gpus import Gpus, find_gpus
@@ -98,8 +98,13 @@ class LocalProvider:
             if wants_gpus and not self._pod(order.tag).path.exists() and self._in_use():
                 raise Conflict("The GPUs of this machine are taken by another pod")
             lock = self._make(order, find_gpus() if wants_gpus else Gpus())
-        if lock is not None:
+        if lock is None:
+            return
+        try:
             self._supervise(self._pod(order.tag), lock)
+        except BaseException:
+            remove_tree(self._pod(order.tag).path)
+            raise
 
     def inspect(self, tags: Collection[str]) -> Mapping[str, PodStatus]:
         seen = {tag: _status_of(self._pod(tag), self.host) for tag in tags if is_tag(tag)}
@@ -108,9 +113,11 @@ class LocalProvider:
     def resume(self, tag: str) -> None:
         require_tag(tag)
         folder = self._pod(tag)
-        lock = folder.take_lock() if folder.why_down(time.time()) is None else None
         plan = folder.read_plan()
-        if lock is None or plan is None:
+        if plan is None or folder.why_down(time.time()) is not None:
+            return
+        lock = take_lock(folder.lock)
+        if lock is None:
             return
         # The hub's address may be another by now.
         folder.write_plan(msgspec.structs.replace(plan, host=self.host))
@@ -172,7 +179,7 @@ class LocalProvider:
             if not place.exists():
                 with storage_errors(folder.path):
                     folder.path.mkdir(mode=0o700)
-                    lock = folder.take_lock(is_new=True)
+                    lock = take_lock(folder.lock, is_new=True)
                     self._write(folder, order, gpus)
                     folder.path.rename(place)
         except BaseException:
@@ -204,7 +211,7 @@ class LocalProvider:
     def _supervise(self, folder: PodFolder, lock: int) -> None:
         """Start the supervisor, which is given the lock; it is on its own when this returns.
 
-        Raises StorageFailed; a pod that never had one is removed then.
+        Raises StorageFailed.
         """
         argv = [sys.executable, "-I", "-X", "utf8", str(_SUPERVISOR), str(folder.path), str(lock)]
         # Nothing of our environment: keys are in it.

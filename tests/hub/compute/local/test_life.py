@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from prime_cli.core.errors import StorageFailed, UsageError
+from prime_cli.core.file_locks import take_lock
 from prime_cli.hub.compute.local.folder import PodFolder
 from prime_cli.hub.compute.local.processes import members
 from prime_cli.hub.compute.local.provider import LocalProvider
@@ -69,7 +70,7 @@ def test_to_end_a_pod_twice_or_one_that_never_was_is_to_end_nothing(here: Here) 
 def test_a_pod_whose_log_cannot_be_opened_is_told_by_its_path(tmp_path: Path) -> None:
     folder = PodFolder(tmp_path)
     folder.log.mkdir()
-    lock = folder.take_lock(is_new=True)
+    lock = take_lock(folder.lock, is_new=True)
     assert lock is not None
     with pytest.raises(StorageFailed, match=re.escape(str(folder.log))):
         LocalProvider(tmp_path)._supervise(folder, lock)
@@ -146,7 +147,7 @@ def test_what_a_start_left_that_was_killed_half_way_is_found_and_ended(here: Her
     tag = here.order().tag
     half = PodFolder(here.provider.folder / f".{tag}.0123456789abcdef")
     half.path.mkdir(parents=True)
-    lock = half.take_lock(is_new=True)
+    lock = take_lock(half.lock, is_new=True)
     assert lock is not None
     os.close(lock)
     assert here.provider.list_tags("prime-") == [tag]
@@ -159,7 +160,7 @@ def test_a_start_that_was_killed_before_its_supervisor_began_is_an_error(here: H
     tag = here.order().tag
     laid = here.folder(tag)
     laid.path.mkdir(parents=True)
-    lock = laid.take_lock(is_new=True)
+    lock = take_lock(laid.lock, is_new=True)
     assert lock is not None
     os.close(lock)
     assert here.provider.inspect([tag])[tag].status == "ERROR"
