@@ -69,7 +69,7 @@ def _apply(session: Session, changes: tuple[FileChange, ...], *, dry_run: bool, 
         session.output.say("Nothing was written" if changes else "Nothing would change")
         return
     if users:
-        session.output.confirm(f"FileChange {users[0]}?", otherwise="Nothing was changed")
+        session.output.confirm(f"Change {users[0]}?", otherwise="Nothing was changed")
     for change in changes:
         apply_change(change)
     session.output.done(done, value={"changed": [str(change.path) for change in changes]})
@@ -84,7 +84,7 @@ def _show(session: Session, changes: tuple[FileChange, ...], *, as_data: bool) -
         return
     records = [{"path": str(change.path), "change": _describe(change)} for change in changes]
     rows = [[record["path"], record["change"]] for record in records]
-    session.output.table(["File", "FileChange"], rows, records=records)
+    session.output.table(["File", "Change"], rows, records=records)
 
 
 def _describe(change: FileChange) -> str:

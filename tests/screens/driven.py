@@ -38,7 +38,7 @@ QUESTIONS = {
     ("commands/eval/run.py", "f'{told.capitalize()}. Start, and stop there?'"): _RUN,
     ("commands/eval/hub.py", "Delete "): f"{_PROMPTS}::test_deleting_an_evaluation",
     ("commands/eval/run.py", "Run "): _RUN,
-    ("commands/gc.py", "End "): f"{_PODS}::test_leaks_are_ended_after_a_yes",
+    ("commands/gc.py", "Terminate "): f"{_PODS}::test_leaks_are_ended_after_a_yes",
     ("commands/hub/teams.py", "Remove "): f"{_PROMPTS}::test_removing_a_user_and_a_team",
     ("commands/hub/users.py", "Remove the user `"): (
         f"{_PROMPTS}::test_removing_a_user_and_a_team"
@@ -67,7 +67,7 @@ QUESTIONS = {
 """By module and how the question begins."""
 
 BARS = {
-    ("accounts/browser_login.py", "Waiting for "): (
+    ("accounts/browser_login.py", "Waiting for approval of "): (
         f"{_LOGIN}::test_the_page_is_shown_while_a_bar_says_what_is_waited_for"
     ),
     ("api/evaluations.py", "Pushing samples"): _RUNS,
