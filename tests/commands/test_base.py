@@ -54,4 +54,4 @@ def test_a_run_that_is_not_there_ends_with_6(prime: Prime, tmp_path: Path) -> No
 def test_resume_and_new_exclude_each_other(prime: Prime, tmp_path: Path) -> None:
     result = prime("eval", "run", "wordle", "--new", "--resume", cwd=tmp_path)
     assert result.code == 2
-    assert "exclude each other" in result.err
+    assert "mutually exclusive" in result.err

@@ -104,7 +104,7 @@ def test_flags_win_over_the_file_in_each_evaluation(tmp_path: Path) -> None:
         ('[[eval]]\nid = "a"\nnum_example = 3', r"evaluation 1 \(a\): `num_example`"),
         ('[[eval]]\nid = "a"\nnum_examples = "3"', "must be a whole number"),
         ('[[eval]]\nid = "a"\nindependent_scoring = 1', "must be true or false"),
-        ('[[eval]]\nid = "a"\nmodel = "m"\nendpoint_id = "e"', "exclude each other"),
+        ('[[eval]]\nid = "a"\nmodel = "m"\nendpoint_id = "e"', "mutually exclusive"),
         ('[[eval]]\nid = "a"\nresume = true', "`resume` is not a field of a suite"),
         ('[[eval]]\nid = "a"\n[[eval]]\nid = "a"', "twice"),
     ],

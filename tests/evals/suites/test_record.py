@@ -55,7 +55,7 @@ def test_the_unfinished_one_of_the_same_file_is_gone_on_with(tmp_path: Path) -> 
 
 def test_a_file_that_asks_for_something_else_is_refused(tmp_path: Path) -> None:
     other = kept(tmp_path, digest="cd" * 32)
-    with pytest.raises(Conflict, match="something else"):
+    with pytest.raises(Conflict, match="differs from"):
         resumable(SUITE, other.suite_id, tmp_path)
     assert resumable(SUITE, None, tmp_path) is None
 
