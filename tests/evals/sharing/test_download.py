@@ -82,7 +82,7 @@ def test_evaluation_of_the_official_client_is_saved_as_vf_eval_has_it(
 def test_what_is_there_is_replaced_only_if_that_is_said(hub: HubClient, tmp_path: Path) -> None:
     evaluation = official(hub)
     first = save_evaluation(hub, evaluation, tmp_path, Silent())
-    with pytest.raises(Conflict, match="there already"):
+    with pytest.raises(Conflict, match="already exists"):
         save_evaluation(hub, evaluation, tmp_path, Silent())
     first.folder.results.unlink()
     save_evaluation(hub, evaluation, tmp_path, Silent(), force=True)
