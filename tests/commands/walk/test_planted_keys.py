@@ -37,7 +37,6 @@ def _walks() -> Iterator[Any]:
                 yield pytest.param(entry, words, id=f"{words} ({entry.hub})", marks=marks)
 
 
-@pytest.mark.sample(12, "entry")
 @pytest.mark.parametrize(("entry", "words"), list(_walks()))
 def test_no_key_is_left_anywhere(
     entry: Entry, words: str, world: World, walk: Walker, tmp_path: Path
