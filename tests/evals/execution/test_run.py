@@ -137,7 +137,7 @@ def test_an_example_that_kills_the_worker_costs_that_example_alone(
     assert (error.kind, error.type) == ("environment", "WorkerDied")
     assert error.message == "The environment's process died (exit code 5)"
     assert [row.example_id for row in open_run(result.folder.path).rows() if row.error] == [1]
-    assert all("it is started again" in warning for warning in progress.warned)
+    assert all("restarting it" in warning for warning in progress.warned)
     # Two workers met it among others, the third had it alone.
     assert len(model.calls) <= 5 + 3 * 3
 
