@@ -124,14 +124,14 @@ def moments_of(clusters: Sequence[Sequence[float]]) -> Moments:
     if min(rewards) == max(rewards):
         return Moments(mean, 0.0, count, len(rewards), 0.0, 3.0)
     residuals = [math.fsum(reward - mean for reward in cluster) for cluster in clusters]
-    second, third, fourth = (
-        math.fsum(residual**power for residual in residuals) / count for power in (2, 3, 4)
-    )
+    second = math.fsum(residual**2 for residual in residuals) / count
     # Sums of unlike rewards may be equal: then the examples do not differ.
     if second <= (1e-12 * (max(rewards) - min(rewards))) ** 2:
         return Moments(mean, 0.0, count, len(rewards), 0.0, 3.0)
     stderr = count * math.sqrt(second / (count - 1)) / len(rewards)
-    skewness, kurtosis = third / second**1.5, fourth / second**2
+    # Scaled before they are raised to a power: tiny residuals would vanish there.
+    scaled = [residual / math.sqrt(second) for residual in residuals]
+    skewness, kurtosis = (math.fsum(each**power for each in scaled) / count for power in (3, 4))
     return Moments(mean, stderr, count, len(rewards), skewness, kurtosis)
 
 

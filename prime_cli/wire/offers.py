@@ -135,7 +135,7 @@ class MachineQuery(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     socket: Annotated[
         str | None,
-        Option("A socket: PCIe, SXM4, SXM5 …", metavar="SOCKET", panel="Machine"),
+        Option("A socket: PCIe, SXM4, SXM5...", metavar="SOCKET", panel="Machine"),
         Param("GPU socket, such as `PCIe`"),
     ] = None
     provider: Annotated[

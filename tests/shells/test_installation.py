@@ -64,7 +64,7 @@ def test_a_line_is_added_once_and_taken_out_again(prime: Prime, clean_environmen
     rc = clean_environment / ".bashrc"
     rc.write_bytes(b"alias x=y\n\xff\n")
     rc.chmod(0o640)
-    assert "is installed" in prime("completion", "install", "bash", "--yes").ok().err
+    assert "Installed completion" in prime("completion", "install", "bash", "--yes").ok().err
     after = rc.read_bytes()
     assert after.startswith(b"alias x=y\n\xff\nif ")
     assert after.count(MARK.encode()) == 1

@@ -86,10 +86,10 @@ BAD = {
         '[project]\nname = "x"\nversion = "one"\n',
         "`one` .* not a version",
     ),
-    "a version of another kind": ('[project]\nname = "x"\nversion = 1\n', "`version` .* be text"),
+    "a version of another kind": ('[project]\nname = "x"\nversion = 1\n', "`version` .* be a string"),
     "dependencies as text": (
         '[project]\nname = "x"\nversion = "1"\ndependencies = "a"\n',
-        "`dependencies` .* list of texts",
+        "`dependencies` .* list of strings",
     ),
     "too few examples": (
         '[project]\nname="x"\nversion="1"\n[tool.verifiers.eval]\nnum_examples = -2\n',
@@ -183,5 +183,5 @@ def test_a_name_that_is_nowhere_is_not_found(tmp_path: Path) -> None:
 
 def test_a_wheel_is_no_project(tmp_path: Path) -> None:
     (tmp_path / "x-1-py3-none-any.whl").touch()
-    with pytest.raises(NotFound, match="no environment"):
+    with pytest.raises(NotFound, match="No environment"):
         find_project("x-1-py3-none-any.whl", tmp_path)

@@ -38,7 +38,7 @@ def test_rewards_are_wanted_by_number_bound_range_or_none(
 
 @pytest.mark.parametrize("text", ["high", "0.5..", ">", "1..2..3", "> none"])
 def test_what_is_no_range_is_refused_with_examples(text: str) -> None:
-    with pytest.raises(UsageError, match="no range") as caught:
+    with pytest.raises(UsageError, match="not a range") as caught:
         parse_reward(text)
     assert "0.2..0.8" in str(caught.value.hint)
 

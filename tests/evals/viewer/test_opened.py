@@ -90,7 +90,7 @@ def test_filters_hold_together(
 def test_a_filter_that_cannot_be_read_leaves_the_one_there_was(tmp_path: Path) -> None:
     run = opened(save_run(tmp_path, *ROWS))
     found(run, errors=True)
-    with pytest.raises(UsageError, match="no range"):
+    with pytest.raises(UsageError, match="not a range"):
         run.filter(reward="much")
     assert run.advance().grid.matches == 1
 

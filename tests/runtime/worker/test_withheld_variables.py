@@ -147,11 +147,11 @@ def load_environment(elsewhere):
     environment = load()
     score = environment.rubric._call
 
-    async def ask_first(function, state):
+    async def ask_first(*call):
         headers = {"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"}
         async with httpx.AsyncClient() as client:
             await client.post(f"{elsewhere}/chat/completions", json={}, headers=headers)
-        return await score(function, state)
+        return await score(*call)
 
     environment.rubric._call = ask_first
     return environment
