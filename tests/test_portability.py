@@ -49,7 +49,8 @@ class Missing:
 # What prime depends on, and the standard library, are loaded as they are here.
 import asyncio, ctypes, getpass, multiprocessing.connection, tempfile, uuid, webbrowser
 import aiohttp.web, alembic, build, granian, httpx, msgspec, psutil, rich.console, rich.progress
-import sqlalchemy, starlette.applications, typer, textual.app, hatchling.build, keyring, cryptography, yarl
+import sqlalchemy, starlette.applications, typer, textual.app, hatchling.build, keyring
+import cryptography, yarl
 import prime_cli
 
 for name in blocked:

@@ -10,7 +10,6 @@ from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.middleware import AuthenticationMiddleware, TrailingSlashMiddleware
 from prime_cli.hub.routes import (
     accounts,
-    availability,
     environments,
     evaluations,
     logins,
@@ -37,7 +36,6 @@ ROUTERS = (
     accounts.router,
     logins.router,
     secrets.router,
-    availability.router,
     pods.router,
     versions.router,
     pages.router,

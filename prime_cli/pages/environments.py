@@ -11,11 +11,11 @@ from prime_cli.pages.html import (
     environment_link,
     link,
     number,
+    render_markdown,
     section,
     table,
     text,
 )
-from prime_cli.pages.markdown import render_markdown
 from prime_cli.wire.check_reports import CheckReport, in_words, summarize
 from prime_cli.wire.environments import (
     EnvironmentDetail,

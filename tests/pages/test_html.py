@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.pages.html import Page, number, table, text
-from prime_cli.pages.markdown import render_markdown
+from prime_cli.pages.html import Page, number, render_markdown, table, text
 
 # --- Elements ---
 

@@ -14,7 +14,7 @@ from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
 from prime_cli.evals.planning.parsers import given_variables, parse_object
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.rerun.reward_changes import ChangedReward, RewardChanges, changed_rewards
+from prime_cli.evals.rerun.rerun import ChangedReward, RewardChanges, changed_rewards
 from prime_cli.evals.rerun.source import RerunSource
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.saved_run import check_errors, open_run

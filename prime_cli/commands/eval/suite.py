@@ -10,7 +10,6 @@ from prime_cli.commands.eval.summary import exit_if_signalled, relative_path
 from prime_cli.core.errors import NotFound, PartialResult
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.suites.budget import budget_for, resume_command
 from prime_cli.evals.suites.definition import Suite, load_suite
 from prime_cli.evals.suites.record import (
     CAPPED,
@@ -21,7 +20,13 @@ from prime_cli.evals.suites.record import (
     resumable,
     unfinished,
 )
-from prime_cli.evals.suites.suite_run import SuiteResult, SuiteRun, begin_record
+from prime_cli.evals.suites.suite_run import (
+    SuiteResult,
+    SuiteRun,
+    begin_record,
+    budget_for,
+    resume_command,
+)
 from prime_cli.runs.saved_run import check_error_rate, open_run
 from prime_cli.session import Session
 

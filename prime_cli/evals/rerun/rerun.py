@@ -1,6 +1,7 @@
 """A run made once more: the same wheel, packages, examples, sampling and number of rollouts."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -18,6 +19,7 @@ from prime_cli.evals.resume.candidates import request_of_run
 from prime_cli.evals.resume.compatibility import require_headers
 from prime_cli.runs.manifest import Manifest
 from prime_cli.runs.plan import ALL, EvalPlan
+from prime_cli.runs.rows import Row
 from prime_cli.wire.locks import Lock
 
 
@@ -130,3 +132,63 @@ def _fingerprint(again: PreparedRerun) -> str | None:
 
 def _size(plan: EvalPlan, before: Manifest) -> int:
     return (before.examples or 0) if plan.num_examples == ALL else plan.num_examples
+
+
+# --- Comparing the rewards of both ---
+
+SHOWN = 10
+"""So many differences are listed."""
+
+
+class ChangedReward(msgspec.Struct, frozen=True):
+    """One rollout whose reward is another one; null is an error."""
+
+    example_id: int
+    rollout: int
+    before: float | None
+    now: float | None
+
+
+class RewardChanges(msgspec.Struct, frozen=True):
+    """Both runs rollout by rollout: `same` and `different` count those that both have.
+
+    `before` and `now` are the mean rewards over the rollouts that have one in both; `first` lists
+    the first differences.
+    """
+
+    same: int
+    different: int
+    only_before: int
+    only_now: int
+    before: float | None
+    now: float | None
+    first: list[ChangedReward]
+
+
+def changed_rewards(before: Iterable[Row], now: Iterable[Row]) -> RewardChanges:
+    """Compare two runs; rewards are the same to nine digits, as sums of floats may be rounded."""
+    was = {(row.example_id, row.rollout): row.reward for row in before}
+    came = {(row.example_id, row.rollout): row.reward for row in now}
+    common = sorted(was.keys() & came.keys())
+    changed = [pair for pair in common if not _is_same(was[pair], came[pair])]
+    both = ((was[pair], came[pair]) for pair in common)
+    scored = [(b, n) for b, n in both if b is not None and n is not None]
+    return RewardChanges(
+        same=len(common) - len(changed),
+        different=len(changed),
+        only_before=len(was) - len(common),
+        only_now=len(came) - len(common),
+        before=_mean([b for b, _ in scored]),
+        now=_mean([n for _, n in scored]),
+        first=[ChangedReward(*pair, was[pair], came[pair]) for pair in changed[:SHOWN]],
+    )
+
+
+def _mean(rewards: list[float]) -> float | None:
+    return math.fsum(rewards) / len(rewards) if rewards else None
+
+
+def _is_same(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)

@@ -10,15 +10,16 @@ from pathlib import Path
 
 import msgspec
 
-from prime_cli.core.errors import PrimeError
+from prime_cli.core.errors import PartialResult, PrimeError
 from prime_cli.core.progress import Progress, Task
+from prime_cli.evals.execution.earlier_sessions import read_earlier_sessions
 from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
 from prime_cli.evals.resume.candidates import resumable_manifest
-from prime_cli.evals.suites.definition import Cell, Suite
+from prime_cli.evals.suites.definition import Cell, Suite, SuiteLimits
 from prime_cli.evals.suites.leaderboard import Leaderboard, make_leaderboard, save_leaderboard
 from prime_cli.evals.suites.record import (
     CAPPED,
@@ -30,9 +31,11 @@ from prime_cli.evals.suites.record import (
     SuiteRecord,
     save_record,
 )
+from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import RunFolder, writing
 from prime_cli.runs.manifest import CAPPED as RUN_CAPPED
 from prime_cli.runs.saved_run import SavedRun, open_run
+from prime_cli.runs.spending import sum_of
 
 
 class LabelledProgress:
@@ -223,3 +226,27 @@ def _from(cwd: Path, path: Path) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def budget_for(limits: SuiteLimits, record: SuiteRecord, cwd: Path) -> Budget | None:
+    """The Budget that all runs share; None without a cap.
+
+    Raises PartialResult where the runs of earlier sessions have used it up.
+    """
+    if limits.max_cost is None and limits.token_budget is None:
+        return None
+    budget = Budget(limits.max_cost, limits.token_budget)
+    for cell in record.cells:
+        if cell.path is not None:
+            earlier = read_earlier_sessions(open_run(cwd / cell.path).folder)
+            budget.count(sum_of(earlier.spent.values()))
+    if budget.reason is not None:
+        raise PartialResult(
+            budget.reason, hint=f"continue with more: `{resume_command(record)} --max-cost …`"
+        )
+    return budget
+
+
+def resume_command(record: SuiteRecord) -> str:
+    """What makes a suite go on."""
+    return f"prime eval run {record.file} --resume {record.suite_id}"

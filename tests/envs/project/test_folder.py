@@ -86,7 +86,10 @@ BAD = {
         '[project]\nname = "x"\nversion = "one"\n',
         "`one` .* not a version",
     ),
-    "a version of another kind": ('[project]\nname = "x"\nversion = 1\n', "`version` .* be a string"),
+    "a version of another kind": (
+        '[project]\nname = "x"\nversion = 1\n',
+        "`version` .* be a string",
+    ),
     "dependencies as text": (
         '[project]\nname = "x"\nversion = "1"\ndependencies = "a"\n',
         "`dependencies` .* list of strings",

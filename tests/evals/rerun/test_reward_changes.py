@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.evals.rerun.reward_changes import ChangedReward, changed_rewards
+from prime_cli.evals.rerun.rerun import ChangedReward, changed_rewards
 from tests.runs.rows import row
 
 REWARDS = st.dictionaries(
