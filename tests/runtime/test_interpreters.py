@@ -59,6 +59,7 @@ def test_the_verifiers_that_the_source_needs_is_found(
     assert installed_version(interpreter) == version
 
 
+@pytest.mark.slow
 def test_what_no_reading_can_tell_is_found_by_trying(tmp_path: Path) -> None:
     hidden = "import importlib\ngetattr(importlib.import_module('verifiers'), 'Tool' + 'Rubric')\n"
     progress = Silent()
@@ -236,6 +237,7 @@ def test_a_module_that_prints_and_starts_threads_passes(tmp_path: Path) -> None:
     assert prepare(package(tmp_path, source + V0)).generation == "v0"
 
 
+@pytest.mark.slow
 def test_files_left_out_of_the_wheel_are_named(tmp_path: Path) -> None:
     with pytest.raises(LoadFailed) as raised:
         prepare(package(tmp_path, "from tiny_parts import x\n" + V0))
@@ -253,6 +255,7 @@ def test_a_package_that_is_no_environment_is_told_so_at_once(tmp_path: Path) -> 
     assert not any("Trying" in line for line in progress.said)
 
 
+@pytest.mark.slow
 def test_requirements_that_cannot_be_met_show_what_was_tried(tmp_path: Path) -> None:
     with pytest.raises(ResolveFailed) as raised:
         prepare(package(tmp_path, V0, requires=("dataset-tools>=9",)))
@@ -261,6 +264,7 @@ def test_requirements_that_cannot_be_met_show_what_was_tried(tmp_path: Path) -> 
     assert "Trying verifiers 0.3.1".lower() in (raised.value.detail or "").lower()
 
 
+@pytest.mark.slow
 def test_offline_without_the_packages_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

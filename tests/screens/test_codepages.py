@@ -14,6 +14,7 @@ from tests.runs.rows import row
 from tests.runs.saving import PLAN, save_run
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("needs_terminal"),
     pytest.mark.parametrize("codepage", ["cp437", "cp1252"]),
 ]

@@ -11,6 +11,9 @@ from tests.envs.bundles.conftest import publish_locked
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.package_index import index
 
+# Each locks, builds and packs; tests/envs/bundles tries the parts.
+pytestmark = pytest.mark.slow
+
 __all__ = ["index"]
 
 PURE = {"verifiers": "0.1.14", "dataset-tools": "1.0"}

@@ -19,6 +19,7 @@ from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.compute.reconcile import refresh_all, sweep
 from prime_cli.wire.pods import DELETING
 from tests.helpers.machines import Machines
+from tests.helpers.seed import runs_every_case
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.services.compute.renting import API, PodHub, wish
 
@@ -180,4 +181,4 @@ class PodModel(RuleBasedStateMachine):
 
 
 TestPods = PodModel.TestCase
-TestPods.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+TestPods.settings = settings(max_examples=15 if runs_every_case() else 6, stateful_step_count=25, deadline=None)
