@@ -181,4 +181,6 @@ class PodModel(RuleBasedStateMachine):
 
 
 TestPods = PodModel.TestCase
-TestPods.settings = settings(max_examples=15 if runs_every_case() else 6, stateful_step_count=25, deadline=None)
+TestPods.settings = settings(
+    max_examples=15 if runs_every_case() else 6, stateful_step_count=25, deadline=None
+)
