@@ -1,1 +1,1 @@
-"""What everything may use: errors, refs, paths, config, progress. Standard library first."""
+"""Shared by every package: errors, refs, paths, config, progress. Standard library first."""

@@ -1,7 +1,7 @@
-"""What prime has seen by name, for the Tab key: `$PRIME_HOME/completion/KIND`, one name a line.
+"""Names for tab completion: `$PRIME_HOME/completion/KIND`, one name a line.
 
-Shells read these files while somebody types, so no Python starts. Names come from hubs, which may
-be hostile: one that a shell could act upon is neither written nor, by the scripts, believed.
+Shells read these files directly, so no Python starts. Names come from hubs, which may be hostile:
+names a shell could act upon are not written, and the scripts ignore them.
 """
 
 import re
@@ -15,38 +15,38 @@ from prime_cli.core.paths import prime_home, write_atomically
 Kind = Literal["environments", "evaluations", "models", "pods", "disks", "ssh-keys"]
 
 MOST = 500
-"""Names kept of a kind: those seen last."""
+"""Names kept per kind, most recent first."""
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
 _MOST_BYTES = MOST * 201
 
 
 def remember(kind: Kind, names: Iterable[str]) -> None:
-    """Have `names` completed from now on, the first of them as the newest.
+    """Add `names` to those completed, the first as the newest.
 
-    Writes only what changed, and nothing where the home cannot be written: an answer must not
-    fail for the sake of the Tab key.
+    Writes only changes, and nothing where the home cannot be written: tab completion must never
+    make a command fail.
     """
     _update(kind, lambda known: [*names, *known])
 
 
 def replace(kind: Kind, names: Iterable[str]) -> None:
-    """Complete `names` from now on, and no others: these are all that there are."""
+    """Complete exactly `names` from now on: the full list."""
     _update(kind, lambda _: [*names])
 
 
 def note(kind: Kind, names: Iterable[str], *, are_all: bool) -> None:
-    """Complete `names` of a list: with the others, or alone where the list is whole."""
+    """Complete the `names` of a list: added to the known ones, or replacing them if it is whole."""
     (replace if are_all else remember)(kind, names)
 
 
 def forget(kind: Kind, names: Iterable[str]) -> None:
-    """Complete `names` no more: they were deleted."""
+    """Stop completing `names`, which were deleted."""
     gone = frozenset(names)
     _update(kind, lambda known: [name for name in known if name not in gone])
 
 
 def remembered(kind: Kind) -> list[str]:
-    """The names of this kind, the newest first."""
+    """The names of this kind, newest first."""
     return _read(_file(kind))
 
 
@@ -59,7 +59,7 @@ def _update(kind: Kind, change: Callable[[list[str]], list[str]]) -> None:
         if wanted != known:
             write_atomically(file, "".join(f"{name}\n" for name in wanted).encode("ascii"))
     except StorageFailed:
-        # No home, or one that is full or read-only: whoever needs it to be written says so.
+        # The home is missing, full or read-only: whatever needs to write to it reports that.
         return
 
 

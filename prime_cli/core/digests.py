@@ -19,5 +19,5 @@ def digest_file(path: Path) -> str:
 
 
 def is_sha256(text: str) -> bool:
-    """Whether `text` is a digest as these functions give it: 64 hex characters in lower case."""
+    """Whether `text` is a digest as produced here: 64 lowercase hex characters."""
     return _SHA256.fullmatch(text) is not None

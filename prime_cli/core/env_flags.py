@@ -12,5 +12,5 @@ def is_on(name: str, environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def in_ci(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether this is a job that nobody watches or answers, even where it has a terminal."""
+    """Whether this is an unattended job, even if it has a terminal."""
     return is_on("CI", environ)

@@ -33,7 +33,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the shell sees; 70 and 74 follow BSD sysexits, 130 and 143 are 128 + the signal."""
+    """Exit codes; 70 and 74 follow BSD sysexits, 130 and 143 are 128 + the signal."""
 
     OK = 0
     GATE = 1
@@ -52,7 +52,7 @@ class ExitCode(IntEnum):
 
 
 class PrimeError(Exception):
-    """A failure told to the user in one sentence.
+    """A failure reported to the user in one sentence.
 
     `hint` names the next command or step; `detail` holds lines from another program (a build
     backend, a resolver, a traceback) shown below the sentence.
@@ -69,10 +69,10 @@ class PrimeError(Exception):
 
 
 class UsageError(PrimeError):
-    """The command line, a flag's value or a file the user wrote cannot be understood.
+    """The command line, a flag's value or a user's file is invalid.
 
-    `param` names what of a request to a hub it is about, where that is one thing: a name behind the
-    `?`, or the place in the body, as `pod.gpuCount`.
+    `param` names the part of a hub request at fault, if there is a single one: a query parameter,
+    or the place in the body, as `pod.gpuCount`.
     """
 
     code = "usage"
@@ -117,7 +117,7 @@ class PartialResult(PrimeError):
 
 
 class NotAllowed(PrimeError):
-    """The hub or an endpoint refused what was asked."""
+    """The hub or an endpoint refused the request."""
 
     code = "not_allowed"
     exit_code = ExitCode.NOT_ALLOWED
@@ -130,7 +130,7 @@ class NotLoggedIn(NotAllowed):
 
 
 class NotTrusted(NotAllowed):
-    """Code of an owner whom nobody has trusted on this machine, or without a needed signature."""
+    """Code of an owner not trusted on this machine, or without a required signature."""
 
     code = "not_trusted"
 
@@ -149,7 +149,7 @@ class Offline(Unreachable):
 
 
 class RateLimited(Unreachable):
-    """A hub or an endpoint was asked too often, and says when to come again."""
+    """Too many requests to a hub or an endpoint, which says when to retry."""
 
     code = "rate_limited"
 
@@ -175,39 +175,39 @@ class Conflict(PrimeError):
 
 
 class IntegrityError(PrimeError):
-    """Bytes do not have the digest, size or form that was promised."""
+    """Bytes do not have the expected digest, size or format."""
 
     code = "integrity"
     exit_code = ExitCode.INTEGRITY
 
 
 class UnsafeContent(IntegrityError):
-    """An archive member, a path or a likely secret that must not pass."""
+    """An unsafe archive member or path, or a likely secret."""
 
     code = "unsafe_content"
 
 
 class TooLarge(IntegrityError):
-    """More bytes, members or items than the hub takes."""
+    """More bytes, members or items than the hub accepts."""
 
     code = "too_large"
 
 
 class EnvironmentFailed(PrimeError):
-    """The environment, or a tool that was run for it, failed."""
+    """The environment, or a tool run for it, failed."""
 
     code = "environment_failed"
     exit_code = ExitCode.ENVIRONMENT
 
 
 class BuildFailed(EnvironmentFailed):
-    """The build backend failed or built something that cannot be used."""
+    """The build backend failed or built something unusable."""
 
     code = "build_failed"
 
 
 class ResolveFailed(EnvironmentFailed):
-    """No set of packages or no interpreter fits what the environment asks for."""
+    """No set of packages or no interpreter satisfies the environment."""
 
     code = "resolve_failed"
 
@@ -219,22 +219,22 @@ class LoadFailed(EnvironmentFailed):
 
 
 class WorkerDied(EnvironmentFailed):
-    """The process that runs an environment ended without a word: it crashed, or was killed."""
+    """The process that runs an environment ended silently: it crashed, or was killed."""
 
     code = "worker_died"
 
 
 class PodFailed(EnvironmentFailed):
-    """A pod ended in ERROR, or was gone, before it was up."""
+    """A pod ended in ERROR, or disappeared, before it was up."""
 
     code = "pod_failed"
 
 
 class Declined(PrimeError):
-    """A person did not say yes to what was asked before doing it, so nothing was done.
+    """The user did not confirm, so nothing was done.
 
-    It ends as Ctrl-C at the question does: whoever is asked has stopped the command either way,
-    and what a script would do after it is not done.
+    The exit code is that of Ctrl-C at the question: either way the command was stopped, and a
+    script must not go on.
     """
 
     code = "declined"
@@ -256,7 +256,7 @@ class InternalError(PrimeError):
 
 
 def error_classes() -> dict[str, type[PrimeError]]:
-    """Every class of the tree by its `code`; the wire carries the code, so both sides agree."""
+    """Every class of the tree by its `code`, which is what the wire carries."""
     found: dict[str, type[PrimeError]] = {}
     waiting: list[type[PrimeError]] = [PrimeError]
     while waiting:

@@ -25,9 +25,9 @@ def require(extra: str, purpose: str, *modules: str) -> None:
 
 
 def install_command(extra: str) -> str:
-    """The command that adds an extra to prime, from where this one came from.
+    """The command that adds an extra to prime, from the source this one was installed from.
 
-    An index may have no prime-cli, or another one than a checkout has.
+    An index may lack prime-cli, or have a different one than a checkout.
     """
     try:
         origin = metadata.distribution("prime-cli").read_text("direct_url.json")
@@ -37,7 +37,7 @@ def install_command(extra: str) -> str:
 
 
 def command_from(origin: dict[str, Any], extra: str) -> str:
-    """The same for what direct_url.json holds, which PEP 610 describes; {} for an index."""
+    """The same, given the contents of direct_url.json (PEP 610); {} for an index."""
     url = urlsplit(str(origin.get("url", "")))
     if url.scheme == "file" and "dir_info" in origin:
         flag = "-e " if origin["dir_info"].get("editable") else ""

@@ -1,7 +1,7 @@
-"""Locks between processes on this machine: for files that are changed, and for kept things in use.
+"""Locks between processes on this machine: for files being changed, and cached things in use.
 
-The system drops a lock when its holder dies, however it dies, so none is ever stale. Things in use
-have a file each, `<home>/cache/uses/<kind>-<name>`, whose time says when they were last used.
+The system drops a lock when its holder dies, however it dies, so none is ever stale. Each thing in
+use has a file `<home>/cache/uses/<kind>-<name>`, whose mtime is its last use.
 """
 
 import os
@@ -20,7 +20,7 @@ _PAUSE = 0.02
 
 @contextmanager
 def locked(path: Path, *, seconds: float = 10.0) -> Iterator[None]:
-    """Be the only one inside, among all that lock `path`; made if it is not there.
+    """Hold the exclusive lock on `path`, creating the file if needed.
 
     The system drops the lock when its holder dies, so none is ever stale. Raises Conflict when
     another process holds it for `seconds`, StorageFailed where `path` cannot be written.
@@ -46,7 +46,7 @@ def try_lock(file: IO[Any]) -> bool:
         if sys.platform == "win32":
             import msvcrt
 
-            # A byte far behind the content, which others may read meanwhile.
+            # A byte far behind the content, so that others can read meanwhile.
             file.seek(1 << 20)
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
@@ -59,9 +59,9 @@ def try_lock(file: IO[Any]) -> bool:
 
 
 def take_lock(path: Path, *, is_new: bool = False, is_shared: bool = False) -> int | None:
-    """The descriptor of a lock, which may be given to another process; None if somebody has it.
+    """The descriptor of a lock, which can be passed to another process; None if it is taken.
 
-    The file is made only if it `is_new`. None on Windows, which has no such locks.
+    Creates the file only if it `is_new`. None on Windows, which has no such locks.
     """
     if sys.platform == "win32":
         return None
@@ -80,7 +80,7 @@ def take_lock(path: Path, *, is_new: bool = False, is_shared: bool = False) -> i
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process has taken the lock in this file, for itself alone."""
+    """Whether a process holds the exclusive lock on this file."""
     descriptor = take_lock(path, is_shared=True)
     if descriptor is not None:
         os.close(descriptor)
@@ -96,10 +96,10 @@ def use_file(home: Path, kind: str, name: str) -> Path:
 
 
 def mark_in_use(home: Path, kind: str, name: str) -> None:
-    """Say that this process uses something of `home`, until the process ends.
+    """Mark something of `home` as used by this process until it exits.
 
-    Must come before one looks whether it is there, so that it is not removed in between. A home
-    that cannot be written has nothing removed from it either.
+    Call it before checking that the thing exists, so that it is not removed in between. Nothing is
+    ever removed from a read-only home either.
     """
     path = use_file(home, kind, name)
     with suppress(OSError):
@@ -116,9 +116,9 @@ def mark_in_use(home: Path, kind: str, name: str) -> None:
 
 @contextmanager
 def claim_unused(path: Path) -> Iterator[bool]:
-    """Whether nobody holds the thing of a use file, and nobody else can while the block lasts.
+    """Whether nobody uses the thing of a use file, nor can start to while the block lasts.
 
-    This process counts too. The file is made when it is not there. Raises OSError.
+    This process counts too. Creates the file if needed. Raises OSError.
     """
     if path in _held:
         yield False
@@ -129,14 +129,14 @@ def claim_unused(path: Path) -> Iterator[bool]:
     try:
         alone = _flock(descriptor, shared=False)
         if alone and not there:
-            os.utime(path, (0, 0))  # nobody has used it
+            os.utime(path, (0, 0))  # never used
         yield alone
     finally:
         os.close(descriptor)
 
 
 def last_used(path: Path) -> float | None:
-    """When the thing of a use file was used last, in seconds since 1970; None if unknown."""
+    """When the thing of a use file was last used, in seconds since 1970; None if unknown."""
     try:
         return path.stat().st_mtime or None
     except OSError:
@@ -154,9 +154,9 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def _flock(descriptor: int, *, shared: bool) -> bool:
-    """Wait for a shared lock; take one for oneself alone only if that is possible at once."""
+    """Wait for a shared lock; take an exclusive one only if it is free now."""
     if sys.platform == "win32":
-        # An open file cannot be removed there, which is what a lock is for.
+        # An open file cannot be removed there, which is all the lock is for.
         return True
     import fcntl
 

@@ -1,4 +1,4 @@
-"""Numbers, sizes, spans of time and lists, as people read and write them."""
+"""Format numbers, sizes, durations and lists for people, and parse them."""
 
 import re
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from prime_cli.core.errors import UsageError
 
 
 def pluralize(count: int, noun: str, plural: str | None = None) -> str:
-    """`1 run`, `2 runs`; `plural` where it is not the noun and an `s`."""
+    """`1 run`, `2 runs`; `plural` if it is not the singular plus `s`."""
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def first_few(names: Sequence[object], most: int = 3) -> str:
-    """The first `most` of `names` with commas between, and how many more there are."""
+    """The first `most` of `names`, comma-separated, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(str, names[:most])) + more
 
@@ -37,7 +37,7 @@ _SPAN = re.compile(r"([0-9]{1,9})([smhdw])")
 
 
 def parse_duration(text: str) -> int:
-    """The seconds of `45s`, `90m`, `12h`, `30d` or `2w`; raises UsageError."""
+    """Seconds in `45s`, `90m`, `12h`, `30d` or `2w`; raises UsageError."""
     found = _SPAN.fullmatch(text.strip().lower())
     if found is None:
         raise UsageError(
@@ -47,7 +47,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(seconds: float) -> str:
-    """A span in its two largest units: `2d 3h`, `1h 20m`, `45s`."""
+    """A duration in its two largest units: `2d 3h`, `1h 20m`, `45s`."""
     left = max(0, int(seconds))
     if left < _SECONDS["m"]:
         return f"{left}s"

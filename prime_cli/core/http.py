@@ -1,4 +1,4 @@
-"""Small rules of HTTP: addresses that do not leave this machine, and the Retry-After header."""
+"""HTTP helpers: loopback addresses and the Retry-After header."""
 
 import ipaddress
 import math
@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(url: str) -> bool:
-    """Whether what is sent to `url` stays on this machine."""
+    """Whether requests to `url` stay on this machine."""
     host = urlsplit(url).hostname or ""
-    if host == "localhost":  # names below it are asked of name servers by many systems
+    if host == "localhost":  # many systems ask name servers for names below it
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -19,7 +19,7 @@ def is_loopback(url: str) -> bool:
 
 
 def retry_after(value: str | None) -> float | None:
-    """Seconds that the header asks to wait, a number or an HTTP date; None if it does not say."""
+    """Seconds to wait by the header, a number or an HTTP date; None if it does not say."""
     if not value:
         return None
     try:
@@ -34,6 +34,6 @@ def _seconds_until(date: str) -> float:
         moment = parsedate_to_datetime(date)
     except ValueError:
         return math.nan
-    # A zone of `-0000` is UTC as well, and parsed as none.
+    # A zone of `-0000` also means UTC, and is parsed as none.
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (moment - datetime.now(UTC)).total_seconds()

@@ -1,11 +1,11 @@
-"""What a field of a record says about the option that sets it.
+"""Metadata of a record's fields for the options that set them.
 
 A record of options is a frozen dataclass or a msgspec Struct. Its fields carry an `Option`:
 
     num: Annotated[int, Option("Maximum number of rows.", names=("--num", "-n"), least=1)] = 20
 
-`commands.options` makes command-line options of such a record; routes, clients and settings
-files read the same fields with `option_fields`.
+`commands.options` turns such a record into command-line options; routes, clients and settings files
+read the same fields with `option_fields`.
 """
 
 import dataclasses
@@ -19,11 +19,10 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 class Option:
     """How the option of a field is spelled, limited and explained.
 
-    `names` default to `--` and the field's name; `--x/--no-x` also offers the opposite.
-    `least` and `most` are inclusive bounds of a number. `show_default` is False, or words that
-    the help shows as the default. `variable` names an environment variable that sets it. `parse`
-    makes the field's value of the text on the command line (of all texts where it may be
-    repeated), and raises UsageError.
+    `names` default to `--` and the field's name; `--x/--no-x` also offers the opposite. `least` and
+    `most` are inclusive bounds of a number. `show_default` is False, or text to show as the default
+    in the help. `variable` names an environment variable that sets it. `parse` turns the text on
+    the command line (all texts if repeatable) into the field's value, or raises UsageError.
     """
 
     help: str
@@ -40,7 +39,7 @@ class Option:
 
 
 REQUIRED: Any = dataclasses.MISSING
-"""The default of a field that must be given."""
+"""The default of a required field."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def is_record(kind: object) -> bool:
 
 @cache
 def option_fields(record: type) -> tuple[OptionField, ...]:
-    """The fields that carry an `Option`, in their order; none for what is not a record."""
+    """The fields that carry an `Option`, in order; none if it is not a record."""
     defaults = _defaults(record)
     if not defaults:
         return ()
@@ -84,7 +83,7 @@ def option_fields(record: type) -> tuple[OptionField, ...]:
 
 
 def _metadata(hint: Any) -> tuple[Any, Option | None]:
-    """A type without its metadata, and the `Option` in that."""
+    """A type without its metadata, and the `Option` among it."""
     if get_origin(hint) is not Annotated:
         return hint, None
     kind, *metadata = get_args(hint)
@@ -92,7 +91,7 @@ def _metadata(hint: Any) -> tuple[Any, Option | None]:
 
 
 def _defaults(record: type) -> dict[str, Any]:
-    """The default of each field that a constructor takes; a factory is called."""
+    """The default of each constructor argument; factories are called."""
     if dataclasses.is_dataclass(record):
         fields: Any = [each for each in dataclasses.fields(record) if each.init]
         missing: Any = dataclasses.MISSING

@@ -31,7 +31,7 @@ def prime_home() -> Path:
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn an OSError on `path` into StorageFailed with a sentence that says what to do."""
+    """Turn an OSError on `path` into a StorageFailed that says what to do."""
     try:
         yield
     except OSError as error:
@@ -39,7 +39,7 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def storage_failure(path: Path, error: OSError) -> StorageFailed:
-    """The StorageFailed that an OSError on `path` stands for."""
+    """The StorageFailed for an OSError on `path`."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFailed(
             f"The disk is full: {path} was not written",
@@ -64,9 +64,9 @@ def _is_ours(path: Path) -> bool:
 
 
 def make_folder(path: Path) -> Path:
-    """Create `path` (mode 0700) and its parents; raises StorageFailed when that cannot be.
+    """Create `path` (mode 0700) and its parents; raises StorageFailed.
 
-    Parents have the modes that are usual, but prime's home is 0700 whatever is made first in it.
+    Parents get the usual mode, but prime's home is always 0700, whatever is created first in it.
     """
     with storage_errors(path):
         if _is_ours(path):
@@ -84,13 +84,13 @@ def open_descriptor(path: Path, flags: int) -> int:
 
 
 def flush_file(path: Path) -> None:
-    """Wait until the disk has what was written to `path`; raises OSError."""
+    """Wait until the contents of `path` are on disk; raises OSError."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Give `path` this content, or leave it as it was; raises StorageFailed."""
+    """Write `path` completely or leave it unchanged; raises StorageFailed."""
     with replacing(path, mode=mode) as file:
         file.write(content)
 
@@ -99,12 +99,12 @@ def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
 def replacing(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
     """A new file beside `path`, renamed over it when the block ends well; raises StorageFailed.
 
-    Its folder is made, and its bytes are on the disk before the rename. When the block raises,
-    `path` is as it was.
+    Creates its folder, and syncs its bytes to disk before the rename. If the block raises, `path`
+    is unchanged.
     """
     make_folder(path.parent)
-    # A name that nobody can guess, and a file that was not there: in a folder of others it could
-    # be a link, or stay open to whoever made it.
+    # An unguessable name and a new file: in a folder of others a known one could be a link, or stay
+    # open to whoever made it.
     temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
     with storage_errors(path):
         try:
@@ -119,7 +119,7 @@ def replacing(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
 
 
 def _rename(temporary: Path, path: Path) -> None:
-    """Replace `path`; on Windows once whoever reads it just now (a virus scanner) is done."""
+    """Replace `path`; on Windows after waiting for readers (a virus scanner)."""
     for wait in (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ():
         try:
             temporary.replace(path)
@@ -134,23 +134,23 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def repair_modes(home: Path) -> list[str]:
-    """Close `home`, config.toml and credentials.toml to other users; a sentence for each.
+    """Close `home`, config.toml and credentials.toml to other users; returns a sentence for each.
 
-    What cannot be changed stays as it is, as on a disk that is read only or belongs to somebody
-    else; nothing is made. Windows keeps home folders to their owners by itself.
+    What cannot be changed is skipped, such as on a disk that is read-only or someone else's;
+    nothing is created. Windows keeps home folders private by itself.
     """
     if os.name != "posix" or not home.is_dir():
         return []
     files = [home / name for name in ("credentials.toml", "config.toml")]
     repaired = [_close(file, 0o600) for file in files if file.is_file()]
-    # A folder that holds nothing of ours, or is also somebody's home, is not ours to close.
+    # Leave a folder alone if it holds nothing of ours, or is also somebody's home.
     if any(file.exists() for file in files) and not _is_shared(home):
         repaired.append(_close(home, 0o700))
     return [sentence for sentence in repaired if sentence]
 
 
 def open_to_others(path: Path) -> int | None:
-    """The mode of `path`, if users other than its owner may do anything with it."""
+    """The mode of `path`, if other users have any access to it."""
     if os.name != "posix":
         return None
     mode = stat.S_IMODE(path.stat().st_mode)

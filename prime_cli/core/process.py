@@ -1,4 +1,4 @@
-"""Other programs: run by argument list, never through a shell, and never left behind."""
+"""Subprocesses: run by argument list, never through a shell, and never left behind."""
 
 import os
 import signal
@@ -26,12 +26,12 @@ class Completed:
         return self.code == 0
 
     def last_lines(self, count: int = 20) -> str:
-        """The end of what the program said: its error stream, or its output if that is empty."""
+        """The last lines of the program's stderr, or of its stdout if that is empty."""
         return "\n".join((self.err.strip() or self.out.strip()).splitlines()[-count:])
 
 
 class TimedOut(Exception):
-    """A program did not end in time and was killed; `partial` is what it had said."""
+    """A program did not end in time and was killed; `partial` is its output so far."""
 
     def __init__(self, program: str, seconds: float, partial: Completed) -> None:
         super().__init__(f"{program} did not finish within {seconds:g} seconds")
@@ -41,10 +41,10 @@ class TimedOut(Exception):
 def child_environment(
     environ: Mapping[str, str] | None = None, *, installs: bool = False
 ) -> dict[str, str]:
-    """Our own variables without credentials: what every program that we start is given.
+    """Our environment variables without credentials, passed to every program we start.
 
-    One that `installs` packages (uv, pip) keeps those of indexes, which are its own. A program
-    that needs a key is given that one by name.
+    One that `installs` packages (uv, pip) keeps the credentials of indexes. A program that needs a
+    key gets that one by name.
     """
     environ = os.environ if environ is None else environ
     return without_secrets(environ, keep=INDEX_PREFIXES if installs else ())
@@ -58,12 +58,11 @@ def run(
     timeout: float | None = None,
     input: str | None = None,  # noqa: A002 - the name that subprocess gives it
 ) -> Completed:
-    """Run a program to its end and capture what it says, read as UTF-8.
+    """Run a program to its end and capture its output, decoded as UTF-8.
 
     `env` is the whole environment, by default `child_environment()`. The program gets a process
-    group of its own, which is killed when it takes longer than `timeout` seconds (TimedOut) or
-    when we are interrupted.
-    Raises FileNotFoundError or PermissionError as the system does when it cannot be started.
+    group of its own, which is killed when it takes longer than `timeout` seconds (TimedOut) or when
+    we are interrupted. Raises FileNotFoundError or PermissionError if it cannot be started.
     """
     process = subprocess.Popen(
         [os.fspath(word) for word in argv],
@@ -92,7 +91,7 @@ def run(
 
 
 def start_detached(argv: Sequence[str | os.PathLike[str]]) -> bool:
-    """Start a program that goes its own way, silently and without keys; False if it cannot be."""
+    """Start a program in the background, silently and without keys; False if that fails."""
     try:
         subprocess.Popen(
             [os.fspath(word) for word in argv],
@@ -108,7 +107,7 @@ def start_detached(argv: Sequence[str | os.PathLike[str]]) -> bool:
 
 
 def _kill_group(process: "subprocess.Popen[str]") -> None:
-    # The group may be gone already: that is what was wanted.
+    # The group may already be gone, which is fine.
     with suppress(ProcessLookupError):
         if sys.platform == "win32":
             process.kill()
@@ -117,16 +116,16 @@ def _kill_group(process: "subprocess.Popen[str]") -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Let nothing be left of a folder, however deep it is and whatever modes its own have.
+    """Remove a folder entirely, however deep and whatever the modes within.
 
-    Raises StorageFailed. `rm` walks without following links or going by names twice.
+    Raises StorageFailed. `rm` does not follow links or resolve names twice.
     """
     if not os.path.lexists(path):
         return
     remove = ["rm", "-rf", "--", str(path)]
     done = run(remove)
     if not done.ok and path.is_dir() and sys.platform != "win32" and os.geteuid() != 0:
-        # Folders that their owner closed to itself.
+        # Folders that deny access to their owner.
         run(["chmod", "-R", "u+rwX", "--", path])
         done = run(remove)
     if not done.ok and os.path.lexists(path):

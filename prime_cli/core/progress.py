@@ -1,4 +1,4 @@
-"""How work reports itself without knowing about terminals; `terminal` implements it."""
+"""Progress reports without knowledge of terminals; `terminal` implements them."""
 
 import logging
 from collections.abc import Iterator
@@ -7,33 +7,33 @@ from typing import Protocol
 
 
 class Task(Protocol):
-    """One piece of work under way, with an optional known total."""
+    """A unit of work under way, with an optional known total."""
 
     def advance(self, amount: int = 1) -> None:
-        """Say that `amount` more units (bytes, rollouts, files) are done."""
+        """Report `amount` more units (bytes, rollouts, files) as done."""
 
     def update(
         self, *, total: int | None = None, note: str | None = None, alert: str | None = None
     ) -> None:
-        """Learn the total, or change what is said beside the bar.
+        """Set the total, or the text beside the bar.
 
-        `note` is how the work stands, `alert` what keeps it from going on, empty when nothing does.
+        `note` is the current state, `alert` what is blocking progress, empty if nothing is.
         """
 
 
 class Progress(Protocol):
-    """What a domain function is given to talk with while it works."""
+    """What domain functions report to while they work."""
 
     def task(
         self, description: str, *, total: int | None = None, unit: str = "items"
     ) -> AbstractContextManager[Task]:
-        """Show work while the context is open; unit is `items`, `bytes` or `rollouts`."""
+        """Show a task while the context is open; unit is `items`, `bytes` or `rollouts`."""
 
     def say(self, message: str) -> None:
-        """One line about a choice that was made for the user; hidden by `--quiet`."""
+        """Report a choice made for the user, in one line; hidden by `--quiet`."""
 
     def warn(self, message: str, *, hint: str | None = None) -> None:
-        """One line about something that went differently from what was asked."""
+        """Report what went differently than requested, in one line."""
 
 
 class _SilentTask:
@@ -47,7 +47,7 @@ class _SilentTask:
 
 
 class Silent:
-    """A Progress that shows nothing; for library use and tests. Keeps what was said."""
+    """A Progress that shows nothing but keeps messages; for library use and tests."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -66,7 +66,7 @@ class Silent:
 
 
 class _WarningHandler(logging.Handler):
-    """Tells each sentence once: a provider that fails does so at every look."""
+    """Reports each sentence once: a failing provider fails on every poll."""
 
     def __init__(self, progress: Progress) -> None:
         super().__init__(logging.WARNING)
@@ -84,7 +84,7 @@ class _WarningHandler(logging.Handler):
 
 @contextmanager
 def forward_warnings(logger: str, progress: Progress) -> Iterator[None]:
-    """While this lasts, what is logged below `logger` is a warning of `progress`, once.
+    """Forward what is logged below `logger` to `progress` as warnings, each once.
 
     Without a handler Python would print the bare sentence to stderr.
     """

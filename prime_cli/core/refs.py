@@ -18,8 +18,8 @@ _VERSION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]{0,126}[A-Za-z0-9])?")
 class EnvRef:
     """An environment on a hub; `version` None means the newest finalised one.
 
-    `sha256` (64 hexadecimal digits) is what its wheel must have, where somebody pinned it. It is
-    no part of the name: `str` leaves it out.
+    `sha256` (64 hexadecimal digits) is its wheel's pinned digest, if any. It is not part of the
+    name: `str` omits it.
     """
 
     owner: str
@@ -71,7 +71,7 @@ class EnvRef:
 
 
 def read_sha256(text: str) -> str:
-    """A sha256 in lower case, as `sha256sum` prints it; raises BadReference."""
+    """A lowercase sha256, as `sha256sum` prints it; raises BadReference."""
     digest = text.strip().lower()
     if not is_sha256(digest):
         raise BadReference(
@@ -82,14 +82,14 @@ def read_sha256(text: str) -> str:
 
 
 def read_owner(text: str) -> str:
-    """The name of a user or team; raises BadReference for what can be none."""
+    """The name of a user or team; raises BadReference for an invalid one."""
     if not _PART.fullmatch(text):
         raise BadReference(f"`{text}` is not an owner", hint="an owner is the part before the `/`")
     return text
 
 
 def is_reference(text: str) -> bool:
-    """Whether `text` has the form of a hub reference rather than of a bare name or a path."""
+    """Whether `text` looks like a hub reference, not a bare name or a path."""
     try:
         EnvRef.parse(text)
     except BadReference:
@@ -108,6 +108,6 @@ def module_name(name: str) -> str:
 
 
 def slugify(text: str) -> str:
-    """An owner slug made of any text: `[a-z0-9-]`, 3 to 30 characters, as the public hub asks."""
+    """A slug derived from any text: `[a-z0-9-]`, 3 to 30 characters, as on the public hub."""
     slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:30].strip("-")
     return slug if len(slug) >= _SHORTEST_SLUG else f"{slug or 'me'}-user"

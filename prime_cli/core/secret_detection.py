@@ -1,4 +1,4 @@
-"""What looks like a credential: environment variables by their names, values by their shape."""
+"""Detect likely credentials: environment variables by name, values by shape."""
 
 import re
 from collections.abc import Mapping
@@ -10,16 +10,16 @@ _ENDINGS = (
 )  # fmt: skip
 _WHOLE = ("PASSWORD", "PGPASSWORD", "MYSQL_PWD", "PASSPHRASE", "TOKEN", "SECRET", "APIKEY")
 _WITHIN = ("API_KEY",)
-"""Several keys are OPENAI_API_KEYS, or OPENAI_API_KEY_2."""
+"""Several keys, as OPENAI_API_KEYS or OPENAI_API_KEY_2."""
 _OURS = "PRIME_HUB_"
-"""Only `prime hub serve` reads these, and a database's address among them may be a secret."""
+"""Only `prime hub serve` reads these, and a database URL among them may be a secret."""
 _PROXY = "_PROXY"
 
 _LEADING = frozenset(
     (
-        # Agents that log in, sign, or hand out what a keyring holds.
+        # Agents that log in, sign, or expose a keyring.
         "SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO GNOME_KEYRING_CONTROL DBUS_SESSION_BUS_ADDRESS "
-        # Files of clouds, clusters, registries and databases with logins in them.
+        # Files of clouds, clusters, registries and databases that contain logins.
         "KUBECONFIG DOCKER_CONFIG DOCKER_AUTH_CONFIG CLOUDSDK_CONFIG AZURE_CONFIG_DIR BOTO_CONFIG "
         "NETRC PGPASSFILE PGSERVICEFILE NPM_CONFIG_USERCONFIG NPM_CONFIG__AUTH XAUTHORITY "
         # Sessions of password managers.
@@ -33,20 +33,20 @@ _LEADING_ENDINGS = (
 
 _ALWAYS = ("OPENAI_API_KEY", "PRIME_API_KEY")
 _LONG = 16
-"""A shorter value of another variable may be a word, which would be missed everywhere."""
+"""Shorter values may be ordinary words, which would be redacted everywhere."""
 
 INDEX_PREFIXES = ("UV_", "PIP_", "AWS_", "GIT_", "GH_", "GITHUB_", "GITLAB_", "CI_JOB_")
-"""Credentials of package indexes, buckets and git servers, which installers log in with."""
+"""Credentials for package indexes, buckets and git servers, used by installers."""
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable of this name holds a credential by all custom, as OPENAI_API_KEY does."""
+    """Whether a variable of this name usually holds a credential, as OPENAI_API_KEY does."""
     upper = name.upper()
     return upper.endswith(_ENDINGS) or upper in _WHOLE or any(word in upper for word in _WITHIN)
 
 
 def points_to_credentials(name: str) -> bool:
-    """Whether a variable of this name lets a program log in somewhere without holding the key.
+    """Whether a variable of this name grants a login without holding the key itself.
 
     It names a file or a profile with credentials, or the socket of an agent that uses them.
     """
@@ -58,7 +58,7 @@ def points_to_credentials(name: str) -> bool:
 
 
 def find_secrets(environ: Mapping[str, str]) -> dict[str, str]:
-    """The values that must never be told, by the names of their variables."""
+    """The values that must never be shown, by the names of their variables."""
     return {
         name: value
         for name, value in environ.items()
@@ -67,10 +67,9 @@ def find_secrets(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_secrets(environ: Mapping[str, str], *, keep: tuple[str, ...] = ()) -> dict[str, str]:
-    """`environ` without variables that hold a credential; those that begin with `keep` stay.
+    """`environ` without variables that hold a credential, except those that begin with `keep`.
 
-    Addresses with a password in them go too, except those of proxies, without which there may be
-    no network.
+    Also drops URLs with a password, except proxies, without which there may be no network.
     """
     return {
         name: value
@@ -110,7 +109,7 @@ CREDENTIAL_PATTERNS = {
     "PyPI token": rb"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}",
     "npm token": rb"\bnpm_[A-Za-z0-9]{36}\b",
 }
-"""Patterns of bytes, by what they find."""
+"""Patterns of bytes, by what they detect."""
 
 ANY_CREDENTIAL = re.compile(
     b"|".join(
@@ -121,7 +120,7 @@ ANY_CREDENTIAL = re.compile(
 
 _IN_TEXT = (
     re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@:]*:([^\s/?#@]+)@", re.IGNORECASE),
-    # A name without a password in such an address is a token: https://TOKEN@host.
+    # A username without a password in such a URL is a token: https://TOKEN@host.
     re.compile(r"https?://([^\s/?#@:]+)@", re.IGNORECASE),
     re.compile(
         r"(?:^|[?&;\s])(?:ssl)?(?:password|passwd|pwd|accountkey|sharedaccesskey|access_token|api_key"
@@ -129,14 +128,14 @@ _IN_TEXT = (
         re.IGNORECASE,
     ),
 )
-"""Logins in addresses and in connection strings; the group is what is secret of them."""
+"""Logins in URLs and in connection strings; the group is the secret part."""
 
 
 def contains_credential(value: str) -> bool:
-    """Whether a value has a credential in it.
+    """Whether a value contains a credential.
 
-    That is a key of a known service, a private key, a login in an address (`https://ada:pw@host`),
-    or a password in a connection string (`host=db password=pw`).
+    That is a key of a known service, a private key, a login in a URL (`https://ada:pw@host`), or a
+    password in a connection string (`host=db password=pw`).
     """
     if any(pattern.search(value) for pattern in _IN_TEXT):
         return True
@@ -144,7 +143,7 @@ def contains_credential(value: str) -> bool:
 
 
 def extract_credentials(value: str) -> set[str]:
-    """What is secret in a value that `contains_credential`, as it is written and as it is meant."""
+    """The secret parts of a value that `contains_credential`, both as written and decoded."""
     found = {match[1] for pattern in _IN_TEXT for match in pattern.finditer(value)}
     if ANY_CREDENTIAL.search(value.encode("utf-8", "surrogateescape")):
         found.add(value)

@@ -1,8 +1,8 @@
-"""Public keys of OpenSSH, read with as much care as whoever lets them in should take.
+"""OpenSSH public keys, parsed as strictly as granting access requires.
 
-A key is a line `TYPE BASE64 COMMENT` (sshd(8), AUTHORIZED_KEYS FILE FORMAT). What is behind the
-base64 follows RFC 4253 section 6.6 (RSA), RFC 5656 section 3.1 (ECDSA), RFC 8709 section 4
-(Ed25519), and OpenSSH's PROTOCOL.u2f for keys that are held by hardware.
+A key is a line `TYPE BASE64 COMMENT` (sshd(8), AUTHORIZED_KEYS FILE FORMAT). The decoded blob
+follows RFC 4253 section 6.6 (RSA), RFC 5656 section 3.1 (ECDSA), RFC 8709 section 4 (Ed25519), and
+OpenSSH's PROTOCOL.u2f for hardware keys.
 """
 
 import base64
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from prime_cli.core.errors import UsageError
 
 MOST_CHARACTERS = 16 * 1024
-"""Of a file with a public key; the longest key that OpenSSH takes has about 3000."""
+"""Of a public key file; the longest key that OpenSSH accepts has about 3000."""
 
 _LEAST_RSA_BITS = 2048
 _MOST_RSA_BITS = 16384
@@ -61,7 +61,7 @@ _PRIVATE = (
     "PRIVATE KEY-----",
     "PuTTY-User-Key-File-",
     "SSH PRIVATE KEY FILE FORMAT",
-    # `openssh-key-v` in base64: what such a file begins with below its first line.
+    # `openssh-key-v` in base64: the start of such a file's second line.
     "b3BlbnNzaC1rZXktd",
 )
 _OTHER_FORMS = ("BEGIN SSH2 PUBLIC KEY", "BEGIN PUBLIC KEY", "BEGIN RSA PUBLIC KEY")
@@ -70,7 +70,7 @@ _NEW_KEY = "create one with `ssh-keygen -t ed25519`"
 
 @dataclass(frozen=True)
 class PublicKey:
-    """A key that OpenSSH takes. `encoded` is its blob in base64, of which there is one way."""
+    """A key that OpenSSH accepts. `encoded` is its blob in canonical base64."""
 
     kind: str
     encoded: str
@@ -78,12 +78,12 @@ class PublicKey:
 
     @property
     def line(self) -> str:
-        """The key as a `.pub` file has it, with its comment and without a line break."""
+        """The key as in a `.pub` file, with its comment and without a line break."""
         return f"{self.kind} {self.encoded} {self.comment}".rstrip()
 
     @property
     def bare(self) -> str:
-        """The same without the comment, which is the words of whoever made the key."""
+        """The same without the comment, which whoever made the key chose freely."""
         return f"{self.kind} {self.encoded}"
 
     @property
@@ -94,9 +94,9 @@ class PublicKey:
 
 
 def read_public_key(text: str) -> PublicKey:
-    """The one public key in `text`, which may also have empty lines and comments (`# …`).
+    """The one public key in `text`; empty lines and comments (`# …`) are allowed.
 
-    Raises UsageError for everything else, with a sentence that never quotes what may be secret.
+    Raises UsageError for anything else, with a message that never quotes possible secrets.
     """
     if any(mark in text for mark in _PRIVATE):
         raise UsageError(
@@ -154,7 +154,7 @@ def _decode(encoded: str) -> bytes:
 
 
 def _check(kind: str, blob: bytes) -> None:
-    """Raise UsageError unless `blob` is a key of this kind, whole and with nothing behind it."""
+    """Raise UsageError unless `blob` is a complete key of this kind with no trailing bytes."""
     inner, rest = _take(blob)
     if inner != kind.encode():
         raise UsageError(f"The public key says `{kind}` but contains another type")
@@ -178,7 +178,7 @@ def _check(kind: str, blob: bytes) -> None:
 
 
 def _is_on_curve(curve: str, point: bytes) -> bool:
-    """Whether a point (SEC 1, 2.3.3, uncompressed) is one of the curve; OpenSSH takes no others."""
+    """Whether a point (SEC 1, 2.3.3, uncompressed) is on the curve; OpenSSH accepts no others."""
     prime, b = _NIST[curve]
     size = (prime.bit_length() + 7) // 8
     if point[:1] != _UNCOMPRESSED or len(point) != 1 + 2 * size:
@@ -199,7 +199,7 @@ def _check_modulus(modulus: bytes) -> None:
 
 
 def _take(blob: bytes) -> tuple[bytes, bytes]:
-    """A string of RFC 4251 (its length in four bytes, then its bytes), and what is behind it."""
+    """Split off an RFC 4251 string (four length bytes, then its bytes); returns it and the rest."""
     end = _LENGTH_BYTES + int.from_bytes(blob[:_LENGTH_BYTES], "big")
     if len(blob) < max(end, _LENGTH_BYTES):
         raise _damaged()

@@ -1,4 +1,4 @@
-"""What prime is set to, and where each value came from: flag, variable, config.toml, default."""
+"""Prime's settings and where each value came from: flag, variable, config.toml, default."""
 
 import getpass
 import os
@@ -41,10 +41,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that is set, decided once at the start of a command.
+    """All settings, resolved once at the start of a command.
 
     `owner` is whose environments are published on the local hub, `current` the context that
-    config.toml names, and `storage` where keys are to be kept. `env_vars` are the variables that
+    config.toml names, and `storage` where to keep keys. `env_vars` are the variables that
     environments may read, by `owner/name`.
     """
 
@@ -65,16 +65,16 @@ class Config:
 
     @property
     def offline(self) -> bool:
-        """Whether no socket may be opened."""
+        """Whether sockets are forbidden."""
         return self.offline_setting.value
 
     @property
     def upstream(self) -> str | None:
-        """The origin of the hub that the local one asks for what it does not have."""
+        """The origin of the hub that the local one falls back to for what it lacks."""
         return self.upstream_setting.value
 
     def settings(self) -> list[Setting[Any]]:
-        """Every value with its source, in the order they are shown; never a key itself."""
+        """Every value with its source, in display order; never a key itself."""
         context = self.context
         shadows = self.current if context.source != str(self.file) else None
         return [
@@ -99,8 +99,8 @@ class Config:
 def load_config(*, context: str | None = None, offline: bool | None = None) -> Config:
     """Read config.toml and the environment; `context` and `offline` are the flags.
 
-    Raises UsageError for a config.toml or a variable that cannot be understood, NotFound for a
-    context that does not exist. Writes nothing, so a read-only home is fine.
+    Raises UsageError for an invalid config.toml or variable, NotFound for an unknown context.
+    Writes nothing, so a read-only home is fine.
     """
     environ = os.environ
     home = prime_home()
@@ -126,7 +126,7 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
 
 
 def _env_vars(table: dict[str, Any], file: Path) -> dict[str, Setting[tuple[str, ...]]]:
-    """What `[env_vars]` allows; raises UsageError where it is none."""
+    """What `[env_vars]` allows; raises UsageError if it is not a table."""
     allowed = table.get(settings.ENV_VARS, {})
     if not isinstance(allowed, dict):
         raise UsageError(f"{settings.ENV_VARS} in {file} must be a table")

@@ -1,4 +1,4 @@
-"""Values with their sources, and contexts: a hub's addresses, and the team one publishes for."""
+"""Values with their sources, and contexts: a hub's addresses and the team to publish for."""
 
 import tomllib
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ DEFAULT = "default"
 class Setting(Generic[T]):
     """One value and where it came from: a flag, a variable, a file, or `default`.
 
-    `shadows` is what config.toml says, where a flag or a variable was nearer.
+    `shadows` is the value in config.toml that a flag or a variable overrides.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Setting(Generic[T]):
 
 
 def read_table(file: Path) -> dict[str, Any]:
-    """What config.toml holds, {} if there is none; raises UsageError where it is not TOML."""
+    """The contents of config.toml, {} if missing; raises UsageError if it is not TOML."""
     try:
         content = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -36,7 +36,7 @@ def read_table(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise StorageFailed(f"{file} cannot be read: {error.strerror}") from error
     try:
-        # Windows' editors put a mark before the first word.
+        # Windows editors start the file with a byte order mark.
         return tomllib.loads(content.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(
@@ -45,7 +45,7 @@ def read_table(file: Path) -> dict[str, Any]:
 
 
 def read_text(table: dict[str, Any], key: str, file: Path) -> str | None:
-    """The text at `key`, None if there is none; raises UsageError for anything else."""
+    """The text at `key`, None if missing; raises UsageError for anything else."""
     value = table.get(key)
     if value is not None and not isinstance(value, str):
         raise UsageError(f"{key} in {file} must be a string")
@@ -61,18 +61,18 @@ PRIME_WEB_URL = "https://app.primeintellect.ai"
 URL_VARIABLES = ("PRIME_API_BASE_URL", "PRIME_BASE_URL")
 TEAM_VARIABLES = ("PRIME_TEAM_ID", "PRIME_TEAM")
 PERSONAL = "personal"
-"""The word for no team."""
+"""The word that means no team."""
 
 
 @dataclass(frozen=True)
 class Context:
     """A hub; `base_url` None is the hub in the box.
 
-    `base_url` and `web_url` have no trailing slash and no `/api/v1`. `team` is the slug or
-    id of the team that one works for there, None for oneself, and `team_source` says who decided;
-    `kept_team` is what config.toml says where that was a variable.
-    `takes_key_variable` says that PRIME_API_KEY is a key of this hub: it belongs to the public one
-    or to that of PRIME_API_BASE_URL.
+    `base_url` and `web_url` have no trailing slash and no `/api/v1`. `team` is the slug or id of
+    the team to work for there, None for the user alone; `team_source` says where it was set, and
+    `kept_team` is config.toml's value if that was a variable. `takes_key_variable` says that
+    PRIME_API_KEY is a key of this hub: it belongs to the public one or to that of
+    PRIME_API_BASE_URL.
     """
 
     name: str
@@ -86,17 +86,17 @@ class Context:
 
     @property
     def embedded(self) -> bool:
-        """Whether this is the hub that runs in process."""
+        """Whether this is the in-process hub."""
         return self.base_url is None
 
 
 def choose_context(
     flag: str | None, table: dict[str, Any], environ: Mapping[str, str], file: Path
 ) -> Context:
-    """The context that the nearest of flag, variables and config.toml names, else `local`.
+    """The context named by the nearest of flag, variables and config.toml, else `local`.
 
-    A variable for the team wins over what the context says. Raises NotFound for a name that
-    nothing defines, UsageError for values that cannot be used.
+    A variable for the team overrides the context's. Raises NotFound for an unknown name, UsageError
+    for invalid values.
     """
     context = _nearest(flag, table, environ, file)
     if context.embedded:
@@ -115,7 +115,7 @@ def find_context(name: str, file: Path, source: str = "the command") -> Context:
 
 
 def read_contexts(file: Path) -> list[Context]:
-    """All of them: those that are built in, then those of config.toml; raises UsageError."""
+    """All contexts, built-in ones first, then those of config.toml; raises UsageError."""
     table = read_table(file)
     contexts = table.get("contexts")
     named = contexts if isinstance(contexts, dict) else {}
@@ -171,7 +171,7 @@ def _named(name: str, source: str, table: dict[str, Any], file: Path) -> Context
 def _of_url(
     url: str, variable: str, table: dict[str, Any], environ: Mapping[str, str], file: Path
 ) -> Context:
-    """The hub at `url`: under the name that config.toml has for it, else under the variable's."""
+    """The hub at `url`, under its name in config.toml, else under the variable's."""
     origin = parse_hub_url(url, variable)
     found = _at(origin, variable, table, file) or Context(variable, origin, origin, variable)
     if pages := environ.get("PRIME_FRONTEND_URL"):
@@ -180,7 +180,7 @@ def _of_url(
 
 
 def hub_of_api_key(environ: Mapping[str, str]) -> str:
-    """Whose key PRIME_API_KEY is: that of the hub that a variable names, else the public one's.
+    """The hub that PRIME_API_KEY belongs to: the one a variable names, else the public one.
 
     Raises UsageError for a variable that names no hub.
     """
@@ -189,7 +189,7 @@ def hub_of_api_key(environ: Mapping[str, str]) -> str:
 
 
 def _at(origin: str, variable: str, table: dict[str, Any], file: Path) -> Context | None:
-    """The context with this address; the current one, where several have it."""
+    """The context with this address; the current one if several have it."""
     contexts = table.get("contexts")
     entries = contexts if isinstance(contexts, dict) else {}
     at = [PRIME] if origin == PRIME_API_URL else []

@@ -1,7 +1,7 @@
-"""Changes to config.toml, which is the user's: comments, order and unknown words stay.
+"""Edits to config.toml, which is the user's: comments, order and unknown words stay.
 
-The text is edited by tomlkit. What comes out is read again and compared with what was meant,
-and a file that tomlkit would spoil is left alone.
+tomlkit edits the text. The result is parsed and compared with the intended one, and a file that
+tomlkit would spoil is left alone.
 """
 
 import re
@@ -22,11 +22,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def save_context(file: Path, name: str, values: Mapping[str, str | None]) -> None:
-    """Add `[contexts.NAME]` to `file`, or change the one that is there.
+    """Add `[contexts.NAME]` to `file`, or change the existing one.
 
-    `values` are `base_url`, `web_url` and `team`; None takes a value away, and what is not
-    mentioned stays. The built-in `prime` takes a team only. Raises UsageError for a name or an
-    address that cannot be.
+    `values` are `base_url`, `web_url` and `team`; None removes a value, and omitted ones stay. The
+    built-in `prime` takes a team only. Raises UsageError for an invalid name or address.
     """
     check_context_name(name)
     if name == PRIME and set(values) - {"team"}:
@@ -44,7 +43,7 @@ def save_context(file: Path, name: str, values: Mapping[str, str | None]) -> Non
 
 
 def delete_context(file: Path, name: str) -> bool:
-    """Take `[contexts.NAME]` out of `file`, and `context = "NAME"`; False if none was there."""
+    """Remove `[contexts.NAME]` from `file`, and `context = "NAME"`; False if there was none."""
 
     def change(table: Table) -> None:
         if name in table.get("contexts", {}):
@@ -56,10 +55,10 @@ def delete_context(file: Path, name: str) -> bool:
 
 
 def rename_context(file: Path, old: str, new: str) -> None:
-    """Call `[contexts.OLD]` of `file` `new`, and let it stay the current one if it is.
+    """Rename `[contexts.OLD]` of `file` to `new`, keeping it current if it is.
 
-    Raises UsageError for a name that cannot be, NotFound for one that is not there, Conflict for
-    one that is taken.
+    Raises UsageError for an invalid name, NotFound for an unknown one, Conflict for one that is
+    taken.
     """
     check_context_name(new)
     names = known_contexts(read_table(file))
@@ -78,21 +77,21 @@ def rename_context(file: Path, old: str, new: str) -> None:
 
 
 def use_context(file: Path, name: str) -> None:
-    """Make `name` the current context; raises NotFound for one that is not in `file`."""
+    """Make `name` the current context; raises NotFound if it is not in `file`."""
     if name not in known_contexts(read_table(file)):
         raise NotFound(f"There is no context `{name}`", hint="see `prime context list`")
     set_value(file, "context", name)
 
 
 def known_contexts(table: Mapping[str, Any]) -> list[str]:
-    """Names of contexts: those built in, then those of what config.toml holds."""
+    """Names of contexts: built-in ones, then those of config.toml."""
     contexts = table.get("contexts")
     named = contexts if isinstance(contexts, Mapping) else {}
     return [LOCAL, PRIME, *(name for name in named if name not in (LOCAL, PRIME))]
 
 
 def set_value(file: Path, name: str, value: str | bool | list[str]) -> bool:  # noqa: FBT001
-    """Write `name = value` at the top of `file`; False if it was so already."""
+    """Write `name = value` at the top of `file`; False if unchanged."""
 
     def change(table: Table) -> None:
         table[name] = value
@@ -101,7 +100,7 @@ def set_value(file: Path, name: str, value: str | bool | list[str]) -> bool:  # 
 
 
 def set_entry(file: Path, table: str, key: str, value: list[str] | None) -> bool:
-    """Write `key = value` into `[table]` of `file`, or take it away; False if it was so already."""
+    """Write `key = value` into `[table]` of `file`, or remove it; False if unchanged."""
 
     def change(whole: Table) -> None:
         if value is not None:
@@ -116,7 +115,7 @@ def set_entry(file: Path, table: str, key: str, value: list[str] | None) -> bool
 
 
 def unset_value(file: Path, name: str) -> bool:
-    """Take `name` out of the top of `file`; False if it was not there."""
+    """Remove `name` from the top of `file`; False if it was not there."""
 
     def change(table: Table) -> None:
         table.pop(name, None)
@@ -125,7 +124,7 @@ def unset_value(file: Path, name: str) -> bool:
 
 
 def check_context_name(name: str) -> None:
-    """Raise UsageError unless a context may be called `name`."""
+    """Raise UsageError unless `name` is valid for a context."""
     if name == LOCAL:
         raise UsageError(f"`{LOCAL}` is the built-in hub", hint="choose another name")
     if not _NAME.fullmatch(name):
@@ -136,10 +135,10 @@ def check_context_name(name: str) -> None:
 
 
 def edit(file: Path, change: Callable[[Table], None]) -> bool:
-    """Apply `change` to what `file` holds; False if nothing was to be written.
+    """Apply `change` to the contents of `file`; False if nothing changed.
 
     One writer at a time; the file is replaced as a whole, mode 0600, behind a link if it is one.
-    Raises UsageError for a file that is not TOML or is written in a way that cannot be edited.
+    Raises UsageError for a file that is not TOML or that cannot be edited as written.
     """
     with locked(file.with_name("config.lock")):
         file = file.resolve()
@@ -172,7 +171,7 @@ def _holds(text: str) -> Table | None:
 
 
 def _comparable(table: Table) -> Table:
-    """Without the empty `[contexts]` that looking for one leaves."""
+    """The document without the empty `[contexts]` that a lookup leaves."""
     return {key: value for key, value in table.items() if (key, value) != ("contexts", {})}
 
 

@@ -1,6 +1,6 @@
-"""How values of settings are read: each parser makes a value of a text, or raises UsageError.
+"""Parsers of setting values: each turns text into a value, or raises UsageError.
 
-`source` names where the text was found, as a message has it.
+`source` says where the text was found, for messages.
 """
 
 import re
@@ -16,8 +16,8 @@ _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 def parse_hub_url(text: str, source: str) -> str:
     """The hub's address: no trailing slash, no trailing `/api/v1`; `source` names it in messages.
 
-    Raises UsageError for what is not a whole http or https URL, and for one that holds a name or
-    a password: it would be printed, and sent in place of the key.
+    Raises UsageError for anything but a full http or https URL, and for one with a username or
+    password: it would be printed, and sent in place of the key.
     """
     url = split_url(text.strip())
     if url is None or url.query or url.fragment:
@@ -39,9 +39,9 @@ def normalize_hub_url(url: str) -> str:
 
 
 def split_url(text: str) -> SplitResult | None:
-    """The parts of an http or https URL; None for what is no whole one.
+    """The parts of an http or https URL; None if it is incomplete.
 
-    Neither is what two readers would read in two ways: blanks, backslashes, letters beyond ASCII.
+    Also None for what parsers disagree on: blanks, backslashes, characters beyond ASCII.
     """
     if not _PRINTABLE.fullmatch(text) or "\\" in text:
         return None
@@ -54,21 +54,21 @@ def split_url(text: str) -> SplitResult | None:
 
 
 STARTER_OWNER = "starter"
-"""Owner of the environments that come with prime; always on the local hub."""
+"""Owner of the bundled environments; always on the local hub."""
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 
 
 def text(word: str, source: str) -> str:
-    """Any text on one line."""
+    """Any single-line text."""
     if not word.isprintable():
         raise UsageError(f"{source} has unprintable characters")
     return word
 
 
 def text_or_none(word: str, source: str) -> str | None:
-    """Any text on one line; None for `none`."""
+    """Any single-line text; None for `none`."""
     return None if word.lower() == "none" else text(word, source)
 
 
@@ -82,7 +82,7 @@ def boolean(word: str, source: str) -> bool:
 
 
 def owner(name: str, source: str) -> str:
-    """The name of an owner, as it is on a hub."""
+    """An owner's name, as on a hub."""
     slug = slugify(name)
     if slug != name:
         raise UsageError(f"`{name}` ({source}) is not an owner name", hint=f"write `{slug}`")
@@ -99,12 +99,12 @@ def url_or_none(word: str, source: str) -> str | None:
 
 
 def names(words: str, source: str) -> tuple[str, ...]:
-    """Names with commas between."""
+    """Comma-separated names."""
     return tuple(text(word.strip(), source) for word in words.split(",") if word.strip())
 
 
 def variables(words: str, source: str) -> tuple[str, ...]:
-    """Names of variables with commas between."""
+    """Comma-separated names of variables."""
     found = names(words, source)
     for name in found:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):

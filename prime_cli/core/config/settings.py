@@ -1,6 +1,6 @@
-"""Every setting that can be written, in one table.
+"""Every writable setting, in one table.
 
-Reading them, `prime config`, its completion and docs/settings.md all come from here.
+Parsing, `prime config`, its completion and docs/settings.md all derive from it.
 """
 
 import difflib
@@ -32,9 +32,9 @@ _SECRETS = ("key", "api_key", "token", "password", "prime_api_key")
 class SettingSpec(Generic[T]):
     """One setting.
 
-    `variables` set it, the first that is not empty; `kind` is its type in config.toml; `parse`
-    makes the value of a text and of the words that name its source, or raises UsageError.
-    `form` is what may be written, and `usual` the default, as the documentation has them.
+    `variables` set it, the first non-empty one winning; `kind` is its type in config.toml; `parse`
+    turns a text and the words that name its source into the value, or raises UsageError. `form`
+    (accepted values) and `usual` (the default) are for the documentation.
     """
 
     name: str
@@ -54,7 +54,7 @@ class SettingSpec(Generic[T]):
         *,
         flag: tuple[str, T] | None = None,
     ) -> Setting[T]:
-        """The value of the nearest: `flag` (its name and value), a variable, `table`, default."""
+        """The nearest value: `flag` (its name and value), a variable, `table`, default."""
         written = self._written(table, file)
         if flag is not None:
             return Setting(self.name, flag[1], flag[0], written)
@@ -67,7 +67,7 @@ class SettingSpec(Generic[T]):
         return Setting(self.name, self.default, DEFAULT)
 
     def to_toml(self, text: str) -> str | bool | list[str]:
-        """`text` as config.toml holds it; raises UsageError for what this setting cannot be."""
+        """`text` as stored in config.toml; raises UsageError for an invalid value."""
         value = self.parse(text, self.name)
         if isinstance(value, tuple):
             return list(value)
@@ -216,11 +216,11 @@ SETTINGS: tuple[SettingSpec[Any], ...] = (
 
 
 ENV_VARS = "env_vars"
-"""The table of variables that environments are allowed: `env_vars.owner/name`."""
+"""The table of variables allowed to environments: `env_vars.owner/name`."""
 
 
 def env_vars_of(environment: str) -> SettingSpec[tuple[str, ...]]:
-    """The variables that one environment may read, of those that look like secrets."""
+    """The secret-looking variables that one environment may read."""
     return SettingSpec(
         f"{ENV_VARS}.{environment}",
         "Variables that this environment may read",
@@ -259,7 +259,7 @@ def find_setting(name: str) -> SettingSpec[Any]:
 
 
 def refuse_secret(name: str) -> None:
-    """Raise UsageError where `name` is that of a key, which is neither written nor printed."""
+    """Raise UsageError if `name` is a key's, which is neither written nor printed."""
     if name.strip().lower().replace("-", "_") in _SECRETS:
         raise UsageError(
             "A key is not a setting: it is never printed or read from a command line",
@@ -268,7 +268,7 @@ def refuse_secret(name: str) -> None:
 
 
 def unknown_setting(name: str, names: list[str]) -> UsageError:
-    """What is said of a name that no setting has."""
+    """The message for an unknown setting."""
     nearest = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1)
     hint = f"did you mean `{nearest[0]}`?" if nearest else f"there are {', '.join(names)}"
     return UsageError(f"There is no setting `{name}`", hint=hint)

@@ -8,8 +8,8 @@
     hub = "https://api.primeintellect.ai"
     keyring = "prime at https://api.primeintellect.ai (/home/ada/.prime)"
 
-A key belongs to the address beside it, so a context that is moved to another hub has no key.
-`keyring` is the account of service `prime-cli` in the system's keyring.
+A key belongs to the address beside it, so a context moved to another hub has no key. `keyring` is
+the account of service `prime-cli` in the system's keyring.
 """
 
 import os
@@ -44,7 +44,7 @@ _KEY = re.compile(r"[\x21-\x7e]+")
 
 
 def check_key(text: str, source: str) -> str:
-    """`text` without blanks around it; raises NotLoggedIn for what no hub can have given.
+    """`text` stripped; raises NotLoggedIn if no hub can have issued it.
 
     The message names `source`, never the text.
     """
@@ -60,7 +60,7 @@ def check_key(text: str, source: str) -> str:
 
 @dataclass(frozen=True)
 class CredentialEntry:
-    """What is kept for one context: the key itself, or the keyring's account that has it."""
+    """What is kept for one context: the key itself, or the keyring account that holds it."""
 
     hub: str
     key: str | None = field(default=None, repr=False)
@@ -68,12 +68,12 @@ class CredentialEntry:
 
 
 def credentials_file(home: Path) -> Path:
-    """Where the entries of a home are."""
+    """The path of a home's entries."""
     return home / "credentials.toml"
 
 
 def read_entries(home: Path) -> dict[str, CredentialEntry]:
-    """The entries by context; {} if there is no file; raises UsageError where it is not TOML."""
+    """The entries by context; {} if there is no file; raises UsageError if it is not TOML."""
     file = credentials_file(home)
     contexts = read_table(file).get("contexts", {})
     if not isinstance(contexts, dict):
@@ -86,7 +86,7 @@ def read_entries(home: Path) -> dict[str, CredentialEntry]:
 
 
 def change_entries(home: Path, changes: Mapping[str, CredentialEntry | None]) -> None:
-    """Write the entries of `changes`, and take out those that are None; the others stay.
+    """Write the entries of `changes`, deleting those that are None; the others stay.
 
     One writer at a time; the file is replaced as a whole. Raises StorageFailed, Conflict.
     """
@@ -110,7 +110,7 @@ def _text(entry: Mapping[str, object], name: str) -> str | None:
 
 
 class KeyStorage(StrEnum):
-    """Where keys are to be kept."""
+    """Where to keep keys."""
 
     AUTO = "auto"
     KEYRING = "keyring"
@@ -119,7 +119,7 @@ class KeyStorage(StrEnum):
 
 @dataclass(frozen=True)
 class StoredKey:
-    """Where a key was put, and, if that is the file for want of a keyring, why."""
+    """Where a key was stored, and why if a missing keyring forced the file."""
 
     storage: KeyStorage
     where: str
@@ -127,7 +127,7 @@ class StoredKey:
 
     @property
     def sentence(self) -> str:
-        """What is said once, when a key is saved."""
+        """What to say once, when a key is saved."""
         because = f": {self.reason}" if self.reason else ""
         return f"The key is saved in {self.where}{because}"
 
@@ -135,13 +135,11 @@ class StoredKey:
 def save_credential(
     home: Path, context: str, hub: str, key: str, storage: KeyStorage = KeyStorage.AUTO
 ) -> StoredKey:
-    """Keep `key` for `context`, good for the address `hub` only.
+    """Store `key` for `context`, valid for the address `hub` only.
 
-    It replaces an earlier one, which is taken out of the keyring too if that answers.
-
-    `auto` is the keyring where a real one answers in time, else `credentials.toml` (0600).
-    Raises StorageFailed where `keyring` is asked for and there is none, or where nothing can be
-    written.
+    It replaces an earlier one, which is also deleted from the keyring if that answers. `auto` is
+    the keyring if a real one answers in time, else `credentials.toml` (0600). Raises StorageFailed
+    if `keyring` is requested and there is none, or nothing can be written.
     """
     hub, reason = normalize_hub_url(hub), None
     if storage != KeyStorage.FILE:
@@ -157,10 +155,9 @@ def save_credential(
 
 
 def remove_credential(home: Path, context: str) -> bool:
-    """Forget the key of `context`, wherever it is kept; False if there was none.
+    """Delete the key of `context`, wherever it is kept; False if there was none.
 
-    Raises StorageFailed when the keyring that has it does not answer; the entry then stays, so
-    that it can be tried again.
+    Raises StorageFailed if its keyring does not answer; the entry then stays for another try.
     """
     entry = read_entries(home).get(context)
     if entry is None:
@@ -200,7 +197,7 @@ KEY_VARIABLE = "PRIME_API_KEY"
 class Credential:
     """The key to one hub, None if there is none, and its source: a variable or a store.
 
-    `trouble` says why a key that is kept could not be had, as a sentence.
+    `trouble` says in a sentence why a stored key could not be read.
     """
 
     key: str | None = field(repr=False)
@@ -211,8 +208,8 @@ class Credential:
 def find_credential(config: Config, environ: Mapping[str, str] = os.environ) -> Credential:
     """The key of the current context's hub.
 
-    PRIME_API_KEY wins where it is meant for this hub; otherwise it is what `prime login` has
-    kept, and only where it was kept for this address.
+    PRIME_API_KEY wins if meant for this hub; otherwise the key that `prime login` stored, if it was
+    stored for this address.
     """
     context = config.context
     if context.base_url is None:

@@ -1,7 +1,7 @@
-"""The system's keyring, asked only where one can be, and never waited for.
+"""The system's keyring, used only where one is possible, and never allowed to block.
 
-A backend of `keyring` may ask a service that is not there, or draw a dialog on a screen that
-nobody sees. It is therefore asked in a thread that is left behind after `SECONDS`.
+A backend of `keyring` may call a service that is not there, or draw a dialog on a screen that
+nobody sees. Calls therefore run in a thread that is abandoned after `SECONDS`.
 """
 
 import os
@@ -21,23 +21,23 @@ SERVICE = "prime-cli"
 SECONDS = 3.0
 
 _NOT_REAL = ("keyring.backends.null", "keyring.backends.fail", "keyrings.alt")
-"""They keep nothing, or keep it for everybody to read."""
+"""Backends that store nothing, or store it for everybody to read."""
 
 
 class NoKeyring(Exception):
-    """No keyring can be used; the text is the reason, as the end of a sentence."""
+    """No keyring can be used; the text is the reason, to end a sentence with."""
 
 
 def save_key(account: str, key: str, *, seconds: float = SECONDS) -> str:
-    """Put `key` into the keyring, and return the keyring's name; raises NoKeyring.
+    """Store `key` in the keyring and return the keyring's name; raises NoKeyring.
 
-    It is read back: a keyring is believed when it has shown what it keeps.
+    The key is read back to verify it, since some keyrings only claim to store it.
     """
 
     def ask(backend: "KeyringBackend", given_up: threading.Event) -> str:
         backend.set_password(SERVICE, account, key)
         if given_up.is_set():
-            # Whoever waited has put the key elsewhere.
+            # By now the caller has stored the key elsewhere.
             backend.delete_password(SERVICE, account)
         elif backend.get_password(SERVICE, account) != key:
             raise NoKeyring(f"the keyring ({backend.name}) did not save it")
@@ -47,12 +47,12 @@ def save_key(account: str, key: str, *, seconds: float = SECONDS) -> str:
 
 
 def load_key(account: str, *, seconds: float = SECONDS) -> str | None:
-    """The key that the keyring has, None if it has none; raises NoKeyring."""
+    """The key in the keyring, None if missing; raises NoKeyring."""
     return _ask(lambda backend, _: backend.get_password(SERVICE, account), seconds)
 
 
 def delete_key(account: str, *, seconds: float = SECONDS) -> None:
-    """Take the key out of the keyring; raises NoKeyring."""
+    """Delete the key from the keyring; raises NoKeyring."""
 
     def ask(backend: "KeyringBackend", _: threading.Event) -> None:
         if backend.get_password(SERVICE, account) is not None:
@@ -64,7 +64,7 @@ def delete_key(account: str, *, seconds: float = SECONDS) -> None:
 def unavailable_reason(
     environ: Mapping[str, str] = os.environ, platform: str = sys.platform
 ) -> str:
-    """Why no keyring is even tried here; "" where one may be."""
+    """Why no keyring is even tried here; "" if one may be."""
     if in_ci(environ):
         return "a CI job has no keyring"
     if platform in ("win32", "darwin") or environ.get("PYTHON_KEYRING_BACKEND"):
@@ -75,7 +75,7 @@ def unavailable_reason(
 
 
 class _Answer(Generic[T]):
-    """What a thread came to."""
+    """The outcome of a thread."""
 
     value: T
     refusal: str | None = None
@@ -95,10 +95,10 @@ def _ask(question: Callable[["KeyringBackend", threading.Event], T], seconds: fl
         except NoKeyring as error:
             answer.refusal = str(error)
         except Exception as error:  # noqa: BLE001 backends raise whatever their systems do
-            # Its text may hold the key.
+            # Its text may contain the key.
             answer.refusal = _refusal(error)
 
-    # A daemon is not waited for at the end of the process either.
+    # A daemon thread does not delay exit either.
     thread = threading.Thread(target=run, name="keyring", daemon=True)
     thread.start()
     thread.join(seconds)
@@ -111,7 +111,7 @@ def _ask(question: Callable[["KeyringBackend", threading.Event], T], seconds: fl
 
 
 def _real_backend() -> "KeyringBackend":
-    """The backend that is set or found, if it keeps keys for their owner; raises NoKeyring."""
+    """The configured or detected backend, if it keeps keys for their owner; raises NoKeyring."""
     import keyring
     from keyring.backends.chainer import ChainerBackend
 
