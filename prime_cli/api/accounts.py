@@ -26,7 +26,7 @@ Item_co = TypeVar("Item_co", covariant=True)
 
 
 class Page(Protocol[Item_co]):
-    """Some of many things."""
+    """One page of many items."""
 
     @property
     def data(self) -> Sequence[Item_co]: ...
@@ -35,13 +35,13 @@ class Page(Protocol[Item_co]):
 
 
 class Pages(Protocol[Item_co]):
-    """How a hub is asked for them."""
+    """A call that fetches one page from a hub."""
 
     def __call__(self, *, offset: int, limit: int) -> Page[Item_co]: ...
 
 
 def fetch_all(ask: Pages[Item]) -> list[Item]:
-    """What is on all pages; a hub whose pages never end is left after ten thousand things."""
+    """All items of all pages; stops after ten thousand if a hub's pages never end."""
     found: list[Item] = []
     while len(found) < _MOST:
         page = ask(offset=len(found), limit=_PAGE)
@@ -52,22 +52,22 @@ def fetch_all(ask: Pages[Item]) -> list[Item]:
 
 
 KEYS_FEATURE = "keys"
-"""The name under which hubs of ours announce that a key may list and revoke itself."""
+"""The feature by which our hubs announce that a key may list and revoke itself."""
 
 _MOST_BYTES = 4 * 1024 * 1024
 _TEAMS_PAGE = 100
 
 
 class Accounts:
-    """The user behind the key; raises NotLoggedIn when the hub wants one and there is none."""
+    """The user behind the key; raises NotLoggedIn when the hub requires a key and there is none."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def whoami(self, *, team_id: str | None = None) -> Account:
-        """The user; `slug` owns what the user publishes, `scope` is what the key may do.
+        """The user; `slug` owns what the user publishes, `scope` lists the key's permissions.
 
-        With `team_id` it is what the key may do for that team.
+        With `team_id` they are the key's permissions for that team.
         """
         return self._get("/user/whoami", teamId=team_id).read(Account)
 
@@ -80,22 +80,22 @@ class Accounts:
         return TeamPage(data=teams, total_count=total, offset=offset, limit=limit)
 
     def all_teams(self) -> list[Team]:
-        """All of them; a hub whose pages never end is left after ten thousand."""
+        """All of them; stops after ten thousand if a hub's pages never end."""
         return fetch_all(self.teams)
 
     def members(self, team_id: str, *, offset: int = 0, limit: int = _TEAMS_PAGE) -> MemberPage:
-        """One page of a team's members; raises NotFound for a team that the user is not in."""
+        """One page of a team's members; raises NotFound if the user is not in the team."""
         answer = self._get(f"/teams/{team_id}/members", offset=offset, limit=limit)
         return answer.read_exactly(MemberPage)
 
     def current_key(self) -> KeyItem | None:
-        """What a hub of ours says of the key that asks; None where it does not say."""
+        """What our hubs say about the key in use; None if the hub does not."""
         answer = self._get("/user/keys")
         keys = answer.convert(answer.body.get("data", {}).get("keys", []), list[KeyItem])
         return next((each for each in keys if each.current), None)
 
     def revoke_current_key(self) -> None:
-        """Make the key that asks worth nothing from now on; on hubs with KEYS_FEATURE."""
+        """Revoke the key in use; on hubs with KEYS_FEATURE."""
         self._connection.call("DELETE", "/user/keys/current", most=_MOST_BYTES)
 
     def _get(self, path: str, **query: str | int | None) -> HubResponse:
@@ -109,22 +109,22 @@ _TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
 
 @dataclass(frozen=True)
 class PendingLogin:
-    """The code that its user sees and compares, and the secret that asks for the outcome."""
+    """The code to show the user, and the secret for fetching the outcome."""
 
     code: str
     token: str = field(repr=False)
 
 
 class Logins:
-    """Begins logins and asks what became of them."""
+    """Begins logins and polls for their outcome."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def begin(self, public_key: str) -> PendingLogin:
-        """Ask for a code; the key will be encrypted for `public_key` (PEM).
+        """Request a code; the key will be encrypted for `public_key` (PEM).
 
-        Raises NotFound where the hub has no such logins, RateLimited, Unreachable.
+        Raises NotFound if the hub has no such logins, RateLimited, Unreachable.
         """
         answer = self._connection.call(
             "POST",
@@ -139,7 +139,7 @@ class Logins:
         return PendingLogin(ticket.challenge, ticket.status_auth_token)
 
     def poll(self, login: PendingLogin) -> str | None:
-        """The encrypted key, None while nobody has approved; raises NotFound when it has ended."""
+        """The encrypted key, None until approved; raises NotFound once the login has ended."""
         answer = self._connection.call(
             "GET",
             "/auth_challenge/status",

@@ -1,6 +1,6 @@
-"""A hub as the rest of prime sees it: one group of calls for each resource.
+"""A hub as seen by the rest of prime: one group of calls per resource.
 
-A group that few commands use is imported when it is first used.
+Rarely used groups are imported on first use.
 """
 
 import time
@@ -24,17 +24,16 @@ if TYPE_CHECKING:
     from prime_cli.api.evaluations import Evaluations
 
 Transport = httpx.BaseTransport
-"""A way to send requests, for those above who hand one in."""
+"""A transport for requests, for callers that pass one."""
 
 
 class HubClient:
     """Calls to the hub at `base_url` (an origin: no trailing slash, no `/api/v1`).
 
-    `transport` is the way there (None: a socket; an AppTransport: the hub in this process) and
-    `outside` the way to other hosts that the hub names; `key` is sent to the hub's own origin
-    only. `upstream` is the hub that is asked for what this one does not have, `box` gives the hub
-    in the box where this is another one. `attempts`, `connect_seconds` and `sleep` are those of
-    Connection.
+    `transport` is the way to it (None: a socket; an AppTransport: the hub in this process) and
+    `outside` the way to other hosts that the hub names; `key` is sent to the hub's own origin only.
+    `upstream` is the hub to fall back to for what this one lacks, `box` returns the hub in the box
+    if this is another one. `attempts`, `connect_seconds` and `sleep` are those of Connection.
     """
 
     def __init__(
@@ -82,14 +81,14 @@ class HubClient:
 
     @cached_property
     def availability(self) -> "Availability":
-        """Machines and disks that can be rented."""
+        """Machines and disks available for rent."""
         from prime_cli.api.compute import Availability
 
         return Availability(self._connection)
 
     @cached_property
     def pods(self) -> "Pods":
-        """Machines that are rented."""
+        """Rented machines."""
         from prime_cli.api.compute import Pods
 
         return Pods(self._connection)
@@ -133,7 +132,7 @@ class HubClient:
 
     @property
     def has_key(self) -> bool:
-        """Whether the hub is told who asks."""
+        """Whether requests carry a key."""
         return self._connection.has_key
 
     def of(self, owner: str) -> "HubClient":
@@ -150,7 +149,7 @@ class HubClient:
             return Capabilities(hub=self.base_url, version="")
 
     def capabilities(self) -> Capabilities:
-        """What the hub offers beyond the public wire; no features where it does not say."""
+        """What the hub offers beyond the public wire; no features if it does not say."""
         return self._capabilities
 
     def close(self) -> None:

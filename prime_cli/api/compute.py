@@ -44,7 +44,7 @@ Offer = TypeVar("Offer", bound=GpuOffer | DiskOffer)
 
 
 class AnyOfferPage(Protocol[Offer_co]):
-    """Some of the offers of a kind."""
+    """One page of offers of a kind."""
 
     @property
     def items(self) -> Sequence[Offer_co]: ...
@@ -53,21 +53,21 @@ class AnyOfferPage(Protocol[Offer_co]):
 
 
 class Availability:
-    """Offers; raises NotLoggedIn where a hub shows them to its users only."""
+    """Offers; raises NotLoggedIn if the hub shows them to its users only."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def gpus(self, query: OfferQuery = OfferQuery()) -> list[GpuOffer]:
-        """Every single machine."""
+        """All single machines."""
         return self._all("/availability/gpus", OfferPage, query)
 
     def multi_node(self, query: OfferQuery = OfferQuery()) -> list[GpuOffer]:
-        """Every cluster that is rented as one."""
+        """All clusters rented as one."""
         return self._all("/availability/multi-node", OfferPage, query)
 
     def disks(self, query: DiskOfferQuery = DiskOfferQuery()) -> list[DiskOffer]:
-        """Every kind of disk."""
+        """All kinds of disks."""
         return self._all("/availability/disks", DiskOfferPage, query)
 
     def summary(self) -> Summary:
@@ -94,13 +94,13 @@ _END_SECONDS = 120.0
 
 
 class Pods:
-    """Pods of the user; raises NotLoggedIn where the hub does not know who asks."""
+    """Pods of the user; raises NotLoggedIn if the hub does not know the user."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def page(self, *, offset: int = 0, limit: int = 100, seconds: float | None = None) -> PodPage:
-        """One page of pods that are there, the newest first."""
+        """One page of existing pods, newest first."""
         query = {"offset": offset, "limit": limit}
         return self._connection.call(
             "GET", "/pods", query=query, most=_MOST_BYTES, seconds=seconds
@@ -111,15 +111,15 @@ class Pods:
         return self._connection.call("GET", _pod_path(pod_id), most=_MOST_BYTES).read_exactly(Pod)
 
     def states(self, pod_ids: Sequence[str]) -> list[PodState]:
-        """How pods are; those that are not there are left out."""
+        """The states of pods; missing ones are left out."""
         query = {"pod_ids": tuple(pod_ids)}
         answer = self._connection.call("GET", "/pods/status", query=query, most=_MOST_BYTES)
         return answer.read_exactly(PodStates).data or []
 
     def create(self, creation: PodCreation) -> Pod:
-        """Rent a pod. It is never asked for twice: an answer that is lost may be of a pod.
+        """Rent a pod. Never retried: a lost answer may be that of a rented pod.
 
-        Then Unreachable says so, unless the request cannot have reached the hub.
+        That raises Unreachable, unless the request cannot have reached the hub.
         """
         try:
             return self._connection.call(
@@ -136,20 +136,20 @@ class Pods:
             ) from error
 
     def terminate(self, pod_id: str) -> Ended:
-        """Give a pod back; raises NotFound."""
+        """Terminate a pod; raises NotFound."""
         answer = self._connection.call("DELETE", _pod_path(pod_id), seconds=_END_SECONDS)
         return answer.read_exactly(Ended)
 
     def endable(self, pod_id: str) -> Endable:
-        """What whoever may end a pod has to know of it, on hubs with `pods` in their features.
+        """What to know before ending a pod, on hubs with `pods` in their features.
 
-        An admin of the hub may end pods that no list shows to the admin. Raises NotFound.
+        An admin of the hub may end pods that are in none of the admin's own lists. Raises NotFound.
         """
         answer = self._connection.call("GET", f"{_pod_path(pod_id)}/endable")
         return answer.read_exactly(Endable)
 
     def history(self, *, offset: int = 0, limit: int = 100) -> PastPage:
-        """One page of pods that ended, the one that ended last first."""
+        """One page of ended pods, most recently ended first."""
         query = {"offset": offset, "limit": limit}
         return self._connection.call(
             "GET", "/pods/history", query=query, most=_MOST_BYTES
@@ -163,7 +163,7 @@ class Pods:
         return read_log(answer.read_exactly(object))
 
     def sweep(self, *, dry_run: bool, seconds: float = _END_SECONDS) -> Swept:
-        """Find, and end, what costs without need; on hubs with `pods` in their features."""
+        """Find and end pods that cost money needlessly; on hubs with `pods` in their features."""
         answer = self._connection.call(
             "POST", "/pods/sweep", body=Sweep(dry_run=dry_run), seconds=seconds
         )
@@ -171,7 +171,7 @@ class Pods:
 
 
 def _pod_path(pod_id: str) -> str:
-    """An id is what a hub says, and stays one part of an address."""
+    """Quote the id, which comes from a hub, so that it stays a single path segment."""
     return f"/pods/{quote(pod_id, safe='')}"
 
 
@@ -182,7 +182,7 @@ class Disks:
         self._connection = connection
 
     def page(self, *, offset: int = 0, limit: int = 100) -> DiskPage:
-        """One page, the newest first."""
+        """One page, newest first."""
         query = {"offset": offset, "limit": limit}
         return self._connection.call("GET", "/disks", query=query, most=_MOST_BYTES).read_exactly(
             DiskPage
@@ -193,20 +193,20 @@ class Disks:
         return self._connection.call("GET", _disk_path(disk_id)).read_exactly(Disk)
 
     def create(self, creation: DiskCreation) -> Disk:
-        """Rent a disk; never asked for twice."""
+        """Rent a disk; never retried."""
         return self._connection.call(
             "POST", "/disks", body=creation, repeatable=False
         ).read_exactly(Disk)
 
     def rename(self, disk_id: str, name: str) -> None:
-        """Call a disk otherwise."""
+        """Rename a disk."""
         self._connection.call("PATCH", _disk_path(disk_id), body=DiskChange(name))
 
     def terminate(self, disk_id: str) -> Ended:
-        """Give a disk back, with all that is on it."""
+        """Delete a disk with all its contents."""
         said = self._connection.call("DELETE", _disk_path(disk_id)).read_exactly(object)
         status = said.get("status") if isinstance(said, dict) else None
-        # The published schema leaves the form of this answer open.
+        # The published schema leaves this response's shape open.
         return Ended(status) if isinstance(status, str) else Ended()
 
 
@@ -226,17 +226,17 @@ class SshKeys:
         return self._connection.call("GET", "/ssh_keys", query=query).read_exactly(SshKeyPage)
 
     def add(self, name: str, public_key: str) -> SshKey:
-        """Let a public key open the user's pods."""
+        """Add a public key that opens the user's pods."""
         return self._connection.call(
             "POST", "/ssh_keys", body=KeyUpload(name, public_key), repeatable=False
         ).read_exactly(SshKey)
 
     def remove(self, key_id: str) -> None:
-        """Let it open none that is made from now on."""
+        """Remove it; pods created from now on do not accept it."""
         self._connection.call("DELETE", _key_path(key_id))
 
     def set_primary(self, key_id: str) -> None:
-        """Let it be the one that pods are made with where none is named."""
+        """Make it the default for new pods."""
         self._connection.call("PATCH", _key_path(key_id), body=KeyChange(is_primary=True))
 
 

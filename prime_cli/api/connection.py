@@ -1,8 +1,8 @@
-"""One hub at the other end: every request, upload and download goes through here.
+"""The connection to one hub: every request, upload and download goes through here.
 
-The key is put on a request only when the request goes to the hub's own origin (scheme, host and
-port) and is not an upload, whose URL is a capability by itself. Redirects are followed here, one
-hop at a time, so this holds for every hop. Requests are retried where that is safe.
+A request carries the key only if it goes to the hub's own origin (scheme, host and port) and is not
+an upload, whose URL is itself a capability. Redirects are followed here, one hop at a time, so this
+holds for every hop. Requests are retried where safe.
 """
 
 import random
@@ -25,31 +25,30 @@ from prime_cli.core.http import retry_after
 
 ATTEMPTS = 3
 LONGEST_WAIT = 20.0
-"""Seconds; a hub that asks for more is reported instead of waited for."""
+"""Seconds; if a hub asks for a longer wait, that is reported instead."""
 
 _BUSY = frozenset({429, 502, 503, 504})
 
 
 def is_worth_repeating(error: httpx.TransportError, *, repeatable: bool) -> bool:
-    """Whether a request that met `error` may be sent again.
+    """Whether a request that failed with `error` may be retried.
 
-    One that never reached the hub always may; one that may have arrived only if asking twice
-    does no more than asking once (`repeatable`). A hub that let the time run out has had its
-    chance: asking again would only triple the wait.
+    One that never reached the hub always may; one that may have arrived only if it is idempotent
+    (`repeatable`). After a timeout of the hub there is no retry: it would only triple the wait.
     """
     hopeless = isinstance(error, (httpx.TimeoutException, httpx.UnsupportedProtocol))
     return was_never_sent(error) or (repeatable and not hopeless)
 
 
 def was_never_sent(error: BaseException | None) -> bool:
-    """Whether a request that met `error` cannot have reached the hub."""
+    """Whether a request that failed with `error` cannot have reached the hub."""
     return isinstance(
         error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
     )
 
 
 def wait_before_repeat(response: httpx.Response, attempt: int) -> float | None:
-    """Seconds to wait before asking again, or None when the answer is to be taken as it is."""
+    """Seconds to wait before a retry, or None to accept the response as it is."""
     if response.status_code not in _BUSY:
         return None
     asked = retry_after(response.headers.get("retry-after"))
@@ -59,7 +58,7 @@ def wait_before_repeat(response: httpx.Response, attempt: int) -> float | None:
 
 
 def backoff(attempt: int) -> float:
-    """Half a second, doubled each time, with jitter so that clients do not march in step."""
+    """Half a second, doubled each time, with jitter so that clients do not retry in lockstep."""
     return float(0.5 * 2 ** (attempt - 1) * random.uniform(0.8, 1.2))  # noqa: S311
 
 
@@ -71,7 +70,7 @@ CONNECT_SECONDS = 10.0
 _ANSWER_SECONDS = 30.0
 TRANSFER_SECONDS = 300.0
 MOST_BYTES = 256 * 1024 * 1024
-"""What an answer may have that is held in memory; files are streamed."""
+"""Maximum size of a response held in memory; files are streamed."""
 _MOST_ERROR_BYTES = 1024 * 1024
 _MOST_REDIRECTS = 5
 
@@ -79,9 +78,9 @@ _MOST_REDIRECTS = 5
 class Connection:
     """Requests to one hub.
 
-    `transport` is the way to the hub and `outside` the way to every other host that the hub
-    names (None: sockets). `attempts` bounds how often one request is sent, `connect_seconds` how
-    long a socket may take to open, `sleep` is how to wait in between.
+    `transport` is the way to the hub and `outside` the way to all other hosts that the hub names
+    (None: sockets). `attempts` bounds how often one request is sent, `connect_seconds` how long a
+    socket may take to open; `sleep` waits between attempts.
     """
 
     def __init__(
@@ -121,11 +120,10 @@ class Connection:
         most: int = MOST_BYTES,
         with_key: bool = True,
     ) -> "HubResponse":
-        """Ask the hub for `path` (below /api/v1); raises the error that a refusal stands for.
+        """Send a request to `path` (below /api/v1); raises the matching error on refusal.
 
-        A `body` of bytes is JSON already; `seconds` is how long to wait for the answer, `most`
-        how many bytes it may have. `repeatable` says that asking twice does no more than once; GET
-        and PUT always are.
+        A `body` of bytes is already JSON; `seconds` limits the wait for the answer, `most` its size
+        in bytes. `repeatable` marks the request as idempotent; GET and PUT always are.
         """
         request = self._request(
             method,
@@ -141,7 +139,7 @@ class Connection:
             return HubResponse(responses.read_whole(response, most))
 
     def read(self, url: str) -> httpx.Response:
-        """The whole answer at an absolute `url`, for a package index page."""
+        """The whole response from an absolute `url`, for a package index page."""
         with self._send(self._request("GET", url), repeatable=True) as response:
             return responses.read_whole(response, MOST_BYTES)
 
@@ -155,9 +153,9 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         with_key: bool = True,
     ) -> Iterator[httpx.Response]:
-        """The unread answer at an absolute `url`, for bodies that are streamed.
+        """The unread response from an absolute `url`, for streamed bodies.
 
-        A `content` is read once, so such a request is never repeated here.
+        A `content` is read once, so such a request is never retried here.
         """
         request = self._request(
             method,
@@ -172,7 +170,7 @@ class Connection:
             yield response
 
     def close(self) -> None:
-        """Close the sockets that were opened."""
+        """Close the open sockets."""
         for name in ("_hub", "_outside"):
             if name in self.__dict__:
                 self.__dict__[name].close()
@@ -275,22 +273,22 @@ class Connection:
 
 
 class HubResponse:
-    """What the hub said, ready to be read as a wire struct."""
+    """A hub's response, to be read as a wire struct."""
 
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
 
     @property
     def body(self) -> dict[str, Any]:
-        """The whole JSON object, nulls left out."""
+        """The whole JSON object, without nulls."""
         return responses.read_body(self._response)
 
     def read(self, kind: type[T]) -> T:
-        """What is in the `{"data": …}` envelope, as a `kind`; raises Unreachable if it is not."""
+        """The contents of the `{"data": …}` envelope as a `kind`; raises Unreachable if invalid."""
         return self.convert(responses.unwrap(self.body), kind)
 
     def read_exactly(self, kind: type[T]) -> T:
-        """The whole body as a `kind`, for JSON that is not ours to leave nulls out of."""
+        """The whole body as a `kind`, for JSON whose nulls must be kept."""
         return responses.read_exactly(self._response, kind)
 
     def convert(self, value: Any, kind: type[T]) -> T:

@@ -1,4 +1,4 @@
-"""`/environmentshub`: environments, their versions, and how they are published."""
+"""`/environmentshub`: environments, their versions, and publishing."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -50,14 +50,14 @@ def version_path(ref: EnvRef) -> str:
 
 
 class Environments:
-    """What a hub knows of environments; every method raises NotFound for what is not there."""
+    """A hub's environments; every method raises NotFound for a missing one."""
 
     def __init__(self, connection: Connection, features: Callable[[], Sequence[str]]) -> None:
         self._connection = connection
         self._features = features
 
     def list(self, query: EnvironmentQuery = EnvironmentQuery()) -> EnvironmentPage:
-        """One page of environments; raises UsageError for a filter that the hub does not have."""
+        """One page of environments; raises UsageError for a filter that the hub does not know."""
         require_features(query, host_of(self._connection.base_url), self._features)
         answer = self._connection.call(
             "GET", f"{ROOT}/", query={"include_teams": "true", **write_query(query)}
@@ -75,7 +75,7 @@ class Environments:
         return answer.convert(_named_version(answer.read(dict)), EnvironmentDetail)
 
     def status(self, ref: EnvRef) -> EnvironmentStatus:
-        """What is newest, in short."""
+        """The newest version, in short."""
         answer = self._connection.call("GET", f"{environment_path(ref)}/status")
         return answer.read(EnvironmentStatus)
 
@@ -104,7 +104,7 @@ class Environments:
         self._connection.call("DELETE", f"{environment_path(ref)}/@{quote(content_hash)}")
 
     def resolve(self, request: ResolveRequest) -> ResolveReply:
-        """The environment of this name, made if there is none."""
+        """The environment of this name, created if missing."""
         answer = self._connection.call("POST", f"{ROOT}/resolve", body=request, repeatable=True)
         return answer.read(ResolveReply)
 
@@ -117,7 +117,7 @@ class Environments:
         progress: Progress,
         most_bytes: int | None = None,
     ) -> str:
-        """Stream a wheel or source archive that a detail names; returns its sha256."""
+        """Stream a wheel or source archive named in a detail; returns its sha256."""
         return transfers.download(
             self._connection,
             url,
@@ -128,13 +128,13 @@ class Environments:
         )
 
     def index_page(self, url: str) -> tuple[str, str]:
-        """A package's page in a simple index (PEP 503): its final URL and its HTML."""
+        """A package's page in a simple index (PEP 503): the final URL and the HTML."""
         response = self._connection.read(url)
         return str(response.url), response.text
 
 
 def _named_version(detail: dict[str, Any]) -> dict[str, Any]:
-    """Some hubs call the version `semanticVersion` or `version`, as the official client knows."""
+    """Some hubs name the version `semanticVersion` or `version`, as the official client accepts."""
     for other in ("semanticVersion", "version"):
         if isinstance(detail.get(other), str):
             detail.setdefault("semantic_version", detail[other])
@@ -153,13 +153,13 @@ _METADATA = (
 
 
 class Uploads:
-    """The steps of publishing; nothing is visible before `finish_version` succeeded."""
+    """The steps of publishing; nothing is visible until `finish_version` succeeds."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def begin_wheel(self, env_id: str, request: ArtifactRequest) -> WheelTicket:
-        """Announce a wheel; no `upload_url` in the ticket means that the hub has its bytes."""
+        """Announce a wheel; a ticket without an `upload_url` means that the hub has its bytes."""
         answer = self._connection.call("POST", f"{ROOT}/{env_id}/wheels", body=_announce(request))
         return answer.read(WheelTicket)
 
@@ -169,11 +169,11 @@ class Uploads:
         return answer.read(VersionTicket)
 
     def send(self, url: str, path: Path, progress: Progress) -> None:
-        """PUT the bytes of `path` to a ticket's URL; the key does not go along."""
+        """PUT the bytes of `path` to a ticket's URL, without the key."""
         transfers.upload(self._connection, url, path, progress)
 
     def finish_wheel(self, env_id: str, wheel_id: str) -> None:
-        """Let the hub check the wheel's bytes."""
+        """Have the hub check the wheel's bytes."""
         self._connection.call("POST", f"{ROOT}/{env_id}/wheels/{wheel_id}/finalize")
 
     def finish_version(self, env_id: str, version_id: str) -> FinalizeReply:
@@ -183,20 +183,20 @@ class Uploads:
 
 
 def _announce(request: ArtifactRequest) -> dict[str, Any]:
-    """The request with all the metadata that official clients send, also where it is empty."""
+    """The request with all metadata that official clients send, even if empty."""
     body: dict[str, Any] = msgspec.to_builtins(request)
     metadata = {name: getattr(request.metadata, name) for name in _METADATA}
     return {**body, "metadata": {**metadata, **body.get("metadata", {})}}
 
 
 class VersionDocuments:
-    """Locks, check reports and signatures of versions, of hubs that announce the kind's feature."""
+    """Locks, check reports and signatures of versions, on hubs that announce the feature."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def get(self, ref: EnvRef, kind: DocumentKind[D]) -> D | None:
-        """The document of a version, None when the hub has none."""
+        """The document of a version, None if there is none."""
         try:
             answer = self._connection.call("GET", f"{version_path(ref)}/{kind.path}")
         except NotFound:
@@ -204,5 +204,5 @@ class VersionDocuments:
         return answer.read(kind.document_type)
 
     def put(self, ref: EnvRef, kind: DocumentKind[D], document: D) -> None:
-        """Store the document of a version, in place of an older one; raises NotAllowed."""
+        """Store the document of a version, replacing an older one; raises NotAllowed."""
         self._connection.call("PUT", f"{version_path(ref)}/{kind.path}", body=document)

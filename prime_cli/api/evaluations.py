@@ -1,4 +1,4 @@
-"""`/evaluations`: creating them, pushing their samples in batches, reading them."""
+"""`/evaluations`: create them, push their samples in batches, read them."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,24 +33,23 @@ from prime_cli.wire.evaluations import (
 from prime_cli.wire.queries import write_query
 
 MOST_BYTES = 25 * 1024 * 1024
-"""Of one request; what official clients keep to as well."""
+"""Bytes per request; official clients keep to the same limit."""
 
 _HEAD = b'{"samples":['
 _TAIL = b"]}"
 
 MOST_SAMPLE_BYTES = MOST_BYTES - len(_HEAD) - len(_TAIL)
-"""Of one sample; larger ones fit into no request."""
+"""Bytes per sample; larger ones fit into no request."""
 
 
 @dataclass
 class SampleBatches:
-    """The bodies of the requests, made as they are asked for, of at most `most` bytes.
+    """The request bodies, built lazily, of at most `most` bytes each.
 
-    Where samples are small, a batch has at most `enough` bytes, so that less is in memory and less
-    is lost with it. A sample is an object, or its JSON as bytes. `skipped` are the places (from 0)
-    of those that are too large for any request, and `count` is how many others there were; both
-    grow as the bodies are made. Raises UsageError for a sample that JSON cannot hold, as one with
-    NaN.
+    Small samples go in batches of at most `enough` bytes, so that less is in memory and less is
+    lost with a batch. A sample is an object, or its JSON as bytes. `skipped` are the indices (from
+    0) of those too large for any request, and `count` is the number of others; both grow as bodies
+    are built. Raises UsageError for a sample that JSON cannot represent, such as one with NaN.
     """
 
     samples: Iterable[Mapping[str, Any] | bytes]
@@ -60,7 +59,7 @@ class SampleBatches:
     skipped: list[int] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
-        """Each body with the number of samples in it."""
+        """Each body with its number of samples."""
         frame = len(_HEAD) + len(_TAIL)
         batch: list[bytes] = []
         size = frame
@@ -80,9 +79,9 @@ class SampleBatches:
 
 
 def encode_sample(sample: Mapping[str, Any], place: int) -> bytes:
-    """Compact JSON; raises UsageError, where other encoders would write null for a NaN.
+    """Compact JSON; raises UsageError for a NaN, which other encoders turn into null.
 
-    Text with a lone surrogate, which UTF-8 has no bytes for, is refused too.
+    Also refuses text with a lone surrogate, which UTF-8 cannot encode.
     """
     try:
         text = json.dumps(sample, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -99,7 +98,7 @@ ROOT = "/evaluations"
 
 @dataclass(frozen=True)
 class PushReport:
-    """What came of a push: samples sent, and the places (from 0) of those too large to send."""
+    """The result of a push: samples sent, and the indices (from 0) of those too large to send."""
 
     samples: int
     batches: int
@@ -107,10 +106,10 @@ class PushReport:
 
 
 class Evaluations:
-    """Evaluations on a hub; every method raises NotFound for what is not there.
+    """Evaluations on a hub; every method raises NotFound for a missing one.
 
-    `knows_batches` says whether the hub takes a batch that is sent again for the one it has; only
-    then are batches sent again whose fate is not known.
+    `knows_batches` says whether the hub recognises a batch that is sent again; only then are
+    batches of unknown fate retried.
     """
 
     def __init__(self, connection: Connection, knows_batches: Callable[[], bool]) -> None:
@@ -119,14 +118,14 @@ class Evaluations:
 
     @property
     def knows_batches(self) -> bool:
-        """Whether the hub keeps a sample once that is sent twice, and one of two that name it."""
+        """Whether the hub deduplicates samples: those sent twice, and those with the same name."""
         return self._knows_batches()
 
     def create(self, request: EvaluationRequest, *, key: str | None = None) -> EvaluationTicket:
         """A new evaluation.
 
-        With a `key`, a name of the caller's for this request, a hub of ours makes one evaluation
-        however often it is asked; others take no notice of it.
+        With a `key`, the caller's name for this request, our hubs create one evaluation however
+        often it is sent; others ignore it.
         """
         answer = self._connection.call(
             "POST",
@@ -148,15 +147,15 @@ class Evaluations:
         batch_bytes: int = MOST_BYTES,
         accepted: Callable[[int], None] | None = None,
     ) -> PushReport:
-        """Send samples, objects or their JSON, in requests of at most 25 MiB.
+        """Send samples (objects or their JSON) in requests of at most 25 MiB.
 
-        Samples smaller than `batch_bytes` go in batches of that size. `total` is how many are
-        expected, for the progress; `accepted` is told the number of samples in each batch once
+        Samples smaller than `batch_bytes` go in batches of that size. `total` is the expected
+        number, for the progress; `accepted` is called with the number of samples in each batch once
         the hub has it.
 
-        On a hub of ours a push that broke off is finished by the same push: it keeps a batch once,
-        and a sample that names itself (`sample_id`, or `example_id` with `rollout_number`) once
-        in whichever batch it comes. Samples too large for a request are left out and reported.
+        On our hubs, an interrupted push can be completed by repeating it: they keep a batch once,
+        and a sample with a name (`sample_id`, or `example_id` with `rollout_number`) once,
+        whichever batch it is in. Samples too large for a request are skipped and reported.
         """
         repeatable = self._knows_batches()
         batches = SampleBatches(samples, enough=batch_bytes)
@@ -197,7 +196,7 @@ class Evaluations:
         )
 
     def get(self, evaluation_id: str) -> EvaluationDetail:
-        """Everything about one evaluation but its samples; nulls in its metadata are left out."""
+        """Everything about one evaluation except its samples; nulls in its metadata are dropped."""
         with _known_by_the_list():
             answer = self._connection.call("GET", _path(evaluation_id))
         return answer.convert(_named_id(answer.read(dict)), EvaluationDetail)
@@ -212,12 +211,12 @@ class Evaluations:
                 seconds=TRANSFER_SECONDS,
             )
         found = answer.read_exactly(SamplePage)
-        # The public hub names the total alone.
+        # The public hub returns only the total.
         found.has_more = found.has_more or found.hasMore or found.page * found.limit < found.total
         return found
 
     def all_samples(self, evaluation_id: str, *, limit: int = 100) -> Iterator[bytes]:
-        """The JSON of every sample in its order, asked for `limit` at a time."""
+        """The JSON of every sample, in order, fetched `limit` at a time."""
         page = 1
         while True:
             found = self.samples(evaluation_id, SampleQuery(page=page, limit=limit))
@@ -229,7 +228,7 @@ class Evaluations:
             page += 1
 
     def update(self, evaluation_id: str, change: EvaluationUpdate) -> None:
-        """Change what `change` names; raises Conflict for a status after the end."""
+        """Change the fields that `change` sets; raises Conflict for a status after the end."""
         self._connection.call("PUT", _path(evaluation_id), body=change)
 
     def delete(self, evaluation_id: str) -> None:
@@ -238,17 +237,17 @@ class Evaluations:
             self._connection.call("DELETE", _path(evaluation_id))
 
     def logs(self, evaluation_id: str) -> str:
-        """What the run printed; empty where the hub has nothing of it."""
+        """The run's output; empty if the hub has none."""
         with _known_by_the_list():
             answer = self._connection.call("GET", _logs_path(evaluation_id))
         return answer.convert(answer.body.get("logs") or "", str)
 
     def put_logs(self, evaluation_id: str, text: str) -> None:
-        """Keep what the run printed, at most 1 MiB; hubs of ours alone (`LOGS_FEATURE`)."""
+        """Store the run's output, at most 1 MiB; only on our hubs (`LOGS_FEATURE`)."""
         self._connection.call("PUT", _logs_path(evaluation_id), body=EvaluationLogs(text))
 
     def history(self, ref: EnvRef, query: HistoryQuery = HistoryQuery()) -> EvaluationHistory:
-        """Finished evaluations of an environment, by version and model; ours alone."""
+        """Finished evaluations of an environment, by version and model; only on our hubs."""
         path = f"{environment_path(ref)}/evaluations"
         answer = self._connection.call("GET", path, query=write_query(query))
         return answer.read_exactly(Envelope[EvaluationHistory]).data
@@ -261,7 +260,7 @@ _ITEMS = list[EvaluationDetail]
 
 @contextmanager
 def _known_by_the_list() -> Iterator[None]:
-    """Say where ids come from when there is no such evaluation: hubs do not."""
+    """Say where to find ids when there is no such evaluation, since hubs do not."""
     try:
         yield
     except NotFound as error:
@@ -278,5 +277,5 @@ def _logs_path(evaluation_id: str) -> str:
 
 
 def _named_id(row: dict[str, Any]) -> dict[str, Any]:
-    """Some hubs call the id of an evaluation `id`, as the official client knows."""
+    """Some hubs name the evaluation's id `id`, as the official client accepts."""
     return {"evaluation_id": row.get("id"), **row}

@@ -1,4 +1,4 @@
-"""One short request that shows whether a hub is there, what time it has, and if it takes a key."""
+"""One short request that tests whether a hub responds, its clock, and if it accepts a key."""
 
 import time
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from prime_cli.core.errors import Unreachable
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What came back: the HTTP status, the Date header, and after how many seconds."""
+    """The response: its HTTP status, its Date header, and the seconds it took."""
 
     status: int
     date: datetime | None
@@ -31,10 +31,10 @@ def probe(
     transport: httpx.BaseTransport | None = None,
     seconds: float,
 ) -> ProbeResult:
-    """Ask once who the key belongs to; nothing is repeated, followed or read.
+    """Ask once who the key belongs to, without retries, redirects or reading the body.
 
-    `base_url` is an origin. Each step (connecting, the head of the answer) may take `seconds`.
-    Raises Unreachable, and UsageError as `open_client` does.
+    `base_url` is an origin. Each step (connecting, the response headers) may take `seconds`. Raises
+    Unreachable, and UsageError as `open_client` does.
     """
     url = parse_url(f"{base_url.rstrip('/')}{API}/user/whoami")
     headers = {"user-agent": f"prime/{__version__}"}
@@ -75,5 +75,5 @@ def _moment(date: str | None) -> datetime | None:
         return None
     if moment is None:
         return None
-    # A zone of `-0000` is UTC as well, and parsed as none.
+    # A zone of `-0000` also means UTC, and is parsed as none.
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,7 +1,7 @@
-"""What a hub answered: JSON to wire structs, refusals to the errors of `core`.
+"""A hub's responses: JSON to wire structs, refusals to the errors of `core`.
 
-Lenient where the official client is: most answers wear `{"data": …}`, some do not, and null
-means the same as a field that is left out.
+As lenient as the official client: most responses have a `{"data": …}` envelope, some do not, and
+null means the same as an absent field.
 """
 
 from typing import Any, TypeVar
@@ -20,9 +20,9 @@ _OF_THE_STREAM = ("content-encoding", "content-length", "transfer-encoding")
 
 
 def read_whole(response: httpx.Response, most: int) -> httpx.Response:
-    """A streamed answer with its body in memory; raises Unreachable where it is over `most` bytes.
+    """A streamed response with its body in memory; raises Unreachable if it exceeds `most` bytes.
 
-    They are counted as they are unpacked, so that a small answer cannot fill the memory either.
+    Bytes are counted after decompression, so that a small response cannot fill memory either.
     """
     content = bytearray()
     for chunk in response.iter_bytes():
@@ -42,7 +42,7 @@ def read_whole(response: httpx.Response, most: int) -> httpx.Response:
 
 
 def read_body(response: httpx.Response) -> dict[str, Any]:
-    """The JSON object of an answer without its nulls; raises Unreachable for anything else."""
+    """The JSON object of a response without its nulls; raises Unreachable for anything else."""
     try:
         body = msgspec.json.decode(response.content) if response.content else {}
     except msgspec.DecodeError as error:
@@ -54,7 +54,7 @@ def read_body(response: httpx.Response) -> dict[str, Any]:
 
 
 def read_exactly(response: httpx.Response, kind: type[T]) -> T:
-    """The JSON of an answer as a wire struct, with its nulls; raises Unreachable."""
+    """The JSON of a response as a wire struct, with its nulls; raises Unreachable."""
     try:
         return msgspec.json.decode(response.content, type=kind)
     except msgspec.DecodeError as error:
@@ -62,12 +62,12 @@ def read_exactly(response: httpx.Response, kind: type[T]) -> T:
 
 
 def unwrap(body: dict[str, Any]) -> Any:
-    """What is inside `{"data": …}`, or the object itself when it has no such envelope."""
+    """The contents of `{"data": …}`, or the object itself if it has no such envelope."""
     return body.get("data", body)
 
 
 def convert(response: httpx.Response, value: Any, kind: type[T]) -> T:
-    """`value` as a wire struct; raises Unreachable that names the field that is wrong."""
+    """`value` as a wire struct; raises Unreachable naming the wrong field."""
     try:
         return msgspec.convert(value, type=kind)
     except msgspec.ValidationError as error:
@@ -75,7 +75,7 @@ def convert(response: httpx.Response, value: Any, kind: type[T]) -> T:
 
 
 def nonsense(response: httpx.Response, reason: str) -> Unreachable:
-    """The failure for an answer that no hub would give."""
+    """The error for a response that no hub would send."""
     return Unreachable(
         f"{_origin(response)} did not respond like an environments hub: {reason}",
         hint="check the URL with `prime config show`",
@@ -83,7 +83,7 @@ def nonsense(response: httpx.Response, reason: str) -> Unreachable:
 
 
 def read_error(response: httpx.Response, *, with_key: bool) -> PrimeError:
-    """The error that a status of 400 or above stands for."""
+    """The error for a status of 400 or above."""
     problem = _problem_of(response)
     hint = problem.get("hint")
     error = to_error(
@@ -129,7 +129,7 @@ def _field_error(item: Any) -> str:
 
 
 def _place(told: Any) -> str:
-    """`pod.gpuCount` for a name, or for the steps that lead there; nothing for anything else."""
+    """`pod.gpuCount` for a name or a path of steps; nothing for anything else."""
     parts = told if isinstance(told, list) else [told] if isinstance(told, str) else []
     return ".".join(str(part) for part in parts if part not in ("body", WHOLE_REQUEST))
 

@@ -1,4 +1,4 @@
-"""Files to and from a hub, in blocks, with digests checked on the way."""
+"""Files to and from a hub, in blocks, with digests verified along the way."""
 
 import hashlib
 import os
@@ -24,10 +24,10 @@ def download(
     progress: Progress,
     most_bytes: int | None = None,
 ) -> str:
-    """Stream `url` to `target`, which appears only when it is whole; returns its sha256.
+    """Stream `url` to `target`, which appears only when complete; returns its sha256.
 
-    The key goes along only to the hub's own host. Raises IntegrityError when the bytes do not
-    have the digest (hex) or the length that was promised, TooLarge above `most_bytes`.
+    The key is sent only to the hub's own host. Raises IntegrityError if the bytes do not match the
+    expected digest (hex) or length, TooLarge above `most_bytes`.
     """
     make_folder(target.parent)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -48,7 +48,7 @@ def download(
 
 
 def upload(connection: Connection, url: str, path: Path, progress: Progress) -> None:
-    """PUT the bytes of `path` to `url`, a capability by itself: the key stays here."""
+    """PUT the bytes of `path` to `url`, without the key: the URL is itself a capability."""
     with storage_errors(path):
         size = path.stat().st_size
     with (

@@ -1,4 +1,4 @@
-"""How requests travel: over sockets, not at all (offline), or to a hub in this process."""
+"""Transports for requests: sockets, none (offline), or a hub in this process."""
 
 from collections.abc import Awaitable, Callable, Generator, Iterator, MutableMapping
 from typing import Any
@@ -10,10 +10,10 @@ from prime_cli.core.errors import InternalError, Offline, PrimeError, UsageError
 
 
 def open_client(transport: httpx.BaseTransport | None, timeout: httpx.Timeout) -> httpx.Client:
-    """A client by `transport`, else by sockets, with the proxies and certificates of the variables.
+    """A client using `transport`, else sockets with the environment's proxies and certificates.
 
-    Raises UsageError for those that httpx cannot use: no address, SOCKS without its package, a
-    file that is not there or holds no certificates.
+    Raises UsageError for those httpx cannot use: an invalid address, SOCKS without its package, a
+    file that is missing or holds no certificates.
     """
     try:
         return httpx.Client(transport=transport, timeout=timeout)
@@ -25,7 +25,7 @@ def open_client(transport: httpx.BaseTransport | None, timeout: httpx.Timeout) -
 
 
 class OfflineTransport(httpx.BaseTransport):
-    """Refuses every request before a socket or a name lookup; raises Offline."""
+    """Refuses every request before any socket or name lookup; raises Offline."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         raise Offline(
@@ -47,14 +47,14 @@ App = Callable[
 
 
 class AppTransport(httpx.BaseTransport):
-    """Answers requests with an ASGI application that runs in the caller's thread.
+    """Answers requests with an ASGI application, in the caller's thread.
 
     httpx's own ASGITransport is asynchronous only and holds whole bodies in memory. This one needs
     no event loop and no thread: it drives the application's coroutine by hand. `receive` is
     answered at once from the request's byte stream; `send` suspends the coroutine until the reader
     of the response asks for more. So bodies stream both ways, one chunk at a time, and the
-    application may await nothing but `receive` and `send`.
-    Raises InternalError when the application raises, or awaits what is not there (an event loop).
+    application may await nothing but `receive` and `send`. Raises InternalError when the
+    application raises, or awaits something that needs an event loop.
     """
 
     def __init__(self, app: App) -> None:
@@ -70,7 +70,7 @@ class AppTransport(httpx.BaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    """The response body; reading it is what lets the application go on."""
+    """The response body; reading it resumes the application."""
 
     def __init__(self, exchange: "_Exchange") -> None:
         self._exchange = exchange
@@ -85,7 +85,7 @@ class _Body(httpx.SyncByteStream):
 
 
 class _Sent:
-    """Awaiting it hands `message` to whoever drives the coroutine."""
+    """Awaiting it yields `message` to whatever drives the coroutine."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
@@ -95,7 +95,7 @@ class _Sent:
 
 
 class _Exchange:
-    """One request under way: the application's coroutine and the request body it reads."""
+    """One request in progress: the application's coroutine and the request body it reads."""
 
     def __init__(self, app: App, request: httpx.Request) -> None:
         if not isinstance(request.stream, httpx.SyncByteStream):
@@ -115,7 +115,7 @@ class _Exchange:
         await _Sent(message)
 
     def next_message(self) -> Message | None:
-        """Run the application to its next `send`; None when it has returned."""
+        """Run the application to its next `send`; None if it has returned."""
         try:
             message = self._coroutine.send(None)
         except StopIteration:

@@ -1,4 +1,4 @@
-"""Addresses of hubs, and of what they name: read, compared and followed."""
+"""Addresses of hubs, and those that hubs return: parsed, compared and followed."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,12 +24,12 @@ def parse_url(text: str) -> httpx.URL:
 
 
 def host_of(url: httpx.URL) -> str:
-    """Its host, with the port where one is named: what a message calls it."""
+    """Its host, with the port if given: its name in messages."""
     return url.netloc.decode("ascii")
 
 
 def next_hop(url: httpx.URL, location: str) -> str:
-    """Where `url` redirects to; raises Unreachable if that is no address."""
+    """Where `url` redirects to; raises Unreachable if that is not an address."""
     try:
         return str(url.join(location))
     except httpx.InvalidURL as error:
@@ -44,7 +44,7 @@ def origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def parameters(query: Query) -> dict[str, str | list[str]]:
-    """A query as httpx takes it, without what is None."""
+    """A query as httpx expects it, without None values."""
     return {
         name: list(value) if not isinstance(value, (str, int)) else str(value)
         for name, value in query.items()
