@@ -1,1 +1,1 @@
-"""Environment files as data: source lists, content hash, wheels, safe unpacking. No code is run."""
+"""Environment files as data: source lists, content hash, wheels, safe unpacking. Runs no code."""

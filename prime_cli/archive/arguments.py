@@ -1,6 +1,6 @@
-"""The arguments that an environment takes, read from its source; none of it is run.
+"""The arguments of an environment, read from its source without running it.
 
-A v0 environment takes those of `load_environment`, a v1 environment the fields of its Taskset's
+For a v0 environment, those of `load_environment`; for a v1 environment, the fields of its Taskset's
 config (verifiers 0.1 to 0.3.1, and verifiers 0.3 on).
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from prime_cli.archive.source_analysis import LOADER, Generation, Modules, ReadModule
 
 _FARTHEST = 8
-"""How many imports are followed from one module to the next."""
+"""How many imports are followed from module to module."""
 
 _LONGEST_DEFAULT = 120
 _ENDS_OF_CONFIGS = ("Config", "BaseModel")
@@ -19,7 +19,7 @@ _ENDS_OF_CONFIGS = ("Config", "BaseModel")
 
 @dataclass(frozen=True)
 class LoadArgument:
-    """One argument as its source spells it; `default` None means that it must be given."""
+    """An argument as its source spells it; `default` None means that it is required."""
 
     name: str
     annotation: str | None = None
@@ -34,7 +34,7 @@ class LoadArgument:
 def read_arguments(
     module: str, generation: Generation, read: ReadModule
 ) -> tuple[LoadArgument, ...] | None:
-    """What `module` takes, in the order of its source; None where that cannot be read."""
+    """The arguments of `module`, in source order; None if they cannot be read."""
     modules = Modules(read)
     if generation == "v1":
         return _read_config(modules, module)
@@ -69,12 +69,12 @@ def _text(node: ast.expr | None) -> str | None:
 def _source(node: ast.AST) -> str:
     try:
         return ast.unparse(node)
-    except RecursionError:  # nested too deeply to be written
+    except RecursionError:  # nested too deeply to unparse
         return "…"
 
 
 def _read_config(modules: Modules, module: str) -> tuple[LoadArgument, ...] | None:
-    """The fields of the config class that the exported Taskset names as a type argument."""
+    """The fields of the config class that the exported Taskset has as a type argument."""
     found = modules.find(module)
     for exported in found.exported() if found else ():
         taskset = _definition(modules, module, exported)
@@ -143,7 +143,7 @@ def _definition(
 
 
 def _originals(statement: ast.ImportFrom, name: str) -> Iterator[str]:
-    """What an import takes under `name`, as its own module calls it."""
+    """What an import binds to `name`, as its own module calls it."""
     for alias in statement.names:
         if alias.name == "*":
             yield name

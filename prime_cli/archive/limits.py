@@ -1,4 +1,4 @@
-"""Limits on archives: sizes, names of members, and whether a zip is as long as it states."""
+"""Limits on archives: sizes, member names, and whether a zip matches its stated sizes."""
 
 import copy
 import re
@@ -13,7 +13,7 @@ from prime_cli.core.errors import UnsafeContent
 MEBIBYTE = 1024 * 1024
 
 _UNPORTABLE = frozenset({"Cc", "Cs"})
-"""Unicode categories: control characters, and surrogates (a file name that was no UTF-8)."""
+"""Unicode categories: control characters, and surrogates (a file name that was not UTF-8)."""
 
 _WINDOWS_DRIVE = re.compile(r"[A-Za-z]:")
 _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
@@ -25,12 +25,11 @@ _DEVICE = re.compile(
 
 @dataclass(frozen=True)
 class ArchiveLimits:
-    """Bounds on one archive, looked at before anything is decompressed.
+    """Bounds on one archive, checked before anything is decompressed.
 
-    `members` counts every entry. `total_bytes` bounds all content together. `ratio` bounds
-    content against the size of the archive; up to `free_bytes` it is not looked at, since short
-    repetitive files compress by any factor. What members state as their sizes is what is read of
-    them at most.
+    `members` counts every entry. `total_bytes` bounds all content together. `ratio` bounds content
+    relative to the size of the archive; up to `free_bytes` it is ignored, since short repetitive
+    files compress by any factor. Members are read up to their stated sizes at most.
     """
 
     members: int = 5_000
@@ -44,7 +43,7 @@ class ArchiveLimits:
         return min(self.total_bytes, max(self.free_bytes, self.ratio * compressed))
 
     def check_content(self, content: int, compressed: int) -> None:
-        """Raise UnsafeContent where `compressed` bytes may not unpack to `content` bytes."""
+        """Raise UnsafeContent if `compressed` bytes may not unpack to `content` bytes."""
         allowed = self.content_bytes(compressed)
         if content > allowed:
             raise UnsafeContent(
@@ -58,10 +57,10 @@ DEFAULT_LIMITS = ArchiveLimits()
 
 
 def safe_name(raw: str, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> str:
-    """The POSIX relative path that a member is named by, without a leading `./`.
+    """The POSIX relative path of a member, without a leading `./`.
 
     `""` stands for the root folder itself. Raises UnsafeContent on absolute paths, `..`, drive
-    letters, backslashes, control characters and names that are no UTF-8.
+    letters, backslashes, control characters and names that are not UTF-8.
     """
     parts = [part for part in raw.split("/") if part not in ("", ".")]
     name = "/".join(parts)
@@ -75,10 +74,9 @@ def safe_name(raw: str, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> str:
 
 
 def folded(name: str) -> str:
-    """What a safe path is compared by where case and composition do not count.
+    """A safe path in the form to compare when case and composition do not matter.
 
-    Canonical caseless matching (Unicode 3.13, D145), which is at least as coarse as macOS and
-    Windows are.
+    Canonical caseless matching (Unicode 3.13, D145), at least as coarse as on macOS and Windows.
     """
     if name.isascii():
         return name.lower()
@@ -86,10 +84,10 @@ def folded(name: str) -> str:
 
 
 def is_windows_name(name: str) -> bool:
-    """Whether Windows can have a file at this safe path, and has it under this name alone.
+    """Whether Windows can have a file at this safe path, under exactly this name.
 
-    It strips spaces and dots from the ends, writes beside the file after a colon, and takes
-    `con`, `nul.txt` and their like for devices.
+    It strips trailing spaces and dots, writes to a stream of the file after a colon, and treats
+    `con`, `nul.txt` and the like as devices.
     """
     return not any(
         _NOT_ON_WINDOWS.search(part) or part[-1] in " ." or _DEVICE.fullmatch(part)
@@ -104,7 +102,7 @@ def _shown(raw: str) -> str:
 
 _BLOCK = 1 << 20
 _RAW_DEFLATE = -zlib.MAX_WBITS
-"""Without a header of its own, as in zip (RFC 1951)."""
+"""Raw, without its own header, as in zip (RFC 1951)."""
 
 
 def check_zip_sizes(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -> None:
@@ -120,14 +118,14 @@ def check_zip_sizes(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]
 
 
 def _length(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
-    """The bytes that a member unpacks to; once they are more than stated, no more are counted."""
+    """The unpacked size of a member; counting stops once it exceeds the stated one."""
     if info.compress_type == zipfile.ZIP_STORED:
         return info.compress_size
     length = 0
     inflate = zlib.decompressobj(_RAW_DEFLATE)
     with archive.open(_as_stored(info)) as compressed:
         while not inflate.eof and length <= info.file_size:
-            # What did not fit into the last block is there before anything new is read.
+            # Leftover input from the last block comes before any new read.
             given = inflate.unconsumed_tail or compressed.read(_BLOCK)
             block = inflate.decompress(given, _BLOCK)
             length += len(block)
@@ -137,7 +135,7 @@ def _length(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
 
 
 def _as_stored(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
-    """The same member as one whose content is its compressed bytes, which have no checksum."""
+    """The same member with its compressed bytes as content, which have no checksum."""
     raw = copy.copy(info)
     raw.compress_type = zipfile.ZIP_STORED
     raw.file_size = info.compress_size

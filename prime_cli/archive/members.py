@@ -1,4 +1,4 @@
-"""Read the members of a tar.gz or zip that someone else made, one by one and within limits."""
+"""Read the members of an untrusted tar.gz or zip, one by one and within limits."""
 
 import calendar
 import gzip
@@ -16,7 +16,7 @@ from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits, fo
 from prime_cli.core.errors import IntegrityError, UnsafeContent
 
 _HEADER_BYTES = MEBIBYTE
-"""What tar headers (long names, PAX records) of one member may take."""
+"""Maximum size of the tar headers (long names, PAX records) of one member."""
 
 _ENCRYPTED = 0x1
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -34,7 +34,7 @@ class ArchiveMember:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that refuses to give more than `ceiling` bytes; the ceiling may be moved."""
+    """A stream that refuses to give more than `ceiling` bytes, which may be changed."""
 
     def __init__(self, stream: gzip.GzipFile, ceiling: int) -> None:
         self._stream = stream
@@ -53,10 +53,10 @@ class _Bounded(io.RawIOBase):
 def read_members(
     file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[ArchiveMember, IO[bytes]]]:
-    """Each plain file with a stream of its content, valid until the next one is asked for.
+    """Each plain file with a stream of its content, valid until the next one.
 
-    `file` is read from its start. Folders are left out. Raises UnsafeContent on links, devices,
-    unsafe or repeated names and anything above `limits`; IntegrityError when the bytes are no
+    `file` is read from its start. Folders are skipped. Raises UnsafeContent on links, devices,
+    unsafe or repeated names and anything above `limits`; IntegrityError if the bytes are not a
     tar.gz or zip, or damaged.
     """
     file.seek(0)
@@ -73,7 +73,7 @@ def read_members(
 
 @contextmanager
 def archive_errors(name: str = "The archive") -> Iterator[None]:
-    """Turn what the standard library raises on damaged archives into IntegrityError of `name`."""
+    """Turn the standard library's errors on damaged archives into IntegrityError naming `name`."""
     try:
         yield
     except (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError) as error:
@@ -87,7 +87,7 @@ def index_zip(
 ) -> dict[str, zipfile.ZipInfo]:
     """The plain files of a zip by safe path; raises UnsafeContent as `read_members` does.
 
-    Nothing is decompressed: of no member more is read than the size that is added up here.
+    Nothing is decompressed: later reads of a member are bounded by the size added up here.
     """
     names = Names(limits)
     files = {}
@@ -112,10 +112,10 @@ def index_zip(
 
 
 class Names:
-    """The names seen so far in one archive; a second use of one is refused.
+    """The names seen so far in one archive; duplicates are refused.
 
-    So are two that differ in case or composition alone: on most machines of macOS and Windows they
-    are one file, and the last one unpacked would stand in for the other.
+    So are names that differ only in case or composition: most macOS and Windows machines treat them
+    as one file, and the last one unpacked would replace the other.
     """
 
     def __init__(self, limits: ArchiveLimits) -> None:
@@ -171,7 +171,7 @@ def _read_tar(file: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[ArchiveMe
                 if content is not None:
                     yield _tar_member(name, info), content
         bounded.ceiling = bounded.given + _HEADER_BYTES
-        # The checksum of a gzip stream is compared at its very end.
+        # A gzip stream's checksum is verified at its very end.
         while bounded.read(tarfile.RECORDSIZE):
             pass
 
@@ -197,7 +197,7 @@ def _zip_time(info: zipfile.ZipInfo) -> int:
 
 
 def _size_of_zip(archive: zipfile.ZipFile) -> int:
-    """The bytes of an open zip; its members find their places again by themselves."""
+    """The size of an open zip in bytes; its members restore their own positions."""
     return archive.fp.seek(0, 2) if archive.fp is not None else 0
 
 

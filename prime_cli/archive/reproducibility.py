@@ -1,4 +1,4 @@
-"""Builds that give the same bytes: the time stamped on everything, and wheels packed anew."""
+"""Reproducible builds: one timestamp on everything, and repacked wheels."""
 
 import time
 import zipfile
@@ -21,7 +21,7 @@ _LAST_ZIP_TIME = 4_354_819_198
 def source_date_epoch(environ: Mapping[str, str]) -> int:
     """`SOURCE_DATE_EPOCH` in seconds (reproducible-builds.org), else a fixed time.
 
-    Times before 1980 are raised to it. Raises UsageError when the value is no whole number.
+    Times before 1980 are raised to it. Raises UsageError if the value is not an integer.
     """
     text = environ.get(VARIABLE, "").strip()
     if not text:
@@ -35,7 +35,7 @@ def source_date_epoch(environ: Mapping[str, str]) -> int:
 
 
 def zip_time(epoch: int) -> tuple[int, int, int, int, int, int]:
-    """Seconds since 1970 as a zip member holds them: UTC, down to two seconds, up to 2107."""
+    """Seconds since 1970 as a zip member stores them: UTC, rounded down to 2 s, up to 2107."""
     year, month, day, hour, minute, second, *_ = time.gmtime(min(epoch, _LAST_ZIP_TIME))
     return year, month, day, hour, minute, second
 
@@ -46,8 +46,8 @@ _BLOCK = 1 << 20
 def repack_wheel(source: Path, target: Path, *, epoch: int = DEFAULT_EPOCH) -> None:
     """Write the members of `source` to `target`: sorted, stamped `epoch` (seconds), deflated.
 
-    The `.dist-info` goes last, as the wheel format asks. Content, and with it RECORD, stays as it
-    is. Raises UnsafeContent or IntegrityError when `source` is no safe wheel.
+    The `.dist-info` goes last, as the wheel format recommends. Content, including RECORD, is
+    unchanged. Raises UnsafeContent or IntegrityError if `source` is not a safe wheel.
     """
     with (
         storage_errors(target),
@@ -59,9 +59,9 @@ def repack_wheel(source: Path, target: Path, *, epoch: int = DEFAULT_EPOCH) -> N
         for name in sorted(members, key=lambda name: (".dist-info/" in name, name)):
             header = zipfile.ZipInfo(name, date_time=zip_time(epoch))
             header.compress_type = zipfile.ZIP_DEFLATED
-            header.file_size = members[name].file_size  # says whether zip64 is needed
+            header.file_size = members[name].file_size  # determines whether zip64 is needed
             header.external_attr = _mode(members[name]) << 16
-            header.create_system = 3  # Unix, also when built on Windows
+            header.create_system = 3  # Unix, even if built on Windows
             with old.open(members[name]) as content, new.open(header, "w") as packed:
                 while block := content.read(_BLOCK):
                     packed.write(block)

@@ -1,4 +1,4 @@
-"""The modules of one package as syntax trees, and whether one exposes an environment; none is run.
+"""The modules of a package as syntax trees, and whether it exposes an environment; none is run.
 
 A v0 environment binds `load_environment`; a v1 environment exports a Taskset in `__all__`
 (verifiers 0.1 to 0.3.1, and verifiers 0.3 on).
@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 ReadModule = Callable[[str], str | None]
-"""Source text of a path such as `pkg/__init__.py`, or None when there is no such file."""
+"""Source text of a path such as `pkg/__init__.py`, or None if there is no such file."""
 
 
 @dataclass(frozen=True)
 class Module:
-    """One module: its text, and the package that its relative imports start from.
+    """A module: its text, and the package that its relative imports start from.
 
-    `tree` is None where the text cannot be parsed; it may be syntax newer than this Python.
+    `tree` is None if the text cannot be parsed, perhaps because of syntax newer than this Python.
     """
 
     text: str
@@ -26,7 +26,7 @@ class Module:
     tree: ast.Module | None
 
     def statements(self) -> Iterator[ast.stmt]:
-        """What is done at import: top-level statements, and those under `if`, `try`, `with`."""
+        """What runs on import: top-level statements, and those under `if`, `try`, `with`."""
         return _with_inner(self.tree.body if self.tree else ())
 
     def exported(self) -> list[str]:
@@ -43,14 +43,14 @@ class Module:
 
 
 class Modules:
-    """The modules of a package by import name; each is parsed once."""
+    """The modules of a package by import name, each parsed once."""
 
     def __init__(self, read: ReadModule) -> None:
         self._read = read
         self._known: dict[str, Module | None] = {}
 
     def find(self, name: str) -> Module | None:
-        """The module called `name`; None when the package has no file for it."""
+        """The module called `name`; None if the package has no file for it."""
         if name not in self._known:
             self._known[name] = self._load(name)
         return self._known[name]
@@ -69,7 +69,7 @@ class Modules:
             ValueError,
             RecursionError,
             MemoryError,
-        ):  # the last: too deep to parse
+        ):  # the last: nested too deeply to parse
             return Module(text, package, None)
 
 
@@ -106,7 +106,7 @@ _LOADER_IN_TEXT = re.compile(
 
 
 def find_generation(module: str, read: ReadModule) -> Generation | None:
-    """What `module` exposes; `v0` where it exposes both, None where it is no environment."""
+    """What `module` exposes; `v0` if it exposes both, None if it is not an environment."""
     package = _Package(read)
     if package.binds(module, LOADER):
         return "v0"
@@ -126,7 +126,7 @@ class _Namespace:
 
 
 class _Package:
-    """The modules of one package as namespaces; each is read once."""
+    """The modules of one package as namespaces, each read once."""
 
     def __init__(self, read: ReadModule) -> None:
         self._modules = Modules(read)
@@ -164,7 +164,7 @@ class _Package:
 
 def _namespace_of(module: Module) -> _Namespace:
     if module.tree is None:
-        # What cannot be parsed is told by its words.
+        # Fall back to searching the words of what cannot be parsed.
         return _Namespace(names={LOADER} if _LOADER_IN_TEXT.search(module.text) else set())
     namespace = _Namespace(exported=module.exported())
     for statement in module.statements():

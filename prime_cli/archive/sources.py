@@ -24,7 +24,7 @@ _SKIPPED_FOLDERS = frozenset({"dist", "__pycache__", "build", "outputs"})
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a project: POSIX path from the project's root, where it lies, size in bytes."""
+    """A file of a project: POSIX path from the project's root, location, size in bytes."""
 
     path: str
     absolute: Path
@@ -32,11 +32,11 @@ class SourceFile:
 
 
 def list_sources(root: Path) -> tuple[SourceFile, ...]:
-    """The files of the project at `root` that are published, in order of their path.
+    """The published files of the project at `root`, sorted by path.
 
-    At the root only README.md, pyproject.toml and `*.py`; below it every file. Hidden names,
-    links, build output and what the root .gitignore names stay out. Raises UnsafeContent for a
-    file name that cannot travel, StorageFailed when a folder cannot be read.
+    At the root only README.md, pyproject.toml and `*.py`; below it every file. Hidden names, links,
+    build output and what the root .gitignore matches are left out. Raises UnsafeContent for a file
+    name that is not portable, StorageFailed if a folder cannot be read.
     """
     with storage_errors(root):
         found = list(_walk(root, "", _read_ignored(root)))

@@ -1,4 +1,4 @@
-"""Unpack an archive that someone else made: all of it, or nothing."""
+"""Unpack an untrusted archive: all of it, or nothing."""
 
 import shutil
 import sys
@@ -19,7 +19,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class MemberContent:
-    """The first bytes of a member; `total_bytes` is its whole size, `truncated` if cut."""
+    """The first bytes of a member; `total_bytes` is its full size, `truncated` if cut."""
 
     content: bytes
     total_bytes: int
@@ -53,14 +53,14 @@ def unpack_archive(
 def inspect_archive(
     file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS
 ) -> list[ArchiveMember]:
-    """The plain files of a tar.gz or zip, in the order of the archive; raises as unpacking does."""
+    """The plain files of a tar.gz or zip, in archive order; raises as unpacking does."""
     return [member for member, _ in read_members(file, limits=limits)]
 
 
 def read_member(
     file: BinaryIO, path: str, *, max_bytes: int, limits: ArchiveLimits = DEFAULT_LIMITS
 ) -> MemberContent:
-    """The first `max_bytes` of the member at `path`; raises NotFound when there is none."""
+    """The first `max_bytes` of the member at `path`; raises NotFound if there is none."""
     wanted = safe_name(path, limits=limits)
     for member, content in read_members(file, limits=limits):
         if member.path == wanted:
@@ -70,7 +70,7 @@ def read_member(
 
 @contextmanager
 def _staging(target: Path) -> Iterator[Path]:
-    """An empty folder on the same file system as `target`; what is left in it is removed."""
+    """An empty folder on the same file system as `target`; leftovers are removed."""
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         staged = folder / target.name
@@ -102,7 +102,7 @@ def _write_member(root: Path, member: ArchiveMember, content: IO[bytes]) -> str:
 
 
 def _move_into(target: Path, name: str, staged: Path) -> None:
-    """Move one file into a folder that exists, never through a link that lies there."""
+    """Move one file into an existing folder, never through a link found there."""
     folder = target
     for part in Path(name).parent.parts:
         folder /= part

@@ -1,6 +1,6 @@
-"""Wheels compared with their RECORD, and with another build of the same version.
+"""Compare wheels with their RECORD, and with another build of the same version.
 
-Two builds are compared member by member, past what every builder stamps in its own way.
+Two builds are compared member by member, ignoring what every builder stamps in its own way.
 """
 
 import base64
@@ -42,7 +42,7 @@ def listed_members(wheel: Wheel, folder: str) -> list[str]:
 
 
 def read_record(text: str) -> dict[str, str]:
-    """What a RECORD says of each path, which nobody has checked: `sha256=` and so on, or empty."""
+    """What a RECORD says about each path, unverified: `sha256=` and so on, or empty."""
     rows = csv.reader(text.splitlines())
     return {row[0]: row[1] if len(row) > 1 else "" for row in rows if row}
 
@@ -61,7 +61,7 @@ _GENERATOR = "Generator:"
 
 @dataclass(frozen=True)
 class MemberDifference:
-    """A member that is not the same in both; `found` says how, as people read it."""
+    """A member that differs between the two; `found` describes how, for people."""
 
     member: str
     found: str
@@ -69,7 +69,7 @@ class MemberDifference:
 
 @dataclass(frozen=True)
 class WheelComparison:
-    """What differs, and what was `normalised`: differences that say nothing of the content."""
+    """The differences, and what was `normalised`: differences that do not affect content."""
 
     differences: tuple[MemberDifference, ...]
     normalised: tuple[str, ...]
@@ -78,10 +78,10 @@ class WheelComparison:
 def compare_wheels(published: Path, rebuilt: Path) -> WheelComparison:
     """Compare the content of two wheels of one version.
 
-    Passed over, and told: the line of the builder's name and version in WHEEL, the order of the
+    Ignored, but reported: the line with the builder's name and version in WHEEL, the order of the
     fields of METADATA, the order of RECORD and its rows for those members; also the order, times,
-    modes and compression of the archive itself. Raises IntegrityError or UnsafeContent for what is
-    no safe wheel.
+    modes and compression of the archive itself. Raises IntegrityError or UnsafeContent if either is
+    not a safe wheel.
     """
     with open_wheel(published) as old, open_wheel(rebuilt) as new:
         comparison = _Comparison(old, new)
@@ -92,7 +92,7 @@ def compare_wheels(published: Path, rebuilt: Path) -> WheelComparison:
 
 
 class _Comparison:
-    """The findings, as they are made."""
+    """The findings so far."""
 
     def __init__(self, old: Wheel, new: Wheel) -> None:
         self._old, self._new = old, new
@@ -102,7 +102,7 @@ class _Comparison:
         self.normalised: list[str] = []
 
     def look_at(self, member: str) -> None:
-        """Compare one member, if it is not RECORD."""
+        """Compare one member, unless it is RECORD."""
         if member == f"{self._info}/RECORD":
             return
         if member not in self._new.members:
@@ -129,7 +129,7 @@ class _Comparison:
             self._differ(member, "other content")
 
     def look_at_records(self) -> None:
-        """RECORD of each must list what is in it; then it can only differ as the members do."""
+        """Each RECORD must list its wheel's members; then it can differ only as they do."""
         name = f"{self._info}/RECORD"
         for wheel, digests, which in (
             (self._old, self._old_digests, "published"),
@@ -155,7 +155,7 @@ def _generator(text: str) -> str:
 
 
 def _fields(metadata: str) -> tuple[list[str], str]:
-    """The header lines, sorted (a folded one stays with its first), and the body."""
+    """The header lines, sorted (folded ones stay with their first line), and the body."""
     head, _, body = metadata.replace("\r\n", "\n").partition("\n\n")
     return sorted(head.replace("\n ", "\0 ").splitlines()), body
 
@@ -168,7 +168,7 @@ def _changed_fields(old: str, new: str) -> str:
 
 
 def _wrong_in_record(wheel: Wheel, folder: str, digests: Mapping[str, str]) -> str | None:
-    """The first member of which RECORD does not say the truth, None if there is none."""
+    """The first member that RECORD misstates, None if there is none."""
     recorded = read_record(wheel.text(f"{folder}/RECORD") or "")
     listed = listed_members(wheel, folder)
     wrong = (member for member in listed if recorded.get(member) != digests[member])

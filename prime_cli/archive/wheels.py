@@ -1,4 +1,4 @@
-"""What a wheel says and holds, read from its bytes; none of its code is run."""
+"""What a wheel declares and contains, read from its bytes without running its code."""
 
 import configparser
 import zipfile
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from packaging.metadata import RawMetadata
 
 _TEXT_BYTES = 8 * MEBIBYTE
-"""What is read of one METADATA or module; a larger one is refused."""
+"""Maximum size of one METADATA or module; larger ones are refused."""
 
 _MODULE_SUFFIXES = (".py", ".so", ".pyd")
 _SITE_SUFFIXES = (*_MODULE_SUFFIXES, ".pyi", ".pth")
@@ -31,10 +31,10 @@ _SITE_SUFFIXES = (*_MODULE_SUFFIXES, ".pyi", ".pth")
 class WheelFacts:
     """A wheel as read from its file.
 
-    `name` and `version` are as METADATA spells them; `members` are POSIX paths without `./`;
-    `tags` are compatibility tags such as `py3-none-any`; `top_level` are import names; `module`
-    is the one that exposes an environment, and `exposes` its generation. `root_files` are files
-    that land in site-packages itself and are no modules, where those of two wheels collide.
+    `name` and `version` are spelled as in METADATA; `members` are POSIX paths without `./`; `tags`
+    are compatibility tags such as `py3-none-any`; `top_level` are import names; `module` is the one
+    that exposes an environment, and `exposes` its generation. `root_files` are non-module files
+    that land in site-packages itself, where those of two wheels collide.
     """
 
     filename: str
@@ -56,15 +56,15 @@ class WheelFacts:
 
     @property
     def direct_urls(self) -> tuple[str, ...]:
-        """The requirements that name a URL instead of a version, as `name @ url`."""
+        """The requirements that give a URL instead of a version, as `name @ url`."""
         return tuple(text for text in self.requires_dist if _has_url(text))
 
 
 def read_wheel(path: Path, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> WheelFacts:
     """The facts of the wheel at `path`.
 
-    Raises IntegrityError when it is no wheel or its metadata is missing or says otherwise than
-    its file name, UnsafeContent when a member must not be unpacked.
+    Raises IntegrityError if it is not a wheel or its metadata is missing or contradicts its file
+    name, UnsafeContent if a member must not be unpacked.
     """
     tags = _read_filename(path.name)
     with open_wheel(path, limits=limits) as wheel:
@@ -101,7 +101,7 @@ class Wheel:
         self._installed = self._lay_out(limits)
 
     def _lay_out(self, limits: ArchiveLimits) -> dict[str, str]:
-        """Each member by where it lands; raises UnsafeContent where two land in one place."""
+        """Each member by its install path; raises UnsafeContent if two share one."""
         names = Names(limits)
         return {names.take(installed_path(path)): path for path in self.members}
 
@@ -112,7 +112,7 @@ class Wheel:
             yield content
 
     def read(self, path: str, *, limit: int = _TEXT_BYTES) -> bytes | None:
-        """The bytes of a member, or None; raises IntegrityError when it is above `limit`."""
+        """The bytes of a member, or None; raises IntegrityError if above `limit`."""
         if path not in self.members:
             return None
         with self.open(path) as content:
@@ -122,12 +122,12 @@ class Wheel:
         return found
 
     def text(self, path: str) -> str | None:
-        """The text of a member, or None; bytes that are no UTF-8 are replaced."""
+        """The text of a member, or None; bytes that are not UTF-8 are replaced."""
         content = self.read(path)
         return None if content is None else content.decode("utf-8", errors="replace")
 
     def source(self, path: str) -> str | None:
-        """The text of the file that lands at `path` below site-packages, or None."""
+        """The text of the file at `path` below site-packages, or None."""
         return self.text(self._installed.get(path, path))
 
     def modules(self, *, largest: int) -> Iterator[tuple[str, str]]:
@@ -138,7 +138,7 @@ class Wheel:
 
     def metadata(self) -> "RawMetadata":
         """The parsed METADATA, which has at least a name and a version."""
-        # 14 ms, which a hub that only lists and shows need not spend.
+        # 14 ms, which a hub that only lists and shows can save.
         from packaging.metadata import parse_email
 
         raw, _ = parse_email(self.metadata_bytes())
@@ -147,7 +147,7 @@ class Wheel:
         return raw
 
     def metadata_bytes(self) -> bytes:
-        """METADATA as it lies in the wheel; raises IntegrityError as `read` and `dist_info` do."""
+        """METADATA as stored in the wheel; raises IntegrityError as `read` and `dist_info` do."""
         return self.read(f"{self.dist_info()}/METADATA") or b""
 
     def dist_info(self) -> str:
@@ -176,7 +176,7 @@ class Wheel:
         )
 
     def find_module(self, top_level: tuple[str, ...], name: str) -> str | None:
-        """The top-level module that exposes an environment; the project's namesake goes first."""
+        """The top-level module that exposes an environment; the project's namesake comes first."""
         namesakes = {module_name(name), module_name(normalize_name(name))}
         ordered = sorted(top_level, key=lambda module: (module not in namesakes, module))
         return next((module for module in ordered if find_generation(module, self.source)), None)
@@ -203,7 +203,7 @@ def _read_filename(filename: str) -> tuple[str, ...]:
 
 
 def _top_level(members: tuple[str, ...]) -> tuple[str, ...]:
-    """Import names: root modules, and folders that hold any module."""
+    """Import names: root modules, and folders with any module."""
     found = set()
     for path in map(installed_path, members):
         first, slash, _ = path.partition("/")
@@ -218,7 +218,7 @@ def _root_files(members: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def installed_path(path: str) -> str:
-    """Where a member lands below site-packages: `x-1.data/purelib/m.py` is `m.py` there."""
+    """Where a member lands below site-packages: `x-1.data/purelib/m.py` becomes `m.py`."""
     first, _, rest = path.partition("/")
     scheme, _, inner = rest.partition("/")
     return inner if first.endswith(".data") and scheme in ("purelib", "platlib") else path
