@@ -1,1 +1,1 @@
-"""Being somebody on a hub: logging in and out, and the teams that one works for."""
+"""Accounts on a hub: logging in and out, and the teams to work for."""

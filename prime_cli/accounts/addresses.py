@@ -1,4 +1,4 @@
-"""Addresses of hubs as people type them, and the page on which a login is approved."""
+"""Addresses of hubs as people type them, and the page for approving a login."""
 
 import re
 from urllib.parse import quote, urlsplit
@@ -15,8 +15,8 @@ _LONGEST_NAME = 64
 def read_hub_url(text: str, *, allow_http: bool) -> str:
     """The hub's address without a trailing slash or `/api/v1`; `https://` may be left out.
 
-    A key that travels by http can be read on its way: unless it stays on this machine, that must
-    be allowed. Raises UsageError.
+    A key sent over http can be read in transit: unless it stays on this machine, that must be
+    allowed explicitly. Raises UsageError.
     """
     url = text.strip() if "://" in text else _with_scheme(text.strip())
     if split_url(url) is None:
@@ -29,7 +29,7 @@ def read_hub_url(text: str, *, allow_http: bool) -> str:
 
 
 def require_https(url: str, *, allow_http: bool) -> None:
-    """Raise UsageError for an address to which a key would travel in the clear."""
+    """Raise UsageError for an address to which a key would be sent unencrypted."""
     if not allow_http and sends_unencrypted(url):
         raise UsageError(
             f"Keys would be sent to {url} unencrypted",
@@ -38,12 +38,12 @@ def require_https(url: str, *, allow_http: bool) -> None:
 
 
 def sends_unencrypted(url: str) -> bool:
-    """Whether what is sent there can be read on the way: http, but not within this machine."""
+    """Whether requests to it can be read in transit: http, but not within this machine."""
     return urlsplit(url).scheme == "http" and not is_loopback(url)
 
 
 def default_context_name(url: str) -> str:
-    """What the context for a hub is called if nobody says: its host, and the port if it has one."""
+    """The default name of a hub's context: its host, and the port if it has one."""
     if url == PRIME_API_URL:
         return PRIME
     name = re.sub(r"[^A-Za-z0-9._]+", "-", urlsplit(url).netloc).strip("-._")
@@ -51,7 +51,7 @@ def default_context_name(url: str) -> str:
 
 
 def approval_url(web_url: str, code: str) -> str:
-    """Where somebody lets a client in; raises UsageError where `web_url` is no web address."""
+    """The page for approving a client; raises UsageError if `web_url` is not a web address."""
     if split_url(web_url) is None:
         raise UsageError(
             f"`{web_url}` is not the URL of web pages",

@@ -1,4 +1,4 @@
-"""Log in by browser: show a code, wait until it is approved, and decrypt the key."""
+"""Log in with a browser: show a code, wait for approval, and decrypt the key."""
 
 import os
 import sys
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
 
 BITS = 2048
-"""What the official client makes; a key of a hub may have 190 bytes then (RFC 8017, 7.1.1)."""
+"""What the official client uses; a hub's key may then have 190 bytes (RFC 8017, 7.1.1)."""
 
 
 class LoginKeyPair:
-    """The two halves; the private one never leaves this process."""
+    """A key pair; the private half never leaves this process."""
 
     def __init__(self) -> None:
         from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
@@ -42,10 +42,10 @@ class LoginKeyPair:
         return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
     def open(self, result: str, source: str) -> str:
-        """The API key in a hub's answer; raises IntegrityError for what is not for this login.
+        """The API key in a hub's answer; raises IntegrityError if it is not for this login.
 
         `result` is base64 of the UTF-8 key under RSA-OAEP (SHA-256, MGF1 with SHA-256, no label).
-        Raises NotLoggedIn for what cannot be a key of `source`.
+        Raises NotLoggedIn if it cannot be a key of `source`.
         """
         from cryptography.hazmat.primitives.asymmetric.padding import MGF1, OAEP
         from cryptography.hazmat.primitives.hashes import SHA256
@@ -75,10 +75,10 @@ def has_desktop(environ: Mapping[str, str] = os.environ, platform: str = sys.pla
 
 
 def open_page(url: str) -> bool:
-    """Open an http or https `url`; False where no browser could even be asked.
+    """Open an http or https `url`; False if no browser could be tried.
 
-    By a Python of its own, because browsers write to the terminal that they are started from.
-    `-I` keeps a `webbrowser.py` in the current folder out of it.
+    Uses a separate Python, because browsers write to the terminal they are started from. `-I`
+    ignores a `webbrowser.py` in the current folder.
     """
     if not url.startswith(("http://", "https://")):
         return False
@@ -86,7 +86,7 @@ def open_page(url: str) -> bool:
 
 
 LOGIN_SECONDS = 600.0
-"""How long the codes of the public hub and of ours are good."""
+"""How long codes of the public hub and of ours are valid."""
 POLL_SECONDS = 2.0
 _MOST_FAILURES = 5
 _AGAIN = "start again with `prime login`"
@@ -94,7 +94,7 @@ _AGAIN = "start again with `prime login`"
 
 @dataclass(frozen=True)
 class ApprovalRequest:
-    """What is to be shown: the code to compare, and the page that asks for it."""
+    """What to show: the code to compare, and the page that asks for it."""
 
     code: str
     page: str
@@ -111,8 +111,8 @@ def wait_for_key(
 ) -> str:
     """An API key of `hub`, once somebody has approved what `show` was given.
 
-    Raises NotAllowed when it is refused, or when nobody approves in ten minutes, UsageError where
-    the hub has no such logins, IntegrityError for a key that is not for this login, Unreachable.
+    Raises NotAllowed if it is refused or not approved within ten minutes, UsageError if the hub has
+    no such logins, IntegrityError for a key that is not for this login, Unreachable.
     """
     challenge = LoginKeyPair()
     try:
@@ -147,7 +147,7 @@ def _wait(
         except Offline:
             raise
         except Unreachable:
-            # Whoever approves on a phone may just be changing networks.
+            # Someone approving on a phone may be switching networks.
             failures += 1
             if failures == _MOST_FAILURES:
                 raise

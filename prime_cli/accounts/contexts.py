@@ -1,4 +1,4 @@
-"""Contexts: which one a login is for, and renaming and deleting one with its key."""
+"""Contexts: choosing one for a login, and renaming or deleting one with its key."""
 
 from dataclasses import dataclass, replace
 
@@ -25,7 +25,7 @@ _NAMED_NOW = ("--context", "PRIME_CONTEXT")
 
 @dataclass(frozen=True)
 class LoginTarget:
-    """A hub to log in to; `known` where config.toml, or prime itself, has the context."""
+    """A hub to log in to; `known` if config.toml, or prime itself, has the context."""
 
     name: str
     base_url: str
@@ -39,8 +39,8 @@ def choose_login_target(
 ) -> LoginTarget:
     """The hub at `hub`, else the context `name`, else the current one if served, else `prime`.
 
-    Raises UsageError, NotFound for a name that is not known, and Conflict for one that is
-    another hub's.
+    Raises UsageError, NotFound for an unknown name, and Conflict for one that belongs to another
+    hub.
     """
     if hub is None and name is not None:
         return _of_context(find_context(name, config.file, "--name"), allow_http=allow_http)
@@ -50,7 +50,7 @@ def choose_login_target(
         if current.base_url is None and current.source not in _NAMED_NOW:
             return _of_context(find_context(PRIME, config.file), allow_http=allow_http)
         if current.name not in URL_VARIABLES:
-            # Not its team: a variable may have chosen that, and is not to be written down.
+            # Not its team: a variable may have set that, and must not be written to the file.
             kept = find_context(current.name, config.file)
             return _of_context(replace(kept, web_url=current.web_url), allow_http=allow_http)
         hub, web_url = current.base_url or "", current.web_url
@@ -60,9 +60,9 @@ def choose_login_target(
 def match_context(
     config: Config, hub: str, *, name: str | None, web_url: str | None, allow_http: bool
 ) -> LoginTarget:
-    """The context for the hub at `hub`: one that has this address already, else a new one.
+    """The context for the hub at `hub`: an existing one with this address, else a new one.
 
-    Raises UsageError, and Conflict for a `name` that is another hub's.
+    Raises UsageError, and Conflict for a `name` that belongs to another hub.
     """
     url = read_hub_url(hub, allow_http=allow_http)
     pages = read_hub_url(web_url, allow_http=True) if web_url else url
@@ -96,10 +96,10 @@ def _of_context(context: Context, *, allow_http: bool) -> LoginTarget:
 
 
 def rename_with_key(config: Config, old: str, new: str) -> None:
-    """Call the context `old` `new`; the key stays where it is kept, under the new name.
+    """Rename the context `old` to `new`; the key stays in the same store, under the new name.
 
-    Raises UsageError and Conflict for names that cannot be, StorageFailed where the keyring does
-    not answer; nothing has changed then.
+    Raises UsageError and Conflict for invalid names, StorageFailed if the keyring does not answer;
+    nothing is changed then.
     """
     check_context_name(new)
     entry = read_entries(config.home.value).get(old)
@@ -117,7 +117,7 @@ def rename_with_key(config: Config, old: str, new: str) -> None:
 
 
 def require_deletable(config: Config, name: str) -> None:
-    """Raise UsageError for a context that is built in, NotFound for one that is not there."""
+    """Raise UsageError for a built-in context, NotFound for an unknown one."""
     if name in (LOCAL, PRIME):
         raise UsageError(
             f"`{name}` is built in",
@@ -129,7 +129,7 @@ def require_deletable(config: Config, name: str) -> None:
 
 
 def delete_with_key(config: Config, name: str) -> bool:
-    """Forget the key, then the context; whether it was the current one. Raises StorageFailed."""
+    """Delete the key, then the context; returns whether it was current. Raises StorageFailed."""
     was_current = read_table(config.file).get("context") == name
     remove_credential(config.home.value, name)
     delete_context(config.file, name)

@@ -1,4 +1,4 @@
-"""Keeping a login: the key is tried, and only then is anything written."""
+"""Log in: try the key, and only then write anything."""
 
 import tempfile
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoginResult:
-    """Who is logged in where, and what became of the key.
+    """The outcome of a login: who, where, and what became of the key.
 
-    `teams` are those of the user, None where the hub does not say. `left` is the team that the
-    context had and the user is not in (any more): it is taken out of the context.
+    `teams` are those of the user, None if the hub does not say. `left` is the context's former
+    team, removed because the user is not (or no longer) in it.
     """
 
     target: LoginTarget
@@ -34,7 +34,7 @@ class LoginResult:
 
     @property
     def team(self) -> str | None:
-        """The team that the context works for now."""
+        """The team that the context now works for."""
         return None if self.left else self.target.team
 
 
@@ -47,9 +47,9 @@ def log_in(
     *,
     is_new: bool = False,
 ) -> LoginResult:
-    """Try `key` on `hub`, which is asked with it, keep it, and make its context the current one.
+    """Try `key` (which `hub` sends), store it, and make its context the current one.
 
-    A key that `is_new`, made for this login, is revoked where it cannot be kept: nobody else has
+    A key that `is_new`, created for this login, is revoked if it cannot be stored: nobody else has
     it. Raises NotLoggedIn for a key that the hub does not know, UsageError for a config.toml that
     cannot be edited, StorageFailed.
     """
@@ -68,14 +68,14 @@ def log_in(
 
 
 def require_storage(config: Config) -> None:
-    """Raise StorageFailed where nothing could be kept, before anybody approves anything."""
+    """Raise StorageFailed early if nothing could be stored, before anybody approves anything."""
     home = make_folder(config.home.value)
     with storage_errors(home), tempfile.TemporaryFile(dir=home):
         pass
 
 
 def _try_key(hub: "HubClient") -> Account:
-    """Whose key it is that `hub` is asked with; raises NotLoggedIn where it does not know it."""
+    """The owner of the key that `hub` sends; raises NotLoggedIn for an unknown key."""
     try:
         return hub.accounts.whoami()
     except NotLoggedIn as error:
@@ -96,7 +96,7 @@ def _keep(config: Config, target: LoginTarget, key: str, storage: KeyStorage) ->
 
 
 def _teams_of(hub: "HubClient") -> tuple[Team, ...] | None:
-    """None where the hub does not say: the login is done without them."""
+    """None if the hub does not say: the login succeeds without them."""
     try:
         return tuple(list_teams(hub))
     except PrimeError:
@@ -104,5 +104,5 @@ def _teams_of(hub: "HubClient") -> tuple[Team, ...] | None:
 
 
 def publisher_name(account: Account) -> str:
-    """The name that the user publishes under, or the nearest that the hub tells."""
+    """The name that the user publishes under, or the nearest the hub gives."""
     return account.slug or account.name or account.id

@@ -1,4 +1,4 @@
-"""Forgetting a key here, and making it worth nothing on a hub that can."""
+"""Delete a key here, and revoke it on hubs that can."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
 
 MADE_BY_LOGIN = "login from "
-"""How hubs of ours begin the names of keys that were made for a login by browser."""
+"""How our hubs begin the names of keys created by browser logins."""
 
 
 class RevocationResult(StrEnum):
@@ -30,7 +30,7 @@ class RevocationResult(StrEnum):
 
 @dataclass(frozen=True)
 class LogoutResult:
-    """A context whose key is forgotten; `problem` says why it could not be revoked."""
+    """A context whose key was deleted; `problem` says why it could not be revoked."""
 
     context: str
     fate: RevocationResult
@@ -39,15 +39,15 @@ class LogoutResult:
 
 
 def contexts_with_keys(config: Config) -> list[str]:
-    """The contexts for which a key is kept on this machine."""
+    """The contexts with a key stored on this machine."""
     return list(read_entries(config.home.value))
 
 
 def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[RevocationResult, str | None]:
-    """Make the key that `hub` is asked with worth nothing; its fate, and why it failed.
+    """Revoke the key that `hub` sends; returns its fate, and why revoking failed.
 
-    `wanted` None revokes what was made by a login, and leaves a key that somebody was given:
-    others may use it too. Where it is True, every failure is raised.
+    `wanted` None revokes a key created by a login, and leaves one that was handed out: others may
+    use it too. If it is True, every failure is raised.
     """
     if wanted is False:
         return RevocationResult.KEPT, None
@@ -74,9 +74,9 @@ def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[RevocationResult, 
 
 
 def forget_key(config: Config, context: str) -> bool:
-    """Take the key of `context` from this machine; whether the context was the current one.
+    """Delete the key of `context` from this machine; returns whether the context was current.
 
-    The `local` hub is current then. Raises StorageFailed where a keyring does not let it go.
+    The `local` hub then becomes current. Raises StorageFailed if a keyring does not release it.
     """
     remove_credential(config.home.value, context)
     was_current = read_table(config.file).get("context") == context

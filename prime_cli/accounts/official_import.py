@@ -1,4 +1,4 @@
-"""ContextImport contexts, teams and keys from the official client's settings, which are only read.
+"""Import contexts, teams and keys from the official client's settings, which are only read.
 
 `~/.prime/config.json` is a JSON object: `api_key`, `team_id`, `base_url`, `frontend_url`,
 `current_environment` ("production" is the public hub) and more. Its contexts are
@@ -47,7 +47,7 @@ class OfficialContext:
 
 @dataclass(frozen=True)
 class OfficialConfig:
-    """What config.json and the files beside it hold; `current` is the name of one of them."""
+    """The contents of config.json and the files beside it; `current` names one of them."""
 
     file: Path
     current: str
@@ -57,7 +57,7 @@ class OfficialConfig:
 def read_official(path: Path) -> OfficialConfig:
     """Read config.json at `path`, or in the folder `path`, and the contexts beside it.
 
-    Raises NotFound if there is none, UsageError for a file that is not what the client writes.
+    Raises NotFound if there is none, UsageError for a file that the client would not write.
     """
     file = path / "config.json" if path.is_dir() else path
     table = _read_json(file)
@@ -68,7 +68,7 @@ def read_official(path: Path) -> OfficialConfig:
     current = _text(table, "current_environment", file) or PRODUCTION
     found = {current: _read_context(current, table, file)}
     for each in _context_files(file):
-        # The current one is in config.json too, which the client reads first.
+        # The current one is also in config.json, which the client reads first.
         if each.stem != current and (beside := _read_json(each)) is not None:
             found[each.stem] = _read_context(each.stem, beside, each)
     return OfficialConfig(file, current, tuple(found.values()))
@@ -97,7 +97,7 @@ def _read_context(name: str, table: dict[str, Any], file: Path) -> OfficialConte
 
 
 def imported_name(context: OfficialContext) -> str:
-    """What the context is called here: the public hub's usual one is the built-in `prime`."""
+    """The context's name here: the public hub's usual one is the built-in `prime`."""
     if context.name == PRODUCTION and context.base_url == PRIME_API_URL:
         return PRIME
     if context.name.lower() in (PRIME, "local") or not context.name[0].isalnum():
@@ -110,7 +110,7 @@ def _read_json(file: Path) -> dict[str, Any] | None:
         if not file.exists():
             return None
         content = b""
-        if file.is_file():  # a pipe would be waited for
+        if file.is_file():  # a pipe would block
             with file.open("rb") as stream:
                 content = stream.read(_MOST_BYTES + 1)
     try:
@@ -140,7 +140,7 @@ def _text(table: dict[str, Any], key: str, file: Path) -> str | None:
 
 
 class KeyOutcome(StrEnum):
-    """What becomes of a context's key."""
+    """What happens to a context's key."""
 
     TAKEN = "taken"
     NONE = "none there"
@@ -151,7 +151,7 @@ class KeyOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class ContextImport:
-    """One context: what it is called here and why it is left alone, if it is."""
+    """One context: its name here and, if it is skipped, why."""
 
     name: str
     official: OfficialContext = field(repr=False)
@@ -164,7 +164,7 @@ class ContextImport:
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """What an import would do; `current` is the context that becomes the current one, if any."""
+    """What an import would do; `current` is the context that becomes current, if any."""
 
     file: Path
     imports: tuple[ContextImport, ...]
@@ -172,7 +172,7 @@ class ImportPlan:
 
 
 def plan_import(official: OfficialConfig, config: Config) -> ImportPlan:
-    """What would be taken; what is set here already wins. Raises UsageError for a broken file."""
+    """What would be imported; existing settings win. Raises UsageError for a broken file."""
     here = {each.name: each for each in read_contexts(config.file)}
     keyed = read_entries(config.home.value)
     imports = tuple(
@@ -185,10 +185,10 @@ def plan_import(official: OfficialConfig, config: Config) -> ImportPlan:
 
 
 def run_import(plan: ImportPlan, config: Config, storage: KeyStorage) -> StoredKey | None:
-    """Write the contexts, teams and keys of `plan`; where the keys are, if any was taken.
+    """Write the contexts, teams and keys of `plan`; returns where the keys are, if any.
 
-    A keyring that does not answer for the first key is not asked for the others.
-    Raises StorageFailed, Conflict.
+    If the keyring does not answer for the first key, it is not tried for the others. Raises
+    StorageFailed, Conflict.
     """
     first: StoredKey | None = None
     for each in plan.imports:

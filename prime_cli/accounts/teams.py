@@ -1,4 +1,4 @@
-"""The teams of a hub's user, and the one that a context works for."""
+"""The teams of a hub's user, and the one a context works for."""
 
 import difflib
 import re
@@ -20,7 +20,7 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def list_teams(hub: "HubClient") -> list[Team]:
-    """The teams of the key's user; raises Unreachable for one that no team can be.
+    """The teams of the key's user; raises Unreachable for an invalid one.
 
     Slugs and ids become parts of addresses and of config.toml.
     """
@@ -32,12 +32,12 @@ def list_teams(hub: "HubClient") -> list[Team]:
 
 
 def find_team(hub: "HubClient", wanted: str) -> Team:
-    """The team with this slug or id; raises NotFound for one that the user is not in."""
+    """The team with this slug or id; raises NotFound if the user is not in it."""
     return pick_team(list_teams(hub), wanted, hub.host)
 
 
 def pick_team(teams: Sequence[Team], wanted: str, host: str) -> Team:
-    """The one of `teams` with this slug or id; raises NotFound that names near ones."""
+    """The one of `teams` with this slug or id; raises NotFound with similar names."""
     for team in teams:
         if is_team(team, wanted):
             return team
@@ -57,19 +57,19 @@ def has_team(teams: Sequence[Team], wanted: str) -> bool:
 
 
 def team_title(team: Team) -> str:
-    """The slug, and the name where it says more."""
+    """The slug, and the name if it adds anything."""
     return team.slug if team.name in ("", team.slug) else f"{team.slug} ({team.name})"
 
 
 def list_members(hub: "HubClient", team: Team) -> list[Member]:
-    """Everybody in `team`; a hub whose pages never end is left after ten thousand."""
-    from prime_cli.api.accounts import fetch_all  # with it comes httpx
+    """Everybody in `team`; stops after ten thousand if a hub's pages never end."""
+    from prime_cli.api.accounts import fetch_all  # imports httpx
 
     return fetch_all(partial(hub.accounts.members, team.team_id))
 
 
 def require_team_setting(config: Config) -> None:
-    """Raise UsageError where the team is not a matter of config.toml."""
+    """Raise UsageError if the team is not set by config.toml."""
     context = config.context
     if context.embedded:
         raise UsageError(
@@ -88,7 +88,7 @@ def require_team_setting(config: Config) -> None:
 
 
 def choose_team(config: Config, team: Team | None) -> None:
-    """Let the current context work for `team`, or for its user alone; raises UsageError."""
+    """Set the current context's team, or None for its user alone; raises UsageError."""
     require_team_setting(config)
     save_team(config.file, config.context.name, team)
 
