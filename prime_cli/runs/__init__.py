@@ -1,1 +1,1 @@
-"""The folder of a run: its files, the statistics of it, and reading it back."""
+"""The folder of a run: its files, its statistics, and reading it back."""

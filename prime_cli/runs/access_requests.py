@@ -1,4 +1,4 @@
-"""What an environment reached for beyond its run: variables that it was not given, and hosts."""
+"""What an environment tried to access beyond its run: withheld variables, and hosts."""
 
 from collections.abc import Callable, Iterable
 from typing import Literal
@@ -11,18 +11,18 @@ from prime_cli.runtime.protocol import AskedVariable, Network, Rollout
 from prime_cli.runtime.variables import Variables
 
 STAND_IN = "OPENAI_API_KEY"
-"""The worker has the gateway's token under this name."""
+"""The worker sees the gateway's token under this name."""
 
 _LONGEST = 200
 _PROBING = frozenset({"huggingface_hub", "datasets", "transformers"})
-"""Libraries that look for a token with every data set, also with public ones."""
+"""Libraries that look for a token with every data set, even public ones."""
 
 
 class WithheldVariable(msgspec.Struct, frozen=True, kw_only=True):
-    """A variable that was asked for and stayed here.
+    """A variable that was requested and withheld.
 
-    `by` is the module that asked. With a `host` the gateway's token was sent there in its place and
-    refused. `errors_after` counts the rollouts that ended in an error after that.
+    `by` is the requesting module. With a `host`, the gateway's token was sent there instead and
+    refused. `errors_after` counts the rollouts that ended in an error afterwards.
     """
 
     name: str
@@ -49,12 +49,12 @@ class WithheldVariable(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def may_explain_errors(self) -> bool:
-        """Whether rollouts may have failed for want of it."""
+        """Whether rollouts may have failed because of it."""
         return self.errors_after > 0 and (self.host is not None or self.by not in _PROBING)
 
 
 class WithheldVariables:
-    """What one session's workers ask for, said once each; `before` is what earlier ones noted."""
+    """What one session's workers request, each reported once; `before` is from earlier sessions."""
 
     def __init__(
         self, variables: Variables, progress: Progress, before: Iterable[WithheldVariable] = ()
@@ -65,7 +65,7 @@ class WithheldVariables:
         self._failed: dict[tuple[str, str | None], set[RolloutKey]] = {}
 
     def hear(self, event: AskedVariable) -> None:
-        """Note what is asked for; a name that was not withheld is none of ours."""
+        """Note a request; names that were not withheld are ignored."""
         if event.host is None and event.name not in self._names:
             return
         name = event.name if event.host is None else STAND_IN
@@ -77,7 +77,7 @@ class WithheldVariables:
             self._progress.warn(self._found[key].sentence, hint=self._found[key].hint)
 
     def record(self, event: Rollout) -> None:
-        """Take down how a rollout ended, for what was asked for until then."""
+        """Note how a rollout ended, for the variables requested so far."""
         pair = event.example_id, event.rollout
         for pairs in self._failed.values():
             if event.error is not None:
@@ -87,7 +87,7 @@ class WithheldVariables:
 
     @property
     def found(self) -> tuple[WithheldVariable, ...]:
-        """All that was asked for, over all sessions."""
+        """All requests, over all sessions."""
         return tuple(
             msgspec.structs.replace(
                 each, errors_after=each.errors_after + len(self._failed.get(key, ()))
@@ -96,18 +96,18 @@ class WithheldVariables:
         )
 
     def hint(self) -> str | None:
-        """How to allow what was asked for in this session; None where that is nothing."""
+        """How to allow what this session requested; None if nothing."""
         return allow_hint(each for key, each in self._found.items() if key in self._failed)
 
 
 def allow_hint(withheld: Iterable[WithheldVariable]) -> str | None:
-    """The flag that allows all of `withheld`; None where there is none."""
+    """The flag that allows all of `withheld`; None if there are none."""
     names = sorted({each.name for each in withheld})
     return f"allow it with `--env-var {','.join(names)}`" if names else None
 
 
 def _short(text: str | None) -> str | None:
-    """What a worker says, which runs code of others, fit for one line."""
+    """Text from a worker, which runs others' code, made fit for one line."""
     return text[:_LONGEST] if text is not None and text.isprintable() else None
 
 
@@ -115,13 +115,13 @@ _MOST = 100
 _LONGEST_NAME = 253
 _LOCAL = "localhost"
 _DATA_HOSTS = ("huggingface.co", "hf.co")
-"""Which answer with files; inference of Hugging Face has hosts of its own."""
+"""Hosts that serve files; Hugging Face inference has its own hosts."""
 
 
 class Connection(msgspec.Struct, frozen=True):
-    """One host that was connected to; `localhost` is another server of this machine, at `port`.
+    """A host that was connected to; `localhost` is another server of this machine, at `port`.
 
-    What was `refused` came to nothing. A `proxy` stands for hosts behind it, which are not known.
+    A `refused` connection was not made. A `proxy` stands for unknown hosts behind it.
     """
 
     host: str
@@ -132,25 +132,25 @@ class Connection(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What a person reads: a host, with its port where it is one of this machine."""
+        """A readable name: the host, with the port if it is on this machine."""
         address = f"{self.host}:{self.port}" if self.host == _LOCAL else self.host
         return f"the proxy {address}" if self.proxy else address
 
     @property
     def may_be_a_model(self) -> bool:
-        """Whether calls to it may have cost something: while rollouts ran, and not for files."""
+        """Whether calls to it may have cost something: made while rollouts ran, not for files."""
         is_data = self.host in _DATA_HOSTS or self.host.endswith(".hf.co")
         return self.phase == "rollout" and not is_data
 
 
 class Connections:
-    """Those of one session, each once; code that is not trusted says them."""
+    """The connections of one session, each once; reported by untrusted code."""
 
     def __init__(self) -> None:
         self._found: dict[Connection, None] = {}
 
     def hear(self, event: Network) -> None:
-        """Take down what a worker says."""
+        """Note a worker's report."""
         if len(self._found) < _MOST:
             host = event.host[:_LONGEST_NAME]
             found = Connection(host, event.port, event.phase, event.proxy, event.refused)
@@ -165,12 +165,12 @@ class Connections:
 
 
 def uncounted(connections: Iterable[Connection]) -> tuple[str, ...]:
-    """The names of those that answered and may have cost something."""
+    """The names of hosts that answered and may have cost something."""
     return _names(each for each in connections if each.may_be_a_model and not each.refused)
 
 
 def refused(connections: Iterable[Connection]) -> tuple[str, ...]:
-    """The names of those that were asked for in vain."""
+    """The names of hosts that were refused."""
     return _names(each for each in connections if each.refused)
 
 

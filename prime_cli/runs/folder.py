@@ -1,6 +1,6 @@
-"""The files of a run: where they lie, who may write them, and its journal.
+"""The files of a run: their paths, who may write them, and the journal.
 
-The journal is append-only JSON lines, one for each finished rollout.
+The journal is append-only JSON lines, one per finished rollout.
 """
 
 import os
@@ -64,17 +64,17 @@ class RunFolder:
 
     @property
     def packages(self) -> Path:
-        """The lock of the interpreter: what it takes to make the same one again."""
+        """The lock of the interpreter: everything needed to recreate it."""
         return self.path / "lock.json"
 
     @property
     def before(self) -> Path:
-        """The rewards that rollouts had before they were scored again."""
+        """The rollouts' rewards before rescoring."""
         return self.path / "before.jsonl"
 
     @property
     def saved(self) -> Path:
-        """What they are scored by, as long as that goes on."""
+        """The rollouts being rescored, while that lasts."""
         return self.path / "saved.jsonl"
 
     @property
@@ -83,7 +83,7 @@ class RunFolder:
 
 
 def runs_folder(environment: str, model: str, cwd: Path) -> Path:
-    """Where vf-eval puts runs: `outputs/evals/<environment>--<model>`, a slash in either as `--`.
+    """Where vf-eval puts runs: `outputs/evals/<environment>--<model>`, with `--` for any slash.
 
     Below `environments/<module>/` when that folder exists, else below `cwd`.
     """
@@ -93,10 +93,10 @@ def runs_folder(environment: str, model: str, cwd: Path) -> Path:
 
 
 def run_group_name(environment: str, model: str, *, windows: bool = sys.platform == "win32") -> str:
-    """`<environment>--<model>`, a slash in either as `--`, and what is no file name there as `-`.
+    """`<environment>--<model>`, with `--` for any slash and `-` for what the file system forbids.
 
-    A colon of a model of ours goes everywhere, since GitHub's artifacts let it stand as little as
-    Windows does; others keep theirs where they can, for the tools that look for them.
+    A colon in a model of ours is always replaced, since GitHub's artifacts forbid it as Windows
+    does; others keep theirs where possible, for the tools that look for them.
     """
     name = f"{environment}--{model}".replace("/", "--")
     if model.startswith("builtin/"):
@@ -114,10 +114,10 @@ def new_run_folder(parent: Path) -> RunFolder:
 
 @contextmanager
 def writing(folder: RunFolder) -> Iterator[None]:
-    """Be the only writer of `folder`; raises Conflict while another process is.
+    """Be the only writer of `folder`; raises Conflict if another process is.
 
-    The system drops the lock when its holder dies, however it dies, so none is ever stale; the
-    number of the process is in the file for the message alone.
+    The system drops the lock when its holder dies, however it dies, so none is ever stale; the file
+    holds the process id for the message only.
     """
     with storage_errors(folder.lock):
         file = folder.lock.open("a+", encoding="ascii")
@@ -143,7 +143,7 @@ def is_being_written(folder: RunFolder) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        # A folder that this user may only read: the manifest's word stands.
+        # A folder that this user may only read: trust the manifest.
         return True
 
 
@@ -153,8 +153,8 @@ _ENCODER = msgspec.json.Encoder(uuid_format="hex")
 class Journal:
     """The writer. Each line goes to the system in one `write` before `append` returns.
 
-    A killed process therefore leaves whole lines, and at most one torn one at the end, which the
-    next writer cuts off and every reader skips. An index of the lines is kept beside it.
+    A killed process therefore leaves whole lines and at most one torn last line, which the next
+    writer cuts off and every reader skips. An index of the lines is kept beside it.
     """
 
     def __init__(self, path: Path, scrub: Scrubber) -> None:
@@ -208,10 +208,10 @@ def _end_of_last_line(descriptor: int) -> int:
 
 
 def read_journal(path: Path) -> Iterator[Row]:
-    """The rows of a journal in the order they were written; nothing when there is no file.
+    """The rows of a journal in the order written; none if there is no file.
 
-    A last line without its newline is a rollout that was being written when the run was killed:
-    it is left out. Raises UsageError for a line that is no row, and for a newer schema.
+    A last line without a newline was being written when the run was killed, and is skipped. Raises
+    UsageError for a line that is not a row, and for a newer schema.
     """
     for number, (_, line) in enumerate(whole_lines(path), 1):
         yield read_line(ROWS, line, path, number)

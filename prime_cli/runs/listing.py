@@ -16,7 +16,7 @@ from prime_cli.runs.saved_run import SavedRun, official_date, open_run, status_o
 class RunItem(msgspec.Struct, frozen=True):
     """One line of `prime eval list`; `reward` is the mean, `errors` a share of 0 to 1 or null.
 
-    `cost` is in USD, null where a part of it is not known; `known_cost` is then the other part.
+    `cost` is in USD, null if part of it is unknown; `known_cost` is then the rest.
     """
 
     run_id: str
@@ -35,7 +35,7 @@ class RunItem(msgspec.Struct, frozen=True):
     note: str | None = None
 
     def is_of(self, name: str) -> bool:
-        """Whether it is a run of the environment `name`, which may say owner and version too."""
+        """Whether it is a run of the environment `name`, which may include owner and version."""
         own, wanted = self.environment.partition("@"), name.partition("@")
         if wanted[2] not in ("", own[2]):
             return False
@@ -46,7 +46,7 @@ class RunItem(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class RunRoots:
-    """Where runs are looked for; by default the folders of these names."""
+    """Where to look for runs; by default the folders of these names."""
 
     outputs: Path | None = None
     environments: Path | None = None
@@ -58,8 +58,8 @@ HERE = RunRoots()
 def list_runs(cwd: Path, roots: RunRoots = HERE) -> list[RunItem]:
     """Runs under `outputs/evals` and `environments/*/outputs/evals` of `cwd`, newest first.
 
-    Those of the v1 evaluator lie in `outputs` itself. Only the small files are read. A folder that
-    cannot be understood is left out.
+    Those of the v1 evaluator are in `outputs` itself. Reads only the small files, and skips folders
+    it cannot parse.
     """
     items = []
     for path in _run_folders(cwd, roots):
@@ -73,7 +73,7 @@ def list_runs(cwd: Path, roots: RunRoots = HERE) -> list[RunItem]:
 def find_run(wanted: str | None, cwd: Path, roots: RunRoots = HERE) -> SavedRun:
     """The run in folder `wanted`, or whose id begins with it; the newest one for None.
 
-    Raises NotFound when there is none, UsageError when several ids begin so.
+    Raises NotFound if there is none, UsageError if several ids match.
     """
     if wanted is not None and (cwd / wanted).exists():
         path = cwd / wanted
@@ -158,7 +158,7 @@ def _own_item(run: SavedRun, manifest: Manifest) -> RunItem:
 
 
 def _dollars(value: object) -> float | None:
-    """An amount from run.json, which may have been edited; None unless it is a number."""
+    """An amount from run.json, which may have been edited; None if it is not a number."""
     return float(value) if type(value) in (int, float) else None  # type: ignore[arg-type]
 
 

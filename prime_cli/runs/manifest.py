@@ -23,13 +23,13 @@ FINISHED = "finished"
 INTERRUPTED = "interrupted"
 FAILED = "failed"
 CAPPED = "capped"
-"""Of a run that `--max-cost` or `--token-budget` has stopped; `failure` says which."""
+"""For a run stopped by `--max-cost` or `--token-budget`; `failure` says which."""
 STOPPED = "stopped"
-"""Of a run whose process is gone and did not come to write its end."""
+"""For a run whose process is gone without recording its end."""
 
 
 class ModelFlags(msgspec.Struct, frozen=True, kw_only=True):
-    """The flags that led to the endpoint, as they were typed; no key and no value of a header."""
+    """The flags that chose the endpoint, as typed; no key and no header value."""
 
     model: str | None = None
     base_url: str | None = None
@@ -50,9 +50,9 @@ class InterpreterFacts(msgspec.Struct, frozen=True):
 
 
 class RunSession(msgspec.Struct, frozen=True, kw_only=True):
-    """One process that worked on a run: when, how it ended, and by which release of prime.
+    """One process that worked on a run: when, how it ended, and which release of prime.
 
-    `ended` and `seconds` of one that was killed are those of its last finished rollout.
+    If it was killed, `ended` and `seconds` are those of its last finished rollout.
     """
 
     started: str
@@ -67,17 +67,17 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """One run. Times are ISO 8601 with zone, `seconds` is wall time without preparation.
 
     `started` is that of the first of its `sessions`, `ended`, `status` and `failure` those of the
-    last, `seconds` their sum. `asked` is what named the model, for a resume.
+    last, `seconds` their sum. `asked` is the model as requested, for a resume.
 
     `fingerprint` is the digest of the examples, `planned` the number of rollouts; both are known
-    once the environment has loaded, as is what plays the `agents` of a v1 environment, which
-    `harness` says in words; `counts`, `reward` and `asked_again` (the rollouts whose model was
-    asked more than once) when the run has ended. `usage` is all
-    that was spent; it is the sum of the journal's lines and of `unjournaled`, by role and model.
-    `prices` are those that the last session went by, `connections` the hosts that the environment
-    connected to beside the gateway, `withheld` variables that it asked for. `rerun_of` and
-    `rescored_of` name the run or evaluation that this one makes again. `labels` are tags, a note
-    and the commit; `served` counts who answered, in sessions that came to write their end.
+    once the environment has loaded, as is what plays the `agents` of a v1 environment, described by
+    `harness`; `counts`, `reward` and `asked_again` (the rollouts whose model was asked more than
+    once) once the run has ended. `usage` is the total spent: the sum of the journal's lines and of
+    `unjournaled`, by role and model. `prices` are those of the last session, `connections` the
+    hosts that the environment connected to besides the gateway, `withheld` the variables it
+    requested in vain. `rerun_of` and `rescored_of` name the run or evaluation that this one
+    repeats. `labels` are tags, a note and the commit; `served` counts who answered, in sessions
+    that recorded their end.
     """
 
     schema: int = SCHEMA
@@ -120,7 +120,7 @@ def save_manifest(path: Path, manifest: Manifest, scrub: Scrubber) -> None:
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read a run.json; raises UsageError when it is none, or of a newer prime."""
+    """Read a run.json; raises UsageError if it is invalid, or from a newer prime."""
     with storage_errors(path):
         content = path.read_bytes()
     try:
@@ -140,7 +140,7 @@ def load_manifest(path: Path) -> Manifest:
 
 _Counts = dict[str, int | float | None]
 _Usage = dict[str, int | float | bool | dict[str, _Counts] | None]
-"""Of `usage` and `unjournaled`, which are looked into by name."""
+"""For `usage` and `unjournaled`, whose keys are looked up by name."""
 
 
 class _Versioned(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""The plan of a run, decided once, printed and saved; and its labels: tags, a note, the commit."""
+"""The plan of a run, made once, printed and saved; and its labels: tags, a note, the commit."""
 
 import os
 import re
@@ -14,12 +14,12 @@ from prime_cli.models.prices import format_usd
 
 _SECONDS = 10.0
 _COMMIT = re.compile(r"^# branch\.oid ([0-9a-f]{7,64})$", re.MULTILINE)
-# Not what runs leave behind: after the first one every folder would be changed.
+# Exclude the output of runs: after the first one every folder would count as changed.
 _PATHS = (":/", ":(top,exclude,glob)**/outputs/**")
 
 
 class Revision(msgspec.Struct, frozen=True):
-    """A git commit; `dirty` says that files differed from it, new ones included."""
+    """A git commit; `dirty` if files differed from it, including new ones."""
 
     commit: str
     dirty: bool = False
@@ -29,9 +29,9 @@ class Revision(msgspec.Struct, frozen=True):
 
 
 def revision_of(folder: Path) -> Revision | None:
-    """The commit of the repository that `folder` is in; None without one, or without git."""
+    """The commit of the repository containing `folder`; None without one, or without git."""
     options = ("--porcelain=v2", "--branch", "--untracked-files=all")
-    # fsmonitor names a program of the repository's own choice, which looking shall not start.
+    # fsmonitor names a program chosen by the repository, which a mere look must not start.
     command = ("git", "-c", "core.fsmonitor=false", "status", *options, "--", *_PATHS)
     env = child_environment(os.environ) | {"GIT_OPTIONAL_LOCKS": "0"}
     try:
@@ -49,14 +49,14 @@ _LONGEST_NOTE = 2000
 
 
 class Labels(msgspec.Struct, frozen=True, kw_only=True):
-    """Tags and a note that a person gave, and the commit that the code was at."""
+    """Tags and a note given by a person, and the commit that the code was at."""
 
     tags: tuple[str, ...] = ()
     note: str | None = None
     revision: Revision | None = None
 
     def over(self, before: "Labels") -> "Labels":
-        """These for a run that goes on: tags add up, the first commit stays."""
+        """These applied on a resume: tags add up, the first commit stays."""
         return Labels(
             tags=tuple(dict.fromkeys((*before.tags, *self.tags))),
             note=before.note if self.note is None else self.note,
@@ -68,7 +68,7 @@ UNLABELLED = Labels()
 
 
 def check_labels(tags: tuple[str, ...], note: str | None) -> None:
-    """Raise UsageError for tags and notes that nobody could read."""
+    """Raise UsageError for unreadable tags or notes."""
     for tag in tags:
         if len(tag) > _LONGEST_TAG or not tag.isprintable():
             raise UsageError(
@@ -81,13 +81,13 @@ def check_labels(tags: tuple[str, ...], note: str | None) -> None:
 SCORING_SECONDS = 3600
 ROLLOUT_SECONDS = 6 * 3600
 BLOCKED_SECONDS = 600
-"""Code that never awaits holds up every rollout, so it has less time than scoring that waits."""
+"""Code that never awaits blocks every rollout, so it gets less time than scoring that waits."""
 
 _STEPS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
 class Deadlines(msgspec.Struct, frozen=True):
-    """In seconds, as they were asked for; None takes the default."""
+    """In seconds, as requested; None means the default."""
 
     call: int | None = None
     scoring: int | None = None
@@ -95,26 +95,26 @@ class Deadlines(msgspec.Struct, frozen=True):
 
     @property
     def call_seconds(self) -> int:
-        """For one try of a model call."""
+        """For one attempt at a model call."""
         return self.call or CALL_SECONDS
 
     @property
     def scoring_seconds(self) -> int:
-        """For scoring one rollout, or the group that is scored together."""
+        """For scoring one rollout, or a group scored together."""
         return self.scoring or SCORING_SECONDS
 
     @property
     def blocked_seconds(self) -> int:
-        """For code of the environment that lets nothing else run."""
+        """For environment code that blocks everything else."""
         return self.scoring or BLOCKED_SECONDS
 
     @property
     def rollout_seconds(self) -> int:
-        """For one rollout with its scoring."""
+        """For one rollout including scoring."""
         return self.rollout or ROLLOUT_SECONDS
 
     def over(self, before: "Deadlines") -> "Deadlines":
-        """These, and where nothing was asked for, those of `before`."""
+        """These, falling back to those of `before`."""
         return Deadlines(
             self.call or before.call,
             self.scoring or before.scoring,
@@ -130,20 +130,20 @@ DEFAULTS = Deadlines()
 
 
 def span_text(seconds: int) -> str:
-    """Seconds in the largest unit that holds them whole: `30m`, `90s`."""
+    """Seconds in the largest unit that divides them: `30m`, `90s`."""
     return next(f"{seconds // step}{unit}" for step, unit in _STEPS if seconds % step == 0)
 
 
 CONCURRENCY = 32
 ALL = -1
-"""`num_examples` that means every example there is."""
+"""The `num_examples` that means every example."""
 
 
 class PlannedEnvironment(msgspec.Struct, frozen=True):
     """The environment as its wheel names it.
 
-    `ref` is `owner/name@version` when it came from a hub, `path` the folder or wheel when it did
-    not. `module` is what is imported, `sha256` that of the wheel.
+    `ref` is `owner/name@version` if it came from a hub, else `path` is the folder or wheel.
+    `module` is what to import, `sha256` that of the wheel.
     """
 
     name: str
@@ -160,16 +160,16 @@ class PlannedEnvironment(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What a person reads: the reference, else name and version."""
+        """A readable title: the reference, else name and version."""
         return self.ref or f"{self.name}@{self.version}"
 
 
 class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides what a run does; holds no key.
 
-    `endpoint` is the base URL, or `builtin`. `sampling` is what every call carries. `concurrency`
+    `endpoint` is the base URL, or `builtin`. `sampling` is sent with every call. `concurrency`
     counts rollouts, `max_cost` USD and `token_budget` tokens, both of all sessions together.
-    `options` are flags without a field of their own, by name, where they are not the default.
+    `options` are non-default flags without a field of their own, by name.
     """
 
     environment: PlannedEnvironment
@@ -236,9 +236,9 @@ def _label(name: str) -> str:
 
 
 def resume_command(run_id: str, plan: EvalPlan) -> str:
-    """What to type in the folder where the run was started.
+    """The command to type in the folder where the run was started.
 
-    Values of headers are not kept, since they may be secrets: they have to be given again.
+    Header values are not kept, since they may be secrets, and must be given again.
     """
     headers = "".join(f" --header '{name}: …'" for name in plan.headers)
     return f"prime eval run --resume {run_id}{headers}"

@@ -1,7 +1,7 @@
-"""One finished rollout as the journal keeps it, and whether its model is asked again.
+"""A finished rollout as the journal keeps it, and whether its model is asked again.
 
-Asking a model again until no error is left would choose among its answers. So it is asked again
-only where it gave none; an answer that could not be scored is scored again as it was saved.
+Asking a model again until no error is left would select among its answers. So it is asked again
+only if it gave none; an answer that could not be scored is rescored as saved.
 """
 
 from enum import StrEnum
@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import msgspec
 
 SCHEMA = 1
-"""Of the journal's lines and of run.json; readers accept this one and the one before."""
+"""For the journal's lines and run.json; readers accept this one and the previous one."""
 
 
 SpentBy = dict[str, dict[str, dict[str, Any]]]
-"""What was spent, as it is written: by role and model, `runs/spending.py` says what is counted."""
+"""Spend as written: by role and model; `runs/spending.py` says what is counted."""
 
 LARGEST = 1e100
-"""Larger rewards and metrics say nothing, and their squares could not be added up."""
+"""Larger rewards and metrics are meaningless, and their squares would overflow."""
 
 Index = Annotated[int, msgspec.Meta(gt=-(1 << 62), lt=1 << 62)]
 MOST_ATTEMPTS = 1 << 31
@@ -28,9 +28,9 @@ Reward = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 class Failure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
     """Why a rollout has no reward.
 
-    `kind` (written as `class`) is `infra` (endpoint, network, sandbox), `model` (an answer that
-    could not be used) or `environment` (its own code); `type` is the name of the exception.
-    `in_scoring` says that the model had said all by then; null where an older prime did not tell.
+    `kind` (written as `class`) is `infra` (endpoint, network, sandbox), `model` (an unusable
+    answer) or `environment` (its own code); `type` is the name of the exception. `in_scoring` means
+    that the model had finished by then; null if an older prime did not record it.
     """
 
     kind: str
@@ -44,12 +44,12 @@ class Failure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
 class Row(msgspec.Struct, kw_only=True):
     """One attempt at one rollout; `reward` is null exactly when `error` is not.
 
-    `timing` is in seconds, `usage` in tokens of the policy, its failed tries included. `judges`
-    holds the same of all other roles and models: role, then model, then counts. `cost` is in USD
-    for all of them, null where a part has no known price. `apart` has the shape of `judges`: what
-    calls used that belong to no rollout, since the line before. A later attempt at the same
-    (example_id, rollout) replaces an earlier one, and what that one used was spent nevertheless.
-    `again` is why it was made (see `REASONS`), null for a first one.
+    `timing` is in seconds, `usage` in tokens of the policy, failed calls included. `judges` holds
+    the same for all other roles and models: role, then model, then counts. `cost` is in USD for all
+    of them, null if part has no known price. `apart`, shaped as `judges`, is the usage since the
+    previous line of calls outside any rollout. A later attempt at the same (example_id, rollout)
+    replaces an earlier one, whose usage still counts as spent. `again` is why it was made (see
+    `REASONS`), null for a first one.
     """
 
     schema: int = SCHEMA
@@ -76,7 +76,7 @@ class Row(msgspec.Struct, kw_only=True):
 
 
 def numeric(metrics: dict[str, Any]) -> dict[str, float]:
-    """The metrics that can be averaged; an environment may report others, which are only kept."""
+    """The metrics that can be averaged; others are kept but not used."""
     return {
         name: float(value)
         for name, value in metrics.items()
@@ -85,7 +85,7 @@ def numeric(metrics: dict[str, Any]) -> dict[str, float]:
 
 
 class Step(StrEnum):
-    """What is done next: the model is asked again, its answer is scored again, or nothing."""
+    """The next step: ask the model again, rescore its answer, or nothing."""
 
     ASK = "ask"
     SCORE = "score"
@@ -93,7 +93,7 @@ class Step(StrEnum):
 
 
 class OnResume(msgspec.Struct, frozen=True):
-    """How many errored rollouts `prime eval run --resume` asks again, scores again, and keeps."""
+    """How many errored rollouts `prime eval run --resume` asks again, rescores, and keeps."""
 
     ask: int = 0
     score: int = 0
@@ -101,11 +101,11 @@ class OnResume(msgspec.Struct, frozen=True):
 
 
 _IN_SCORING = frozenset({"RewardFailed", "ScoringTimeout", "NoReward", "ValueError"})
-"""Of older primes, which did not write `in_scoring`; NaN as a reward is the last."""
+"""For older primes, which did not write `in_scoring`; the last one is a NaN reward."""
 
 
 def next_step(row: Row) -> Step | None:
-    """What becomes of `row`; None where it has a score."""
+    """What to do next with `row`; None if it has a score."""
     if row.reward is not None:
         return None
     if is_scorable(row):
@@ -114,7 +114,7 @@ def next_step(row: Row) -> Step | None:
 
 
 def is_scorable(row: Row) -> bool:
-    """Whether a rollout has all that the model said: it was scored, or failed in scoring."""
+    """Whether the model's answer is complete: the rollout was scored, or failed in scoring."""
     if not row.completion:
         return False
     if row.error is None:
@@ -132,17 +132,17 @@ GROUP = "group"
 WORKER_DIED = "worker_died"
 OTHER = "other"
 REASONS = (INFRA, REQUESTED, GROUP, WORKER_DIED, OTHER)
-"""Why a model was asked again, as `Row.again` has it; OTHER is of runs of older primes only."""
+"""Why a model was asked again, as in `Row.again`; OTHER is only for runs of older primes."""
 
 SCORED = "scored"
-"""`Row.again` of an attempt that scored a saved answer once more: nobody was asked."""
+"""`Row.again` of an attempt that rescored a saved answer, without a model call."""
 
 
 class AskedAgain(msgspec.Struct, frozen=True):
     """How many rollouts the model was asked for more than once; one may count in several reasons.
 
-    By reason: an infra error had left no answer, `--retry-errors` asked for it, another rollout of
-    the group needed it, the environment's process died meanwhile. Older primes asked again after
+    By reason: an infra error left no answer, `--retry-errors` requested it, another rollout of the
+    group needed it, the environment's process died meanwhile. Older primes asked again after
     `other` errors too.
     """
 
@@ -154,7 +154,7 @@ class AskedAgain(msgspec.Struct, frozen=True):
     other: int = 0
 
     def at_least(self, known: "AskedAgain | None") -> "AskedAgain":
-        """The larger of each count: of a run of which only the last attempts are at hand."""
+        """The larger of each count, for a run with only its last attempts at hand."""
         if known is None:
             return self
         return AskedAgain(
@@ -163,7 +163,7 @@ class AskedAgain(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """`5 rollouts: 3 after an infra error, 2 with their group`; empty where there are none."""
+        """`5 rollouts: 3 after an infra error, 2 with their group`; empty if there are none."""
         counts = ((getattr(self, reason), words) for reason, words in _WORDS.items())
         parts = ", ".join(f"{count} {words}" for count, words in counts if count)
         noun = "rollout" if self.rollouts == 1 else "rollouts"
@@ -180,10 +180,10 @@ _WORDS = {
 
 
 def reason_of(row: Row, before: Failure | None, *, is_first: bool) -> str | None:
-    """Why the model was asked again for `row`, None where it was not.
+    """Why the model was asked again for `row`, None if it was not.
 
-    Rows of older primes do not say: there the attempt `before` tells, which ended in that failure
-    or was scored.
+    Rows of older primes do not say: there the attempt `before` tells, by the failure it ended in or
+    by having been scored.
     """
     if row.again is not None or row.attempt == 1:
         return row.again if row.again in REASONS else None

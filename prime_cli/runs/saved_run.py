@@ -1,4 +1,4 @@
-"""A run read back from its folder: ours, or one that an evaluator of verifiers wrote."""
+"""A run read back from its folder: ours, or one written by an evaluator of verifiers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from prime_cli.statistics.reducers import Reducer
 class SavedRun:
     """One run on disk. `official` holds vf-eval's metadata when the folder is not ours.
 
-    Of the v1 evaluator, which writes none, it holds what `read_settings` makes of its config.
+    For the v1 evaluator, which writes none, it holds the result of `read_settings`.
     """
 
     folder: RunFolder
@@ -41,7 +41,7 @@ class SavedRun:
         return self.index().rows()
 
     def index(self) -> RunIndex:
-        """Its rollouts in order, each read when it is asked for; raises UsageError."""
+        """Its rollouts in order, each read on demand; raises UsageError."""
         if self.manifest is not None:
             return index_journal(self.folder.journal)
         if not self.folder.results.is_file():
@@ -49,7 +49,7 @@ class SavedRun:
         return ResultsIndex(self.folder.results, self.official or {})
 
     def asked_again(self) -> AskedAgain | None:
-        """The rollouts whose model was asked more than once; None where another tool ran it."""
+        """The rollouts whose model was asked more than once; None for runs of other tools."""
         if self.manifest is None:
             return None
         known = self.manifest.asked_again
@@ -58,14 +58,14 @@ class SavedRun:
         return self.tally().asked_again.at_least(known)
 
     def tally(self) -> Tally:
-        """The scores of all rollouts, read anew."""
+        """The scores of all rollouts, freshly read."""
         tally = Tally()
         for row in read_journal(self.folder.journal) if self.manifest is not None else self.rows():
             tally.add(row)
         return tally
 
     def summary(self, reducers: Sequence[Reducer] | None = None) -> Summary:
-        """The statistics, computed anew from the rows; with the usual reducers or others."""
+        """The statistics, recomputed from the rows; with the usual reducers or others."""
         tally = Tally()
         if self.manifest is not None:
             spending = Spending(self.manifest.plan.model, read_charges(self.manifest.unjournaled))
@@ -79,7 +79,7 @@ class SavedRun:
 
 
 def open_run(path: Path) -> SavedRun:
-    """The run in folder `path`; raises NotFound when it holds none."""
+    """The run in folder `path`; raises NotFound if it holds none."""
     folder = RunFolder(path)
     if folder.manifest.is_file():
         return SavedRun(folder, manifest=load_manifest(folder.manifest))
@@ -94,7 +94,7 @@ def open_run(path: Path) -> SavedRun:
 
 
 def with_usage(manifest: Manifest, spending: Spending) -> Manifest:
-    """`manifest` with the sum of its journal where its last session did not come to write one."""
+    """`manifest` with the sum of its journal if its last session did not write one."""
     if manifest.status != RUNNING:
         return manifest
     return msgspec.structs.replace(manifest, usage=spending.record())
@@ -113,7 +113,7 @@ def summary_of(
     tally: Tally,
     reducers: Sequence[Reducer] | None = None,
 ) -> Summary:
-    """The Summary of a run of ours whose scores are in `tally`."""
+    """The Summary of a run of ours, with the scores in `tally`."""
     plan = manifest.plan
     planned = manifest.planned or max(plan.num_examples, 0) * plan.rollouts_per_example
     scores = score(tally, planned, reducers)
@@ -186,7 +186,7 @@ def _official_summary(
 
 
 def official_date(folder: RunFolder, metadata: Mapping[str, Any]) -> str:
-    """When a vf-eval run was saved: 0.1.14 drops the date, so the file's own time stands in."""
+    """When a vf-eval run was saved; the file's mtime for 0.1.14, which drops the date."""
     date, time = metadata.get("date"), metadata.get("time")
     if isinstance(date, str):
         return f"{date}T{time}" if isinstance(time, str) and "T" not in date else date
@@ -196,13 +196,13 @@ def official_date(folder: RunFolder, metadata: Mapping[str, Any]) -> str:
 
 
 def check_errors(summary: Summary, plan: EvalPlan) -> None:
-    """Raise PartialResult when a larger share of the finished rollouts errored than may."""
+    """Raise PartialResult if the share of finished rollouts that errored exceeds the limit."""
     again = resume_words(summary, resume_command(summary.run_id, plan))
     check_error_rate(summary, plan.max_error_rate, again=again)
 
 
 def resume_words(summary: Summary, command: str) -> str | None:
-    """What `command`, which resumes the run, does with its errors; None where nobody knows."""
+    """What `command`, which resumes the run, does with its errors; None if unknown."""
     steps = summary.on_resume
     if steps is None:
         return None
@@ -224,9 +224,9 @@ def _answers(count: int) -> str:
 def check_error_rate(
     summary: Summary, limit: float, *, again: str | None = None, key: str | None = None
 ) -> None:
-    """The same for a run whose plan need not be known.
+    """The same for a run whose plan may be unknown.
 
-    `again` tells how to run those again, `key` which evaluation of a suite it is.
+    `again` says how to rerun those, `key` which evaluation of a suite it is.
     """
     counts = summary.counts
     rollouts = "rollouts" if key is None else f"rollouts of `{key}`"
@@ -250,7 +250,7 @@ def check_error_rate(
 
 
 def check_ended(summary: Summary) -> None:
-    """Raise PartialResult for a saved run that has not come to its end."""
+    """Raise PartialResult for a saved run that has not ended."""
     if summary.status == FINISHED:
         return
     counts = summary.counts

@@ -1,4 +1,4 @@
-"""Secret values of a run: which they are, and how they are kept out of its files."""
+"""Secret values of a run: what they are, and how to keep them out of its files."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,15 +14,15 @@ from prime_cli.runtime.variables import is_secret
 _SHORTEST = 6
 """Shorter values (`x`, `EMPTY`, `0`) are placeholders; replacing them would spoil the text."""
 _SHORTEST_LINE = 16
-"""Shorter lines of a value of several are words (`-----`), not keys."""
+"""Shorter lines of a multi-line value are words (`-----`), not keys."""
 
 
 class Scrubber:
-    """Replaces each secret value by `[NAME]`, in every form in which programs print one.
+    """Replaces each secret value by `[NAME]`, in every form that programs print it in.
 
-    These are the value itself, as JSON (also within a text that is JSON) and as Python write it,
-    in an address, and each line of one that has several. What is made of a value otherwise, such as
-    base64, is not known for what it is.
+    These are the value itself, as written by JSON (also nested in JSON text) and by Python, in an
+    address, and each line of a multi-line one. Other encodings of a value, such as base64, are not
+    recognised.
     """
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
@@ -31,7 +31,7 @@ class Scrubber:
             for name, value in secrets.items()
             for form in _forms(value)
         }
-        # The longest first: a key may contain another one.
+        # Longest first: a key may contain another one.
         self._pairs = sorted(pairs.items(), key=lambda pair: len(pair[0]), reverse=True)
 
     def __call__(self, content: bytes) -> bytes:
@@ -47,7 +47,7 @@ class Scrubber:
 
 def _forms(value: str) -> Iterator[str]:
     """How a secret may be written; nothing for a placeholder."""
-    # Clients drop the line break that a file's last line ends in.
+    # Clients strip the trailing newline of a file.
     for part in (value, value.strip(), *_long_lines(value)):
         if len(part) < _SHORTEST:
             continue
@@ -68,7 +68,7 @@ def _long_lines(value: str) -> Iterator[str]:
 
 
 _LONG = 16
-"""A shorter value that was allowed under an ordinary name may be a word, as `strict`."""
+"""A shorter value, allowed under an ordinary name, may be a word, as `strict`."""
 _SECRET_HEADERS = ("authorization", "key", "token", "cookie", "secret")
 
 
@@ -78,10 +78,10 @@ def secrets_of(
     passed: Mapping[str, str],
     registry: Registry | None = None,
 ) -> dict[str, str]:
-    """Every secret value that a file of the run could come to hold, by the name to put there.
+    """Every secret value that a file of the run could contain, by its replacement.
 
-    `passed` are variables that the environment was allowed by name, which are secrets unless they
-    are words; its judges may be entries of `registry`.
+    `passed` are variables allowed to the environment by name, which are secrets unless they are
+    words; its judges may be entries of `registry`.
     """
     found = find_secrets(environ)
     found.update(
@@ -101,25 +101,25 @@ def secrets_of(
 def _add_called(
     found: dict[str, str], url: str, key: Secret | None, headers: Mapping[str, str]
 ) -> None:
-    """Add what is secret of one endpoint."""
+    """Add the secret parts of one endpoint."""
     _add(found, "MODEL_KEY", {key.reveal()} if key is not None else set())
     _add(found, "password", _passwords_in(url))
     _add(found, "query", _keys_in_query(url))
     for header, value in headers.items():
         if any(word in header.lower() for word in _SECRET_HEADERS):
-            # Whoever says it back may leave out the scheme, as in `Bearer …`.
+            # An echo may leave out the scheme, as in `Bearer …`.
             _add(found, f"{header} header", {value, value.rpartition(" ")[2]})
 
 
 def _add(found: dict[str, str], name: str, values: set[str]) -> None:
-    """Add what has no name yet, under `name` or a numbered one."""
+    """Add values without a name yet, under `name` or a numbered one."""
     for value in sorted(values.difference(found.values())):
         numbered = (name if number == 1 else f"{name} {number}" for number in count(1))
         found[next(free for free in numbered if free not in found)] = value
 
 
 def _keys_in_query(url: str) -> set[str]:
-    """Values behind the `?` of an address whose names say that they are secret."""
+    """Query values of a URL whose names mark them as secret."""
     _, _, query = url.partition("?")
     return {
         form
@@ -132,7 +132,7 @@ def _keys_in_query(url: str) -> set[str]:
 
 
 def _passwords_in(url: str) -> set[str]:
-    """The password in an address, as it is written there and as it is meant."""
+    """The password in a URL, both as written and decoded."""
     try:
         password = urlsplit(url).password
     except ValueError:

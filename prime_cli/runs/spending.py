@@ -1,4 +1,4 @@
-"""What a run spent, and on which models: as it is written down, and summed up from there."""
+"""What a run spent, and on which models: how it is written, and summed from there."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -15,10 +15,10 @@ _OPTIONAL = ("cached", "reasoning", "uncounted", "estimated", "hits")
 
 
 def counts_of(spend: Spend) -> dict[str, Any]:
-    """Spend as it is written: tokens by name, zeros that are optional left out.
+    """Spend as written: tokens by name, without optional zeros.
 
-    `cost` is in USD; null where `unpriced` calls have no known price, and `known_cost` is then
-    the part that is known.
+    `cost` is in USD; null if `unpriced` calls have no known price, and `known_cost` is then the
+    known part.
     """
     usage = spend.usage
     counts: dict[str, Any] = {name: getattr(usage, name) for name in _ALWAYS}
@@ -31,7 +31,7 @@ def counts_of(spend: Spend) -> dict[str, Any]:
 
 
 def spend_of(counts: Mapping[str, Any]) -> Spend:
-    """The Spend that `counts` tells of; without a `cost` (written before) none is known."""
+    """The Spend in `counts`; without a `cost` (written before) none is known."""
     usage = Usage(**{name: int(counts.get(name) or 0) for name in (*_ALWAYS, *_OPTIONAL)})
     unpriced = counts.get("unpriced", 0 if counts.get("cost") is not None else usage.calls)
     known = counts.get("cost") or counts.get("known_cost") or 0.0
@@ -39,7 +39,7 @@ def spend_of(counts: Mapping[str, Any]) -> Spend:
 
 
 def write_charges(charges: Charges) -> SpentBy:
-    """Charges as a file has them: by role, then model."""
+    """Charges as written to a file: by role, then model."""
     written: SpentBy = {}
     for payer, spend in charges.items():
         written.setdefault(payer.role, {})[payer.model] = counts_of(spend)
@@ -56,7 +56,7 @@ def read_charges(written: SpentBy) -> Charges:
 
 
 class Spending:
-    """Running sums of what a run used, over its sessions; `model` is that of its policy."""
+    """Running sums of a run's usage, over its sessions; `model` is that of its policy."""
 
     def __init__(self, model: str, charges: Charges | None = None) -> None:
         self._model = model
@@ -68,7 +68,7 @@ class Spending:
         add_charges(self._charges, charges)
 
     def add_row(self, row: Row) -> None:
-        """Count a line of the journal, whatever became of its rollout later."""
+        """Count a line of the journal, even if its rollout was replaced later."""
         if row.usage is not None and (row.usage.get("calls") or row.usage.get("hits")):
             self.add({ChargeKey(POLICY, self._model): spend_of(row.usage)})
         for written in (row.judges, row.apart):
@@ -93,7 +93,7 @@ class Spending:
         return dict(self._charges)
 
     def record(self) -> dict[str, Any]:
-        """The `usage` of run.json: the total; by role and model too where that tells more."""
+        """The `usage` of run.json: the total; by role and model too if that adds anything."""
         counts = counts_of(self.total)
         roles, models = self.by_role(), self.by_model()
         if set(roles) - {POLICY}:
@@ -111,7 +111,7 @@ class Spending:
 
 
 def without(charges: Charges, less: Charges) -> Charges:
-    """`charges` less those of `less`, which are a part of them."""
+    """`charges` less those of `less`, which are part of them."""
     rest = {payer: spend - less.get(payer, Spend()) for payer, spend in charges.items()}
     return {payer: spend for payer, spend in rest.items() if spend != Spend()}
 
@@ -122,9 +122,9 @@ def sum_of(spends: Iterable[Spend]) -> Spend:
 
 
 class ServedModel(msgspec.Struct, frozen=True, kw_only=True):
-    """Answers of one model: for which role and name it was asked, and what it named itself.
+    """Answers of one model: the role and name it was asked under, and the name it returned.
 
-    `model` and `system_fingerprint` are null where the endpoint said none.
+    `model` and `system_fingerprint` are null if the endpoint gave none.
     """
 
     role: str = POLICY
@@ -137,7 +137,7 @@ class ServedModel(msgspec.Struct, frozen=True, kw_only=True):
 def served_models(
     before: Iterable[ServedModel], counted: Mapping[ServedBy, int]
 ) -> tuple[ServedModel, ...]:
-    """`before` and what was counted since, the same ones added up; the most frequent first."""
+    """`before` plus what was counted since, equal ones merged; most frequent first."""
     calls: dict[ServedBy, int] = {}
     for each in before:
         key = ServedBy(each.role, each.requested, each.model, each.system_fingerprint)
@@ -158,9 +158,9 @@ def served_models(
 
 
 def served_words(served: Iterable[ServedModel]) -> list[str]:
-    """`gpt-4.1-mini-2025-04-14 in 300 calls`, where another model than the one asked for answered.
+    """`gpt-4.1-mini-2025-04-14 in 300 calls`, if another model than the requested one answered.
 
-    Also where several systems did, which a change of the fingerprint tells.
+    Also if several systems did, as a change of the fingerprint shows.
     """
     groups: dict[tuple[str, str], list[ServedModel]] = {}
     for each in served:

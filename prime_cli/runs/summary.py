@@ -1,4 +1,4 @@
-"""What a run comes to: counts, rewards, metrics, usage. The object that `--output json` prints."""
+"""The results of a run: counts, rewards, metrics, usage. The object that `--output json` prints."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,9 +18,9 @@ from prime_cli.statistics.reducers import Reduced, Reducer, reduce, usual_reduce
 class EnvironmentFacts(msgspec.Struct, frozen=True):
     """What was evaluated; `sha256` is that of the wheel.
 
-    `harness` is how a v1 taskset was played, in words (`null, in-process`; `bash, docker`), and
-    `agents` says it of each agent; null and empty for v0.
-    `sandbox` says that its code ran within walls.
+    `harness` describes how a v1 taskset was played (`null, in-process`; `bash, docker`), and
+    `agents` does so for each agent; null and empty for v0. `sandbox` is whether its code was
+    sandboxed.
     """
 
     ref: str
@@ -44,9 +44,9 @@ class Counts(msgspec.Struct, frozen=True):
 class Reward(msgspec.Struct, frozen=True):
     """Mean and population std over the scored rollouts.
 
-    `low` and `high` are the mean with errors left out and with errors counted as 0, the smaller
-    one first. `stderr` is the standard error of the mean and `interval` its 95 % interval, over
-    examples, errors left out, by `interval_method`. All are null where there is nothing to compute
+    `low` and `high` are the mean with errors left out and with errors counted as 0, the smaller one
+    first. `stderr` is the standard error of the mean and `interval` its 95 % interval, over
+    examples, errors left out, by `interval_method`. All are null if there is nothing to compute
     them from.
     """
 
@@ -67,7 +67,7 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class ErrorCount(msgspec.Struct, frozen=True, rename={"kind": "class"}):
-    """How often rollouts ended in one type of error; message and traceback of the first such."""
+    """How many rollouts ended in one type of error; message and traceback of the first."""
 
     kind: str
     type: str
@@ -81,11 +81,11 @@ class Summary(msgspec.Struct, frozen=True):
 
     `seconds` is wall time, `usage` token counts by name. `status` is `running`, `finished`,
     `interrupted`, `failed` or `capped` (`failure` says why), or `stopped`. `uncounted` names the
-    hosts beside the gateway whose calls are in no count, `refused` those that were not let through,
-    `withheld` variables that the environment asked for and was not given. `asked_again` counts the
+    hosts besides the gateway whose calls are not counted, `refused` those that were blocked,
+    `withheld` variables that the environment requested and was not given. `asked_again` counts the
     rollouts whose model was asked more than once, `on_resume` what a resume does with those that
-    ended in an error; both are null for runs of other tools.
-    `reduced` holds pass@k and the like, where rewards are 0 and 1 or it was asked for.
+    ended in an error; both are null for runs of other tools. `reduced` holds pass@k and the like,
+    if rewards are 0 and 1 or it was requested.
     """
 
     run_id: str
@@ -115,12 +115,12 @@ class Summary(msgspec.Struct, frozen=True):
 
     @property
     def asked_again_words(self) -> str:
-        """What a reader must know of it; empty where there is nothing."""
+        """What a reader must know about it; empty if nothing."""
         return self.asked_again.words if self.asked_again is not None else ""
 
     @property
     def cost(self) -> float | None:
-        """What the run cost in USD; None where a part of it is not known."""
+        """What the run cost in USD; None if part of it is unknown."""
         return self.usage.get("cost")
 
     @property
@@ -142,9 +142,9 @@ class Scores(msgspec.Struct, frozen=True):
 
 
 def score(tally: Tally, planned: int, reducers: Sequence[Reducer] | None = None) -> Scores:
-    """The statistics of `tally`, of a run that wanted `planned` rollouts.
+    """The statistics of `tally`, for a run of `planned` rollouts.
 
-    `reducers` are the usual ones unless they are given.
+    `reducers` default to the usual ones.
     """
     rewards, examples = tally.rewards(), tally.by_example()
     wanted = usual_reducers(examples) if reducers is None else reducers

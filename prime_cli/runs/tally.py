@@ -1,7 +1,7 @@
-"""The scores of a run held in memory: all that a summary needs and no transcript.
+"""The scores of a run in memory: all that a summary needs, without transcripts.
 
-A rollout takes about a hundred bytes here and eight more for each metric, whatever its completion
-weighs, so that a run of a million rollouts fits.
+A rollout takes about a hundred bytes plus eight per metric, whatever the size of its completion, so
+a run of a million rollouts fits.
 """
 
 import math
@@ -33,7 +33,7 @@ _ROLLOUTS = (1 << _ROLLOUT_BITS) - 1
 
 
 class Attempt(NamedTuple):
-    """The last attempt at a rollout, by its number from 1; `step` is what follows an error."""
+    """The last attempt at a rollout, numbered from 1; `step` is what follows an error."""
 
     pair: RolloutKey
     number: int
@@ -48,7 +48,7 @@ class Tally:
     """Scores by (example_id, rollout); a later attempt replaces an earlier one."""
 
     def __init__(self) -> None:
-        # One slot for each rollout, in columns; a key is one number that sorts as the pair does.
+        # One slot per rollout, in columns; a key is one number that sorts as the pair does.
         self._slots: dict[int, int] = {}
         self._attempts = array("q")
         self._rewards = array("d")
@@ -61,9 +61,9 @@ class Tally:
         self._scored = 0
 
     def add(self, row: Row) -> bool:
-        """Count `row`, unless a later attempt at the same rollout is counted already.
+        """Count `row`, unless a later attempt at the same rollout is already counted.
 
-        Whether it is the first row of its attempt.
+        Returns whether it is the first row of its attempt.
         """
         key = (row.example_id << _ROLLOUT_BITS) + row.rollout
         slot = self._slots.get(key)
@@ -127,7 +127,7 @@ class Tally:
 
     @property
     def running_mean(self) -> float | None:
-        """The mean reward so far, errors left out; for the progress line."""
+        """The mean reward so far, without errors; for the progress line."""
         return self._total / self._scored if self._scored else None
 
     @property
@@ -152,7 +152,7 @@ class Tally:
 
     @property
     def asked_again(self) -> AskedAgain:
-        """The rollouts whose model was asked more than once, by why."""
+        """The rollouts whose model was asked more than once, by reason."""
         counts = {
             reason: sum(bool(flags & bit) for flags in self._flags)
             for reason, bit in _AGAIN.items()
@@ -160,7 +160,7 @@ class Tally:
         return AskedAgain(sum(flags > _TRUNCATED for flags in self._flags), **counts)
 
     def attempts(self) -> Iterator[Attempt]:
-        """The last attempt at every rollout, in their order."""
+        """The last attempt at every rollout, in order."""
         for pair, slot in self._ordered():
             yield Attempt(pair, self._attempts[slot], _STEPS[self._steps[slot]])
 
@@ -178,14 +178,14 @@ class Tally:
         return {name: values for name, values in found.items() if values}
 
     def by_rollout(self) -> dict[int, list[float | None]]:
-        """Rewards of each rollout index over the examples; None where a rollout errored."""
+        """Rewards of each rollout index over the examples; None if a rollout errored."""
         found: dict[int, list[float | None]] = {}
         for (_, rollout), reward in self._scores():
             found.setdefault(rollout, []).append(reward)
         return dict(sorted(found.items()))
 
     def by_example(self) -> list[list[float]]:
-        """The rewards of each example, those of errored rollouts left out."""
+        """The rewards of each example, without errored rollouts."""
         found: dict[int, list[float]] = {}
         for (example, _), reward in self._scores():
             if reward is not None:
@@ -193,7 +193,7 @@ class Tally:
         return list(found.values())
 
     def errors(self) -> list[tuple[Failure, int]]:
-        """One failure per class and type, the first one met, and how often; most frequent first."""
+        """One failure per class and type, the first one seen, and its count; most common first."""
         return self._failures.most_common()
 
     def _scores(self) -> Iterator[tuple[RolloutKey, float | None]]:
@@ -207,7 +207,7 @@ class Tally:
 
 
 class _Failures:
-    """How often each kind of failure is there, and one of each kind: not all their tracebacks."""
+    """The count of each kind of failure, and one example each: not all tracebacks."""
 
     def __init__(self) -> None:
         self._codes: dict[tuple[str, str], int] = {}
@@ -215,7 +215,7 @@ class _Failures:
         self._counts: Counter[int] = Counter()
 
     def count(self, failure: Failure, pair: RolloutKey) -> int:
-        """Count the `failure` of the rollout `pair`; its kind's code."""
+        """Count the `failure` of the rollout `pair`; returns its kind's code."""
         code = self._codes.setdefault((failure.kind, failure.type), len(self._first))
         if code == len(self._first):
             self._first.append((pair, failure))
@@ -225,7 +225,7 @@ class _Failures:
         return code
 
     def get(self, code: int) -> Failure | None:
-        """One of the kind `code`, of its class and type; None for -1."""
+        """One of kind `code`, of its class and type; None for -1."""
         return None if code < 0 else self._first[code][1]
 
     def forget(self, code: int) -> None:
@@ -234,7 +234,7 @@ class _Failures:
             self._counts[code] -= 1
 
     def most_common(self) -> list[tuple[Failure, int]]:
-        """Most frequent first; equally frequent ones by where they were met."""
+        """Most frequent first; equally frequent ones by first occurrence."""
         there = [(code, count) for code, count in self._counts.items() if count]
         there.sort(key=lambda each: (-each[1], self._first[each[0]][0]))
         return [(self._first[code][1], count) for code, count in there]

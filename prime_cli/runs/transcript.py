@@ -1,4 +1,4 @@
-"""One rollout as a person reads it: labelled blocks of text."""
+"""A rollout for reading: labelled blocks of text."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Block = tuple[str, str]
 
 
 def transcript(row: Row) -> list[Block]:
-    """Prompt, completion and result of `row` as blocks, in the order things happened."""
+    """Prompt, completion and result of `row` as blocks, in chronological order."""
     blocks: list[Block] = [("rollout", f"{row.example_id}.{row.rollout}")]
     for part in (row.prompt, row.completion):
         blocks.extend(message_blocks(part))
@@ -68,7 +68,7 @@ def _call(call: Any) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A JSON value as a person reads it: text as it is, the rest as JSON."""
+    """A JSON value for reading: text unquoted, the rest as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

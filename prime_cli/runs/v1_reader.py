@@ -1,8 +1,8 @@
 """Folders of the v1 evaluator (verifiers 0.2 to 0.4) read as if they were ours: traces.jsonl.
 
 A line is an episode: what all agents of one attempt at a task did (up to 0.2, a line is the trace
-of one agent). Neither its reward nor the number of its rollout is written: a reward is the sum of
-`score` times `weight`, and a rollout counts how often its task came before.
+of one agent). It has neither a reward nor a rollout number: the reward is the sum of `score` times
+`weight`, and the rollout is the number of earlier episodes of its task.
 """
 
 import json
@@ -25,7 +25,7 @@ _STAGES = ("boot", "setup", "agent", "finalize", "scoring")
 
 
 def number_episodes(lines: Iterable[dict[str, Any]]) -> Iterator[Row]:
-    """Rows in the order of the lines; a task that has no `idx` gets the number of its first."""
+    """Rows in line order; a task without `idx` is numbered by its first appearance."""
     seen: Counter[int] = Counter()
     keys: dict[str, int] = {}
     for line in lines:
@@ -38,12 +38,11 @@ def number_episodes(lines: Iterable[dict[str, Any]]) -> Iterator[Row]:
 
 
 def row_of_episode(line: Mapping[str, Any], example: int, rollout: int) -> Row:
-    """An episode as a row, of its trained agent first.
+    """An episode as a row, its trained agent first.
 
-    The reward of several agents is the mean over those that train and did not fail, as upstream's
-    dashboard has it; each agent's own is among the metrics, which are named after their agents.
-    An episode that is not `ok` has an error, and no reward. Raises UsageError for a line of
-    another shape.
+    The reward of several agents is the mean over those that train and did not fail, as on
+    upstream's dashboard; each agent's own is among the metrics, which are named after their agents.
+    An episode that is not `ok` has an error, and no reward. Raises UsageError for a malformed line.
     """
     try:
         return _row_of(line, example, rollout)
@@ -142,7 +141,7 @@ def _by_name(traces: list[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any
 
 
 def _metrics_of(trace: Mapping[str, Any]) -> dict[str, float | None]:
-    # A reward that was never computed, since another one raised, is null.
+    # A reward that was never computed, because another one raised, is null.
     rewards = (trace.get("rewards") or {}).items()
     scores = {name: part["score"] if part else None for name, part in rewards}
     return scores | (trace.get("metrics") or {})
@@ -167,7 +166,7 @@ def _failure(line: Mapping[str, Any], traces: list[Mapping[str, Any]]) -> Failur
 
 
 def _conversation(trace: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """(what the model was given at first, all that followed) of the last branch of the graph."""
+    """(the model's initial input, all that followed) of the last branch of the graph."""
     nodes = trace.get("nodes") or []
     parents = {node.get("parent") for node in nodes}
     index = next((n for n in reversed(range(len(nodes))) if n not in parents), None)
@@ -197,7 +196,7 @@ def _usage(traces: list[Mapping[str, Any]]) -> dict[str, int] | None:
     cached = sum(each.get("cached_input_tokens") or 0 for each in counts)
     usage = {
         "calls": len(counts),
-        # What was read from the provider's cache is not in `prompt_tokens`.
+        # `prompt_tokens` excludes what was read from the provider's cache.
         "input": sum(each.get("prompt_tokens") or 0 for each in counts) + cached,
         "output": sum(each.get("completion_tokens") or 0 for each in counts),
     }
@@ -205,15 +204,15 @@ def _usage(traces: list[Mapping[str, Any]]) -> dict[str, int] | None:
 
 
 _CONFIGS = ("configs/resolved/eval.json", "config.toml")
-"""Of verifiers 0.3.1 and later, and of those before."""
+"""For verifiers 0.3.1 and later, and for earlier ones."""
 
 _NOT_ARGUMENTS = ("id", "task", "system_prompt")
 
 
 def read_settings(folder: RunFolder) -> dict[str, Any]:
-    """Environment, model, sizes and sampling of the run, as far as they are known.
+    """Environment, model, sizes and sampling of the run, as far as known.
 
-    Raises UsageError for a config that cannot be read.
+    Raises UsageError for an unreadable config.
     """
     config = _read_config(folder.path)
     env = _table(config, "env")
@@ -265,7 +264,7 @@ def _begun(folder: RunFolder) -> str:
 
 
 def _version_in(traces: Path) -> str | None:
-    """The verifiers that wrote the first line."""
+    """The verifiers version that wrote the first line."""
     first = next((line for _, _, line in read_objects(traces)), {})
     inner = first.get("traces")
     trace = inner[0] if isinstance(inner, list) and inner else first

@@ -20,7 +20,7 @@ _BASE = frozenset(
         "scoring_ms total_ms error_chain long_error_chain"
     ).split()
 )
-"""Keys of a row that are no metrics; what else is a number there, is one (0.1.3 to 0.1.9)."""
+"""Keys of a row that are not metrics; every other number is one (0.1.3 to 0.1.9)."""
 
 _NUMBER = (int, float)
 _KINDS: dict[str, type | tuple[type, ...]] = {
@@ -35,7 +35,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """The object in a metadata.json, well formed; raises UsageError when it is none."""
+    """The object in a metadata.json, well formed; raises UsageError if there is none."""
     with storage_errors(path):
         content = path.read_bytes()
     try:
@@ -45,7 +45,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def well_formed(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """`metadata` without what cannot be what its name says, as a folder from elsewhere may have."""
+    """`metadata` without values of the wrong type, as in a folder from elsewhere."""
     found = {
         name: value
         for name, value in metadata.items()
@@ -61,8 +61,8 @@ def number_rows(lines: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]
     """Rows of an evaluation of `examples` examples, numbered by example and rollout.
 
     verifiers 0.1.3 and 0.1.5 write examples 0..n-1 once per rollout, and an `id` that is wrong
-    whenever r > 1 (the official `eval push` copies it to `example_id`): there the position counts.
-    Later ones write `example_id`, which repeats. One that is no number gets the number of its
+    whenever r > 1 (the official `eval push` copies it to `example_id`): for them the position
+    counts. Later ones write `example_id`, which repeats. Non-numeric ones get the number of their
     first appearance.
     """
     seen: Counter[int] = Counter()
@@ -79,7 +79,7 @@ def number_rows(lines: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]
 
 
 def number_of_examples(metadata: Mapping[str, Any], count_rows: Callable[[], int]) -> int:
-    """How many examples `metadata` tells of; without it, what the number of rows comes to."""
+    """The number of examples in `metadata`, else derived from the number of rows."""
     examples = metadata.get("num_examples")
     if isinstance(examples, int) and examples > 0:
         return examples
@@ -104,7 +104,7 @@ def read_objects(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
 
 
 def decode_object(line: bytes) -> dict[str, Any] | None:
-    """The JSON object that `line` holds, None when it holds none."""
+    """The JSON object on `line`, None if there is none."""
     try:
         # The standard decoder: official files may hold NaN, which msgspec refuses.
         value = json.loads(line)
@@ -114,7 +114,7 @@ def decode_object(line: bytes) -> dict[str, Any] | None:
 
 
 def row_of_line(line: dict[str, Any], example: int, rollout: int) -> Row:
-    """The row of one line, whose number is known."""
+    """The row of a line whose number is known."""
     reward = _number(line.get("reward"))
     failure = _failure(line.get("error"))
     if failure is None and reward is not None and not abs(reward) <= LARGEST:
@@ -125,7 +125,7 @@ def row_of_line(line: dict[str, Any], example: int, rollout: int) -> Row:
         example_id=example,
         rollout=rollout,
         attempt=_attempt(_own(line).get("attempt")),
-        # 0.1.14 stores 0.0 beside an error; an error is no score.
+        # 0.1.14 stores 0.0 beside an error; an error is not a score.
         reward=None if failure else reward,
         metrics=metrics if isinstance(metrics, dict) else _flat_metrics(line),
         prompt=line.get("prompt"),
@@ -142,7 +142,7 @@ def row_of_line(line: dict[str, Any], example: int, rollout: int) -> Row:
 
 
 def _own(line: dict[str, Any]) -> dict[str, Any]:
-    """What our own results.jsonl says beyond the official keys."""
+    """The extra fields of our own results.jsonl."""
     own = line.get("prime")
     return own if isinstance(own, dict) else {}
 

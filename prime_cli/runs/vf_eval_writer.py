@@ -1,4 +1,4 @@
-"""results.jsonl and metadata.json: what the official `eval push` and `vf-tui` read."""
+"""results.jsonl and metadata.json, as read by the official `eval push` and `vf-tui`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,9 +32,9 @@ def ordered_rows(journal: Path) -> Iterator[Row]:
 
 
 def official_row(row: Row) -> dict[str, Any]:
-    """A row with the keys of verifiers 0.1.14, metrics also flat; `prime` is ours.
+    """A row with the keys of verifiers 0.1.14, metrics also flat; `prime` is our addition.
 
-    A metric named like a key of the row stays in `metrics` alone.
+    A metric named like a key of the row is in `metrics` only.
     """
     known: dict[str, Any] = {
         "example_id": row.example_id,
@@ -51,7 +51,7 @@ def official_row(row: Row) -> dict[str, Any]:
         "stop_condition": row.stop_condition,
         "metrics": row.metrics,
         "token_usage": _official_usage(row),
-        # Not as numbers of the row itself: vf-tui takes those for metrics.
+        # Not as numbers of the row itself, which vf-tui takes for metrics.
         "prime": {"rollout": row.rollout, "attempt": row.attempt} | _spent(row),
     }
     kept = {name: value for name, value in known.items() if value is not None or name in _ALWAYS}
@@ -92,9 +92,9 @@ def _official_usage(row: Row) -> dict[str, Any] | None:
 def official_metadata(plan: EvalPlan, summary: Summary) -> dict[str, Any]:
     """What verifiers 0.1.14 writes beside results.jsonl, plus `prime` with what it does not know.
 
-    `env_id` is `owner/name` for an environment of a hub (the official client 0.18 pushes no
-    other), else the bare name. Metrics are there twice: `avg_metrics` is of 0.1.14,
-    `avg_<metric>` of the releases before and of `eval push`.
+    `env_id` is `owner/name` for an environment of a hub (the official client 0.18 pushes no other),
+    else the bare name. Metrics appear twice: `avg_metrics` for 0.1.14, `avg_<metric>` for earlier
+    releases and `eval push`.
     """
     scores = {name: metric.mean for name, metric in summary.metrics.items()}
     return {
@@ -129,7 +129,7 @@ def official_metadata(plan: EvalPlan, summary: Summary) -> dict[str, Any]:
 
 
 def _mean_usage(summary: Summary) -> dict[str, float] | None:
-    """Tokens per finished rollout, as 0.1.14 has them."""
+    """Tokens per finished rollout, as in 0.1.14."""
     finished = summary.counts.scored + summary.counts.errored
     if not finished:
         return None

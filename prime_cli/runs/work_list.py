@@ -1,4 +1,4 @@
-"""Which rollouts a worker owes, after earlier sessions or after a worker that died."""
+"""The rollouts that a worker still has to run, after earlier sessions or a worker that died."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from prime_cli.runs.rows import OnResume, Step
 from prime_cli.runs.tally import Attempt, RolloutKey, Tally
 
 GROUP = "group"
-"""The unit of environments that score the rollouts of an example together."""
+"""The unit of environments that score an example's rollouts together."""
 
 _ASKED = frozenset({rows.INFRA, rows.REQUESTED})
 
@@ -18,9 +18,9 @@ _ASKED = frozenset({rows.INFRA, rows.REQUESTED})
 class WorkList:
     """What a worker receives besides the plan.
 
-    `done` need not run; `attempts` are the numbers of the attempts that others begin with, where
-    it is not 1. `again` is why an attempt is not the first (`Row.again`). The first `prefix`
-    examples must have `fingerprint`.
+    `done` need not run; `attempts` are the first attempt numbers of others, if not 1. `again` is
+    why an attempt is not the first (`Row.again`). The first `prefix` examples must have
+    `fingerprint`.
     """
 
     concurrency: int
@@ -32,16 +32,16 @@ class WorkList:
 
     @property
     def to_score(self) -> frozenset[RolloutKey]:
-        """Those that are scored as they were saved."""
+        """Those to be scored from their saved answers."""
         return frozenset(pair for pair, why in self.again.items() if why == rows.SCORED)
 
 
 def owed_again(
     tally: Tally, unit: str | None, rollouts: int, *, retry_errors: bool = False
 ) -> dict[RolloutKey, str]:
-    """The rollouts in `tally` that another attempt is made at, and why (`Row.again`).
+    """The rollouts in `tally` that need another attempt, and why (`Row.again`).
 
-    With `retry_errors` all that ended in an error are asked again. Of a group all or none.
+    With `retry_errors`, all that ended in an error are asked again. Groups are all or nothing.
     """
     if unit != GROUP:
         reasons = ((a.pair, _reason(a.step, retry_errors=retry_errors)) for a in tally.attempts())
@@ -69,7 +69,7 @@ def _reason(step: Step | None, *, retry_errors: bool) -> str | None:
 def _owed_group(
     group: list[Attempt], rollouts: int, *, retry_errors: bool
 ) -> dict[RolloutKey, str]:
-    """What is scored together is asked together, or scored from what was saved of all of it."""
+    """A group is asked again together, or scored from the saved answers of all of it."""
     reasons = {last.pair: _reason(last.step, retry_errors=retry_errors) for last in group}
     given = {reason for reason in reasons.values() if reason is not None}
     if _is_whole(group, rollouts) and not given & _ASKED:
@@ -85,7 +85,7 @@ def _groups(tally: Tally) -> Iterator[list[Attempt]]:
 
 
 def _is_whole(group: list[Attempt], rollouts: int) -> bool:
-    # Rewards of a group belong together: those of two attempts at it do not.
+    # Rewards of a group belong together: those of two attempts do not.
     return len(group) == rollouts and len({last.number for last in group}) == 1
 
 
@@ -99,14 +99,14 @@ def on_resume(tally: Tally, unit: str | None, rollouts: int) -> OnResume:
 
 
 def next_attempts(tally: Tally, again: Collection[RolloutKey]) -> dict[RolloutKey, int]:
-    """The numbers of the attempts that follow, of the rollouts that are to run `again`."""
+    """The next attempt numbers of the rollouts to run `again`."""
     return {last.pair: last.number + 1 for last in tally.attempts() if last.pair in again}
 
 
 def settled(
     tally: Tally, unit: str | None, rollouts: int, since: dict[RolloutKey, int]
 ) -> list[RolloutKey]:
-    """What this session need not run any more: its attempts began at `since`, else at 1."""
+    """What this session need not run: it has an attempt numbered from `since`, else 1, on."""
 
     def is_settled(last: Attempt) -> bool:
         return last.number >= since.get(last.pair, 1)

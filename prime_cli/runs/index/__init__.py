@@ -1,1 +1,1 @@
-"""Where each rollout of a run lies in its file, and what it scored: small however long they are."""
+"""Where each rollout of a run is in its file, and its score: small however long they are."""

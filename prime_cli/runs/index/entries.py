@@ -1,4 +1,4 @@
-"""What is known of one line: a record of seven 64-bit words, and an array of such records."""
+"""The index entry of a line, a record of seven 64-bit words, and an array of such records."""
 
 import math
 import struct
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 ERROR_CLASSES = ("infra", "model", "environment")
 OTHER_CLASS = "other"
-"""Stands for a class that none of ERROR_CLASSES is, as another program may have written."""
+"""Stands for a class not in ERROR_CLASSES, as another program may have written."""
 
 RECORD = struct.Struct("=qqqqqdq")
-"""offset, length, example_id, rollout, attempt, reward, flags; in the order of this machine."""
+"""offset, length, example_id, rollout, attempt, reward, flags; in native byte order."""
 _WORDS = RECORD.size // 8
 _OFFSET, _LENGTH, _EXAMPLE, _ROLLOUT, _ATTEMPT, _REWARD, _FLAGS = range(_WORDS)
 _ERRORED, _TRUNCATED, _CLASS_SHIFT = 1, 2, 8
@@ -52,7 +52,7 @@ def packed(
     error: str | None,
     is_truncated: bool,  # noqa: FBT001 - the fields of Entry, given in their order
 ) -> bytes:
-    """The record of one line; raises struct.error where a number needs more than 64 bits."""
+    """The record of one line; raises struct.error if a number needs more than 64 bits."""
     flags = _TRUNCATED if is_truncated else 0
     if error is not None:
         flags |= _ERRORED | _CODES.get(error, 0) << _CLASS_SHIFT
@@ -72,7 +72,7 @@ class IndexEntries:
         return len(self._words) // _WORDS
 
     def extend(self, content: bytes | memoryview) -> None:
-        """Add whole records."""
+        """Append whole records."""
         self._words.frombytes(content)
 
     def cut(self, count: int) -> None:
@@ -80,7 +80,7 @@ class IndexEntries:
         del self._words[count * _WORDS :]
 
     def content(self, start: int = 0, stop: int | None = None) -> bytes:
-        """The records from number `start` on, up to that of number `stop`."""
+        """The records from number `start` to before `stop`."""
         end = None if stop is None else stop * _WORDS
         return self._words[start * _WORDS : end].tobytes()
 
@@ -106,12 +106,12 @@ class IndexEntries:
         return (self[number] for number in range(len(self)))
 
     def key(self, number: int) -> tuple[int, int]:
-        """The key of entry `number`, quicker than the whole entry."""
+        """The key of entry `number`; faster than reading the whole entry."""
         start = number * _WORDS
         return self._words[start + _EXAMPLE], self._words[start + _ROLLOUT]
 
     def reward(self, number: int) -> float | None:
-        """The reward of entry `number`, quicker than the whole entry."""
+        """The reward of entry `number`; faster than reading the whole entry."""
         value: float = struct.unpack(
             "=d", struct.pack("=q", self._words[number * _WORDS + _REWARD])
         )[0]
@@ -123,16 +123,16 @@ class IndexEntries:
         return self._words[start + _OFFSET] + self._words[start + _LENGTH]
 
     def are_contiguous(self) -> bool:
-        """Whether each line begins where the one before ends, the first at 0."""
+        """Whether each line begins where the previous one ends, the first at 0."""
         offsets = self._words[_OFFSET::_WORDS]
         lengths = self._words[_LENGTH::_WORDS]
         follow = all(map(eq, offsets[1:], map(add, offsets, lengths)))
         return follow and sum(offsets[:1]) == 0 and min(lengths, default=1) > 0
 
     def latest(self) -> "array[int]":
-        """Numbers of the last attempts, one for each rollout, sorted by example and rollout.
+        """Numbers of the last attempts, one per rollout, sorted by example and rollout.
 
-        Of equal attempts the later line counts.
+        For equal attempts the later line counts.
         """
         keys = self._sort_keys()
         order = sorted(range(len(keys)), key=keys.__getitem__)
@@ -154,7 +154,7 @@ class IndexEntries:
         return [examples[number] for number in numbers]
 
     def endings(self, numbers: Iterable[int]) -> "Counter[tuple[str | None, bool]]":
-        """How often these entries have each (error class or None, is_truncated)."""
+        """The number of entries for each (error class or None, is_truncated)."""
         flags = self._words[_FLAGS::_WORDS]
         counts = Counter(flags[number] for number in numbers)
         found: Counter[tuple[str | None, bool]] = Counter()
@@ -167,7 +167,7 @@ class IndexEntries:
         return array("d", self._words[_REWARD::_WORDS].tobytes())
 
     def _sort_keys(self) -> list[int]:
-        """One number for each entry that sorts as its (example_id, rollout): quicker than pairs."""
+        """One number per entry that sorts as its (example_id, rollout); faster than pairs."""
         examples = self._words[_EXAMPLE::_WORDS].tolist()
         rollouts = self._words[_ROLLOUT::_WORDS].tolist()
         lowest = min(rollouts, default=0)

@@ -1,7 +1,7 @@
-"""journal.idx: the entries of a journal, kept beside it. A cache: what it says is checked.
+"""journal.idx: the entries of a journal, kept beside it. A cache: its contents are verified.
 
-16 bytes of header (the letters PRIMEIDX, then the number 1 as a 64-bit word in the order of the
-machine that wrote it), then one record of 56 bytes for each line, from the first on.
+16 bytes of header (the letters PRIMEIDX, then the number 1 as a 64-bit word in the byte order of
+the writing machine), then one 56-byte record per line, from the first on.
 """
 
 import os
@@ -24,7 +24,7 @@ class _Error(msgspec.Struct, rename={"kind": "class"}):
 
 
 class Digest(msgspec.Struct):
-    """What an index keeps of a line; the rest is skipped unread."""
+    """The parts of a line that an index keeps; the rest is skipped unread."""
 
     example_id: Index
     rollout: Ordinal
@@ -42,9 +42,9 @@ _DIGESTS = msgspec.json.Decoder(Digest)
 
 
 def whole_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
-    """The byte offset and the content of each line from byte `start`, where a line begins.
+    """The byte offset and content of each line from byte `start`, which must begin a line.
 
-    Blank lines and a last one without its newline are left out; no file has no lines.
+    Blank lines and a last one without a newline are left out; a missing file has no lines.
     """
     if not path.exists():
         return
@@ -60,7 +60,7 @@ def whole_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
 
 
 def read_line(decoder: msgspec.json.Decoder[T], line: bytes, path: Path, number: int) -> T:
-    """Line `number` of the journal `path`; raises UsageError when it is none, or too new."""
+    """Line `number` of the journal `path`; raises UsageError if it is not a row, or too new."""
     try:
         row = decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -100,23 +100,23 @@ def records_from(path: Path, start: int, before: int) -> Iterator[bytes]:
 HEADER = struct.pack("=8sq", b"PRIMEIDX", 1)
 _BUFFER = 256 * RECORD.size
 _SAMPLES = 64
-"""Lines that are compared with their records before an index is believed: of short journals all.
+"""Number of lines compared with their records before an index is trusted: all of short journals.
 
-Of longer ones the offsets of all lines have to be right too, so what is believed in error would be
-a journal of the same lengths, line by line, that differs between the samples.
+For longer ones all offsets have to match too, so the only index trusted in error is that of a
+journal with the same length line by line that differs between the samples.
 """
 
 
 def index_path(journal: Path) -> Path:
-    """Where the index of `journal` lies."""
+    """The path of the index of `journal`."""
     return journal.with_suffix(".idx")
 
 
 def load_entries(journal: Path) -> IndexEntries:
-    """The entries that the index of `journal` has and that agree with it; perhaps none.
+    """The entries of the index of `journal` that agree with it; perhaps none.
 
-    A torn record, and those of lines that the journal does not have any more, are left out. An
-    index of another journal is found out by its offsets and by a few lines, the last among them.
+    Leaves out a torn record, and those of lines no longer in the journal. An index of another
+    journal is detected by its offsets and by a few lines, including the last.
     """
     try:
         content = index_path(journal).read_bytes()
@@ -148,7 +148,7 @@ def _agree(entries: IndexEntries, journal: Path) -> bool:
             try:
                 record = record_of(line, entry.offset, journal, number + 1)
             except UsageError:
-                # The scan that follows says which line it is.
+                # The scan that follows reports which line it is.
                 return False
             if record != entries.content(number, number + 1):
                 return False
@@ -156,7 +156,7 @@ def _agree(entries: IndexEntries, journal: Path) -> bool:
 
 
 def scan_rest(journal: Path, entries: IndexEntries) -> int:
-    """Add the lines of `journal` that `entries` lacks; how many. Raises UsageError."""
+    """Add the lines of `journal` missing in `entries`; returns how many. Raises UsageError."""
     known = len(entries)
     start = entries.end(known - 1) if known else 0
     for record in records_from(journal, start, known):
@@ -170,10 +170,9 @@ def save_entries(journal: Path, entries: IndexEntries) -> None:
 
 
 class IndexWriter:
-    """Adds a record for each line that is written; a failure here ends the index, not the run.
+    """Adds a record per line written; a failure here ends the index, not the run.
 
-    Records go to the system some hundreds at a time, the rest when it is closed: a reader scans
-    what is missing.
+    Records are written some hundreds at a time, the rest on close: a reader scans what is missing.
     """
 
     def __init__(self, descriptor: int = -1) -> None:
@@ -182,7 +181,7 @@ class IndexWriter:
 
     @classmethod
     def beside(cls, journal: Path) -> Self:
-        """The writer for `journal`, whose last line is whole; the index is brought up to it."""
+        """The writer for `journal`, whose last line is whole; brings the index up to date."""
         path = index_path(journal)
         try:
             entries = load_entries(journal)
@@ -198,7 +197,7 @@ class IndexWriter:
         return writer
 
     def append(self, offset: int, length: int, row: Row) -> None:
-        """Note that `row` is the line of `length` bytes at `offset`."""
+        """Add `row`, the line of `length` bytes at `offset`."""
         if self._descriptor < 0:
             return
         try:
@@ -219,7 +218,7 @@ class IndexWriter:
             self._flush()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining records."""
         self._flush()
         self._give_up()
 

@@ -1,4 +1,4 @@
-"""The index of a run: its rollouts in order, and each of them read when it is asked for."""
+"""The index of a run: its rollouts in order, each read on demand."""
 
 import struct
 from abc import ABC, abstractmethod
@@ -26,13 +26,13 @@ from prime_cli.runs.vf_eval_reader import (
 )
 
 _WORTH_SAVING = 1000
-"""An index that lacked fewer lines is left as it is."""
+"""An index that lacked fewer lines is not rewritten."""
 
 
 class RunIndex(ABC):
-    """The lines of a run's file, numbered from 0 as they lie there.
+    """The lines of a run's file, numbered from 0 in file order.
 
-    Some 65 bytes a line, whatever the transcripts weigh.
+    About 65 bytes a line, whatever the size of the transcripts.
     """
 
     def __init__(self, path: Path, entries: IndexEntries) -> None:
@@ -56,7 +56,7 @@ class RunIndex(ABC):
         return self.latest[position]
 
     def rows(self) -> Iterator[Row]:
-        """The last attempts in their order; one row is in memory at a time."""
+        """The last attempts in order; one row is in memory at a time."""
         return self.read(self.latest)
 
     def read(self, numbers: Sequence[int]) -> Iterator[Row]:
@@ -65,7 +65,7 @@ class RunIndex(ABC):
             yield self.decode(line, number, self.entries[number])
 
     def lines(self, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """These lines as they are written, undecoded; raises StorageFailed."""
+        """These lines as written, undecoded; raises StorageFailed."""
         if not numbers:
             return
         with storage_errors(self.path), self.path.open("rb", buffering=0) as file:
@@ -80,15 +80,15 @@ class RunIndex(ABC):
 
     @abstractmethod
     def decode(self, line: bytes, number: int, entry: IndexEntry) -> Row:
-        """The row that a line holds; raises UsageError."""
+        """The row on a line; raises UsageError."""
 
     @abstractmethod
     def refresh(self) -> int:
-        """Take up the lines that were written since; how many. Raises UsageError."""
+        """Read the lines written since; returns how many. Raises UsageError."""
 
 
 class JournalIndex(RunIndex):
-    """The index of a journal, from journal.idx as far as that agrees with it."""
+    """The index of a journal, from journal.idx as far as they agree."""
 
     def decode(self, line: bytes, number: int, entry: IndexEntry) -> Row:
         return read_line(ROWS, line, self.path, number + 1)
@@ -101,10 +101,10 @@ class JournalIndex(RunIndex):
 
 
 def index_journal(journal: Path) -> JournalIndex:
-    """The index of `journal`, of no lines where there is no such file.
+    """The index of `journal`, empty if there is no such file.
 
-    Where much of it had to be made anew it is saved, if the folder can be written and no run is
-    writing there. Raises UsageError for a line that is no rollout.
+    If much of it had to be rebuilt it is saved, provided the folder is writable and no run is
+    writing there. Raises UsageError for a line that is not a rollout.
     """
     index = JournalIndex(journal, load_entries(journal))
     if index.refresh() >= _WORTH_SAVING and not is_being_written(RunFolder(journal.parent)):
@@ -114,7 +114,7 @@ def index_journal(journal: Path) -> JournalIndex:
 
 
 class ResultsIndex(RunIndex):
-    """Where the rows of a results.jsonl lie; `metadata` is the object in its metadata.json."""
+    """The positions of rows in a results.jsonl; `metadata` is the object in its metadata.json."""
 
     def __init__(self, path: Path, metadata: Mapping[str, Any]) -> None:
         super().__init__(path, IndexEntries())
@@ -133,7 +133,7 @@ class ResultsIndex(RunIndex):
         return row_of_line(value, entry.example_id, entry.rollout)
 
     def number(self, values: Iterator[dict[str, Any]]) -> Iterator[Row]:
-        """The rows of the objects on all lines, which are read as the rows are asked for."""
+        """The rows of the objects on all lines, which are read as the rows are consumed."""
         examples = number_of_examples(
             self._metadata, lambda: sum(1 for _ in read_objects(self.path))
         )
@@ -158,7 +158,7 @@ class ResultsIndex(RunIndex):
                 position = offset, length
                 yield value
 
-        # A row is numbered before the line after it is read: `position` is that of its own.
+        # A row is numbered before the next line is read: `position` is its own.
         for row in self.number(objects()):
             kind = row.error.kind if row.error else None
             key = row.example_id, row.rollout, row.attempt
@@ -169,7 +169,7 @@ class ResultsIndex(RunIndex):
 
 
 class TracesIndex(ResultsIndex):
-    """Where the episodes of a traces.jsonl lie."""
+    """The positions of the episodes in a traces.jsonl."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, {})
