@@ -1,1 +1,1 @@
-"""Other interpreters: make and cache them, find the right verifiers, talk to the worker."""
+"""Other interpreters: create and cache them, find the right verifiers, talk to the worker."""

@@ -1,4 +1,4 @@
-"""The one test that every interpreter must pass before an environment is run in it."""
+"""The one test that every interpreter must pass before an environment runs in it."""
 
 import json
 import os
@@ -12,10 +12,10 @@ from prime_cli.runtime.variables import Variables, share
 
 _SCRIPT = Path(__file__).parent / "worker" / "try_import.py"
 
-# A first import of a heavy package compiles it too.
+# The first import of a heavy package also compiles it.
 _LONGEST_SECONDS = 600
 
-# Clients that are made at import want a key to exist; at evaluation the gateway gives a real one.
+# Clients created at import require a key; during evaluation the gateway provides a real one.
 _STAND_INS = {"OPENAI_API_KEY": "EMPTY"}
 
 
@@ -23,8 +23,8 @@ _STAND_INS = {"OPENAI_API_KEY": "EMPTY"}
 class ImportFailure:
     """An exception at import.
 
-    `library`: verifiers had a part in it; `own`: the environment's own code raised it; `absent` is
-    the module that was not found.
+    `library`: verifiers was involved; `own`: the environment's own code raised it; `absent` is the
+    module that was not found.
     """
 
     type: str
@@ -37,12 +37,11 @@ class ImportFailure:
 
 @dataclass(frozen=True)
 class ImportVerdict:
-    """What the test found.
+    """The result of the test.
 
-    `generation` is `v0`, `v1` or None when the module has the symbol of neither; `missing` are
-    names of verifiers that the code uses and this verifiers lacks. `exposes`: the module has a
-    `load_environment`, or a class in `__all__`. `asked` are variables that its code asked for and
-    was not given.
+    `generation` is `v0`, `v1` or None if the module has the symbol of neither; `missing` are names
+    that the code uses and this verifiers lacks. `exposes`: the module has a `load_environment`, or
+    a class in `__all__`. `asked` are withheld variables that its code requested.
     """
 
     verifiers: str | None = None
@@ -55,19 +54,19 @@ class ImportVerdict:
 
     @property
     def imports(self) -> bool:
-        """Whether the module imports and has the symbol that its generation needs."""
+        """Whether the module imports and has the symbol its generation requires."""
         return self.raised is None and self.generation is not None
 
     @property
     def accepted(self) -> bool:
-        """Whether also every name is there that the code takes from verifiers."""
+        """Whether verifiers also has every name that the code uses."""
         return self.imports and not self.missing
 
     def is_final(self, module: str) -> bool:
         """Whether no other verifiers could help.
 
-        So it is when the environment's own code raised, when a part of `module` itself was left
-        out of the wheel, and when it exposes nothing that could be an environment.
+        That is so if the environment's own code raised, if a part of `module` itself was left out
+        of the wheel, or if it exposes nothing that could be an environment.
         """
         if self.raised is None:
             return self.generation is None and not self.exposes
@@ -94,10 +93,10 @@ def try_import(
     variables: Variables | None = None,
     sandbox: Sandbox | None = None,
 ) -> ImportVerdict:
-    """Import `module` in the interpreter at `python` and look for the symbol of its generation.
+    """Import `module` in the interpreter at `python` and look for its generation's symbol.
 
     `load_environment` is not called: it may download, or need keys or arguments. `variables` are
-    those of the run, else what any environment is given. Nothing that the module prints is shown.
+    those of the run, by default what any environment gets. The module's output is not shown.
     """
     shared = variables or share(os.environ, sandboxed=sandbox is not None)
     request = json.dumps(

@@ -1,4 +1,4 @@
-"""The interpreter in which an environment runs: reused in milliseconds, or searched and made."""
+"""The interpreter that an environment runs in: reused in milliseconds, or searched and created."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -34,8 +34,8 @@ from prime_cli.wire.locks import Lock
 class Interpreter:
     """A Python in which the environment's `module` imports.
 
-    `verifiers` is the version in it, `generation` the one that the module was written for (`v0`,
-    `v1`), `found_by` the step that chose the packages; `digest` names its folder.
+    `verifiers` is its installed version, `generation` the one that the module was written for
+    (`v0`, `v1`), `found_by` the step that chose the packages; `digest` names its folder.
     """
 
     python: Path
@@ -49,7 +49,7 @@ class Interpreter:
 
 
 class _InterpreterRecord(msgspec.Struct, frozen=True):
-    """What is written down of an interpreter, to be found again without asking uv."""
+    """What is recorded about an interpreter, so that it can be found without calling uv."""
 
     layers: tuple[str, ...]
     python: str
@@ -73,16 +73,16 @@ def prepare_interpreter(
     variables: Variables | None = None,
     sandbox: Sandbox | None = None,
 ) -> Interpreter:
-    """An isolated interpreter for `package`, the one made before if there is one.
+    """An isolated interpreter for `package`, reusing an earlier one if possible.
 
-    `lock` is the one kept beside the version on its hub, or, where it `is_pinned`, the only one
-    that counts; `verifiers` and `python` are what the user asked for by flag. `extra_wheels` gives
-    wheels of required packages that no index has; it is called only when an interpreter must be
-    made. `variables` are given to the one import that shows that it can be done; with a `sandbox`
-    it is done within. Says each step of the search in one line.
+    `lock` is the one kept beside the version on its hub or, if it `is_pinned`, the only acceptable
+    one; `verifiers` and `python` are the user's flags. `extra_wheels` returns wheels of required
+    packages that no index has, and is called only if an interpreter must be created. `variables`
+    are passed to the test import, which runs inside the `sandbox` if there is one. Reports each
+    step of the search in one line.
 
-    Raises ResolveFailed when nothing fits, LoadFailed when the environment's own code raises at
-    import, Offline, Unreachable, StorageFailed, UsageError.
+    Raises ResolveFailed if nothing fits, LoadFailed if the environment's own code raises at import,
+    Offline, Unreachable, StorageFailed, UsageError.
     """
     specifier = None if verifiers is None else verifiers_specifier(verifiers)
     home = prime_home()
@@ -108,7 +108,7 @@ def prepare_interpreter(
 
 
 def _recall(request: InterpreterRequest) -> Interpreter | None:
-    """The interpreter of an earlier run with the same request, if it is still whole."""
+    """The interpreter of an earlier identical request, if still intact."""
     try:
         record = msgspec.json.decode(_record_path(request).read_bytes(), type=_InterpreterRecord)
     except (OSError, msgspec.MsgspecError):
@@ -126,7 +126,7 @@ def _remember(request: InterpreterRequest, found: Found) -> None:
     try:
         write_atomically(_record_path(request), msgspec.json.encode(_record(found)))
     except StorageFailed:
-        # The interpreter itself stands; without the note it is only found more slowly.
+        # The interpreter itself is fine; without the record it only takes longer to find.
         return
 
 
@@ -156,7 +156,7 @@ def _interpreter(record: _InterpreterRecord, lock: Lock | None, python: Path) ->
 
 
 def _record_path(request: InterpreterRequest) -> Path:
-    # Not of the hub's lock too: the one kept here, which goes with the record, comes before it.
+    # Not the hub's lock too: the one kept here, which goes with the record, comes first.
     digest = digest_bytes(f"{request.package.sha256}\0{request.variant}".encode())[:32]
     return interpreters_folder(request.home) / "by-wheel" / f"{digest}.json"
 
@@ -164,9 +164,9 @@ def _record_path(request: InterpreterRequest) -> Path:
 def make_anew(
     interpreter: Interpreter, package: WheelPackage, beside: Sequence[WheelPackage], folder: Path
 ) -> Interpreter:
-    """The same interpreter made once more below `folder`: the wheel installed there alone.
+    """Recreate the same interpreter below `folder`, where only the wheel is installed.
 
-    The layer with its dependencies is shared. Raises ResolveFailed, StorageFailed.
+    Shares the layer with its dependencies. Raises ResolveFailed, StorageFailed.
     """
     below = below_of(interpreter.python.parent.parent)
     if below is None:

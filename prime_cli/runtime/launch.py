@@ -1,4 +1,4 @@
-"""Start a worker under an environment's interpreter, and talk to it while it lives."""
+"""Start a worker under an environment's interpreter, and communicate with it."""
 
 import asyncio
 import contextlib
@@ -26,36 +26,35 @@ from prime_cli.runtime.protocol import (
 from prime_cli.runtime.variables import without_network
 from prime_cli.runtime.worker_log import Scrub, WorkerLog
 
-# One event holds a whole conversation; the worker itself shortens what is longer than this.
+# One event holds a whole conversation; the worker shortens longer ones itself.
 LONGEST_LINE = 64 * 1024 * 1024
 SECONDS_TO_END = 5.0
 _SIGNALLED = 128
 
 
 class Isolation(Protocol):
-    """What a process is started behind: a Sandbox, or a NetworkNamespace."""
+    """What isolates a process: a Sandbox, or a NetworkNamespace."""
 
     @property
     def gateway_socket(self) -> Path | None:
-        """Where the gateway's socket is behind them."""
+        """The path of the gateway's socket inside."""
 
     def with_socket(self, socket: Path) -> Self:
-        """The same, with a door to the gateway."""
+        """The same, with access to the gateway."""
 
     def wrap(self, command: Sequence[str]) -> list[str]:
-        """`command` behind them."""
+        """`command`, isolated."""
 
     def variables(self, env: Mapping[str, str]) -> dict[str, str]:
-        """`env` as it holds behind them."""
+        """`env` as valid inside."""
 
 
 class Worker:
     """A worker process: `async with Worker(...) as worker`, then `worker.events()`.
 
-    `env` is all that the process gets as environment variables. What it prints is appended to
-    `log_path`, each line through `scrub`. With `walls` it all happens behind them. Leaving the
-    context ends the process and everything that it started; so does the end of this process, since
-    the worker watches its stdin.
+    `env` is the process's whole environment. Its output is appended to `log_path`, each line
+    through `scrub`. With `walls` it runs isolated by them. Leaving the context ends the process and
+    everything it started; so does the end of this process, since the worker watches its stdin.
     """
 
     def __init__(
@@ -88,8 +87,8 @@ class Worker:
 
     async def __aenter__(self) -> Self:
         if sys.platform == "win32":
-            # Handles are passed differently there (STARTUPINFO.lpAttributeList): the one place
-            # to teach is here and the worker's `open_events`.
+            # Windows passes handles differently (STARTUPINFO.lpAttributeList): support would go
+            # here and in the worker's `open_events`.
             raise EnvironmentFailed(
                 "Evaluations need a POSIX system for now", hint="on Windows, use WSL"
             )
@@ -117,15 +116,15 @@ class Worker:
         await self._end()
 
     async def events(self) -> AsyncIterator[Event]:
-        """The worker's events up to End; raises WorkerDied when it dies without one.
+        """The worker's events up to End; raises WorkerDied if it dies without one.
 
-        Answers of the oracle are handed to whoever asked and are not among them.
+        Answers of the oracle go to their callers instead.
         """
         while line := await self._read_line():
             try:
                 event = decode_event(line)
             except msgspec.DecodeError as error:
-                # The worker does not; code of the environment can.
+                # The worker does not, but the environment's code can.
                 raise EnvironmentFailed(
                     f"The environment's process wrote an invalid event: {error}",
                     hint=f"see {self.log_path}",
@@ -140,7 +139,7 @@ class Worker:
         raise await self._death()
 
     async def cancel(self) -> None:
-        """Ask for what is done so far; the events then end with stage "interrupted"."""
+        """Ask for what is done so far; the events then end at stage "interrupted"."""
         await self._send(Cancel())
 
     async def ask_oracle(
@@ -208,7 +207,7 @@ class Worker:
         stdin = self._running().stdin
         if stdin is None or stdin.is_closing():
             return
-        # A worker that is gone says so by the end of its events.
+        # A worker that is gone ends its events.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             stdin.write(encode_message(message))
             await stdin.drain()
@@ -246,7 +245,7 @@ class Worker:
         try:
             await asyncio.wait_for(process.wait(), SECONDS_TO_END)
         except TimeoutError:
-            pass  # it had its time: the whole group is killed below
+            pass  # time is up: the whole group is killed below
         finally:
             if sys.platform != "win32":
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -270,7 +269,7 @@ def _not_started() -> InternalError:
 
 def _how_it_died(code: int, *, sandboxed: bool) -> str:
     if sandboxed and code > _SIGNALLED:
-        code = _SIGNALLED - code  # as bubblewrap, like a shell, tells the signal
+        code = _SIGNALLED - code  # how bubblewrap, like a shell, reports the signal
     if code >= 0:
         return f"exit code {code}"
     try:

@@ -1,9 +1,9 @@
-"""Virtual environments in `$PRIME_HOME/interpreters`: made aside, published by one rename.
+"""Virtual environments in `$PRIME_HOME/interpreters`: created aside, published by one rename.
 
-An environment runs on two layers. The lower one holds its locked dependencies and is shared by
-all environments (and all edits of one) that locked the same; the upper one holds the wheel, and a
-`.pth` file that adds the lower one. So the second wheel with the same lock costs neither links
-nor a compilation of a hundred packages.
+An environment runs on two layers. The lower one holds its locked dependencies and is shared by all
+environments (and all edits of one) with the same lock; the upper one holds the wheel, and a `.pth`
+file that adds the lower one. So a second wheel with the same lock needs no linking or compiling of
+a hundred packages.
 """
 
 import ast
@@ -55,12 +55,12 @@ def interpreters_folder(home: Path) -> Path:
 
 
 def is_ready(folder: Path) -> bool:
-    """Whether a layer was published and the Python under it is still there."""
+    """Whether a layer was published and its Python still exists."""
     return (folder / _READY).is_file() and executable_in(folder).exists()
 
 
 def base_of(venv: Path) -> list[Path]:
-    """The folders of the Python that a virtual environment was made with (PEP 405's `home`)."""
+    """The folders of the Python that a virtual environment was created with (PEP 405's `home`)."""
     try:
         lines = (venv / _CONFIG).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -72,10 +72,10 @@ def base_of(venv: Path) -> list[Path]:
 
 
 def below_of(folder: Path) -> Path | None:
-    """The layer that the one in `folder` stands on; None when it stands alone.
+    """The layer below the one in `folder`; None if it stands alone.
 
-    Read from our own `.pth` file alone, which is written after the wheel and instead of any that it
-    brings: what a package says is not believed.
+    Read only from our own `.pth` file, which is written after the wheel and replaces any that it
+    brings: packages are not trusted.
     """
     for joined in folder.glob(_JOINS):
         match = _ADDED.fullmatch(joined.read_text(encoding="utf-8").strip())
@@ -89,9 +89,9 @@ def below_of(folder: Path) -> Path | None:
 def prepare_dependencies(
     home: Path, lock: Lock, python: Python, *, offline: bool, build: bool = True
 ) -> Layer:
-    """The layer with the packages of `lock`; without `build`, of wheels alone.
+    """The layer with the packages of `lock`; without `build`, from wheels alone.
 
-    Hashes are enforced when the lock has them all, which one with a git commit has not. Raises
+    Hashes are enforced if the lock has them all, which excludes locks with a git commit. Raises
     ResolveFailed with uv's last lines, Unreachable, Offline, StorageFailed.
     """
     digest = _digest("dependencies", lock_digest(lock), *_platform(python))
@@ -151,7 +151,7 @@ def _publish(
         with storage_errors(aside):
             made = config.read_bytes()
             fill(aside)
-            # A wheel may bring files for the root of a venv, this one among them.
+            # A wheel may bring files for the root of a venv, including this one.
             config.unlink()
             config.write_bytes(made)
             (aside / _READY).touch()
@@ -162,7 +162,7 @@ def _publish(
 
 
 def _rename(aside: Path, folder: Path) -> None:
-    """Publish; another maker's ready folder is as good, a broken one is replaced."""
+    """Publish; a ready folder of another process is as good, a broken one is replaced."""
     try:
         aside.rename(folder)
     except OSError:

@@ -1,4 +1,4 @@
-"""What an isolated interpreter holds, recorded, and turned into uv's input again."""
+"""Record what an isolated interpreter holds, and turn that back into uv's input."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -23,13 +23,13 @@ _BY_URL = re.compile(r"^[A-Za-z0-9._-]+(?:\[[^\]]*\])?\s*@\s")
 
 
 def lock_path(home: Path, wheel_sha256: str, variant: str = "") -> Path:
-    """Where the lock of a wheel is kept; `variant` tells apart what the user asked for by flag."""
+    """The path of a wheel's lock; `variant` distinguishes the user's flags."""
     suffix = f"-{digest_bytes(variant.encode())[:12]}" if variant else ""
     return home / "locks" / f"{wheel_sha256}{suffix}.json"
 
 
 def load_lock(home: Path, wheel_sha256: str, variant: str = "") -> Lock | None:
-    """The recorded lock of a wheel, or None; one that cannot be read counts as none."""
+    """The recorded lock of a wheel, or None if missing or unreadable."""
     path = lock_path(home, wheel_sha256, variant)
     with storage_errors(path):
         try:
@@ -39,28 +39,28 @@ def load_lock(home: Path, wheel_sha256: str, variant: str = "") -> Lock | None:
     try:
         lock = decode(content, Lock)
     except UsageError:
-        # It is only a record of a search, which can be made again.
+        # It only records a search, which can be repeated.
         return None
     return lock if lock.schema == SCHEMA else None
 
 
 def save_lock(home: Path, lock: Lock, variant: str = "") -> Path:
-    """Keep `lock` under its wheel's digest; raises StorageFailed."""
+    """Store `lock` under its wheel's digest; raises StorageFailed."""
     path = lock_path(home, lock.wheel_sha256, variant)
     write_atomically(path, encode(lock))
     return path
 
 
 def lock_digest(lock: Lock) -> str:
-    """The identity of what a lock installs: of its packages alone, not of how it was found."""
+    """The identity of what a lock installs: of its packages only, not of how it was found."""
     return digest_bytes(encode(sorted(lock.packages, key=lambda p: (p.name, p.version))))
 
 
 def lock_to_requirements(lock: Lock) -> str:
-    """`lock` as a requirements file; with hashes only if every package is pinned by something.
+    """`lock` as a requirements file; with hashes only if every package is pinned.
 
-    A git commit is its own digest; uv verifies the hashes of the packages beside it all the same.
-    Raises UsageError for a lock of strangers that holds more than packages.
+    A git commit is its own digest; uv still verifies the hashes of the other packages. Raises
+    UsageError for an untrusted lock that contains more than packages.
     """
     hashed = all(package.sha256 or package.source for package in lock.packages)
     return "".join(f"{line}\n" for line in _requirement_lines(lock.packages, hashed=hashed))
@@ -74,7 +74,7 @@ def is_complete(lock: Lock) -> bool:
 def read_requirements_file(text: str, without: Iterable[str] = ()) -> tuple[LockedPackage, ...]:
     """The packages that uv wrote into a requirements file.
 
-    `without` are names that are left out: the wheel itself.
+    `without` are names to leave out: the wheel itself.
     """
     left_out = {normalize_name(name) for name in without}
     packages: list[LockedPackage] = []
@@ -107,7 +107,7 @@ def _requirement_lines(packages: Iterable[LockedPackage], *, hashed: bool) -> It
         if package.marker:
             line += f" ; {package.marker}"
         if not _NAME.match(line) or not line.isprintable():
-            # Such a line would be an option of uv, such as another index to take packages from.
+            # Such a line would be an option of uv, such as another index.
             raise UsageError(f"A lock has no package called {package.name[:80]!r}")
         if hashed:
             line += "".join(f" --hash=sha256:{digest}" for digest in package.sha256)

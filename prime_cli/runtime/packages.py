@@ -1,4 +1,4 @@
-"""Wheels that are to be run: an environment's own, and those that came in a bundle.
+"""Wheels to run: an environment's own, and those from a bundle.
 
 A bundle is unpacked below `<home>/bundles/<digest>/`:
 
@@ -8,7 +8,6 @@ environments/<sha256>/<name>.whl    an environment's own wheel, by its digest
 environments/<sha256>/record.json   what is known of it, its lock among it
 wheels/<file>.whl                   the packages that its lock names
 ```
-
 """
 
 import secrets
@@ -50,7 +49,7 @@ def wheel_folders(home: Path, wheel_sha256: str) -> list[Path]:
 
 
 def find_links(home: Path, *wheels_sha256: str) -> list[str]:
-    """Uv's words to take packages for these environments from their bundles too."""
+    """Uv's arguments to also take packages for these environments from their bundles."""
     folders = [folder for sha256 in wheels_sha256 for folder in wheel_folders(home, sha256)]
     return [word for folder in dict.fromkeys(folders) for word in ("--find-links", str(folder))]
 
@@ -60,7 +59,7 @@ class _PackageRecord(msgspec.Struct):
 
 
 def bundled_lock(home: Path, wheel_sha256: str) -> Lock | None:
-    """The lock with which the wheel of that digest was bundled; None where it was not."""
+    """The lock bundled with the wheel of that digest; None if there is none."""
     for folder in wheel_folders(home, wheel_sha256):
         file = folder.parent / ENVIRONMENTS / wheel_sha256 / "record.json"
         try:
@@ -79,8 +78,8 @@ _BLOCK = 1024 * 1024
 class WheelPackage:
     """A wheel on this disk whose bytes are known to have `sha256`.
 
-    `published` is when its version appeared on the hub (with a time zone), None for a wheel that
-    was built here just now. `sources` is what its project says in `[tool.uv.sources]`.
+    `published` is when its version appeared on the hub (with a time zone), None for a wheel just
+    built here. `sources` is `[tool.uv.sources]` of its project.
     """
 
     path: Path
@@ -100,7 +99,7 @@ def read_package(path: Path, published: datetime | None = None) -> WheelPackage:
 def import_name(facts: WheelFacts) -> str:
     """The module to import: the one that exposes an environment, else the project's namesake.
 
-    Raises LoadFailed for a wheel without any module.
+    Raises LoadFailed for a wheel without modules.
     """
     if facts.module is not None:
         return facts.module
@@ -116,9 +115,9 @@ def import_name(facts: WheelFacts) -> str:
 def installable(package: WheelPackage, home: Path) -> WheelPackage:
     """The same package with a file that uv and pip can install.
 
-    Wheels whose members are called `./name` are found in the wild and refused by both. Such a one
-    is copied into `<home>/wheels/<sha256>/plain` with plain names; every other is returned as it
-    is. `sha256` stays that of the published bytes. Raises StorageFailed, IntegrityError.
+    Both refuse wheels with members called `./name`, which occur in the wild. Those are copied into
+    `<home>/wheels/<sha256>/plain` with plain names; others are returned unchanged. `sha256` stays
+    that of the published bytes. Raises StorageFailed, IntegrityError.
     """
     with storage_errors(package.path), zipfile.ZipFile(package.path) as archive:
         if not any(name.startswith("./") for name in archive.namelist()):

@@ -1,9 +1,9 @@
-"""What a run and its worker say to each other: one JSON object a line, tagged by `t`.
+"""Messages between a run and its worker: one JSON object per line, tagged by `t`.
 
-The parent writes a Spec, later Cancel and OracleAsk, on the worker's stdin; closing it means
-"die now". The worker writes events on a pipe of its own, so that what an environment prints can
-never be mistaken for one. The worker's side (`runtime/worker`) is standard library only and
-builds the same objects by hand; unknown fields are ignored by both, so either may add some.
+The parent writes a Spec, later Cancel and OracleAsk, on the worker's stdin; closing it means "die
+now". The worker writes events on a separate pipe, so that an environment's output can never be
+mistaken for one. The worker's side (`runtime/worker`) is standard library only and builds the same
+objects by hand; unknown fields are ignored by both, so either may add some.
 """
 
 from typing import Any, Literal
@@ -269,7 +269,7 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def decode_event(line: bytes) -> Event:
-    """One line of a worker as an event; raises msgspec.DecodeError when it is none."""
+    """One line of a worker as an event; raises msgspec.DecodeError if it is invalid."""
     try:
         return _decoder.decode(line)
     except (UnicodeDecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""The Pythons at hand: those that uv finds, also where version managers keep them."""
+"""The available Pythons: those that uv finds, including those of version managers."""
 
 import os
 import re
@@ -16,13 +16,13 @@ from prime_cli.core.process import TimedOut, run
 from prime_cli.runtime.uv_tool import run_uv
 
 _PROBE_SECONDS = 10
-# `platform` knows both too, and takes longer to import than Python to start.
+# `platform` knows both too, but takes longer to import than Python to start.
 _PROBE = "import sys; print(sys.version.split()[0], sys.implementation.name)"
 
 
 @dataclass(frozen=True)
 class Python:
-    """An interpreter that answered, and the version it gave (`3.11.7`)."""
+    """An interpreter that responded, and its version (`3.11.7`)."""
 
     path: Path
     version: str
@@ -43,17 +43,17 @@ class _Installation(msgspec.Struct, frozen=True):
 
     @property
     def is_usual(self) -> bool:
-        """Whether it is a CPython 3 that takes the usual wheels."""
+        """Whether it is a CPython 3 that accepts the usual wheels."""
         is_cpython = (self.implementation, self.variant) == ("cpython", "default")
         return is_cpython and self.version.startswith("3.")
 
 
 def find_pythons() -> list[Python]:
-    """Every CPython 3 found on this machine, the one that runs prime first, one a version.
+    """Every CPython 3 on this machine, one per version, starting with the one that runs prime.
 
     `uv python list` looks on PATH, at its own Pythons and in the registry of Windows; the folders
     of pyenv, Homebrew, conda, mise and asdf are added to its PATH, and their launch scripts and
-    virtual environments left out of it. Raises ResolveFailed when uv fails.
+    virtual environments left out. Raises ResolveFailed if uv fails.
     """
     listed = run_uv(
         ["python", "list", "--only-installed", "--output-format", "json", "--no-config"],
@@ -82,7 +82,7 @@ def _running() -> Iterator[Python]:
 def _folders() -> Iterator[Path]:
     """The folders in which uv looks for interpreters."""
     for name in os.environ.get("PATH", "").split(os.pathsep):
-        # pyenv's launch scripts answer for whatever version is chosen at the moment, or fail.
+        # pyenv's launch scripts run whatever version is currently chosen, or fail.
         if name and Path(name).name != "shims" and not _in_virtual_environment(Path(name)):
             yield Path(name)
     for root, pattern in _installations(Path("~").expanduser()):
@@ -91,7 +91,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _installations(home: Path) -> Iterator[tuple[Path, str]]:
-    """Where version managers keep one folder a Python, and where its programs are in that."""
+    """Where version managers keep one folder per Python, and where its programs are in it."""
     environ = os.environ
     inside = "*" if sys.platform == "win32" else "*/bin"
     data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
@@ -120,9 +120,9 @@ def fitting_pythons(
 ) -> list[Python]:
     """The Pythons for a package, best first: those that fit all of `requires` (PEP 440).
 
-    `wanted` is a path, a version (`3.12`, `3.12.1`) or a specifier (`>=3.11,<3.13`) and overrules
-    `requires`. The Python that runs prime is best, then the newest. Raises ResolveFailed when
-    none fits.
+    `wanted` is a path, a version (`3.12`, `3.12.1`) or a specifier (`>=3.11,<3.13`) and overrides
+    `requires`. The Python that runs prime is best, then the newest. Raises ResolveFailed if none
+    fits.
     """
     if wanted is not None and _is_path(wanted):
         return [python_at(Path(wanted))]
@@ -159,12 +159,12 @@ def python_at(path: Path) -> Python:
 
 
 def version_fits(version: str, wanted: str) -> bool:
-    """Whether a Python of `version` is what `wanted` (a version or specifier) asks for."""
+    """Whether a Python of `version` satisfies `wanted` (a version or specifier)."""
     return _wanted_versions(wanted).contains(version, prereleases=True)
 
 
 def executable_in(environment: Path) -> Path:
-    """Where a virtual environment keeps its interpreter on this system."""
+    """The path of a virtual environment's interpreter on this system."""
     if sys.platform == "win32":
         return environment / "Scripts" / "python.exe"
     return environment / "bin" / "python"
@@ -210,7 +210,7 @@ def _wanted_versions(wanted: str) -> SpecifierSet:
 
 
 def _ask_version(path: Path) -> str | None:
-    """Its version if it is a CPython 3 that runs."""
+    """Its version if it is a working CPython 3."""
     try:
         completed = run([path, "-I", "-c", _PROBE], timeout=_PROBE_SECONDS)
     except (OSError, TimedOut):

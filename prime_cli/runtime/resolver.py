@@ -1,4 +1,4 @@
-"""Ask uv which packages an environment needs; nothing is installed."""
+"""Ask uv which packages an environment needs, without installing anything."""
 
 import re
 import sys
@@ -35,11 +35,11 @@ _PYTHON_IN_THE_WAY = re.compile(
 
 @dataclass(frozen=True)
 class ResolveRequest:
-    """What is to be resolved: a wheel, for one Python, with some verifiers, as of some time.
+    """What to resolve: a wheel, for one Python, with some verifiers, as of some time.
 
-    `verifiers` is a PEP 440 specifier that is added to what the package declares; with `override`
-    it replaces that. `beside` are wheels that stand for packages which no index has. Without
-    `build` no package is built from source, which would run code of its.
+    `verifiers` is a PEP 440 specifier added to what the package declares; with `override` it
+    replaces that. `beside` are wheels of packages that no index has. Without `build` no package is
+    built from source, which would run its code.
     """
 
     package: WheelPackage
@@ -53,16 +53,16 @@ class ResolveRequest:
 
 @dataclass(frozen=True)
 class Resolution:
-    """uv's answer.
+    """uv's result.
 
-    Where no answer holds for all platforms, every package is marked with this one's.
+    If no result holds for all platforms, every package is marked with this one's.
     """
 
     packages: tuple[LockedPackage, ...]
 
     @property
     def verifiers(self) -> str | None:
-        """The version of verifiers, None when it comes by URL."""
+        """The version of verifiers, None if it comes by URL."""
         return next((p.version for p in self.packages if p.name == LIBRARY), None) or None
 
 
@@ -75,9 +75,9 @@ class Unresolvable:
 
 
 def resolve(question: ResolveRequest, *, offline: bool) -> Resolution | Unresolvable:
-    """Resolve for all platforms, or for this one if that is what can be had.
+    """Resolve for all platforms, or only for this one if need be.
 
-    Raises Unreachable or Offline when uv could not ask its index.
+    Raises Unreachable or Offline if uv could not reach its index.
     """
     with tempfile.TemporaryDirectory(prefix="prime-resolve-") as name:
         folder = Path(name)
@@ -99,7 +99,7 @@ def resolve(question: ResolveRequest, *, offline: bool) -> Resolution | Unresolv
 
 
 def declared_verifiers(package: WheelPackage) -> Requirement | None:
-    """What the wheel itself asks of verifiers outside its extras, None if nothing."""
+    """What the wheel itself requires of verifiers outside its extras, None if nothing."""
     for text in package.facts.requires_dist:
         try:
             requirement = Requirement(text)
@@ -158,7 +158,7 @@ def _ask(words: Sequence[str], folder: Path, *, offline: bool) -> Completed:
 
 
 def _sourced(question: ResolveRequest) -> list[str]:
-    """The direct references of the project's own sources; uv takes them for every dependent."""
+    """The direct references in the project's own sources, which uv applies to every dependent."""
     package = question.package
     sources = (s for s in package.sources if not (question.override and s.name == LIBRARY))
     return list(source_requirements(package.facts.requires_dist, tuple(sources)))

@@ -1,11 +1,11 @@
-"""Isolation of processes that run code of others, by bubblewrap where the system has it.
+"""Isolate processes that run others' code, with bubblewrap if the system has it.
 
 Inside a Sandbox is a read-only system, an interpreter, an empty home and an empty /tmp. There is no
-network, no other process to be seen, no capability, and no file of the user's.
+network, no other visible process, no capability, and no file of the user's.
 
-A NetworkNamespace shares all with this machine but the network: of that it has its own loopback. It
-keeps honest code to the gateway, whatever opens the connection, but is no barrier to code that
-would get around it, which reads and writes the user's files as ever.
+A NetworkNamespace shares everything with this machine except the network, where it has only its own
+loopback. It keeps honest code to the gateway, whatever opens the connection, but does not stop
+hostile code, which can still read and write the user's files.
 """
 
 import os
@@ -22,9 +22,9 @@ from prime_cli.runtime.variables import without_network
 
 HOME = "/tmp/home"  # noqa: S108 - of the sandbox's own, which is empty
 GATEWAY = Path("/run/prime/gateway.sock")
-"""Where the gateway's socket is within."""
+"""The path of the gateway's socket inside."""
 DATA = Path("/run/prime/data")
-"""Where data sets are kept within, from one run to the next."""
+"""The path of data sets inside, kept between runs."""
 
 _SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/alternatives",
@@ -37,20 +37,20 @@ _MASKED = (
     "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
     "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
 )  # fmt: skip
-"""What tells of the machine beyond the process: `maskedPaths` of a default OCI runtime's config."""
+"""What exposes the machine beyond the process: `maskedPaths` of a default OCI runtime's config."""
 _NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf")
 _WORKER = Path(__file__).parent / "worker"
 _OF_PYTHON = ("bin/python*", "lib/python*", "lib64/python*", "lib/libpython*", "lib64/libpython*")
-"""What belongs to a Python whose folder belongs to other things too."""
+"""What belongs to a Python whose folder also contains other things."""
 
-# Folders of the user's that do not exist within, and paths that mean nothing there.
+# Folders of the user that do not exist inside, and paths that are meaningless there.
 _LEFT_OUT = frozenset(
     "TMPDIR TEMP TMP UV_CACHE_DIR XDG_CONFIG_HOME XDG_DATA_HOME SHELL "
     "HF_HUB_CACHE HF_DATASETS_CACHE NLTK_DATA".split()
 )
 
-# A user of its own without capabilities, also where root runs this; --new-session keeps it from
-# typing into the terminal (TIOCSTI).
+# A separate user without capabilities, even if root runs this; --new-session keeps it from typing
+# into the terminal (TIOCSTI).
 _ISOLATION = (
     "--unshare-all --unshare-user --disable-userns --uid 65534 --gid 65534 --cap-drop ALL"
     " --new-session --die-with-parent --hostname sandbox --proc /proc --dev /dev"
@@ -62,11 +62,11 @@ _PROBE_SECONDS = 30
 
 @dataclass(frozen=True)
 class Sandbox:
-    """How processes are isolated.
+    """How to isolate processes.
 
-    `data` is the one folder that they may write; `readable` are folders that they may read beside
-    the system's and the interpreter's; `socket` is the gateway's. With `network` they share that of
-    this machine.
+    `data` is the one folder that they may write; `readable` are folders that they may read besides
+    the system's and the interpreter's; `socket` is the gateway's. With `network` they share this
+    machine's.
     """
 
     program: Path
@@ -77,7 +77,7 @@ class Sandbox:
 
     @property
     def gateway_socket(self) -> Path | None:
-        """Where the gateway's socket is within."""
+        """The path of the gateway's socket inside."""
         return None if self.socket is None else GATEWAY
 
     def with_socket(self, socket: Path) -> "Sandbox":
@@ -85,7 +85,7 @@ class Sandbox:
         return replace(self, socket=socket)
 
     def wrap(self, command: Sequence[str]) -> list[str]:
-        """`command`, whose first word is a Python in a virtual environment, within."""
+        """`command`, whose first word is a Python in a virtual environment, run inside."""
         words = self._bwrap_command()
         for folder in (*_interpreter_folders(Path(command[0])), _WORKER, *self.readable):
             words += ["--ro-bind", str(folder), str(folder)]
@@ -95,11 +95,11 @@ class Sandbox:
         return [*words, "--chdir", HOME, "--", *command]
 
     def wrap_system_program(self, command: Sequence[str]) -> list[str]:
-        """`command`, a program of the system's, within: no interpreter, no data, no gateway."""
+        """`command`, a system program, run inside: no interpreter, no data, no gateway."""
         return [*self._bwrap_command(), "--", *command]
 
     def variables(self, env: Mapping[str, str]) -> dict[str, str]:
-        """`env` without what points to places that are not there."""
+        """`env` without what points to places missing inside."""
         kept = {name: value for name, value in env.items() if name not in _LEFT_OUT}
         own = {"HOME": HOME, "HF_HOME": str(DATA), "XDG_CACHE_HOME": str(DATA)}
         return (kept if self.network else without_network(kept)) | own
@@ -114,9 +114,9 @@ class Sandbox:
 
 
 def find_sandbox(data: Path, *, network: bool) -> Sandbox:
-    """A Sandbox that was seen to work on this system; `data` is an existing folder.
+    """A Sandbox verified to work on this system; `data` is an existing folder.
 
-    Raises UsageError where there is no bubblewrap, or the system does not let it make namespaces.
+    Raises UsageError if bubblewrap is missing, or the system does not let it create namespaces.
     """
     found = shutil.which("bwrap")
     if found is None or sys.platform != "linux":
@@ -136,7 +136,7 @@ def find_sandbox(data: Path, *, network: bool) -> Sandbox:
 
 
 def try_program(command: Sequence[str]) -> str | None:
-    """Why bubblewrap cannot run `command`, which does nothing; None when it can."""
+    """Why bubblewrap cannot run `command`, which does nothing; None if it can."""
     try:
         completed = run(command, timeout=_PROBE_SECONDS)
     except TimedOut:
@@ -147,8 +147,8 @@ def try_program(command: Sequence[str]) -> str | None:
 def _proc() -> list[str]:
     """Make /proc read-only: the kernel lets uid 0 of the machine write /proc/sys from within too.
 
-    bubblewrap's own covers of /proc/sys are left out where the folder itself cannot be written,
-    which is so for root without capabilities, whatever can be done to the files in it.
+    bubblewrap skips its own covers of /proc/sys if the folder itself is not writable, as for root
+    without capabilities, even though the files in it may be.
     """
     words: list[str] = []
     for path in filter(os.path.exists, _MASKED):
@@ -168,7 +168,7 @@ def _interpreter_folders(python: Path) -> list[Path]:
 
 
 def _parts_of_python(folder: Path) -> list[Path]:
-    """`folder` where it is a Python's own; of one such as ~/.local what belongs to the Python."""
+    """`folder` if it is a Python's own; for one such as ~/.local, what belongs to the Python."""
     user = Path.home()
     has_more = folder == user / ".local" or user.is_relative_to(folder)
     if not has_more and any(folder.glob("lib*/python3*/os.py")):
@@ -181,14 +181,14 @@ _WORDS = "--dev-bind / / --unshare-net --die-with-parent --".split()
 
 @dataclass(frozen=True)
 class NetworkNamespace:
-    """How processes are kept from the network; `socket` is the gateway's."""
+    """How to keep processes off the network; `socket` is the gateway's."""
 
     program: Path
     socket: Path | None = None
 
     @property
     def gateway_socket(self) -> Path | None:
-        """Where the gateway's socket is within: at its own path."""
+        """The path of the gateway's socket inside, which is unchanged."""
         return self.socket
 
     def with_socket(self, socket: Path) -> "NetworkNamespace":
@@ -205,7 +205,7 @@ class NetworkNamespace:
 
 
 def find_namespace() -> tuple[NetworkNamespace | None, str]:
-    """One that was seen to work on this system; else None, and why there is none."""
+    """One verified to work on this system; else None, and why there is none."""
     found = shutil.which("bwrap")
     if found is None or sys.platform != "linux":
         return None, "bubblewrap is not installed"

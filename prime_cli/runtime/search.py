@@ -1,4 +1,4 @@
-"""Try the steps of a search until an interpreter passes the acceptance test, and lock it."""
+"""Try the steps of a search until an interpreter passes the acceptance test, then lock it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from prime_cli.wire.locks import Lock
 
 @dataclass(frozen=True)
 class Found:
-    """Layers that passed, what is in them, and the step that led there."""
+    """Layers that passed, their contents, and the step that found them."""
 
     top: Layer
     below: Layer
@@ -35,7 +35,7 @@ class Found:
 
 
 def search(request: InterpreterRequest, progress: Progress) -> Found:
-    """The first interpreter that passes; its lock is saved. Raises as prepare_interpreter says."""
+    """The first interpreter that passes; saves its lock. Raises as prepare_interpreter does."""
     attempt = _Search(request, progress)
     found = attempt.from_locks() or attempt.from_steps()
     if found.missing:
@@ -70,7 +70,7 @@ class _Search:
         )
 
     def from_locks(self) -> Found | None:
-        """Use the lock kept here, else the one kept on the hub."""
+        """Use the lock kept here, else the one on the hub."""
         for said, lock in self._locks():
             self._progress.say(f"Using {said}: verifiers {lock.verifiers}")
             try:
@@ -104,14 +104,14 @@ class _Search:
 
     @property
     def likeness(self) -> str:
-        """The digest that builds of one project share until their requirements change."""
+        """The digest shared by builds of one project until their requirements change."""
         facts, reading = self._package.facts, self._reading
         beside = [wheel.sha256 for wheel in self._request.beside]
         parts = [facts.name, facts.requires_python, facts.requires_dist, facts.exposes]
         return digest_bytes(repr([*parts, self._package.published, reading, beside]).encode())
 
     def from_steps(self) -> Found:
-        """Go through the steps; raises LoadFailed or ResolveFailed when none passes."""
+        """Go through the steps; raises LoadFailed or ResolveFailed if none passes."""
         if self._request.is_pinned:
             raise self._failure()
         for step in plan_steps(self._package, self._reading, self._request.verifiers):
@@ -159,7 +159,7 @@ class _Search:
             return None
 
     def _reading_against(self, step: SearchStep, version: str | None) -> str | None:
-        """Why this version cannot be it, without making an interpreter to see."""
+        """Why this version is ruled out, found without creating an interpreter."""
         if version is None or step.name == "--verifiers":
             return None
         exposes = self._package.facts.exposes
@@ -172,7 +172,7 @@ class _Search:
         return None
 
     def _try(self, lock: Lock, python: Python, found_by: str) -> Found | None:
-        """Make the layers of `lock` and test them; None, with the reason kept, if they fail."""
+        """Create the layers of `lock` and test them; None if they fail, with the reason kept."""
         self._tried.add(lock_digest(lock))
         request = self._request
         below = prepare_dependencies(

@@ -1,8 +1,7 @@
-"""What an interpreter is searched for, and the steps of the search, each accepted by one test.
+"""What kind of interpreter to search for, and the steps of the search, each put to one test.
 
 1. the recorded lock, 2. the packages as of the publication date, 3. with the first verifiers
-released after it, 4. with what the source asks for, 5. one release of each family, newest first.
-
+released after it, 4. with what the source requires, 5. one release of each family, newest first.
 """
 
 import os
@@ -29,9 +28,9 @@ from prime_cli.wire.locks import Lock
 
 @dataclass(frozen=True)
 class InterpreterRequest:
-    """What is searched for; `verifiers` is a specifier, `python` a path, version or specifier.
+    """What to search for; `verifiers` is a specifier, `python` a path, version or specifier.
 
-    A `lock` that `is_pinned` is the only one that will do, and nothing is searched without it.
+    A `lock` that `is_pinned` is the only acceptable one, and without it nothing is searched.
     """
 
     package: WheelPackage
@@ -47,7 +46,7 @@ class InterpreterRequest:
 
     @property
     def variant(self) -> str:
-        """What sets this apart from the plain request for the same wheel; "" if nothing."""
+        """What distinguishes this from the plain request for the same wheel; "" if nothing."""
         sources = " ".join(str(source) for source in self.package.sources)
         asked = {"verifiers": self.verifiers, "python": self.python, "sources": sources}
         if self.is_pinned and self.lock is not None:
@@ -56,7 +55,7 @@ class InterpreterRequest:
 
     @property
     def speaks_for_the_wheel(self) -> bool:
-        """Whether the lock that is found is good for whoever has the wheel alone."""
+        """Whether the resulting lock is valid for anyone who has only the wheel."""
         asked = self.verifiers or self.python or self.is_pinned
         return not asked and not any(source.is_local for source in self.package.sources)
 
@@ -69,8 +68,8 @@ _SLACK = timedelta(hours=1)
 class SearchStep:
     """One try: packages `as_of` a time (None: of today) with some `verifiers` (a specifier).
 
-    `name` is kept in the lock, `said` is told to the user, `python` is a `requires-python` known
-    of the verifiers that this step will find.
+    `name` is stored in the lock, `said` is shown to the user, `python` is the known
+    `requires-python` of the verifiers that this step will find.
     """
 
     name: str
@@ -86,8 +85,8 @@ def plan_steps(
 ) -> Iterator[SearchStep]:
     """The tries for a package without a lock, best first; bounded.
 
-    `wanted` is the specifier of `--verifiers`: then there is only that, today's packages first
-    and those of its own time second.
+    `wanted` is the specifier of `--verifiers`, then the only one tried: with today's packages
+    first, those of its own time second.
     """
     if wanted is not None:
         yield from _as_asked(wanted)
@@ -98,7 +97,7 @@ def plan_steps(
     inside = verifiers_releases.candidates(reading.span.specifier)
     for release in inside[:1]:
         yield _with_release("static", _why(reading, release), release)
-    # Old code may need the other packages of its time too.
+    # Old code may also need other packages of its time.
     for release in inside[:1]:
         yield from _in_its_era("static", release)
     everywhere = verifiers_releases.candidates(SpecifierSet())
@@ -166,9 +165,9 @@ _FORBIDDEN = ("never", "manual")
 
 
 def download_python(requires: str, progress: Progress) -> bool:
-    """Let uv fetch the newest Python inside the specifier `requires`; says so first.
+    """Have uv fetch the newest Python inside the specifier `requires`; reports it first.
 
-    False when that failed, or when the user's `UV_PYTHON_DOWNLOADS` forbids it.
+    False if that failed, or if the user's `UV_PYTHON_DOWNLOADS` forbids it.
     """
     if os.environ.get("UV_PYTHON_DOWNLOADS") in _FORBIDDEN:
         return False
@@ -180,7 +179,7 @@ def download_python(requires: str, progress: Progress) -> bool:
 class PythonChoice:
     """The Pythons for a package; `requires` is its `requires-python`, `wanted` the user's flag.
 
-    A Python is fetched at most once, and only with a `progress` to say so: None means offline.
+    A Python is fetched at most once, and only with a `progress` to report it: None means offline.
     """
 
     requires: str | None
@@ -198,7 +197,7 @@ class PythonChoice:
             return choose_python(filter(None, [self.requires, f">={minor}"]))
 
     def for_step(self, also: str | None) -> list[Python]:
-        """One of each minor version that fits `also` too, best first; raises ResolveFailed."""
+        """One per minor version that also fits `also`, best first; raises ResolveFailed."""
         requires = [text for text in (self.requires, also) if text]
         try:
             fitting = fitting_pythons(requires, self.wanted)

@@ -1,4 +1,4 @@
-"""Packages that come from elsewhere than an index: by git, by URL, from an index with a name."""
+"""Packages that come from outside the default index: by git, by URL, from a named index."""
 
 import re
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ _SECRET = re.compile(r"token|key|secret|passw|auth|sig|credential", re.IGNORECAS
 
 @dataclass(frozen=True)
 class Source:
-    """Where a project takes the package `name` from, which its wheel does not say.
+    """Where a project takes the package `name` from, which its wheel does not record.
 
     Either `url`, a direct reference without credentials (`git+https://…@tag`, `https://….whl`), or
     `index`, the name of an index; neither for a folder of the project's own machine. `marker` says
-    where it holds. `had_credentials` when some were taken out of the URL.
+    where it applies. `had_credentials` if some were removed from the URL.
     """
 
     name: str
@@ -29,12 +29,12 @@ class Source:
     had_credentials: bool = False
 
     def __str__(self) -> str:
-        """The source in one line; two that are alike here are alike for uv."""
+        """The source in one line; equal lines mean equal sources for uv."""
         return f"{self.name}@{self.url or self.index};{self.marker or ''}"
 
     @property
     def is_local(self) -> bool:
-        """Whether no other machine can use it."""
+        """Whether it is unusable on other machines."""
         return is_local(self.url) if self.url else self.index is None
 
 
@@ -44,9 +44,9 @@ def is_local(url: str) -> bool:
 
 
 def without_credentials(url: str) -> str:
-    """`url` without user and password, and without what looks like a secret in its query.
+    """`url` without user and password, and without likely secrets in its query.
 
-    The login name of an SSH URL is no secret and stays.
+    The login name of an SSH URL is not secret and stays.
     """
     parts = written = urlsplit(url)
     user, _, host = parts.netloc.rpartition("@")
@@ -56,14 +56,14 @@ def without_credentials(url: str) -> str:
     plain = [(name, value) for name, value in query if not _SECRET.search(name)]
     if plain != query:
         parts = parts._replace(query=urlencode(plain))
-    # Put together again, a URL without a host may be spelled otherwise.
+    # Reassembling a URL without a host could change its spelling.
     return url if parts == written else parts.geturl()
 
 
 def source_requirements(requires: tuple[str, ...], sources: tuple[Source, ...]) -> Iterator[str]:
-    """What a wheel `requires`, as direct references, where one of `sources` gives a URL for it.
+    """The wheel's `requires` as direct references, if one of `sources` gives a URL.
 
-    Requirements of extras are left out: no one asked for the extra.
+    Requirements of extras are left out: nobody requested the extra.
     """
     for text in requires:
         try:
@@ -83,6 +83,6 @@ def source_requirements(requires: tuple[str, ...], sources: tuple[Source, ...]) 
 
 
 def locked_sources(lock: Lock | None) -> tuple[Source, ...]:
-    """What `lock` takes by git or URL, to install the wheel beside other packages."""
+    """What `lock` takes by git or URL, to install the wheel with other packages."""
     packages = lock.packages if lock is not None else ()
     return tuple(Source(p.name, p.source, marker=p.marker) for p in packages if p.source)

@@ -1,4 +1,4 @@
-"""uv, which resolves, makes virtual environments and installs for us, and where its cache is."""
+"""uv, which resolves, creates virtual environments and installs for us, and its cache."""
 
 import os
 import re
@@ -14,10 +14,10 @@ from prime_cli.core.process import Completed, TimedOut, child_environment, run
 
 
 def spare_cache(environ: Mapping[str, str]) -> Path | None:
-    """A cache below prime's home, where uv's usual one cannot be written; else None.
+    """A cache below prime's home if uv's usual one cannot be written; else None.
 
-    A job without HOME, or with a read-only one, then needs PRIME_HOME and no more. Where uv keeps
-    its cache: https://docs.astral.sh/uv/concepts/cache/#cache-directory.
+    A job without HOME, or with a read-only one, then needs only PRIME_HOME. Where uv keeps its
+    cache: https://docs.astral.sh/uv/concepts/cache/#cache-directory.
     """
     if "UV_CACHE_DIR" in environ or "UV_NO_CACHE" in environ or sys.platform == "win32":
         return None
@@ -32,17 +32,17 @@ def _usual_cache(environ: Mapping[str, str]) -> Path | None:
         return Path(named) / "uv"
     try:
         return Path.home() / ".cache" / "uv"
-    except RuntimeError:  # a container's user id that has no home
+    except RuntimeError:  # a container's user id without a home
         return None
 
 
 def _can_be_made(folder: Path) -> bool:
-    """Whether its nearest folder that exists can be written."""
+    """Whether its nearest existing parent is writable."""
     there = next(each for each in (folder, *folder.parents) if each.exists())
     return os.access(there, os.W_OK)
 
 
-# A resolver that downloads gigabytes may be slow; one that hangs must not hang us for ever.
+# A resolver that downloads gigabytes may be slow, but must not hang forever.
 _LONGEST_SECONDS = 3600
 
 _NETWORK = re.compile(
@@ -56,19 +56,19 @@ _NEEDS_NETWORK = re.compile(
     re.IGNORECASE,
 )
 _FULL = ("28", "112", "122")
-"""ENOSPC, ERROR_DISK_FULL of Windows, EDQUOT."""
+"""ENOSPC, Windows' ERROR_DISK_FULL, EDQUOT."""
 _DISK = re.compile(r"(?P<reason>[A-Z][^:`()\n]*) \(os error (?P<number>13|28|30|112|122)\)")
 _WRITING = re.compile(
     r"failed to (create|write|copy|rename)|could not (create|acquire)", re.IGNORECASE
 )
 _BY_URL = re.compile(r"`(?P<name>[\w.-]+)\s+@\s+[a-z+]+://(?:[^/@`]*@)?(?P<host>[^/:`]+)")
-"""A requirement with a URL, in a message of uv."""
+"""A requirement with a URL, in a message from uv."""
 
 
 @lru_cache(maxsize=1)
 def find_uv() -> str:
     """The path of uv: the copy that prime depends on, else one on PATH."""
-    # The package finds its own binary beside this interpreter, also when PATH has another one.
+    # The package finds its own binary beside this interpreter, even if PATH has another one.
     import uv
 
     try:
@@ -91,11 +91,11 @@ def run_uv(
     download_python: bool = False,
     variables: Mapping[str, str] | None = None,
 ) -> Completed:
-    """Run uv, with `variables` besides the usual ones; its exit code is for the caller to judge.
+    """Run uv, with `variables` besides the usual ones; the caller judges its exit code.
 
-    Raises StorageFailed when the disk was at fault, Unreachable when it never ends. Never downloads
-    an interpreter unless `download_python`. It is given the credentials of indexes and no others,
-    and no active virtual environment: every call names its interpreter.
+    Raises StorageFailed if the disk was at fault, Unreachable if it never ends. Never downloads an
+    interpreter unless `download_python`. It gets the credentials of indexes and no others, and no
+    active virtual environment: every call names its interpreter.
     """
     env = child_environment(installs=True)
     env.pop("VIRTUAL_ENV", None)

@@ -1,7 +1,8 @@
-"""Which of the user's environment variables the processes of an environment are given.
+"""Which of the user's environment variables are passed to an environment's processes.
 
-Ordinary ones, as any program is; what looks like a secret is withheld until the user allows it by
-name. It keeps honest code from a key by accident. Within a sandbox the rule is an allow-list.
+Ordinary ones are, as for any program; likely secrets are withheld until the user allows them by
+name. This keeps honest code from using a key by accident. In a sandbox there is an allow-list
+instead.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -14,11 +15,11 @@ from prime_cli.core.secret_detection import (
 )
 
 PROXIES = frozenset("HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy".split())
-"""Addresses of proxies, which may hold a password, and without which there may be no network."""
+"""URLs of proxies, which may contain a password, and without which there may be no network."""
 
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
 
-# Of the parent's Python, which is another one than the environment's and its children's.
+# For the parent's Python, which differs from that of the environment and its children.
 _OF_THIS_PYTHON = frozenset(
     "PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PYTHONPLATLIBDIR PYTHONEXECUTABLE "
     "PYTHONINSPECT PYTHONWARNINGS PYTHONSAFEPATH PYTHONPYCACHEPREFIX __PYVENV_LAUNCHER__ "
@@ -47,14 +48,14 @@ _QUIET = {
 }
 
 _SHORTEST = 8
-"""Shorter keys (`x`, `EMPTY`) are placeholders, and other values may be the same by chance."""
+"""Shorter keys (`x`, `EMPTY`) are placeholders, and may equal other values by chance."""
 _LONG = 16
-"""Shorter secrets may be words, which other values hold by chance."""
+"""Shorter secrets may be words, which other values contain by chance."""
 
 
 @dataclass(frozen=True)
 class KnownKeys:
-    """Keys beyond what custom tells: names of variables, and values."""
+    """Keys beyond the conventional ones: names of variables, and values."""
 
     names: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
@@ -62,10 +63,10 @@ class KnownKeys:
 
 @dataclass(frozen=True)
 class Variables:
-    """What processes of an environment are given, and the names of what they are not.
+    """What an environment's processes get, and the names of what is kept from them.
 
-    `allowed` are those that the user allowed by name. `secret` are withheld as they look like a
-    secret, `others` stay out for another reason.
+    `allowed` are those that the user allowed by name. `secret` are withheld as likely secrets,
+    `others` for another reason.
     """
 
     given: Mapping[str, str] = field(default_factory=dict)
@@ -81,10 +82,10 @@ def share(
     keys: KnownKeys | None = None,
     sandboxed: bool = False,
 ) -> Variables:
-    """Sort the variables of `base`; all of `allowed` are given, whatever they are.
+    """Sort the variables of `base`; all of `allowed` are passed, whatever they are.
 
-    A variable looks like a secret by its name or its value; `keys` are more of both. For a process
-    that is `sandboxed` only an allow-list is given.
+    A variable looks like a secret by its name or value; `keys` are more of both. A `sandboxed`
+    process gets only an allow-list.
     """
     allowed = allowed or {}
     secret = frozenset(_secret_among(base, keys or KnownKeys())).difference(allowed)
@@ -102,19 +103,19 @@ def share(
 def process_variables(
     base: Mapping[str, str], own: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """What is given of `base` where nothing more is known, and all of `own`."""
+    """What is passed of `base` if nothing more is known, and all of `own`."""
     return dict(share(base, own).given)
 
 
 def without_network(env: Mapping[str, str]) -> dict[str, str]:
-    """`env` for a process that reaches nothing: no proxies, and data sets as they lie here."""
+    """`env` for a process without network: no proxies, and data sets from the local cache only."""
     return {name: value for name, value in env.items() if name not in PROXIES} | _OFFLINE
 
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a variable looks like a secret, by its name or its value.
 
-    A proxy never does: programs need it, and its password is known to the scrubber.
+    A proxy never does: programs need it, and the scrubber knows its password.
     """
     if name in PROXIES:
         return False
@@ -133,7 +134,7 @@ def _secret_among(base: Mapping[str, str], keys: KnownKeys) -> Iterator[str]:
 
 
 def _holds_any(value: str, known: Collection[str]) -> bool:
-    """A key in another variable is a key: `AUTH=Bearer sk-…`."""
+    """A key inside another variable is a key: `AUTH=Bearer sk-…`."""
     return len(value) >= _LONG and any(secret in value for secret in known)
 
 

@@ -1,4 +1,4 @@
-"""What is known of the releases of verifiers: when, for which Python, and with which names.
+"""Known releases of verifiers: their dates, Pythons and names.
 
 Source: upload times and `Requires-Python` of the final releases on PyPI, and the public names of
 `verifiers/__init__.py` and the methods of `MultiTurnEnv` in those wheels (read in October 2026).
@@ -26,14 +26,14 @@ class VerifiersRelease:
 
 @dataclass(frozen=True)
 class Span:
-    """The first and the last release that have something; None where there is no such end."""
+    """The first and the last release that have something; None for an open end."""
 
     first: str | None = None
     last: str | None = None
 
     @property
     def specifier(self) -> SpecifierSet:
-        """The same as PEP 440 writes it."""
+        """The same as a PEP 440 specifier."""
         ends = [f">={self.first}" if self.first else "", f"<={self.last}" if self.last else ""]
         return SpecifierSet(",".join(filter(None, ends)))
 
@@ -81,13 +81,13 @@ RELEASES = tuple(
     for version, published, python in _TABLE
 )
 
-# The newest release of each stretch without a break in what environments may write.
+# The newest release of each series without breaking changes for environments.
 REPRESENTATIVES = ("0.4.0", "0.3.1", "0.1.14", "0.1.12", "0.1.9.post3", "0.1.5.post0")
 
 LAST_V0 = "0.3.1"
 GENERATIONS = {"v0": Span(last=LAST_V0), "v1": Span(first="0.2.0")}
 
-# Names that environments take from `verifiers` and that not every v0 release has.
+# Names that environments use from `verifiers` and that not every v0 release has.
 NAMES = {
     "ThinkParser": Span("0.1.1"),
     "EnvGroup": Span("0.1.1"),
@@ -139,7 +139,7 @@ SUBMODULES = {
     "clients": Span("0.1.11"),
 }
 
-# How environments override methods, and which releases call them in that way.
+# How environments override methods, and which releases call them that way.
 TURN_BASED_COMPLETION = Span(last="0.1.7.post0")
 PLAIN_TASK_COLUMN = Span(last="0.1.12")
 
@@ -160,7 +160,7 @@ def first_release_after(
 
 
 def end_of_era(version: Version) -> datetime | None:
-    """When the release after `version` appeared: until then `version` was the newest."""
+    """When the release after `version` appeared: until then `version` was newest."""
     return next((r.published for r in RELEASES if r.version > version), None)
 
 

@@ -1,4 +1,4 @@
-"""Which verifiers a wheel was written for, read from its source; none of it is run."""
+"""Which verifiers a wheel was written for, read from its source without running it."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from prime_cli.archive.wheels import Wheel, WheelFacts, open_wheel
 from prime_cli.runtime import verifiers_releases
 from prime_cli.runtime.verifiers_releases import LIBRARY, Span
 
-# More than this is data or vendored code, which says nothing about verifiers.
+# Larger files are data or vendored code, which say nothing about verifiers.
 _MOST_FILES = 400
 _MOST_BYTES = 1024 * 1024
 
@@ -25,7 +25,7 @@ _GUARDS = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", 
 
 @dataclass(frozen=True)
 class VerifiersUsage:
-    """What the source asks of verifiers.
+    """What the source requires of verifiers.
 
     `names` are (module, name) pairs that must exist for the code to run; `span` the releases that
     have them all; `reasons` the clauses that say why, each with the releases that it allows.
@@ -37,19 +37,19 @@ class VerifiersUsage:
 
     @property
     def reason(self) -> str | None:
-        """Why it is not a newer release; where any newer one would do, why not an older one."""
+        """Why it is not a newer release; if any newer one would do, why not an older one."""
         first, last = self.span.first, self.span.last
         if last is not None:
             return next(why for why, span in self.reasons if span.last == last)
         return next((why for why, span in self.reasons if first and span.first == first), None)
 
     def objection(self, version: str) -> str | None:
-        """Why it cannot be this release, None if it can."""
+        """Why this release is ruled out, None if it is not."""
         return next((why for why, span in self.reasons if not span.allows(version)), None)
 
 
 def read_requirements(path: Path, facts: WheelFacts) -> VerifiersUsage:
-    """Read the Python files of the wheel at `path`; files that cannot be parsed are passed over."""
+    """Read the Python files of the wheel at `path`; unparsable files are skipped."""
     use = _Use()
     with open_wheel(path) as wheel:
         for text in _sources(wheel):
@@ -89,7 +89,7 @@ def _is_test(path: str) -> bool:
 
 
 class _Use(ast.NodeVisitor):
-    """What several files take from verifiers, and how they override its methods."""
+    """What several files use from verifiers, and how they override its methods."""
 
     def __init__(self) -> None:
         self.names: set[tuple[str, str]] = set()
@@ -100,7 +100,7 @@ class _Use(ast.NodeVisitor):
 
     def add(self, text: str) -> None:
         self._aliases = {}
-        # What is nested too deeply to be parsed or walked says nothing.
+        # Code nested too deeply to be parsed or walked says nothing.
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             self.visit(ast.parse(text))
 

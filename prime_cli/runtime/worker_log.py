@@ -1,4 +1,4 @@
-"""What an environment prints, written to its log as it comes, with secrets taken out first."""
+"""An environment's output, written to its log as it arrives, with secrets removed."""
 
 import asyncio
 import contextlib
@@ -12,16 +12,16 @@ from prime_cli.core.paths import make_folder, storage_errors
 Scrub = Callable[[bytes], bytes]
 
 LONGEST_PRINT = 1 << 20
-"""A longer line is scrubbed and written in parts of this many bytes."""
+"""Longer lines are scrubbed and written in parts of this many bytes."""
 
 _HELD_BACK = 1 << 14
-"""Bytes of such a part that wait for the next one: a secret may begin in the one and end in it."""
+"""Bytes of such a part held back for the next one: a secret may span both."""
 
 
 class WorkerLog:
-    """Appends to `path` what is written into `descriptor`, line by line, each through `scrub`.
+    """Appends what is written to `descriptor` to `path`, line by line, each through `scrub`.
 
-    `async with WorkerLog(...) as log` opens both; leaving it waits for what was printed last.
+    `async with WorkerLog(...) as log` opens both; leaving it waits for the last output.
     """
 
     def __init__(self, path: Path, scrub: Scrub) -> None:
@@ -34,7 +34,7 @@ class WorkerLog:
 
     @property
     def descriptor(self) -> int:
-        """The end that a process is given as its stdout and stderr."""
+        """The end that a process gets as stdout and stderr."""
         return self._write_end
 
     async def open(self) -> None:
@@ -51,18 +51,18 @@ class WorkerLog:
         self._copying = asyncio.create_task(self._copy(reader, self._file))
 
     def started(self) -> None:
-        """The process has its own copy of the descriptor: ours would hide that it ended."""
+        """The process has its own copy of the descriptor: ours would hide its end."""
         if self._write_end >= 0:
             os.close(self._write_end)
             self._write_end = -1
 
     async def drain(self, seconds: float) -> None:
-        """Wait until all that was printed is written, or nobody closes the pipe in `seconds`."""
+        """Wait until all output is written, or the pipe is not closed within `seconds`."""
         if self._copying is not None:
             await asyncio.wait([self._copying], timeout=seconds)
 
     async def close(self) -> None:
-        """Write what is left and close; the process must have ended."""
+        """Write the remainder and close; the process must have ended."""
         self.started()
         await self.drain(1.0)
         if self._copying is not None:
@@ -83,14 +83,14 @@ class WorkerLog:
 
 
 def _write(file: BinaryIO, content: bytes) -> None:
-    # A full disk ends the run through its journal; the pipe must be emptied all the same, or the
-    # environment would wait for ever to print.
+    # A full disk ends the run through its journal, but the pipe must still be drained, or the
+    # environment would block on its output forever.
     with contextlib.suppress(OSError):
         file.write(content)
 
 
 async def _next_line(reader: asyncio.StreamReader) -> bytes:
-    """The next line with its end, a part of a very long one, or b"" at the end."""
+    """The next line with its line ending, part of a very long one, or b"" at the end."""
     try:
         return await reader.readuntil(b"\n")
     except asyncio.IncompleteReadError as error:

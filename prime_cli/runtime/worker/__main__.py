@@ -22,6 +22,6 @@ def load_package() -> Any:
     return importlib.import_module(f"{PACKAGE}.session")
 
 
-# A process that an environment starts by `spawn` imports this file again, under another name.
+# A process that an environment spawns imports this file again, under another name.
 if __name__ == "__main__":
     load_package().main(int(sys.argv[1]))

@@ -1,8 +1,9 @@
 """Clients of the gateway: `AsyncOpenAI` for the policy, and HTTP/1.1 over loopback below it.
 
-httpcore looks at every connection of its pool on every call, which costs 5 ms of CPU a call at
-128 connections; the transport here keeps a stack of idle ones. Plain HTTP only: the gateway's. It
-is for httpx and for httpx2, its successor that openai uses from 3.0 on; both have the same seams.
+httpcore checks every connection of its pool on every call, which costs 5 ms of CPU per call at 128
+connections; the transport here keeps a stack of idle ones. Plain HTTP only, as used by the gateway.
+It works with httpx and with httpx2, its successor that openai uses from 3.0 on; both have the same
+interfaces.
 """
 
 import asyncio
@@ -39,7 +40,7 @@ def loopback_transport(httpx: Any) -> Any:
 
 
 class _Transport:
-    """Connections are kept and reused, the newest first; there is no limit to their number."""
+    """Keeps and reuses connections, newest first, without a limit to their number."""
 
     def __init__(self, httpx: Any, body: Any) -> None:
         self.httpx = httpx
@@ -56,7 +57,7 @@ class _Transport:
         except (asyncio.IncompleteReadError, ConnectionError, BrokenPipeError) as error:
             connection.writer.close()
             if reused and not getattr(error, "partial", b""):
-                # The server closed an idle connection just then; it never saw this request.
+                # The server just closed an idle connection, and never saw this request.
                 return await self.handle_async_request(request)
             raise self.httpx.RemoteProtocolError(str(error), request=request) from error
         except asyncio.TimeoutError:
@@ -98,7 +99,7 @@ class _Transport:
 
 
 class _Body:
-    """The body of one answer; its connection is kept when it was read to the end."""
+    """The body of one response; its connection is kept if read to the end."""
 
     def __init__(
         self,
@@ -173,7 +174,7 @@ def _parse_head(head: bytes) -> tuple[int, list[tuple[str, str]]]:
     return status, [(name.strip().lower(), value.strip()) for name, _, value in pairs]
 
 
-TIMEOUT_S = 24 * 3600.0  # the gateway gives up before, and knows what it waited for
+TIMEOUT_S = 24 * 3600.0  # the gateway gives up earlier, and knows what it waited for
 
 
 def policy_client(spec: Spec) -> Any:
@@ -204,7 +205,7 @@ def loopback_client() -> Any:
 
 
 def wrapped_for_verifiers(client: Any, environment: Any, spec: Spec) -> Any:
-    """The same as `verifiers.clients.Client`, which 0.1.11 and later want; else unchanged."""
+    """The same as `verifiers.clients.Client`, required from 0.1.11 on; else unchanged."""
     try:
         from verifiers import clients
     except ImportError:

@@ -1,14 +1,13 @@
-"""Hard limits on what an environment may take: for a rollout, its scoring, and code that blocks.
+"""Hard limits on an environment: for a rollout, its scoring, and code that blocks.
 
-A reward function that sleeps, loops or matches a hopeless pattern never awaits, so asyncio cannot
-cancel it. Two timers of the system are wound up again and again by the loop itself. When it does
-not come round, the first sends a signal whose handler raises `Blocked` right where the code is,
-also within `re` and within system calls; that fails one rollout. What even this does not reach
-(C code that looks at no signals) is ended with the process by the second; the parent starts
-another worker for the rest.
+A reward function that sleeps, loops or runs a pathological regex never awaits, so asyncio cannot
+cancel it. The event loop keeps rearming two system timers. If it stalls, the first sends a signal
+whose handler raises `Blocked` right where the code is, even within `re` and system calls; that
+fails one rollout. Code that even this does not reach (C code that checks no signals) is killed with
+the process by the second; the parent starts another worker for the rest.
 
-Elsewhere than on Linux there are no such timers; a thread sends the signal then, as long as the
-code lets threads run.
+Only Linux has such timers; elsewhere a thread sends the signal, as long as the code lets threads
+run.
 """
 
 import asyncio
@@ -24,17 +23,17 @@ from types import TracebackType
 from typing import Any
 
 SECONDS_BETWEEN = 10.0
-"""What clears up after it was cancelled has this long before it is cancelled again."""
+"""Time for cleanup after a cancellation before the next one."""
 
 SCORING = ("score_rollout", "score_rollouts", "score_group")
 
 
 class ScoringTimeout(Exception):
-    """Scoring took longer than it may."""
+    """Scoring exceeded its time limit."""
 
 
 class RolloutTimeout(Exception):
-    """A rollout took longer than it may, its scoring included."""
+    """A rollout exceeded its time limit, including its scoring."""
 
 
 class Deadline:
@@ -102,15 +101,15 @@ SHORTEST_GRACE_S = 5.0
 AGAIN_S = 10.0
 LONGEST_BEAT_S = 5.0
 _CLOCK_MONOTONIC = 1
-"""Of Linux, where alone it is used; `time` has it on some systems only."""
+"""Linux's value, and used only there; `time` has it on some systems only."""
 
 
 class Blocked(Exception):
-    """The environment's code did not let anything else run for too long."""
+    """The environment's code blocked everything else for too long."""
 
 
 class Watchdog:
-    """Watches `loop` from `start` to `stop`; it may be blocked for `seconds`, None for ever."""
+    """Watches `loop` from `start` to `stop`; it may block for `seconds`, None for ever."""
 
     def __init__(self, seconds: float | None) -> None:
         self._seconds = seconds or 0.0
@@ -163,7 +162,7 @@ class _SignalEvent(ctypes.Structure):
 
 
 class _SystemTimer:
-    """POSIX: timer_create(2), which needs nothing of Python to go off."""
+    """POSIX: timer_create(2), which fires without any help from Python."""
 
     def __init__(self, number: int) -> None:
         self._libc = _with_timers()
@@ -181,7 +180,7 @@ class _SystemTimer:
 
 
 class _ThreadTimer:
-    """The same by a thread."""
+    """The same with a thread."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -202,7 +201,7 @@ class _ThreadTimer:
 
 def _with_timers() -> Any:
     libc = ctypes.CDLL(None, use_errno=True)
-    # glibc has them in a library of their own before 2.34.
+    # glibc before 2.34 has them in a separate library.
     return libc if hasattr(libc, "timer_create") else ctypes.CDLL("librt.so.1", use_errno=True)
 
 

@@ -1,8 +1,8 @@
-"""Exceptions of environments and model clients, sorted by whose fault they are, with tracebacks.
+"""Exceptions of environments and model clients by whose fault they are, with tracebacks.
 
-Told by class names along the cause chain, since the classes themselves differ between releases
-of `verifiers` and `openai`, and none of them need be importable here. Tracebacks are short, and
-never without the environment's own lines.
+Classified by class names along the cause chain, since the classes themselves differ between
+releases of `verifiers` and `openai`, and none of them need be importable here. Tracebacks are
+short, and always include the environment's own lines.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any
 
 MOST_FRAMES = 20
 LAST_FRAMES = 6
-"""Kept of a longer stack whoever they belong to: they say what went wrong."""
+"""Frames kept of a longer stack whoever owns them: they say what went wrong."""
 MOST_OF_A_LINE = 1000
 MOST_CHARACTERS = 8000
 
@@ -39,7 +39,7 @@ def traceback_of(error: BaseException) -> str:
 
 
 def was_raised(error: BaseException) -> bool:
-    """Whether there is a traceback of `error` or of what it came from."""
+    """Whether there is a traceback of `error` or its causes."""
     seen: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in seen:
@@ -63,7 +63,7 @@ def _links(formatted: traceback.TracebackException) -> Iterator[traceback.Traceb
 
 
 def _shown(frames: list[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
-    """`frames` without the worker's; of too many the environment's own and the last ones."""
+    """`frames` without the worker's; if too many, the environment's own and the last ones."""
     frames = [frame for frame in frames if not frame.filename.startswith(_WORKER)] or frames
     if len(frames) <= MOST_FRAMES:
         return frames
@@ -99,7 +99,7 @@ CLASSES = ("infra", "model", "environment")
 CLIENT_MODULES = {"openai", "httpx", "httpx2", "httpcore", "httpcore2"}
 RETRY_LATER = {408, 409, 425, 429}
 NO_ACCESS = {401, 402, 403, 404}
-"""A key, an account or an address that is wrong says nothing of the model."""
+"""A wrong key, account or address says nothing about the model."""
 SERVER_FAULT = 500
 
 
@@ -107,7 +107,7 @@ Verdict = tuple[str, bool]
 
 
 class StageFailed(Exception):
-    """The worker cannot go on: what it was doing (`stage`), and the exception that says why."""
+    """The worker cannot go on: the `stage` it was in, and the exception that says why."""
 
     def __init__(self, stage: str, error: BaseException | None) -> None:
         super().__init__(str(error))
@@ -116,7 +116,7 @@ class StageFailed(Exception):
 
 
 class BadArguments(Exception):
-    """The keywords given do not fit load_environment; the message names those that do."""
+    """The keywords do not fit load_environment; the message lists those that do."""
 
 
 class RewardFailed(Exception):
@@ -128,7 +128,7 @@ class RewardFailed(Exception):
 
 
 class HostRefused(PermissionError):
-    """A connection beside the gateway, where `--only-gateway` lets none through."""
+    """A connection past the gateway, which `--only-gateway` refuses."""
 
 
 class GroupFailed(Exception):
@@ -136,8 +136,8 @@ class GroupFailed(Exception):
 
 
 def describe(error: BaseException, *, in_scoring: bool = False) -> dict[str, Any]:
-    """An exception as the `error` field of a rollout; `in_scoring`: its answer was had by then."""
-    # Clients hide it behind a "Connection error." of their own.
+    """An exception as a rollout's `error` field; `in_scoring`: its answer was complete by then."""
+    # Clients hide it behind their own "Connection error.".
     error = next((link for link in chain(error) if isinstance(link, HostRefused)), error)
     kind, retryable = classify(error)
     raised = error.error if isinstance(error, RewardFailed) and error.error else error
@@ -154,8 +154,8 @@ def describe(error: BaseException, *, in_scoring: bool = False) -> dict[str, Any
 def error_in(state: Mapping[str, Any]) -> Any:
     """What verifiers counts as the failure of a v0 rollout: `state["error"]`, whatever it is.
 
-    Up to 0.1.8 no line of verifiers reads that key: what an environment keeps there is its own.
-    The class `vf.Error` came with the meaning, in 0.1.9.
+    Up to 0.1.8 verifiers never reads that key: it is the environment's own. Its meaning came with
+    the class `vf.Error`, in 0.1.9.
     """
     counts = hasattr(sys.modules.get("verifiers"), "Error")
     return state.get("error") if counts else None
@@ -173,9 +173,9 @@ def classify(error: BaseException) -> Verdict:
 
 
 def by_status(status: int, blamed: Any = None) -> Verdict:
-    """The same for the HTTP status of a model call; `blamed` is the class that the gateway says.
+    """The same for the HTTP status of a model call; `blamed` is the class given by the gateway.
 
-    Only the gateway can tell an endpoint that is down from one that answers nonsense.
+    Only the gateway can tell an endpoint that is down from one that returns nonsense.
     """
     if blamed in CLASSES:
         return blamed, status >= SERVER_FAULT
@@ -185,7 +185,7 @@ def by_status(status: int, blamed: Any = None) -> Verdict:
 
 
 def chain(error: BaseException | None) -> Iterable[BaseException]:
-    """The exception and its causes, the deepest first: it knows best."""
+    """The exception and its causes, deepest first, as that is the most specific."""
     links = []
     while error is not None and error not in links:
         links.append(error)
@@ -226,7 +226,7 @@ def _names(error: BaseException) -> set[str]:
 
 
 def _raised_in_client(error: BaseException) -> bool:
-    """Whether the model client itself raised: an answer that is not JSON, for one."""
+    """Whether the model client itself raised, such as for an answer that is not JSON."""
     deepest = next(iter(chain(error)))
     trace = deepest.__traceback__
     while trace is not None:

@@ -43,7 +43,7 @@ def _key(key: Any) -> str:
 
 
 def _object(value: Any, depth: int) -> Any:
-    if isinstance(value, str):  # enums of strings; their own `str` would say something else
+    if isinstance(value, str):  # string enums, whose own `str` would differ
         return str.__str__(value)
     for base in (int, float):  # enums again, numpy's float64
         if isinstance(value, base):

@@ -1,7 +1,7 @@
 """Which hosts the environment connects to besides the gateway, from Python's audit events.
 
-They cover Python's sockets in this process, not its child processes, nor C libraries with sockets
-of their own.
+They cover Python's sockets in this process, not its child processes, nor C libraries with their own
+sockets.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from .v0_watch import current_unit
 LOAD = "load"
 ROLLOUT = "rollout"
 MOST_HOSTS = 200
-"""Hosts reported of one phase, for environments that crawl the web."""
+"""Hosts reported per phase, for environments that crawl the web."""
 
 CONNECTING = frozenset(("socket.connect", "socket.sendto", "socket.sendmsg"))
 LOOKUPS = frozenset(("socket.getaddrinfo", "socket.gethostbyname"))

@@ -1,7 +1,7 @@
-"""The processes that this one has started, in sessions of their own too, and how many fit.
+"""The processes started by this one, including in sessions of their own, and how many fit.
 
-verifiers gives each tool server and each harness a session, so that none of them is in this
-process's group. On Linux those whose parent is gone come to this process; elsewhere they are lost.
+verifiers gives each tool server and each harness a session, so they are not in this process's
+group. On Linux orphans are reparented to this process; elsewhere they are lost.
 """
 
 import contextlib
@@ -14,11 +14,11 @@ from typing import NoReturn
 
 PR_SET_CHILD_SUBREAPER = 36
 ROUNDS = 20
-"""Processes that start others while they are killed are looked for again, so many times."""
+"""How often to look again for processes that were started during the killing."""
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent ends (Linux)."""
+    """Become the parent of orphaned descendants (Linux)."""
     if sys.platform != "linux":
         return
     import ctypes
@@ -28,7 +28,7 @@ def adopt_orphans() -> None:
 
 
 def kill_descendants() -> None:
-    """End all that this process has started, at once (POSIX)."""
+    """Kill all processes started by this one, at once (POSIX)."""
     if sys.platform == "win32":
         return
     for _ in range(ROUNDS):
@@ -42,18 +42,18 @@ def kill_descendants() -> None:
 
 
 def kill_group() -> NoReturn:
-    """End this process and all that it started, at once."""
+    """Kill this process and all that it started, at once."""
     with contextlib.suppress(Exception):  # whatever else fails, this process ends
         kill_descendants()
     with contextlib.suppress(OSError):
-        # bubblewrap leads the group where it shares our processes with the machine.
+        # bubblewrap leads the group if it shares our processes with the machine.
         if sys.platform != "win32" and os.getpgrp() in (os.getpid(), os.getppid()):
             os.killpg(os.getpgrp(), signal.SIGKILL)
     os._exit(1)
 
 
 def descendants(pid: int, parents: dict[int, int]) -> set[int]:
-    """Those below `pid`, of `parents` {process: its parent}."""
+    """The descendants of `pid`, given `parents` {process: its parent}."""
     found: set[int] = set()
     newest = {pid}
     while newest:
@@ -63,7 +63,7 @@ def descendants(pid: int, parents: dict[int, int]) -> set[int]:
 
 
 def _parents() -> dict[int, int]:
-    """{process: its parent} of those that run; a process that has ended and waits is none."""
+    """{process: its parent} for running processes; zombies do not count."""
     return _by_proc() if Path("/proc/self/stat").exists() else _by_ps()
 
 
@@ -86,7 +86,7 @@ def _by_ps() -> dict[int, int]:
 def _parent_of(pid: str) -> tuple[int, int] | None:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        # The name, in brackets, may hold blanks and brackets.
+        # The name, in parentheses, may contain blanks and parentheses.
         state, parent = stat.rpartition(")")[2].split()[:2]
     except (OSError, ValueError):
         return None
@@ -106,14 +106,14 @@ SHARE = 0.6
 
 
 def processes_that_fit(wanted: int, free: int | None) -> int:
-    """`wanted`, or fewer: as many as 60 % of `free` MB hold (None: unknown), but at least 1."""
+    """`wanted`, or as many as fit in 60 % of `free` MB (None: unknown), but at least 1."""
     if free is None:
         return max(1, min(wanted, 4 * (os.cpu_count() or 1)))
     return max(1, min(wanted, int(free * SHARE / MB_PER_PROCESS)))
 
 
 def free_mb() -> int | None:
-    """Memory that is free now, or None where nobody tells."""
+    """Free memory in MB, or None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:  # noqa: PTH123
             lines = dict(line.split(":", 1) for line in file)

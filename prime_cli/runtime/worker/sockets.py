@@ -1,7 +1,7 @@
-"""Sockets of this machine: a port that forwards to the gateway, and whose server listens on one.
+"""Local sockets: a port that forwards to the gateway, and which server listens on one.
 
-The forwarder runs in a thread with an event loop of its own: an environment may call the model
-synchronously, in the middle of ours. Listeners are known from Linux's /proc, and nowhere else.
+The forwarder runs in a thread with its own event loop: an environment may call the model
+synchronously, blocking ours. Listeners are known from Linux's /proc only.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ def forward(socket_path: str) -> str:
 async def _serve(socket_path: str, port: list[int], ready: threading.Event) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
-            if sys.platform != "win32":  # which has no sandbox to be reached from
+            if sys.platform != "win32":  # which has no sandbox to connect from
                 gateway_reader, gateway_writer = await asyncio.open_unix_connection(socket_path)
                 await asyncio.gather(_pipe(reader, gateway_writer), _pipe(gateway_reader, writer))
         writer.close()
@@ -61,7 +61,7 @@ NOBODY = "nobody"
 def listener_on(port: int) -> str | None:
     """OWN for a server of this process or one that it started, FOREIGN, or NOBODY.
 
-    None where the system does not tell. A server that left its parent is taken for FOREIGN.
+    None if the system does not say. A server that left its parent counts as FOREIGN.
     """
     inodes = _listening(port)
     if inodes is None:

@@ -25,16 +25,16 @@ def main() -> None:
     note_asked(request, asked)
     try:
         check(request, result)
-    except BaseException as error:  # SystemExit too: a module may leave at import
+    except BaseException as error:  # SystemExit too: a module may exit at import
         result["error"] = describe(error, request["module"])
     answers.write("\n" + json.dumps(result) + "\n")
     answers.flush()
-    # Threads that the module started must not keep us.
+    # Threads started by the module must not delay the exit.
     os._exit(0)
 
 
 def note_asked(request: dict[str, Any], asked: list[str]) -> None:
-    """Put variables that the module asks for and was not given into `asked`."""
+    """Add withheld variables that the module requests to `asked`."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
     try:
         import withheld_variables  # type: ignore[import-not-found]
@@ -93,7 +93,7 @@ def exists(module: str, name: str) -> bool:
             return True
         importlib.import_module(module + "." + name)
     except ModuleNotFoundError as error:
-        # A module of the library is absent, or only something that an extra would bring.
+        # A module of the library is absent, or only one that an extra would install.
         return not (error.name or "").startswith(LIBRARY)
     except ImportError:
         return True
@@ -103,7 +103,7 @@ def exists(module: str, name: str) -> bool:
 def describe(error: BaseException, module: str) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     files = [frame.filename.replace(os.sep, "/") for frame in frames]
-    if isinstance(error, SyntaxError) and error.filename:  # no frame of what cannot be compiled
+    if isinstance(error, SyntaxError) and error.filename:  # uncompilable code has no frame
         files.append(error.filename.replace(os.sep, "/"))
     installed = [name for name in files if "/site-packages/" in name]
     inside_library = any("/%s/" % LIBRARY in name for name in files)

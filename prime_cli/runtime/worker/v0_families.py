@@ -16,7 +16,7 @@ from .spec import Spec
 
 
 class FamilyA:
-    """Rollouts of an environment whose `generate` is synchronous, beside an `a_generate`."""
+    """Rollouts of an environment with a synchronous `generate`, beside an `a_generate`."""
 
     name = "A"
 
@@ -51,7 +51,7 @@ def columns(row: Row, example: int, count: int) -> dict[str, list[Any]]:
         "example_id": row.get("example_id", row.get("id", example)),
     }
     table = {name: [value] * count for name, value in shared.items()}
-    # One each: rollouts write into theirs.
+    # Separate copies: rollouts write into theirs.
     table["info"] = [_info(row.get("info")) for _ in range(count)]
     return table
 
@@ -62,7 +62,7 @@ def outcome(result: Any, position: int) -> Row:
     def column(name: str) -> Any:
         return result[name] if isinstance(result, dict) else getattr(result, name)
 
-    # Columns of metrics are short where a rollout has no such metric.
+    # Columns of metrics are short if a rollout lacks a metric.
     metrics = {
         name: values[position]
         for name, values in (column("metrics") or {}).items()
@@ -127,7 +127,7 @@ class FamilyB(FamilyBEarly):
 
 
 class FamilyC:
-    """Rollouts by `run_group`, also for a single one: it scores rubrics without functions too."""
+    """Rollouts by `run_group`, even a single one: it also scores rubrics without functions."""
 
     name = "C"
 
@@ -171,7 +171,7 @@ BASES = {"Rubric", "RubricGroup", "EnvGroupRubric", "JudgeRubric", "MathRubric",
 def scores_groups(environment: Any) -> bool:
     """True where a reward depends on the other rollouts of the same example.
 
-    Told from what verifiers says itself (0.1.13 and later), from reward functions with plural
+    Derived from what verifiers itself reports (0.1.13 and later), from reward functions with plural
     parameters (0.1.8 and later), and from rubrics that override the scoring of groups.
     """
     if getattr(environment, "requires_group_rollouts", False):
@@ -180,7 +180,7 @@ def scores_groups(environment: Any) -> bool:
 
 
 def rubrics_of(environment: Any) -> list[Any]:
-    """Every rubric of an environment: in groups of rubrics and groups of environments too."""
+    """Every rubric of an environment, including those in groups of rubrics and of environments."""
     waiting = outer_rubrics(environment)
     found: list[Any] = []
     while waiting:
@@ -239,7 +239,7 @@ def _is_group_function(function: Any) -> bool:
 
 
 def usage_of(state: Any) -> dict[str, int] | None:
-    """{"input", "output"} summed over the answers of the model, or None where none counted."""
+    """{"input", "output"} summed over the model's answers, or None if none reported them."""
     counts = [c for c in map(_tokens, responses_of(state)) if c is not None]
     if not counts:
         return None
@@ -247,7 +247,7 @@ def usage_of(state: Any) -> dict[str, int] | None:
 
 
 def was_truncated(state: Any) -> bool:
-    """Whether a limit cut an answer short: verifiers says so from 0.1.9 on, else the answers."""
+    """Whether a limit cut an answer short: per verifiers from 0.1.9 on, else per the answers."""
     if state.get("is_truncated") is not None:
         return bool(state["is_truncated"])
     return any(_finish_reason(response) == "length" for response in responses_of(state))

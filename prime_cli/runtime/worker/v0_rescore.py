@@ -1,4 +1,4 @@
-"""Score saved rollouts again: they replace those of the environment.
+"""Rescore saved rollouts, which replace those of the environment.
 
 Each release of verifiers passes the result of `environment.rollout` to the rubric in its own way,
 so only that method is replaced, by one that reads a file. A restored state has messages, counts
@@ -73,7 +73,7 @@ def replay_rollouts(environment: Any, saved: SavedRollouts, *, run_rest: bool = 
 
 
 def require_same_prompt(prompt: Any, answered: Any, example: int) -> None:
-    """Raise NotSaved where a completion would be scored as the answer to another prompt."""
+    """Raise NotSaved if a completion would be scored as the answer to another prompt."""
     if _texts(prompt) != _texts(answered):
         raise NotSaved(f"the prompt of example {example} is not the one that was answered")
 
@@ -122,7 +122,7 @@ async def _state(environment: Any, row: Row, args: Any, kwargs: Any) -> Any:
 
 
 def _steps(prompt: Any, completion: Any, row: Row) -> Any:
-    """A step of the trajectory for each turn of the model; its response itself was not kept."""
+    """A trajectory step for each model turn; the response itself was not saved."""
     if isinstance(completion, str):
         completion = [completion]
     if not isinstance(prompt, list):
@@ -151,7 +151,7 @@ def _turns(completion: Any) -> int:
 
 
 def _normalizer() -> Any:
-    """What makes verifiers' own messages of plain ones, from 0.1.11 on."""
+    """A function that converts plain messages to verifiers' own, from 0.1.11 on."""
     try:
         from verifiers.utils.message_utils import normalize_messages
     except ImportError:
@@ -160,7 +160,7 @@ def _normalizer() -> Any:
 
 
 def _with_objects(completion: Any) -> Any:
-    """Tool calls as the objects of openai's client that verifiers kept them as."""
+    """Tool calls as objects of openai's client, as verifiers kept them."""
     if isinstance(completion, str):
         return completion
     from openai.types.chat import ChatCompletionMessageToolCall

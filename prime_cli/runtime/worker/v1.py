@@ -26,13 +26,13 @@ class V1:
     unit = "episode"
 
     def __init__(self, spec: Spec, module: Any) -> None:
-        del module  # tasksets are found by their name
+        del module  # tasksets are found by name
         self._spec = spec
         os.environ[KEY_VARIABLE] = spec.token
         loaders = _loaders()
         settle(spec)
         config, agents = v1_config.build(spec)
-        # Where judges with the default client go: to the gateway, with its token.
+        # Where judges with the default client connect: to the gateway, with its token.
         os.environ.setdefault("PRIME_API_KEY", spec.token)
         os.environ.setdefault("PRIME_INFERENCE_URL", spec.base_url)
         self.harness = v1_config.describe(agents)
@@ -77,7 +77,7 @@ class V1:
 
     @property
     def weights(self) -> dict[str, float] | None:
-        """{name of a reward: its weight} of the first task; None where judges have a say."""
+        """{name of a reward: its weight} of the first task; None if judges take part."""
         task = self.examples[0]
         if not hasattr(task, "hooks") or getattr(task.config, "judges", None):
             return None
@@ -141,7 +141,7 @@ class V1:
         return self._context(f"{root}/{identity.path}/v1")
 
     def _context(self, base_url: str) -> Any:
-        # By their public names: the modules that hold them differ from release to release.
+        # By their public names: their modules differ between releases.
         from verifiers.v1 import EvalClientConfig, ModelContext, SamplingConfig
 
         return ModelContext(
@@ -163,7 +163,7 @@ def _loaders() -> Any:
 
 
 def _fields(task: Any) -> dict[str, Any]:
-    """What a row says of its task, whether or not it was scored."""
+    """What a row records about its task, whether or not it was scored."""
     data = _data(task)
     return {
         "prompt": data.get("prompt"),

@@ -24,7 +24,7 @@ ACCOUNTS = {
     "modal": ("MODAL_TOKEN_ID", "~/.modal.toml"),
     "e2b": ("E2B_API_KEY", None),
 }
-"""{runtime: (variable of its key, file that may hold it instead)}."""
+"""{runtime: (variable with its key, file that may hold it instead)}."""
 
 
 @dataclass

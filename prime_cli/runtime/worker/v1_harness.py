@@ -1,14 +1,13 @@
 """Harnesses of v1 environments: `null` in this process, others with their packages prepared.
 
-The program of verifiers' `null` is a PEP 723 script, a chat loop, that verifiers starts by uv:
-1.2 s of CPU and 50 MB for each rollout. Here the very same text runs as a coroutine, with the very
-same arguments; all that it is given is a client which shares its connections. So messages, tools,
-compaction, the end at a full context, and exit codes are those of the release. A release whose
-program is of another shape gets its processes.
+The program of verifiers' `null` is a PEP 723 script, a chat loop, that verifiers starts with uv:
+1.2 s of CPU and 50 MB per rollout. Here the same source runs as a coroutine with the same
+arguments; only its client differs, which shares connections. So messages, tools, compaction, the
+end at a full context, and exit codes are those of the release. A release with a different kind of
+program gets separate processes.
 
 Packages of other harnesses' scripts are fetched by uv on first use. Without a network a script runs
-on the environment's own packages where those have what it names, as they have for verifiers'
-`bash` and `null`.
+on the environment's own packages if they satisfy it, as they do for verifiers' `bash` and `null`.
 """
 
 import contextlib
@@ -37,7 +36,7 @@ arguments: ContextVar[list[str]] = ContextVar("prime_program_arguments")
 
 
 def run_in_process(call_retries: int) -> bool:
-    """Make `null` run its program in this process on a local runtime; False where it cannot."""
+    """Make `null` run its program in this process on a local runtime; False if it cannot."""
     from verifiers.v1.harnesses.null import harness as module
 
     null = module.NullHarness
@@ -82,7 +81,7 @@ class _InProcess:
     async def run_program(self, argv: list[str], env: dict[str, str]) -> Any:
         from verifiers.v1.runtimes import ProgramResult
 
-        del env  # what the harness's own `env` adds, which is nothing here
+        del env  # additions of the harness's own `env`, which are none here
         arguments.set([self._local_path(word) for word in argv])
         try:
             await self._program()
@@ -96,14 +95,14 @@ class _InProcess:
     run = run_program
 
     def _local_path(self, word: str) -> str:
-        """`word` with a path of the runtime's folder as one of this process."""
+        """`word`, with a path in the runtime's folder made valid for this process."""
         if not word.startswith(MESSAGES_FILE):
             return word
         return f"{MESSAGES_FILE}{backend_of(self._runtime).workdir / word[len(MESSAGES_FILE) :]}"
 
 
 def _load(source: str, call_retries: int) -> Callable[[], Any] | None:
-    """The `main` of the program, or None where it cannot be run here."""
+    """The program's `main`, or None if it cannot be run here."""
     scope: dict[str, Any] = {"__name__": "prime_null_program"}
     try:
         exec(compile(source, "null/program.py", "exec"), scope)  # noqa: S102 - verifiers' own
@@ -127,7 +126,7 @@ def _load(source: str, call_retries: int) -> Callable[[], Any] | None:
 
 
 def _client(kind: Any, http: Any, retries: int, **options: Any) -> Any:
-    """A client of `kind` as the program makes it, over shared connections."""
+    """A client of `kind`, created as the program does, over shared connections."""
     identity = current.get()
     headers = {} if identity is None else identity.headers("policy")
     options.update(http_client=http, max_retries=retries, default_headers=headers)
@@ -198,9 +197,9 @@ def _are_installed(script: str) -> bool:
     return block is not None
 
 
-# --- Runtimes of verifiers ---
-# Up to 0.4.0 each kind of runtime is a class of its own. From 0.4.1 on `Runtime` is a view, with a
-# user and variables of its own, of a backend that knows the folders and the machine's lifetime.
+# --- Runtimes of verifiers --- Up to 0.4.0 each kind of runtime is a class of its own. From 0.4.1
+# on `Runtime` is a view, with its own user and variables, of a backend that knows the folders and
+# the machine's lifetime.
 
 
 def runtime_class() -> Any:

@@ -16,7 +16,7 @@ def known_of(episode: Any) -> dict[str, Any]:
     """Reward, metrics, messages and costs of an episode, of its trained agent first.
 
     The reward is that of upstream's dashboard: the mean over the agents that train and did not
-    fail. Where there are several agents, each has its `reward` among the metrics.
+    fail. With several agents, each has its `reward` among the metrics.
     """
     traces = list(episode.traces)
     if not traces:
@@ -65,7 +65,7 @@ def failed_in_scoring(episode: Any) -> bool:
 
 
 def stopped_scoring(episode: Any) -> bool:
-    """Whether a deadline of the environment's own ended the scoring: 0.4 calls that complete."""
+    """Whether the environment's own deadline ended the scoring: 0.4 calls that complete."""
     return any(trace.stop_condition == "scoring_timeout" for trace in episode.traces)
 
 
@@ -80,13 +80,13 @@ def _status(error: Any) -> int:
     status = getattr(error, "status_code", None)
     if status is not None:
         return int(status)
-    # 0.3 keeps it only in the sentence: "upstream 429: ..."
+    # 0.3 has it only in the sentence: "upstream 429: ..."
     found = re.search(r"\bupstream (\d{3})\b", error.message)
     return int(found[1]) if found else 502
 
 
 def _conversation(trace: Any) -> tuple[list[Any], list[Any]]:
-    """(what the model was given at first, all that followed) as messages."""
+    """(the model's initial input, all that followed) as messages."""
     branches = trace.branches
     if not branches:
         return [], []
@@ -97,16 +97,16 @@ def _conversation(trace: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _metrics(trace: Any) -> dict[str, float | None]:
-    # A reward that was never computed, since another one raised, is None.
+    # A reward that was never computed, because another one raised, is None.
     scores = {name: number(getattr(r, "score", None)) for name, r in trace.rewards.items()}
     return {**scores, **{name: number(value) for name, value in trace.metrics.items()}}
 
 
 def _by_agent(traces: list[Any], trained: list[Any]) -> dict[str, float | None]:
-    """Metrics and `reward` of each agent, as `name/metric`; agents of one name are numbered.
+    """Metrics and `reward` of each agent, as `name/metric`; agents with the same name are numbered.
 
-    The metrics of the only agent that trains keep their names. Of agents of one name `name/reward`
-    is the mean.
+    The metrics of the only agent that trains keep their names. For agents with the same name,
+    `name/reward` is the mean.
     """
     found: dict[str, float | None] = {}
     of_a_name: dict[str, list[Any]] = {}

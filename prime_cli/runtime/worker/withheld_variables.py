@@ -1,9 +1,9 @@
-"""os.environ that notes which variables the code asks for and was not given.
+"""An os.environ that notes which withheld variables the code requests.
 
-The parent names those that it kept back, without their values. A lookup by name is noted (`[]`,
-`get`, `in`, `pop`, os.getenv), in this process; a copy of everything asks for nothing.
+The parent lists the names it withheld, without their values. Lookups by name are noted (`[]`,
+`get`, `in`, `pop`, os.getenv) in this process; copying everything requests nothing.
 
-Also read by itself, by `try_import.py`: nothing of this package is imported here.
+Also loaded on its own by `try_import.py`: nothing of this package is imported here.
 """
 
 import os
@@ -13,10 +13,10 @@ from types import FrameType
 from typing import Any, Optional
 
 OnAsk = Callable[[str, Optional[str]], None]
-"""Told a name, once, and the top-level module whose code asked, None where none is known."""
+"""Called once per name, with the top-level module that requested it, None if unknown."""
 
 OWN = "_prime_worker"
-# Clients that look for a key which nothing they are used for here needs.
+# Clients that look for a key not needed for anything they do here.
 WITHOUT_NEED = {
     ("openai", "OPENAI_ADMIN_KEY"),
     ("openai", "OPENAI_WEBHOOK_SECRET"),
@@ -27,17 +27,17 @@ WITHOUT_NEED = {
 def watch(
     secret: Iterable[str], others: Iterable[str], modules: Iterable[str], on_ask: OnAsk
 ) -> None:
-    """Tell `on_ask` of each of these names that code asks for while it is not set.
+    """Call `on_ask` for each of these names that code requests while it is unset.
 
-    Any code but the standard library's asks for a `secret`; for `others`, which libraries look for
-    by the dozen, only code of `modules`, the environment's own.
+    A `secret` may be requested by any code except the standard library's; for `others`, which
+    libraries look for by the dozen, only code of `modules`, the environment's own, counts.
     """
     watcher = _Watcher(frozenset(secret), frozenset(others), frozenset(modules), on_ask)
     if not watcher.names:
         return
 
     class Environ(os._Environ):  # type: ignore[type-arg]  # noqa: SLF001 - all of it is to stay as it is
-        """What os.environ was, with all its methods; whoever holds it already holds this."""
+        """The former os.environ, with all its methods; existing references see this class too."""
 
         def __getitem__(self, key: Any) -> Any:
             try:
@@ -52,7 +52,7 @@ def watch(
 
 
 class _Watcher:
-    """What is watched for, and what was noted so far."""
+    """What to watch for, and what was noted so far."""
 
     def __init__(
         self,
@@ -66,11 +66,11 @@ class _Watcher:
         self._modules = modules
         self._on_ask = on_ask
         self._noted: set[str] = set()
-        # A child that is forked has no line to the parent: its lock may be held for ever.
+        # A forked child has no channel to the parent, and its lock may be held forever.
         self._pid = os.getpid()
 
     def missed(self, key: Any, frame: Optional[FrameType]) -> None:
-        """Note `key`, which is not set, where it was kept back and this code is to be heard."""
+        """Note `key`, which is not set, if it was withheld and this code counts."""
         name = os.fsdecode(key) if isinstance(key, bytes) else key
         if name not in self.names or name in self._noted or os.getpid() != self._pid:
             return
@@ -83,7 +83,7 @@ class _Watcher:
 
 
 def asker_of(frame: Optional[FrameType]) -> Optional[str]:
-    """The top-level module of the nearest frame that is not the standard library's."""
+    """The top-level module of the nearest frame outside the standard library."""
     while frame is not None:
         module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if module and module not in sys.stdlib_module_names:
