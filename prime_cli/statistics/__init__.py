@@ -1,1 +1,1 @@
-"""Statistics of rewards: means, intervals, reducers, tests and power. It knows no files."""
+"""Statistics of rewards: means, intervals, reducers, tests and power. Knows nothing of files."""

@@ -1,7 +1,7 @@
-"""How much two paired runs differ, how exactly that is known, and whether it could be chance.
+"""How much two paired runs differ, how precisely that is known, and whether it could be chance.
 
-All that is random is drawn from a seed. Swapping the runs turns every sign and changes nothing
-else; the order of the rows changes nothing.
+All randomness is seeded. Swapping the runs flips every sign and changes nothing else; the order of
+the rows is irrelevant.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ NONE = "none"
 class Effect:
     """`difference` is the mean of other - first over examples; `stderr` is its standard error.
 
-    `interval` covers it with probability 1 - alpha and is None where too few examples differ to
-    tell; `detectable` is the smallest true difference that is found with the usual power. `p` is
-    two-sided, from `test`; `method` made the interval.
+    `interval` covers it with probability 1 - alpha and is None if too few examples differ to tell;
+    `detectable` is the smallest true difference that is found with the usual power. `p` is
+    two-sided, from `test`; `method` is that of the interval.
     """
 
     difference: float
@@ -40,7 +40,7 @@ class Effect:
 
 
 def effect_of(pairs: Pairs, *, alpha: float, seed: int) -> Effect:
-    """The Effect between the two runs of `pairs`, whose examples are what was sampled."""
+    """The Effect between the two runs of `pairs`, with examples as the sampled units."""
     differences = np.asarray(pairs.differences, dtype=np.float64)
     size = len(differences)
     method = method_of(pairs, alpha=alpha)
@@ -56,16 +56,16 @@ def effect_of(pairs: Pairs, *, alpha: float, seed: int) -> Effect:
 
 
 def p_value(pairs: Pairs, *, seed: int) -> float:
-    """McNemar's exact test where rewards are single and 0 or 1, else the sign-flip test."""
+    """McNemar's exact test if rewards are single and 0 or 1, else the sign-flip test."""
     if pairs.is_binary:
         return mcnemar(*_changes(pairs))
     return sign_flip(pairs.differences, seed=seed)
 
 
 def method_of(pairs: Pairs, *, alpha: float) -> str:
-    """How the interval is made: the bootstrap, unless too few examples tell themselves apart.
+    """How to compute the interval: the bootstrap, unless too few examples differ from each other.
 
-    Then, as for single rewards of 0 and 1, rewards between 0 and 1 have the adjusted Wald
+    In that case, and for single rewards of 0 and 1, rewards between 0 and 1 get the adjusted Wald
     interval, which allows for changes that these few examples happen not to show; others none.
     """
     if pairs.is_binary:
@@ -76,7 +76,7 @@ def method_of(pairs: Pairs, *, alpha: float) -> str:
 
 
 def interval_of(pairs: Pairs, *, alpha: float, seed: int) -> tuple[float, float] | None:
-    """An interval of the mean difference; of rewards between 0 and 1 cut off at -1 and 1."""
+    """An interval of the mean difference; cut off at -1 and 1 for rewards between 0 and 1."""
     match method_of(pairs, alpha=alpha):
         case "adjusted Wald":
             return adjusted_wald(pairs.differences, alpha=alpha)
@@ -92,7 +92,7 @@ def _detectable(pairs: Pairs, differences: Floats, method: str, alpha: float) ->
     if size <= 1 or method == NONE:
         return None
     if pairs.is_binary:
-        # One more of each: no change in a few examples does not show that there is never any.
+        # One more of each: no change in a few examples does not prove that there never is any.
         discordance = (sum(_changes(pairs)) + 2) / (size + 2)
         return smallest_difference(
             lambda each: power_of_mcnemar(each, max(each, discordance), size, alpha=alpha),
@@ -130,8 +130,8 @@ def adjusted_wald(differences: Sequence[float], *, alpha: float) -> tuple[float,
     """An interval for the mean of `differences` between -1 and 1, cut off there.
 
     Wald's for differences of -1, 0 and 1 with half a pair more in each of the four cells: Agresti
-    and Min, Statistics in Medicine 24 (2005), 729-740. The two pairs more, half of one up and half
-    of one down, are added to any other differences alike.
+    and Min, Statistics in Medicine 24 (2005), 729-740. Other differences get the same two extra
+    pairs, in four halves.
     """
     given = np.asarray(differences, dtype=np.float64)
     more = len(given) + 2
@@ -142,7 +142,7 @@ def adjusted_wald(differences: Sequence[float], *, alpha: float) -> tuple[float,
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """p-values adjusted for being looked at together, in their order.
+    """p-values adjusted for multiple comparisons, in the same order.
 
     Holm, Scandinavian Journal of Statistics 6 (1979), 65-70: the chance of one false finding
     among all stays below alpha.

@@ -1,8 +1,8 @@
 """Means, spreads and bounds of rewards, and the 95 % interval of a mean by the kind of its rewards.
 
-Examples are what was sampled, so all of it is about examples, of which each has the sum of its
+Examples are the sampled units, so everything is computed over examples, each with the sum of its
 residuals. How often each interval holds the true mean is in benchmarks/README.md. Quantiles are
-computed without scipy, which no run must need.
+computed without scipy, which runs must not require.
 """
 
 import math
@@ -85,10 +85,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class Moments:
-    """What the examples say of the mean of all rewards.
+    """What the examples say about the mean of all rewards.
 
-    `examples` and `rewards` are how many there are, `stderr` is the standard error of `mean`;
-    `skewness` and `kurtosis` are those of the examples' residuals.
+    `examples` and `rewards` are their numbers, `stderr` is the standard error of `mean`; `skewness`
+    and `kurtosis` are those of the examples' residuals.
     """
 
     mean: float
@@ -102,9 +102,9 @@ class Moments:
     def t(self) -> float:
         """Student's t for the standard error.
 
-        Its degrees of freedom are Satterthwaite's (Biometrics Bulletin 2, 1946): few where most
-        of the variance is that of few examples. One is taken off for the kurtosis, which is
-        estimated as well.
+        Its degrees of freedom are Satterthwaite's (Biometrics Bulletin 2, 1946): few if most of the
+        variance comes from few examples. One is subtracted for the kurtosis, which is also
+        estimated.
         """
         most = max(1.0, self.examples - 2.0)
         spare = 2 * self.examples / max(self.kurtosis - 1, 1e-9) - 1
@@ -120,7 +120,7 @@ def moments_of(clusters: Sequence[Sequence[float]]) -> Moments:
     rewards = [reward for cluster in clusters for reward in cluster]
     count = len(clusters)
     mean = math.fsum(rewards) / len(rewards)
-    # Equal rewards have residuals of 1e-17 where the mean is rounded.
+    # Equal rewards have residuals of 1e-17 if the mean is rounded.
     if min(rewards) == max(rewards):
         return Moments(mean, 0.0, count, len(rewards), 0.0, 3.0)
     residuals = [math.fsum(reward - mean for reward in cluster) for cluster in clusters]
@@ -129,17 +129,17 @@ def moments_of(clusters: Sequence[Sequence[float]]) -> Moments:
     if second <= (1e-12 * (max(rewards) - min(rewards))) ** 2:
         return Moments(mean, 0.0, count, len(rewards), 0.0, 3.0)
     stderr = count * math.sqrt(second / (count - 1)) / len(rewards)
-    # Scaled before they are raised to a power: tiny residuals would vanish there.
+    # Scaled before raising to a power, where tiny residuals would vanish.
     scaled = [residual / math.sqrt(second) for residual in residuals]
     skewness, kurtosis = (math.fsum(each**power for each in scaled) / count for power in (3, 4))
     return Moments(mean, stderr, count, len(rewards), skewness, kurtosis)
 
 
 def interval_of(clusters: Sequence[Sequence[float]], moments: Moments) -> Interval | None:
-    """The Interval of the mean; None where rewards of unknown range do not differ.
+    """The Interval of the mean; None if rewards of unknown range do not differ.
 
-    Rewards of which none is below 0 or above 1 are taken to have that range, which no interval
-    leaves. Of others the range is not known, and nothing is cut off.
+    Rewards between 0 and 1 are taken to have that range, which no interval leaves. Otherwise the
+    range is unknown, and nothing is cut off.
     """
     rewards = {reward for cluster in clusters for reward in cluster}
     if not all(0 <= reward <= 1 for reward in rewards):
@@ -156,7 +156,7 @@ def _are_of_one_size(clusters: Sequence[Sequence[float]]) -> bool:
 
 
 def _effective_rewards(moments: Moments) -> float:
-    """How many independent rewards of 0 and 1 say as much, as far as that is known.
+    """The number of independent 0/1 rewards with the same information, as far as known.
 
     Korn and Graubard, Survey Methodology 24 (1998), 193-201.
     """
@@ -244,16 +244,16 @@ def bounds(rewards: Sequence[float], errored: int) -> Bounds:
 
 @dataclass(frozen=True)
 class Precision:
-    """How exactly a mean is known: its standard error and its 95 % interval, where there is one."""
+    """How precisely a mean is known: its standard error and its 95 % interval, if any."""
 
     stderr: float | None = None
     interval: Interval | None = None
 
 
 def precision(examples: Sequence[Sequence[float]]) -> Precision:
-    """The Precision of the mean over all rewards; `examples` holds those of one example each.
+    """The Precision of the mean over all rewards; `examples` holds the rewards per example.
 
-    Fewer than two examples with a reward tell nothing.
+    Fewer than two examples with a reward say nothing.
     """
     clusters = [rewards for rewards in examples if rewards]
     if len(clusters) <= 1:

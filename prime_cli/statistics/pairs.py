@@ -1,4 +1,4 @@
-"""What two runs earned on the examples that they share. Free of numpy: every command imports it."""
+"""The rewards of two runs on their shared examples. Free of numpy: every command imports it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 class Pairs:
     """Mean rewards of the examples that both runs scored, in the order of `ids`.
 
-    `is_binary` where each is one reward of 0 or 1. The others are counted: `one_sided` examples
-    are in one run only, `unlike` ones ask something else there, `unscored` ones have nothing that
-    counts on a side.
+    `is_binary` if each is one reward of 0 or 1. The others are counted: `one_sided` examples are in
+    one run only, `unlike` ones ask something different in the other, `unscored` ones lack a usable
+    reward in one run.
     """
 
     ids: Sequence[int]
@@ -23,5 +23,5 @@ class Pairs:
 
     @property
     def differences(self) -> list[float]:
-        """What the other run earned more, example by example."""
+        """The other run's reward minus the first's, example by example."""
         return [other - first for first, other in zip(self.first, self.other, strict=True)]

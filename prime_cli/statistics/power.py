@@ -1,4 +1,4 @@
-"""The chance that `prime eval compare` finds a true difference, by the test that it will use.
+"""The chance that `prime eval compare` detects a true difference, for the test it will use.
 
 The parts of the variance are those of Miller, "Adding Error Bars to Evals" (2024,
 arXiv:2411.00640), section 5.
@@ -17,7 +17,7 @@ from prime_cli.statistics.resampling import Floats, share_rejected
 
 POWER = 0.8
 MOST = 10_000_000
-"""Examples above which an answer is no use."""
+"""More examples than this are not a useful answer."""
 _NO_LOWER_TAIL = 7.0
 """Noncentrality from which the other tail is below 1e-11; scipy 1.17 has NaN there from 8."""
 _NEGLIGIBLE = 1e-9
@@ -28,7 +28,7 @@ def power_of_mcnemar(difference: float, discordance: float, size: int, *, alpha:
     """The power of McNemar's exact test with `size` examples.
 
     The share `discordance` of them changes, `difference` net, 0 <= difference <= discordance <= 1.
-    Every number of changes is weighed by its chance.
+    Every number of changes is weighted by its probability.
     """
     if not discordance:
         return 0.0
@@ -52,7 +52,7 @@ def _critical(changed: NDArray[np.int64], alpha: float) -> NDArray[np.float64]:
 def power_of_t(effect: float, size: float, *, alpha: float) -> float:
     """The power of the two-sided paired t-test; `effect` is in standard deviations.
 
-    That of the sign-flip test is the same where there are enough examples.
+    The sign-flip test has the same power with enough examples.
     """
     degrees = size - 1
     critical = float(stats.t.ppf(1 - alpha / 2, degrees))
@@ -66,8 +66,8 @@ def power_of_t(effect: float, size: float, *, alpha: float) -> float:
 def fewest_examples(power_at: Callable[[int], float], power: float) -> int | None:
     """The fewest examples whose power is as wanted; None when it would be over 10 million.
 
-    Power is searched as if it only grew with examples. Exact tests make it dip by a little, so
-    the answer is one that was looked at itself, with none just below it that would do.
+    The search assumes that power only grows with examples. Exact tests make it dip slightly, so the
+    answer itself is verified, and that nothing just below it would do.
     """
     if power_at(MOST) < power:
         return None
@@ -108,9 +108,9 @@ def spread_of_differences(
 
 
 def discordance_of(first: float, other: float, agreement: float) -> float:
-    """Share of examples that change where 0/1 rewards with these rates correlate by `agreement`.
+    """The share of examples that change if 0/1 rewards with these rates correlate by `agreement`.
 
-    At least the difference of the rates, and at most what the rates leave room for.
+    At least the difference of the rates, and at most what the rates allow.
     """
     together = agreement * math.sqrt(first * (1 - first) * other * (1 - other))
     found = first * (1 - other) + other * (1 - first) - 2 * together
@@ -120,15 +120,15 @@ def discordance_of(first: float, other: float, agreement: float) -> float:
 PAIRS = 4_000
 """Simulated comparisons: the standard error of a power of 0.8 is 0.006."""
 ENOUGH = 250
-"""Examples from which the power is that of the t-test, to less than that."""
+"""Examples from which the power equals the t-test's, to less than that."""
 _ENOUGH_NORMAL = 14
 _SEED = 1
 _SURE = 0.999
-"""An icc from which rollouts count as repeating each other."""
+"""An icc from which rollouts count as repeats of each other."""
 
 
 def power_of_normal(difference: float, spread: float, size: int, *, alpha: float) -> float:
-    """The power where differences of examples are normal with the deviation `spread`."""
+    """The power if differences of examples are normal with the standard deviation `spread`."""
     if size >= _ENOUGH_NORMAL:
         return power_of_t(difference / spread, size, alpha=alpha)
     noise = np.random.default_rng(_SEED).normal(size=(size, PAIRS)).T
@@ -170,7 +170,7 @@ class Shares:
             return (
                 power_of_t(abs(self.other - self.first) / wide, size, alpha=alpha) if wide else 1.0
             )
-        # Sizes that a search tries one after another are looked at in the same simulated pairs.
+        # Sizes tried by a search are evaluated on the same simulated pairs.
         drawn = _drawn(self, min(ENOUGH, 1 << (size - 1).bit_length()))
         return share_rejected(drawn[:, :size], alpha=alpha)
 
@@ -190,7 +190,7 @@ class Shares:
         return (found / self.rollouts).T
 
     def _chances(self, rate: float, normal: Floats) -> Floats:
-        """The quantiles of the beta distribution where `normal` are those of the normal one."""
+        """The beta quantiles at the probabilities of the normal quantiles `normal`."""
         if not 0 < rate < 1 or not self.icc:
             return np.full_like(normal, rate)
         amount = (1 - min(self.icc, _SURE)) / min(self.icc, _SURE)
@@ -199,7 +199,7 @@ class Shares:
         return np.interp(normal, grid, special.betaincinv(*shape, stats.norm.cdf(grid)))
 
     def _latent_correlation(self) -> float:
-        """That of the normal variables which gives expected rewards their correlation."""
+        """The correlation of the normal variables that gives expected rewards theirs."""
         nodes, weights = np.polynomial.hermite_e.hermegauss(64)
         weights = np.outer(weights, weights) / weights.sum() ** 2
         first = self._chances(self.first, nodes)[:, None]

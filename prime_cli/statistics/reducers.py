@@ -1,8 +1,8 @@
-"""What the rollouts of an example come to other than their mean: pass@k, pass^k, maj@k, best@k.
+"""Summaries of an example's rollouts other than their mean: pass@k, pass^k, maj@k, best@k.
 
-Each is the mean over examples of what k rollouts would come to, estimated without bias from the n
-that were scored: the average over all sets of k of them. Rollouts that ended in an error are no
-failures to pass: they are left out, and so is an example with fewer than k others.
+Each is the mean over examples of the value for k rollouts, estimated without bias from the n that
+were scored: the average over all sets of k of them. Rollouts that ended in an error do not count as
+failures: they are left out, and so is an example with fewer than k others.
 """
 
 import math
@@ -50,7 +50,7 @@ class Reducer:
         return f"{self.kind}{self.k}"
 
     def of_example(self, rewards: Sequence[float]) -> float:
-        """What k of these rollouts come to on average; there are at least k."""
+        """The average value for k of these rollouts; there are at least k."""
         ways = math.comb(len(rewards), self.k)
         if self.kind == "best@":
             ranked = enumerate(sorted(rewards))
@@ -76,8 +76,8 @@ class Reducer:
 def reduce(examples: Sequence[Sequence[float]], reducer: Reducer) -> Reduced:
     """Reduce the scored rewards of each example.
 
-    Chen et al., "Evaluating Large Language Models Trained on Code" (2021, arXiv:2107.03374) have
-    the estimator of pass@k; pass^k is that of Yao et al., "tau-bench" (2024, arXiv:2406.12045).
+    Chen et al., "Evaluating Large Language Models Trained on Code" (2021, arXiv:2107.03374) give
+    the estimator of pass@k; pass^k is from Yao et al., "tau-bench" (2024, arXiv:2406.12045).
     """
     values = [reducer.of_example(each) for each in examples if len(each) >= reducer.k]
     known = precision([[value] for value in values])
@@ -96,7 +96,7 @@ def reduce(examples: Sequence[Sequence[float]], reducer: Reducer) -> Reduced:
 
 
 def usual_reducers(examples: Sequence[Sequence[float]]) -> list[Reducer]:
-    """pass@k and pass^k for k = 2, 4, 8 … where rewards are 0 and 1; else none."""
+    """pass@k and pass^k for k = 2, 4, 8 … if rewards are 0 and 1; else none."""
     if any(reward not in (0.0, 1.0) for rewards in examples for reward in rewards):
         return []
     most = max((len(rewards) for rewards in examples), default=0)

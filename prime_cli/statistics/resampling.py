@@ -1,4 +1,4 @@
-"""Tests and intervals by drawing: from signs, and from the examples themselves."""
+"""Tests and intervals by resampling: of signs, and of the examples themselves."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ _FLIPS = 999
 _AT_ONCE = 2_000_000
 """Numbers drawn at once; bounds memory."""
 _ALIKE = 3
-"""Digits to which differences are told apart where it matters whether they vary at all."""
+"""Digits used to decide whether differences vary at all."""
 
 
 def sign_flip(differences: Sequence[float] | Floats, *, seed: int) -> float:
     """The two-sided p-value of a permutation test that exchanges the runs example by example.
 
-    Exact where at most 9,999 ways to do so exist, else from that many draws (scipy's own takes
-    30 seconds for 10,000 examples). McNemar's test is this test for differences of 1, 0 and -1.
+    Exact if at most 9,999 such exchanges exist, else from that many draws (scipy's own takes 30
+    seconds for 10,000 examples). McNemar's test is this test for differences of 1, 0 and -1.
     """
     given = np.asarray(differences, dtype=np.float64)
     changed = given[given != 0]
@@ -32,7 +32,7 @@ def sign_flip(differences: Sequence[float] | Floats, *, seed: int) -> float:
     rng = np.random.default_rng(seed)
     wanted, step = draws_for(len(changed)), _rows_at_once(len(changed))
     total = float(np.sum(changed))
-    # Sums are rounded: what is as far out as the observed one must not fall short by a bit.
+    # Sums are rounded: values as extreme as the observed one must not miss it by a bit.
     bar = abs(total) * (1 - 1e-12)
     beyond = 0
     for done in range(0, wanted, step):
@@ -42,16 +42,16 @@ def sign_flip(differences: Sequence[float] | Floats, *, seed: int) -> float:
 
 
 def share_rejected(comparisons: Floats, *, alpha: float, seed: int = 1) -> float:
-    """The share of `comparisons` (each a row of differences) that `sign_flip` finds decisive.
+    """The share of `comparisons` (each a row of differences) that `sign_flip` rejects.
 
-    Exact where `sign_flip` is; else with 999 flips, which all rows share.
+    Exact if `sign_flip` is; else with 999 flips, shared by all rows.
     """
     size = comparisons.shape[1]
     if 2**size <= DRAWS:
         flips = 1.0 - 2 * ((np.arange(2**size)[:, None] >> np.arange(size)) & 1)
     else:
         flips = 1.0 - 2 * np.random.default_rng(seed).integers(0, 2, (_FLIPS, size))
-        # The flip that changes nothing is counted as one of those that were drawn.
+        # The flip that changes nothing counts as one of those drawn.
         flips[0] = 1.0
     found = 0
     step = max(1, _AT_ONCE // len(flips))
@@ -76,8 +76,8 @@ def _every_flip(changed: Floats) -> float:
 def is_flat(differences: Sequence[float], *, alpha: float) -> bool:
     """Whether more than alpha / 2 of all resamples hold a single value, to a thousandth.
 
-    What such examples say of their own variation is too little for a bootstrap: with alpha of
-    them its interval would be infinite.
+    Such examples say too little about their own variation for a bootstrap: with alpha of them its
+    interval would be infinite.
     """
     size = len(differences)
     counts = Counter(round(each, _ALIKE) for each in differences).values()
@@ -100,13 +100,13 @@ def bootstrap_t(
         _distances(given[rng.integers(0, size, (min(step, wanted - done), size))], mean)
         for done in range(0, wanted, step)
     ]
-    # Nothing is interpolated towards the infinite distances of resamples without a spread.
+    # No interpolation towards the infinite distances of resamples without spread.
     quantile = float(np.quantile(np.concatenate(found), 1 - alpha, method="lower"))
     return mean - quantile * stderr, mean + quantile * stderr
 
 
 def _distances(resamples: Floats, mean: float) -> Floats:
-    """How many of its own standard errors the mean of each row lies from `mean`."""
+    """The distance of each row's mean from `mean`, in its own standard errors."""
     off = np.abs(np.mean(resamples, axis=1) - mean)
     errors = np.std(resamples, axis=1, ddof=1) / resamples.shape[1] ** 0.5
     # Rounding gives equal numbers a deviation of 1e-17, and the tiniest ones none.
