@@ -1,4 +1,4 @@
-"""What is about to be rented: what is asked of a pod, the offer, and what it will cost."""
+"""What is about to be rented: the requested pod, the offer, and the cost."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -31,10 +31,10 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class PodOptions:
-    """What is asked of a pod beside the offer that it is made of.
+    """What is requested of a pod besides its offer.
 
-    Sizes are in GB; None is the offer's default. `life` is how long it is to be there, None where
-    nothing was said. `team` is the slug of the team, for people.
+    Sizes are in GB; None is the offer's default. `life` is how long the pod should last, None if
+    not specified. `team` is the slug of the team, for people.
     """
 
     name: str
@@ -55,9 +55,9 @@ class PodOptions:
 
 
 def read_variables(words: Iterable[str], environ: Mapping[str, str]) -> tuple[Variable, ...]:
-    """Variables of `KEY=VALUE`, or of `KEY` alone, which is taken from `environ`.
+    """Variables from `KEY=VALUE`, or from `KEY` alone, whose value is taken from `environ`.
 
-    The value may contain `=`. Raises UsageError, which shows no value.
+    The value may contain `=`. Raises UsageError, without showing a value.
     """
     found: dict[str, str] = {}
     for word in words:
@@ -88,7 +88,7 @@ def free_name(offer: GpuOffer, taken: Iterable[str | None]) -> str:
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError for what cannot be the name of a pod."""
+    """Raise UsageError for an invalid pod name."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"`{name[:80]}` is not a valid pod name",
@@ -97,17 +97,17 @@ def check_name(name: str) -> None:
 
 
 TEMPLATE = "custom_template"
-"""The image that stands for the user's own template, as the public hub has it."""
+"""The image name for the user's own template, as on the public hub."""
 
 _HOUR = 3600
 
 
 @dataclass(frozen=True)
 class PodPlan:
-    """A pod as it will be asked for.
+    """A pod about to be requested.
 
-    Prices are in USD per hour, of all nodes, and None where they are not known. `stop_at` (aware,
-    UTC) is None on a hub that ends no pods by itself.
+    Prices are in USD per hour, for all nodes, and None if unknown. `stop_at` (aware, UTC) is None
+    on a hub that ends no pods by itself.
     """
 
     offer: GpuOffer
@@ -123,7 +123,7 @@ class PodPlan:
 
     @property
     def bill(self) -> float | None:
-        """What it and its disks come to until it stops; None where that is not known."""
+        """What it and its disks cost until it stops; None if unknown."""
         if self.stop_at is None or self.price is None or self.disks_price is None:
             return None
         hours = (self.stop_at - self.begun_at).total_seconds() / _HOUR
@@ -131,7 +131,7 @@ class PodPlan:
 
     @property
     def summary(self) -> dict[str, object]:
-        """The plan for a script; of variables only the names."""
+        """The plan for scripts; only the names of variables."""
         return {
             "id": offer_id(self.offer),
             "cloud_id": self.offer.cloud_id,
@@ -159,10 +159,9 @@ class PodPlan:
 def plan_creation(
     offer: GpuOffer, wishes: PodOptions, *, now: datetime, ends_pods: bool
 ) -> PodPlan:
-    """Hold the wishes against the offer and count what they cost.
+    """Check the wishes against the offer and compute the cost.
 
-    Raises UsageError for the first that it does not leave open, and for a price above the one that
-    was allowed.
+    Raises UsageError for the first that the offer does not allow, and for a price above the limit.
     """
     check_name(wishes.name)
     disk_size = _size(offer.disk, wishes.disk_size, "--disk-size")
@@ -190,9 +189,9 @@ def plan_creation(
 
 
 def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation:
-    """The plan as a hub is asked for it; what only our hubs know is left out for others.
+    """The plan as a request to a hub; fields that only our hubs know are omitted for others.
 
-    `key_id` is the one public key that opens it, where not all of the user's do.
+    `key_id` is the one public key that opens it, if not all of the user's do.
     """
     wishes, offer = plan.wishes, plan.offer
     return PodCreation(
@@ -215,7 +214,7 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
         provider=ProviderChoice(offer.provider),
         disks=[disk.id for disk in wishes.disks],
         team=TeamChoice(wishes.team_id) if wishes.team_id else None,
-        # Spelled both ways: as published, and as released clients do and hubs are known to read.
+        # Spelled both ways: as published, and as released clients write and hubs read it.
         team_member_ids=list(wishes.member_ids),
         members_in_camel=list(wishes.member_ids),
         shared_with_team=wishes.shared,
@@ -226,7 +225,7 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
 
 
 def ends_pods(hub: HubClient, *, life: timedelta | None, nodes: int) -> bool:
-    """Whether the hub ends pods by itself; raises UsageError for what is then not possible."""
+    """Whether the hub ends pods by itself; raises UsageError for options that then cannot work."""
     if has_extensions(hub):
         return True
     if life is not None:
@@ -247,7 +246,7 @@ def _iso(moment: datetime) -> str:
 
 
 def _size(spec: Spec, wanted: int | None, flag: str) -> int | None:
-    """How much is taken of a resource."""
+    """How much of a resource to take."""
     check_count(spec, wanted, flag)
     return spec.default_count if wanted is None else wanted
 
@@ -267,7 +266,7 @@ def _image(offer: GpuOffer, wishes: PodOptions) -> str | None:
         )
     if image is None:
         return next((name for name in offer.images if name != TEMPLATE), None)
-    # Of an offer that lists none, the hub knows which there are.
+    # If an offer lists none, only the hub knows them.
     if offer.images and image not in offer.images and image != TEMPLATE:
         raise UsageError(
             f"`{image[:80]}` is not an image of {offer_title(offer)}",

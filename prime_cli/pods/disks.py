@@ -1,4 +1,4 @@
-"""Disks as `prime disks` lists and creates them, in the names of the official client's JSON."""
+"""Disks as listed and created by `prime disks`, with the official client's JSON names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ _NONE = "N/A"
 class ListedDisk:
     """A disk; `size` is in GB, `price_hr` in USD.
 
-    `location` is for programs, `place` for people. That and `pods`, the ids of those that it is
-    attached to, are ours.
+    `location` is for programs, `place` for people. `place` and `pods`, the ids of those it is
+    attached to, are our additions.
     """
 
     id: str
@@ -40,7 +40,7 @@ class ListedDisk:
 
 @dataclass(frozen=True)
 class DiskListing:
-    """Some of the disks that are there, the oldest first."""
+    """One page of existing disks, oldest first."""
 
     disks: Sequence[ListedDisk]
     total_count: int
@@ -55,7 +55,7 @@ class DiskListing:
 
 @dataclass(frozen=True)
 class DiskDetail:
-    """All of one disk; `info` is where it is, as its provider says it."""
+    """Full details of a disk; `info` is its location as its provider gives it."""
 
     id: str
     name: str
@@ -75,22 +75,22 @@ class DiskDetail:
 
 
 def list_disks(hub: HubClient, query: PageQuery) -> DiskListing:
-    """The disks of one page; raises NotLoggedIn where the hub does not know who asks."""
+    """The disks of one page; raises NotLoggedIn if the hub does not know the user."""
     page = hub.disks.page(offset=query.offset, limit=query.limit)
     disks = sorted(map(listed, page.data), key=lambda disk: disk.created_at)
     return DiskListing(disks, page.total_count, query.offset, query.limit)
 
 
 def find_disk(hub: HubClient, word: str) -> Disk:
-    """The disk with this id or name, or whose id is the only one that begins like this.
+    """The disk with this id or name, or the only one whose id begins with it.
 
-    Raises NotFound, and UsageError where several match.
+    Raises NotFound, and UsageError if several match.
     """
     return require_one(hub, match(fetch_all(hub.disks.page), word), word, "disk", label=_label)
 
 
 def find_disks(hub: HubClient, words: Sequence[str]) -> tuple[Disk, ...]:
-    """The disk that each of `words` means, as `find_disk`, every one once."""
+    """The disk for each of `words`, as `find_disk`, without duplicates."""
     disks = fetch_all(hub.disks.page) if words else []
     found = [require_one(hub, match(disks, word), word, "disk", label=_label) for word in words]
     return tuple({disk.id: disk for disk in found}.values())
@@ -117,7 +117,7 @@ def listed(disk: Disk) -> ListedDisk:
 
 
 def detailed(disk: Disk) -> DiskDetail:
-    """All that is known of a disk."""
+    """Everything known about a disk."""
     return DiskDetail(
         id=disk.id,
         name=disk.name,
@@ -138,7 +138,7 @@ def detailed(disk: Disk) -> DiskDetail:
 
 
 def place_of(disk: Disk) -> str:
-    """`US (US-KS-2)`, or as much of that as is known; empty where nothing is."""
+    """`US (US-KS-2)`, or as much of that as is known; empty if nothing is."""
     return place_words(*_place(disk))
 
 
@@ -150,7 +150,7 @@ def _place(disk: Disk) -> tuple[str | None, str | None]:
 
 
 def _location(disk: Disk) -> str:
-    """As the official client writes it, with `N/A` for what is not known."""
+    """As the official client writes it, with `N/A` for unknown parts."""
     country, data_center = _place(disk)
     return f"{country or _NONE} ({data_center or _NONE})"
 
@@ -160,7 +160,7 @@ _SEE = "list offers with `prime availability disks`"
 
 @dataclass(frozen=True)
 class DiskSpec:
-    """What is asked for; `offer_id` are the six letters of an offer, `size` is in GB."""
+    """The request; `offer_id` is the six letters of an offer, `size` is in GB."""
 
     size: int
     offer_id: str | None = None
@@ -171,7 +171,7 @@ class DiskSpec:
     provider: str | None = None
 
     def fits(self, offer: DiskOffer) -> bool:
-        """Whether an offer has all that is asked for; case is no difference."""
+        """Whether an offer meets the whole request; case is ignored."""
         return self.offer_id in (None, disk_offer_id(offer)) and all(
             wanted is None or wanted.casefold() == (there or "").casefold()
             for wanted, there in (
@@ -185,7 +185,7 @@ class DiskSpec:
 
 @dataclass(frozen=True)
 class DiskPlan:
-    """A disk to be made; `price` is in USD per hour, None where the hub does not say."""
+    """A disk to create; `price` is in USD per hour, None if the hub does not say."""
 
     offer: DiskOffer
     creation: DiskCreation
@@ -193,7 +193,7 @@ class DiskPlan:
 
 
 def fitting_offers(hub: HubClient, wishes: DiskSpec) -> list[DiskOffer]:
-    """The kinds of disks that fit, at least one; raises NotFound."""
+    """The matching kinds of disks, at least one; raises NotFound."""
     there = hub.availability.disks()
     found = [offer for offer in there if wishes.fits(offer)]
     if not there:
@@ -207,7 +207,7 @@ def fitting_offers(hub: HubClient, wishes: DiskSpec) -> list[DiskOffer]:
 
 
 def plan_disk(offer: DiskOffer, wishes: DiskSpec, team_id: str | None) -> DiskPlan:
-    """A disk of this kind; raises UsageError for a size that it does not come in."""
+    """A disk of this kind; raises UsageError for an unavailable size."""
     check_size(offer.spec, wishes.size)
     request = DiskRequest(
         size=wishes.size,

@@ -1,4 +1,4 @@
-"""How GPUs, places, prices and times of pods and offers are written."""
+"""Format GPUs, places, prices and times of pods and offers."""
 
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ def gpu_words(name: str, count: int) -> str:
 
 
 def moment(text: str | None) -> datetime | None:
-    """The point in time of an ISO 8601 text, in UTC; None for any other."""
+    """The time of an ISO 8601 text, in UTC; None for anything else."""
     try:
         when = datetime.fromisoformat(text or "")
     except ValueError:
@@ -20,16 +20,16 @@ def moment(text: str | None) -> datetime | None:
 
 
 def timestamp(text: str) -> str:
-    """A time of a hub to the second, in UTC, ending in `Z`; what is none stays as it is."""
+    """A hub's time to the second, in UTC, ending in `Z`; invalid ones are unchanged."""
     when = moment(text)
     return text if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def place_words(country: str | None, data_center: str | None) -> str:
-    """`US (US-KS-2)`, or as much of that as is known; empty where nothing is."""
+    """`US (US-KS-2)`, or as much of that as is known; empty if nothing is."""
     return f"{country} ({data_center})" if country and data_center else country or data_center or ""
 
 
 def hourly(price: float | None) -> str:
-    """`$1.65/h` of a price in USD, or that it is not known."""
+    """`$1.65/h` for a price in USD, or that it is unknown."""
     return "a price that is not known" if price is None else f"{format_usd(price)}/h"

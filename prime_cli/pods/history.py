@@ -1,4 +1,4 @@
-"""Pods that ended, in the names of the official client's JSON."""
+"""Ended pods, with the official client's JSON names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 24 * 3600
 
 @dataclass(frozen=True)
 class EndedPod:
-    """A pod that is no more; amounts are in USD.
+    """An ended pod; amounts are in USD.
 
-    `duration` is as `12m`, `1.5h` or `2.0d`: scripts have it in the form of the official client.
+    `duration` is as `12m`, `1.5h` or `2.0d`, the official client's form, for scripts.
     """
 
     id: str
@@ -44,7 +44,7 @@ class EndedPod:
 
 @dataclass(frozen=True)
 class History:
-    """Some of the pods that ended, the one that ended last first."""
+    """One page of ended pods, most recently ended first."""
 
     history: Sequence[EndedPod]
     total_count: int
@@ -66,22 +66,22 @@ class HistoryMatch:
 
 
 class LastState(msgspec.Struct, frozen=True):
-    """How a pod ended, as far as its hub still says it."""
+    """How a pod ended, as far as its hub still knows."""
 
     status: str = TERMINATED
     installation_error: str | UnsetType = UNSET
 
 
 def list_ended(hub: HubClient, query: PageQuery) -> History:
-    """One page of the history; raises NotLoggedIn where the hub does not know who asks."""
+    """One page of the history; raises NotLoggedIn if the hub does not know the user."""
     page = hub.pods.history(offset=query.offset, limit=query.limit)
     return History([ended(pod) for pod in page.data], page.total_count, query.offset, query.limit)
 
 
 def find_present_or_past(hub: HubClient, word: str) -> Pod | HistoryMatch:
-    """The pod that `word` means, or else the one that ended last of those that it meant.
+    """The pod named by `word`, or else the most recently ended one of that name.
 
-    Raises NotFound, and UsageError where several pods that are there are meant.
+    Raises NotFound, and UsageError if several existing pods match.
     """
     try:
         return find_pod(hub, word)
@@ -93,7 +93,7 @@ def find_present_or_past(hub: HubClient, word: str) -> Pod | HistoryMatch:
 
 
 def find_ended(hub: HubClient, word: str) -> HistoryMatch | None:
-    """The pod of the history with this id, name or beginning of an id that ended last."""
+    """The most recently ended pod with this id, name or beginning of an id."""
     position, best = 0, None
     while position < _MOST:
         page = hub.pods.history(offset=position, limit=_PAGE)
@@ -109,7 +109,7 @@ def find_ended(hub: HubClient, word: str) -> HistoryMatch | None:
 
 
 def read_last_state(hub: HubClient, pod_id: str) -> LastState:
-    """How a pod of the history ended: in an ERROR, or because somebody wished it."""
+    """How a pod of the history ended: in an ERROR, or by request."""
     try:
         pod = hub.pods.get(pod_id)
     except NotFound:
@@ -118,7 +118,7 @@ def read_last_state(hub: HubClient, pod_id: str) -> LastState:
 
 
 def ended(pod: PastPod) -> EndedPod:
-    """A pod of the history as it is shown."""
+    """A pod of the history for display."""
     return EndedPod(
         id=pod.id,
         name=pod.name,

@@ -1,4 +1,4 @@
-"""Pods as `prime pods list` and `status` show them, in the names of the official client's JSON."""
+"""Pods as `prime pods list` and `status` show them, with the official client's JSON names."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ RUNNING = frozenset({wire.PROVISIONING, wire.PENDING, wire.INSTALLING, wire.ACTI
 
 @dataclass(frozen=True)
 class ListedPod:
-    """A pod; `stop_at`, `price_per_hour` (USD, of all its nodes) and `nodes` are ours."""
+    """A pod; `stop_at`, `price_per_hour` (USD, all nodes) and `nodes` are our additions."""
 
     id: str
     name: str | None
@@ -39,7 +39,7 @@ class ListedPod:
 
 @dataclass(frozen=True)
 class PodListing:
-    """Some of the pods that are there, the oldest first."""
+    """One page of existing pods, oldest first."""
 
     pods: Sequence[ListedPod]
     total_count: int
@@ -53,14 +53,14 @@ class PodListing:
 
 
 def list_pods(hub: HubClient, query: PageQuery) -> PodListing:
-    """The pods of one page; raises NotLoggedIn where the hub does not know who asks."""
+    """The pods of one page; raises NotLoggedIn if the hub does not know the user."""
     page = hub.pods.page(offset=query.offset, limit=query.limit)
     oldest_first = sorted(page.data, key=lambda pod: pod.created_at)
     return PodListing([*map(listed, oldest_first)], page.total_count, query.offset, query.limit)
 
 
 def listed(pod: Pod) -> ListedPod:
-    """A pod as it is shown."""
+    """A pod for display."""
     return ListedPod(
         id=pod.id,
         name=pod.name,
@@ -74,7 +74,7 @@ def listed(pod: Pod) -> ListedPod:
 
 
 def hourly_price(pods: Iterable[ListedPod]) -> float:
-    """What those that run cost per hour in USD, as far as prices are known."""
+    """The hourly cost of running pods in USD, as far as prices are known."""
     return sum(pod.price_per_hour or 0.0 for pod in pods if pod.runs)
 
 
@@ -94,7 +94,7 @@ _HOUR = 3600
 
 
 class Port(msgspec.Struct, frozen=True):
-    """A port of a pod, and where it is reached."""
+    """A port of a pod, and its address."""
 
     protocol: str
     external: str
@@ -144,13 +144,13 @@ class PodDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_details(hub: HubClient, pod: Pod, now: datetime) -> PodDetails:
-    """The pod as the hub sees it now."""
+    """The pod's current details from the hub."""
     states = hub.pods.states([pod.id])
     return details(updated(pod, states[0]) if states else pod, now)
 
 
 def updated(pod: Pod, state: PodState) -> Pod:
-    """The pod with what is newer in its state; what that does not say stays."""
+    """The pod updated with its state; what that omits stays."""
     newer: dict[str, Any] = {
         name: value for name in _TAKEN if (value := getattr(state, name)) not in (None, "")
     }
@@ -158,7 +158,7 @@ def updated(pod: Pod, state: PodState) -> Pod:
 
 
 def details(pod: Pod, now: datetime) -> PodDetails:
-    """What is shown of a pod."""
+    """The displayed details of a pod."""
     return PodDetails(
         id=pod.id,
         status=pod.shown_status,
@@ -185,7 +185,7 @@ def details(pod: Pod, now: datetime) -> PodDetails:
 
 
 def billed_so_far(pod: Pod, now: datetime) -> float | None:
-    """About what a pod has come to in USD: its price for the time since it was asked for."""
+    """A pod's approximate cost in USD: its price for the time since it was requested."""
     begun = moment(pod.created_at)
     if begun is None or pod.price_hr is None:
         return None

@@ -1,4 +1,4 @@
-"""Find the pod, disk or key that a word on the command line means, of all that a hub has."""
+"""Find the pod, disk or key named on the command line among all on a hub."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
@@ -14,7 +14,7 @@ _MOST_LISTED = 20
 
 
 class Named(Protocol):
-    """A thing of a hub with an id, and perhaps a name."""
+    """An object on a hub with an id, and perhaps a name."""
 
     @property
     def id(self) -> str: ...
@@ -26,15 +26,15 @@ Thing = TypeVar("Thing", bound=Named)
 
 
 def find_pod(hub: HubClient, word: str) -> Pod:
-    """The pod with this id or name, or whose id is the only one that begins like this.
+    """The pod with this id or name, or the only one whose id begins with it.
 
-    Raises NotFound, and UsageError where several match.
+    Raises NotFound, and UsageError if several match.
     """
     return require_one(hub, match(all_pods(hub), word), word, "pod", label=_label)
 
 
 def shortest_name(pod: Pod, other_names: Collection[str | None]) -> str:
-    """What commands find this pod by: its name, unless it has none or shares it, then its id."""
+    """How to address this pod in commands: its name if it has a unique one, else its id."""
     return pod.id if pod.name is None or pod.name in other_names else pod.name
 
 
@@ -44,7 +44,7 @@ def all_pods(hub: HubClient) -> list[Pod]:
 
 
 def match(things: Sequence[Thing], word: str) -> list[Thing]:
-    """Those with this id; without one those of this name, then those whose id begins like this."""
+    """Those with this id, else those with this name, else those whose id begins with it."""
     return (
         [thing for thing in things if thing.id == word]
         or [thing for thing in things if thing.name == word]
@@ -53,7 +53,7 @@ def match(things: Sequence[Thing], word: str) -> list[Thing]:
 
 
 def begins_id(word: str, whole: str) -> bool:
-    """Whether `word` is long enough for a beginning of an id, and is that of `whole`."""
+    """Whether `word` is a long enough prefix of the id `whole`."""
     return len(word) >= _SHORTEST_BEGINNING and whole.startswith(word)
 
 
@@ -66,10 +66,10 @@ def require_one(
     label: Callable[[Thing], str],
     by: str = "id",
 ) -> Thing:
-    """The one that was found.
+    """The single match.
 
-    `noun` is `pod`, `disk` or `SSH key`. Raises NotFound, and UsageError for several: each is
-    `label` in a line, by the `by` that no other has.
+    `noun` is `pod`, `disk` or `SSH key`. Raises NotFound, and UsageError for several: each is shown
+    by its `label`, and told apart by `by`.
     """
     if len(found) > 1:
         raise UsageError(
@@ -92,5 +92,5 @@ def _label(pod: Pod) -> str:
 
 
 def has_extensions(hub: HubClient) -> bool:
-    """Whether it ends pods at their deadline, makes several nodes, and can be swept."""
+    """Whether the hub ends pods at their deadline, creates several nodes, and can sweep."""
     return FEATURE in hub.capabilities().features

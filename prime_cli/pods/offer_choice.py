@@ -1,4 +1,4 @@
-"""Which of the offers a pod is made of: the one that is named, else the cheapest that fits."""
+"""Choose the offer for a pod: the named one, else the cheapest that fits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from prime_cli.wire.offers import GpuOffer, OfferQuery
 
 _IMAGES_WITHOUT_VARIABLES = frozenset({"ubuntu_22_cuda_12"})
 _PROVIDERS_WITHOUT_VARIABLES = frozenset({"runpod"})
-"""As the official client leaves them out where a pod is to have environment variables."""
+"""Left out for pods with environment variables, as in the official client."""
 
 
 @dataclass(frozen=True)
 class OfferChoice:
-    """The offer that was taken, and a sentence about why."""
+    """The chosen offer, and a sentence that says why."""
 
     offer: GpuOffer
     why: str
@@ -37,8 +37,8 @@ def choose_named(
 ) -> GpuOffer:
     """The offer with the six-letter id, or (`cloud`) the provider's own id, `named`.
 
-    Of several with one id it is the cheapest that is wanted, on demand rather than spot. Raises
-    NotFound, and UsageError for an offer that does not match the other options.
+    If several share an id, the cheapest that fits, on demand rather than spot. Raises NotFound, and
+    UsageError for an offer that does not match the other options.
     """
     ids = [offer.cloud_id if cloud else offer_id(offer) for offer in offers]
     meant = [
@@ -61,7 +61,7 @@ def choose_named(
 def choose_cheapest(offers: Sequence[GpuOffer], wanted: OfferQuery) -> OfferChoice:
     """The cheapest offer that fits; a spot machine only if requested.
 
-    Raises NotFound that says what there is instead.
+    Raises NotFound that lists what is available instead.
     """
     query = wanted if wanted.spot else msgspec.structs.replace(wanted, spot=False)
     fitting = filter_offers(offers, query)
@@ -82,7 +82,7 @@ def choose_cheapest(offers: Sequence[GpuOffer], wanted: OfferQuery) -> OfferChoi
 
 
 def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferQuery) -> NotFound:
-    """What to say where nothing fits: the wish that is to blame, and what would do."""
+    """What to say if nothing fits: the option to blame, and values that would work."""
     types = {offer.gpu_type for offer in offers}
     if not offers and (wanted.regions or wanted.disks):
         flag = "--regions" if wanted.regions else "--disks"
@@ -105,7 +105,7 @@ def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferQuery) -> NotFound
 
 
 def _excluding_option(offers: Sequence[GpuOffer], wanted: OfferQuery) -> NotFound | None:
-    """The one wish without which something would fit, and the values that do."""
+    """The one option without which something would fit, and the values that do."""
     for name in ("gpu_count", "socket", "provider", "max_price", "spot"):
         if getattr(wanted, name) is None:
             continue
@@ -133,7 +133,7 @@ def _instead(name: str, rest: Sequence[GpuOffer]) -> str:
 
 
 def offer_title(offer: GpuOffer) -> str:
-    """An offer in a few words: `H100_80GB x8 spot of paper in FI at $9.52/h`."""
+    """An offer in brief: `H100_80GB x8 spot of paper in FI at $9.52/h`."""
     spot = " spot" if offer.is_spot else ""
     provider = f" of {offer.provider}" if offer.provider else ""
     place = f" in {place}" if (place := place_of(offer)) else ""
@@ -142,7 +142,7 @@ def offer_title(offer: GpuOffer) -> str:
 
 
 def accepting_variables(offers: Sequence[GpuOffer]) -> list[GpuOffer]:
-    """The offers of the public hub whose pods can have environment variables."""
+    """The offers of the public hub whose pods support environment variables."""
     found = []
     for offer in offers:
         images = tuple(name for name in offer.images if name not in _IMAGES_WITHOUT_VARIABLES)

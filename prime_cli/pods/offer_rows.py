@@ -1,4 +1,4 @@
-"""Offers as `prime availability` shows them, in the names of the official client's JSON."""
+"""Offers as `prime availability` shows them, with the official client's JSON names."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from prime_cli.pods.offers import disk_offer_id, offer_id, price_key
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Spec, Summary
 
 UNKNOWN = "N/A"
-"""As the official client writes what a hub does not say."""
+"""How the official client writes unknown values."""
 
 _COMMUNITY = "community_cloud"
 _PRICES = ("communityPrice", "onDemand", "spotPrice")
@@ -17,9 +17,9 @@ _PRICES = ("communityPrice", "onDemand", "spotPrice")
 
 @dataclass(frozen=True)
 class OfferRow:
-    """An offer, or several that differ in vCPUs and memory alone (`8-16`); prices in USD per hour.
+    """An offer, or several that differ only in vCPUs and memory (`8-16`); prices in USD per hour.
 
-    `gpu_type` is for people; `price_value` is None where no price is known.
+    `gpu_type` is for people; `price_value` is None if no price is known.
     """
 
     id: str
@@ -56,7 +56,7 @@ class DiskOfferRow:
 
 @dataclass(frozen=True)
 class GpuTypeRow:
-    """A type of machine, how many GPUs there are of it at once, and its lowest price per hour."""
+    """A type of machine, how many GPUs one can have, and its lowest price per hour."""
 
     gpu_type: str
     gpu_counts: tuple[str, ...]
@@ -64,7 +64,7 @@ class GpuTypeRow:
 
 
 def offer_rows(offers: Iterable[GpuOffer], *, group: bool) -> list[OfferRow]:
-    """The offers by price; with `group` those of one provider, place and price are one."""
+    """The offers by price; `group` merges those with equal provider, place and price."""
     groups: dict[object, list[GpuOffer]] = {}
     for offer in sorted(offers, key=price_key):
         groups.setdefault(_alike(offer) if group else offer_id(offer), []).append(offer)
@@ -72,12 +72,12 @@ def offer_rows(offers: Iterable[GpuOffer], *, group: bool) -> list[OfferRow]:
 
 
 def disk_offer_rows(offers: Iterable[DiskOffer]) -> list[DiskOfferRow]:
-    """The kinds of disks, the cheapest first."""
+    """The kinds of disks, cheapest first."""
     return [_shown_disk(offer) for offer in sorted(offers, key=_by_disk_price)]
 
 
 def gpu_type_rows(summary: Summary) -> list[GpuTypeRow]:
-    """The types of machines by name. Hubs say prices in a form that is not published whole."""
+    """The types of machines by name. The format of prices is not fully published."""
     return [
         GpuTypeRow(name, tuple(sorted(counts, key=_as_number)), _cheapest(counts.values()))
         for name, counts in sorted(summary.items(), key=lambda item: item[0].replace("_", " "))
@@ -85,12 +85,12 @@ def gpu_type_rows(summary: Summary) -> list[GpuTypeRow]:
 
 
 def price_text(price: float | None) -> str:
-    """`$1.65`, as the official client writes it."""
+    """`$1.65`, formatted as in the official client."""
     return UNKNOWN if price is None else f"${price:.2f}"
 
 
 def place_of(offer: GpuOffer) -> str:
-    """`US (US-KS-2)`, or as much of that as is known; nothing of a machine that is here."""
+    """`US (US-KS-2)`, or as much of that as is known; empty for a local machine."""
     return place_words(offer.country, offer.data_center)
 
 

@@ -1,4 +1,4 @@
-"""What there is to rent: fetched from the hub, filtered, the cheapest first."""
+"""What can be rented: fetched from the hub, filtered, cheapest first."""
 
 import difflib
 import hashlib
@@ -33,7 +33,7 @@ def offer_id(offer: GpuOffer) -> str:
 
 
 def disk_offer_id(offer: DiskOffer) -> str:
-    """The same for disks, where what is missing is the word `None`."""
+    """The same for disks, with the word `None` for missing values."""
     parts = (
         offer.provider,
         offer.cloud_id,
@@ -54,27 +54,27 @@ _SEPARATORS = re.compile(r"[\s_-]+")
 
 
 def split_list(values: Iterable[str]) -> tuple[str, ...]:
-    """The words of an option that may be repeated and hold several with commas between."""
+    """The words of a repeatable option that may also be comma-separated."""
     words = (word.strip() for value in values for word in value.split(","))
     return tuple(dict.fromkeys(word for word in words if word))
 
 
 def read_regions(values: Iterable[str]) -> tuple[str, ...]:
-    """Regions as hubs spell them: `united_states`."""
+    """Regions in the spelling of hubs: `united_states`."""
     return tuple(_SEPARATORS.sub("_", word.lower()) for word in split_list(values))
 
 
 def fetch_offers(hub: HubClient, query: OfferQuery) -> list[GpuOffer]:
-    """Every machine and cluster in the regions and near the disks that are wanted.
+    """Every machine and cluster in the requested regions and near the requested disks.
 
-    The rest is left to `filter_offers`, which matches names leniently and can say what there is.
+    The rest is left to `filter_offers`, which matches names leniently and can list alternatives.
     """
     query = OfferQuery(regions=query.regions, disks=query.disks)
     return [*hub.availability.gpus(query), *hub.availability.multi_node(query)]
 
 
 def filter_offers(offers: Sequence[GpuOffer], query: OfferQuery) -> list[GpuOffer]:
-    """Those that are wanted, the cheapest first; what a hub says twice is told once."""
+    """The matching offers, cheapest first, without duplicates."""
     types = match_types({offer.gpu_type for offer in offers}, query.gpu_type)
     found: dict[tuple[str, bool], GpuOffer] = {}
     for offer in sorted(offers, key=price_key):
@@ -84,7 +84,7 @@ def filter_offers(offers: Sequence[GpuOffer], query: OfferQuery) -> list[GpuOffe
 
 
 def _fits(offer: GpuOffer, query: OfferQuery) -> bool:
-    """Whether an offer is wanted, its type aside, which needs the others to be told."""
+    """Whether an offer matches, except for its type, which can only be matched among all."""
     price = offer.prices.price
     return (
         query.gpu_count in (None, offer.gpu_count)
@@ -96,15 +96,15 @@ def _fits(offer: GpuOffer, query: OfferQuery) -> bool:
 
 
 def price_key(offer: GpuOffer) -> tuple[float, int, str]:
-    """A key to sort by; what has no price comes last."""
+    """A sort key; offers without a price come last."""
     price = offer.prices.price
     return (inf if price is None else price, offer.gpu_count, offer_id(offer))
 
 
 def match_types(there: Iterable[str], word: str | None) -> set[str]:
-    """The types that a word means: that very one, else all that begin with it.
+    """The types that a word means: an exact match, else all that begin with it.
 
-    Case and separators do not count, and parts of names do as wholes: `h100` is H100_80GB and
+    Case and separators are ignored, and name parts match only as a whole: `h100` is H100_80GB and
     `rtx 4090` RTX4090_24GB, but `A10` is not A100_80GB.
     """
     names = set(there)
@@ -116,7 +116,7 @@ def match_types(there: Iterable[str], word: str | None) -> set[str]:
 
 
 def suggest_types(there: Iterable[str], word: str) -> list[str]:
-    """Types that somebody who wrote `word` may have meant, the nearest first."""
+    """Types that `word` may have meant, nearest first."""
     letters: dict[str, str] = {_letters(name): name for name in sorted(there)}
     wanted = _letters(word)
     inside = [name for letter, name in letters.items() if wanted and wanted in letter]

@@ -1,4 +1,4 @@
-"""SSH keys that open pods: read from a file or stdin, and registered on a hub if needed."""
+"""SSH keys for pods: read from a file or stdin, and registered on a hub if needed."""
 
 import platform
 import re
@@ -23,7 +23,7 @@ _DIGEST = "SHA256:"
 
 @dataclass(frozen=True)
 class RegisteredKey:
-    """A key on a hub. `kind` and `fingerprint` are told by the key itself, `?` where it is none."""
+    """A key on a hub. `kind` and `fingerprint` are derived from the key, `?` if it is invalid."""
 
     key: SshKey
     kind: str
@@ -36,12 +36,12 @@ class RegisteredKey:
 
     @property
     def name(self) -> str:
-        """What it is called there."""
+        """Its name on the hub."""
         return self.key.name
 
     @property
     def described(self) -> str:
-        """Its name in backticks, and its fingerprint, as messages name it."""
+        """Its name in backticks, and its fingerprint, for messages."""
         return f"`{self.name}` ({self.fingerprint})"
 
 
@@ -65,15 +65,15 @@ def read_key_file(text: str) -> PublicKey:
 
 
 def list_registered_keys(hub: HubClient) -> list[RegisteredKey]:
-    """All keys of the user, the primary one first, then as the hub has them."""
+    """All keys of the user, the primary one first, then in the hub's order."""
     found = sorted(fetch_all(hub.ssh_keys.page), key=lambda key: not key.is_primary)
     return [_known_key(key) for key in found]
 
 
 def find_key(hub: HubClient, word: str) -> RegisteredKey:
-    """The key with this id, fingerprint or name, or whose id is the only one that begins like this.
+    """The key with this id, fingerprint or name, or the only one whose id begins with it.
 
-    Raises NotFound, and UsageError where several match.
+    Raises NotFound, and UsageError if several match.
     """
     keys = list_registered_keys(hub)
     by_fingerprint = [key for key in keys if word in (key.fingerprint, _bare(key.fingerprint))]
@@ -109,7 +109,7 @@ def _read_stdin() -> str:
 
 
 def _decode(content: bytes) -> str:
-    """Text of ASCII's kind; PowerShell's `>` writes UTF-16, with a mark at its start."""
+    """ASCII-like text; PowerShell's `>` writes UTF-16 with a byte order mark."""
     encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return content.decode(encoding)
@@ -122,10 +122,10 @@ def _no_text() -> UsageError:
 
 
 def register_key(hub: HubClient, line: str, progress: Progress) -> SshKey | None:
-    """The user's key on the hub whose public half is `line`; it is added, and said, if needed.
+    """The hub's key whose public half is `line`; adds and reports it if needed.
 
-    None on a hub that keeps no keys, or shows them to nobody, which is said too: its pods are
-    opened by what is set on its pages. Raises UsageError for what is no key.
+    None on a hub that keeps no keys, or shows them to nobody, which is reported too: what is set on
+    its pages opens its pods. Raises UsageError for an invalid key.
     """
     key = read_public_key(line)
     try:
@@ -151,7 +151,7 @@ def register_key(hub: HubClient, line: str, progress: Progress) -> SshKey | None
 
 
 def _is_same(known: SshKey, key: PublicKey) -> bool:
-    # A hub may keep keys of kinds that nobody here reads.
+    # A hub may have kinds of keys that we cannot read.
     try:
         return read_public_key(known.public_key).bare == key.bare
     except UsageError:
@@ -159,6 +159,6 @@ def _is_same(known: SshKey, key: PublicKey) -> bool:
 
 
 def default_key_name(key: PublicKey) -> str:
-    """What a key is called: its comment, which is `ada@laptop` as a rule, else this machine."""
+    """A key's default name: its comment, usually `ada@laptop`, else this machine."""
     name = key.comment or platform.node()
     return re.sub(r"[^A-Za-z0-9@._-]+", "-", name).strip("-")[:50] or "prime"

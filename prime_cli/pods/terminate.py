@@ -1,4 +1,4 @@
-"""Terminate pods, those that an admin names by id included, and wait until they are gone."""
+"""Terminate pods, including those an admin names by id, and wait until they are gone."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -16,16 +16,16 @@ from prime_cli.pods.ssh.config import ReachedPod, forget_pod, list_reached_pods
 from prime_cli.wire.pods import DELETING, TERMINATED, Endable, Leak, Pod
 
 WAIT_SECONDS = 300.0
-"""Clouds take a minute or two to give a machine back."""
+"""Clouds take a minute or two to release a machine."""
 _POLL_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
 class TerminationTarget:
-    """A pod that is to end.
+    """A pod to end.
 
-    `owner` is whose it is, where that is not the user: an admin of the hub may end what no list
-    shows to the admin.
+    `owner` is its owner, if not the user: an admin of the hub may end pods missing from the admin's
+    lists.
     """
 
     pod: Pod
@@ -34,10 +34,10 @@ class TerminationTarget:
 
 @dataclass(frozen=True)
 class Termination:
-    """What came of ending one pod.
+    """The result of ending one pod.
 
-    `status` is TERMINATED once it is gone, DELETING before, and that of the pod where `error` kept
-    it from being ended. `billed` (USD) is about what it had come to, `owner` as in its target.
+    `status` is TERMINATED once it is gone, DELETING before, and the pod's own if `error` prevented
+    ending it. `billed` (USD) is its approximate cost, `owner` as in its target.
     """
 
     id: str
@@ -49,7 +49,7 @@ class Termination:
 
     @property
     def title(self) -> str:
-        """Its name, else its id, and whose it is where that is not the user."""
+        """Its name, else its id, and its owner if not the user."""
         of_whom = f" of `{self.owner}`" if self.owner else ""
         return f"`{self.name or self.id}`{of_whom}"
 
@@ -64,9 +64,9 @@ def terminate_pods(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Termination]:
-    """Ask for the end of each pod and, if `wait`, stay until they are gone, for five minutes.
+    """Request the end of each pod and, if `wait`, wait up to five minutes until they are gone.
 
-    What fails for one is kept in its Termination, and the others are ended all the same.
+    A failure is kept in the pod's Termination, and the others are still ended.
     """
     with progress.task("Terminating pods", total=len(targets), unit="pods") as task:
         endings = [_request_termination(hub, target, now) for target in targets]
@@ -115,7 +115,7 @@ def _refresh(hub: HubClient, ending: Termination) -> Termination:
     try:
         gone = _is_gone(hub, ending)
     except Unreachable:
-        return ending  # it was asked for; whether it is done is looked at again
+        return ending  # it was requested; whether it is done is checked again
     return replace(ending, status=TERMINATED) if gone else ending
 
 
@@ -141,7 +141,7 @@ def _late(ending: Termination) -> Termination:
 
 @dataclass(frozen=True)
 class TerminationTargets:
-    """What several words mean: pods that are there, pods that ended, and nothing."""
+    """What several words mean: existing pods, ended pods, and nothing."""
 
     present: Sequence[TerminationTarget]
     ended: Sequence[Termination]
@@ -149,7 +149,7 @@ class TerminationTargets:
 
 
 def find_targets(hub: HubClient, words: Sequence[str]) -> TerminationTargets:
-    """What each of `words` means, every pod once; raises what keeps the hub from answering."""
+    """What each of `words` means, without duplicates; raises the hub's failures."""
     present: dict[str, TerminationTarget] = {}
     ended: dict[str, Termination] = {}
     unknown: list[PrimeError] = []
@@ -180,7 +180,7 @@ def _find_target(hub: HubClient, word: str) -> TerminationTarget | Termination:
 
 
 def _find_anothers(hub: HubClient, pod_id: str) -> Endable | None:
-    """The pod with this very id, where the hub lets the user end what it does not list."""
+    """The pod with exactly this id, if the hub lets the user end unlisted ones."""
     if not has_extensions(hub):
         return None
     try:
@@ -210,17 +210,17 @@ KIND_HERE = "ssh alias and host keys"
 
 
 def find_orphans(hub: HubClient) -> Sequence[Leak]:
-    """What costs, or takes room, without need; nothing is ended."""
+    """What costs money, or takes space, needlessly; ends nothing."""
     return hub.pods.sweep(dry_run=True).leaks
 
 
 def terminate_orphans(hub: HubClient) -> Sequence[Leak]:
-    """The same, ended where that was possible."""
+    """The same, ended if possible."""
     return hub.pods.sweep(dry_run=False).leaks
 
 
 def find_local_files(hub: HubClient, home: Path) -> list[Leak]:
-    """Files below prime's `home` for pods of this hub that are gone; those of other hubs stay."""
+    """Files below prime's `home` for this hub's ended pods; those of other hubs are left out."""
     return [
         Leak(kind=KIND_HERE, id=known.pod_id, provider="this machine")
         for known in list_reached_pods(home)
@@ -235,7 +235,7 @@ def remove_local_files(home: Path, found: Sequence[Leak]) -> list[Leak]:
 
 
 def _has_ended(hub: HubClient, known: ReachedPod) -> bool:
-    """Whether this hub says that it ended; of one that it does not know, only if it was its own."""
+    """Whether this hub says that it ended; an unknown pod counts only if it was this hub's."""
     if known.hub not in (None, hub.base_url):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Follow what changes: poll a hub, compare two listings, and read a pod's log as it grows."""
+"""Follow changes: poll a hub, compare two listings, and read a pod's log as it grows."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,10 +35,10 @@ def poll(
     seconds: float = POLL_SECONDS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Answer]:
-    """What `ask` returns, with `seconds` between; it ends when nobody takes the next.
+    """Results of `ask`, every `seconds`, for as long as they are consumed.
 
-    Once there was an answer, Unreachable is raised only after five failures in a row: a laptop
-    changes networks, and a hub is started anew.
+    After a first result, Unreachable is raised only after five failures in a row: laptops change
+    networks, and hubs restart.
     """
     yield ask()
     failures = 0
@@ -61,7 +61,7 @@ Shown = TypeVar("Shown", bound=ListedPod | ListedDisk)
 
 
 def changed(before: Iterable[Shown], now: Sequence[Shown]) -> list[Shown]:
-    """Those that are new or not as they were; one that is gone is told as TERMINATED."""
+    """New and changed ones; missing ones are reported as TERMINATED."""
     known = {each.id: each for each in before}
     present = {each.id for each in now}
     gone = [replace(each, status=TERMINATED) for each in known.values() if each.id not in present]
@@ -69,9 +69,9 @@ def changed(before: Iterable[Shown], now: Sequence[Shown]) -> list[Shown]:
 
 
 def new_lines(before: Sequence[str], now: Sequence[str]) -> Sequence[str]:
-    """The lines of `now` that were not in `before`, both being the last lines of one log.
+    """The lines of `now` that are not in `before`, both being the end of one log.
 
-    All of them where nothing of `before` is left.
+    All of them if nothing of `before` is left.
     """
     for shared in range(min(len(before), len(now)), 0, -1):
         if list(before[-shared:]) == list(now[:shared]):
@@ -84,13 +84,13 @@ _LOG_POLL_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class LogChunk:
-    """Lines of a log, each ended by a newline."""
+    """Lines of a log, each ending in a newline."""
 
     logs: str
 
 
 def read_log(hub: HubClient, found: Pod | HistoryMatch, lines: int) -> LogChunk:
-    """The last `lines` of the log; none where a hub keeps no log of a pod that ended."""
+    """The last `lines` of the log; none if a hub keeps no log of ended pods."""
     return _piece(_read(hub, found, lines))
 
 
@@ -101,7 +101,7 @@ def follow_log(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[LogChunk]:
-    """The last `lines`, and then what is added, until the pod has ended."""
+    """The last `lines`, then additions, until the pod has ended."""
     before: list[str] = []
     for now, ended in poll(
         lambda: _read_state(hub, found, lines), seconds=_LOG_POLL_SECONDS, sleep=sleep
@@ -137,7 +137,7 @@ def _piece(lines: list[str]) -> LogChunk:
 
 
 WAIT_SECONDS = 1800
-"""Clouds take minutes as a rule; an image that has to be pulled first takes longer."""
+"""Clouds usually take minutes; pulling an image first takes longer."""
 _POLL_SECONDS = 3.0
 _POLL_SECONDS_HERE = 0.5
 
@@ -156,10 +156,10 @@ def wait_until_up(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Pod:
-    """The pod once it is ACTIVE and all is installed; `seen` is given each state on the way.
+    """The pod once it is ACTIVE and fully installed; `seen` gets each state on the way.
 
-    Raises PodFailed with the reason and the end of the log, PartialResult when it is not up in
-    time (it keeps running and is billed), Unreachable after five failed requests to the hub.
+    Raises PodFailed with the reason and the end of the log, PartialResult if it is not up in time
+    (it keeps running and is billed), Unreachable after five failed requests to the hub.
     """
     until = clock() + seconds
     last = pod
@@ -183,7 +183,7 @@ def wait_until_up(
 
 
 def read_pod(hub: HubClient, pod: Pod) -> Pod:
-    """The pod as it is now; raises PodFailed for one that the hub does not know any more."""
+    """The pod now; raises PodFailed if the hub no longer knows it."""
     states = hub.pods.states([pod.id])
     if states and states[0].status != wire.ACTIVE:
         return updated(pod, states[0])
@@ -198,7 +198,7 @@ def read_pod(hub: HubClient, pod: Pod) -> Pod:
 
 
 def _asking(hub: HubClient, pod: Pod) -> Callable[[], Pod]:
-    """`read_pod`; where the hub does not answer at first, the pod is as it was when it was made."""
+    """`read_pod`; if the hub does not answer at first, the pod as it was when created."""
     known: list[Pod] = [pod]
 
     def ask() -> Pod:
@@ -217,7 +217,7 @@ def _asking(hub: HubClient, pod: Pod) -> Callable[[], Pod]:
 
 
 def progress_text(pod: Pod) -> str:
-    """Its status, and how far its installation is: `INSTALLING 40%`."""
+    """Its status and installation progress: `INSTALLING 40%`."""
     status = pod.shown_status
     known = pod.installation_progress is not None and status != wire.ACTIVE
     return f"{status} {pod.installation_progress}%" if known else status

@@ -1,1 +1,1 @@
-"""Reach pods through OpenSSH: addresses, host keys, aliases, commands and files."""
+"""Connect to pods with OpenSSH: addresses, host keys, aliases, commands and files."""

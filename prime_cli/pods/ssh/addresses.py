@@ -1,7 +1,7 @@
-"""Where a pod is reached, taken from what a hub says, which may be anything.
+"""A pod's addresses, from a hub's untrusted data.
 
-All of it ends in an argument list or a file of ssh, where a blank, a line break or a leading `-`
-would be an option of ssh's, and so a command of whoever wrote it.
+All of it ends up in ssh arguments or files, where a blank, a line break or a leading `-` would
+become an ssh option, and so a command of whoever wrote it.
 """
 
 import re
@@ -24,7 +24,7 @@ _SHOWN = 80
 
 @dataclass(frozen=True)
 class NodeAddress:
-    """A node of a pod; an IPv6 host is without brackets."""
+    """A node of a pod; IPv6 hosts are without brackets."""
 
     user: str
     host: str
@@ -32,12 +32,12 @@ class NodeAddress:
 
     @property
     def login(self) -> str:
-        """`user@host`, as ssh takes it."""
+        """`user@host`, as ssh expects it."""
         return f"{self.user}@{self.host}"
 
 
 def parse_address(text: str) -> NodeAddress:
-    """Read `user@host -p PORT`, or `user@host` for port 22; raises IntegrityError for all else."""
+    """Parse `user@host -p PORT`, or `user@host` for port 22; raises IntegrityError otherwise."""
     found = _CONNECTION.fullmatch(text)
     port = int(found["port"] or 22) if found else 0
     if found is None or not 1 <= port <= _MOST_PORT:
@@ -49,13 +49,13 @@ def parse_address(text: str) -> NodeAddress:
 
 
 def addresses_of(connection: Addresses) -> list[NodeAddress | None]:
-    """Each node's address, None while it has none; raises IntegrityError as `parse_address`."""
+    """Each node's address, None if it has none yet; raises IntegrityError as `parse_address`."""
     texts = connection if isinstance(connection, list) else [connection]
     return [parse_address(text.strip(" ")) if text else None for text in texts]
 
 
 def address_of(connection: Addresses, node: int) -> NodeAddress | None:
-    """The address of a node, counted from 0; None while it has none.
+    """The address of a node, counted from 0; None if it has none yet.
 
     Raises UsageError for a node that the pod does not have, IntegrityError as `parse_address`.
     """
@@ -68,7 +68,7 @@ def address_of(connection: Addresses, node: int) -> NodeAddress | None:
 
 
 def require_id(pod_id: str) -> str:
-    """A pod's id that may be the name of a file and of a host; raises IntegrityError."""
+    """A pod's id that is safe as a file and host name; raises IntegrityError."""
     if not _ID.fullmatch(pod_id):
         raise IntegrityError(f"The hub returned an invalid pod id: {pod_id[:_SHOWN]!r}")
     return pod_id
@@ -76,7 +76,7 @@ def require_id(pod_id: str) -> str:
 
 @dataclass(frozen=True)
 class ConfigHost:
-    """A `Host` of `file`: a name of it, and its options as they are written."""
+    """A `Host` of `file`: one of its names, and its options as written."""
 
     file: Path
     name: str
@@ -84,7 +84,7 @@ class ConfigHost:
 
 
 def find_host(file: Path, node: int) -> ConfigHost:
-    """The host of a node: the nodes are there in their order. Raises Unreachable without it."""
+    """The host of a node, in file order. Raises Unreachable without it."""
     hosts = _read_hosts(file)
     if node >= len(hosts):
         raise Unreachable(f"{file} has no host for node {node}")

@@ -1,4 +1,4 @@
-"""Prime's own files for ssh: a `config` with an alias for each pod that was reached, and host keys.
+"""Prime's own ssh files: a `config` with an alias for each reached pod, and host keys.
 
 `known_hosts/<pod id>` holds a pod's host keys; `config`, which ~/.ssh/config includes, has blocks:
 
@@ -7,7 +7,7 @@
         HostName 192.0.2.10
         …
 
-A block goes from its `# pod` line to the next one; other lines are not kept.
+A block extends from its `# pod` line to the next one; other lines are not kept.
 """
 
 import re
@@ -24,7 +24,7 @@ from prime_cli.pods.ssh.routes import SshRoute
 
 @dataclass(frozen=True)
 class SshFiles:
-    """Their names, below prime's home."""
+    """Their paths below prime's home."""
 
     home: Path
 
@@ -44,7 +44,7 @@ class SshFiles:
         return self.home / "ssh" / "known_hosts"
 
     def known_hosts(self, pod_id: str) -> Path:
-        """Host keys of one pod; raises IntegrityError for an id that is no name of a file."""
+        """Host keys of one pod; raises IntegrityError for an id that is not a valid file name."""
         return self.all_known_hosts / require_id(pod_id)
 
 
@@ -54,7 +54,7 @@ _BEGINNING = re.compile(r"# pod (?P<pod>[A-Za-z0-9_][A-Za-z0-9._-]*) of (?P<hub>
 
 @dataclass(frozen=True)
 class ConfigBlock:
-    """What ssh is told of a pod: the `lines` behind the first, without line breaks."""
+    """The ssh configuration of a pod: the `lines` after the first, without line breaks."""
 
     pod_id: str
     hub: str
@@ -62,14 +62,14 @@ class ConfigBlock:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names under which ssh knows it."""
+        """The names that ssh knows it by."""
         return frozenset(
             name for line in self.lines if line.startswith("Host ") for name in line.split()[1:]
         )
 
 
 def read_blocks(file: Path) -> list[ConfigBlock]:
-    """The blocks of a file, none where it is not there."""
+    """The blocks of a file, none if it is missing."""
     with storage_errors(file):
         try:
             text = file.read_text(encoding="utf-8", errors="surrogateescape")
@@ -98,16 +98,16 @@ _POD_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class ReachedPod:
-    """A pod of which something is kept; `hub` is None where only its host keys are."""
+    """A pod with leftover files; `hub` is None if there are only host keys."""
 
     pod_id: str
     hub: str | None
 
 
 def list_reached_pods(home: Path) -> list[ReachedPod]:
-    """The pods of which there are aliases or host keys below prime's `home`.
+    """The pods with aliases or host keys below prime's `home`.
 
-    `hub` is the address under which the pod was reached: only that hub can tell that it is gone.
+    `hub` is the hub address used to reach the pod: only that hub can say that it is gone.
     """
     files = SshFiles(home)
     hubs: dict[str, str | None] = {block.pod_id: block.hub for block in read_blocks(files.config)}
@@ -120,9 +120,9 @@ def list_reached_pods(home: Path) -> list[ReachedPod]:
 
 
 def forget_pod(home: Path, pod_id: str) -> bool:
-    """Remove a pod's aliases and host keys; whether there were any.
+    """Remove a pod's aliases and host keys; returns whether there were any.
 
-    Raises StorageFailed where they cannot be removed, IntegrityError for an id that is no name.
+    Raises StorageFailed if they cannot be removed, IntegrityError for an invalid id.
     """
     files = SshFiles(home)
     known_hosts = files.known_hosts(require_id(pod_id))
@@ -142,21 +142,21 @@ def _remove_block(files: SshFiles, pod_id: str) -> bool:
 
 
 def write_blocks(files: SshFiles, blocks: list[ConfigBlock]) -> None:
-    """Replace the file; `files.lock` is held meanwhile."""
+    """Replace the file; hold `files.lock` meanwhile."""
     write_atomically(files.config, format_blocks(blocks))
 
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
 _LONGEST = 63
 _TELLING = 8
-"""Digits of an id that are put behind a name that another pod has."""
+"""Digits of an id appended to a name that another pod has."""
 
 
 def keep_alias(files: SshFiles, hub: str, route: SshRoute) -> str:
-    """Write the block of a node, or replace it; the name by which ssh knows the node from now on.
+    """Write or replace a node's block; returns the name by which ssh now knows the node.
 
-    `hub` is the address under which the pod was reached. Raises StorageFailed, and IntegrityError
-    for an id that would take the name of another pod.
+    `hub` is the address used to reach the pod. Raises StorageFailed, and IntegrityError for an id
+    that would take another pod's name.
     """
     before = read_blocks(files.config)
     name, after = _with_alias(before, hub, route)
@@ -170,8 +170,8 @@ def keep_alias(files: SshFiles, hub: str, route: SshRoute) -> str:
 def _with_alias(
     blocks: list[ConfigBlock], hub: str, route: SshRoute
 ) -> tuple[str, list[ConfigBlock]]:
-    """The name, and the blocks with that of the node; one that is there keeps its place."""
-    # Never the id alone: a hub could call a pod `github.com`, and have what is meant for that.
+    """The name, and the blocks including the node's; an existing one keeps its position."""
+    # Never the id alone: a hub could call a pod `github.com`, and receive what is meant for that.
     by_id = route.host_alias
     others = [each for each in blocks if not _is_of(each, route, by_id)]
     taken = {host for block in others if block.pod_id != route.pod_id for host in block.hosts}
@@ -200,7 +200,7 @@ def _node_name(name: str, node: int) -> str:
 
 def _lines(route: SshRoute, *names: str) -> list[str]:
     where = route.host.options if route.host is not None else _where(route.address)
-    # What is said first wins, so our options come before those of a provider.
+    # In ssh the first value wins, so our options precede those of a provider.
     options = [*(f"{name} {value}" for name, value in route.options), *where]
     return [f"Host {' '.join(names)}", *(f"    {option}" for option in options)]
 

@@ -1,4 +1,4 @@
-"""From a pod to a route that is known to work: waits for its address, its port and its key."""
+"""From a pod to a verified route: wait for its address, its port and its key."""
 
 import time
 from collections.abc import Callable
@@ -20,18 +20,18 @@ from prime_cli.wire.pods import ACTIVE, Pod
 PATIENCE_SECONDS = 600.0
 """How long a pod may take to come up: clouds need minutes."""
 _UP_SECONDS = 60.0
-"""How long a pod that is up may be silent, where nobody has said how long to wait."""
+"""How long a running pod may be silent, unless a timeout was given."""
 _DENIALS = 3
-"""A pod that has just come up may have the user's key a moment later than its port."""
+"""A new pod may get the user's key a moment after its port opens."""
 _PAUSE = 2.0
 
 
 @dataclass(frozen=True)
 class ConnectOptions:
-    """Who connects to which node, and how long that may take.
+    """Who connects to which node, and the time limit.
 
-    `timeout` is in seconds; None is PATIENCE_SECONDS, and a minute for a pod that is up.
-    `can_type` says that somebody is there to type a passphrase.
+    `timeout` is in seconds; None is PATIENCE_SECONDS, and a minute for a running pod. `can_type` is
+    whether somebody can type a passphrase.
     """
 
     home: Path
@@ -43,7 +43,7 @@ class ConnectOptions:
 
 @dataclass
 class _Attempts:
-    """What was seen so far."""
+    """Observations so far."""
 
     until: float
     was_starting: bool = False
@@ -52,10 +52,9 @@ class _Attempts:
 
 
 def find_route(hub: HubClient, pod: Pod, wish: ConnectOptions) -> SshRoute | None:
-    """The way to a pod as the hub has it now, with its host keys pinned; None without an address.
+    """The current route to a pod, with its host keys pinned; None without an address.
 
-    Raises UsageError for a node that is not there, IntegrityError for an address, an id or host
-    keys that cannot be true.
+    Raises UsageError for a missing node, IntegrityError for an invalid address, id or host key.
     """
     require_id(pod.id)
     believed = hub.in_process  # such a file may name programs to run
@@ -85,10 +84,10 @@ def connect(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> SshRoute:
-    """Wait until the pod lets us in; the way that was tried.
+    """Wait until the pod lets us in; returns the route.
 
-    Raises Unreachable when it takes too long or the pod failed, NotFound when it has ended,
-    NotAllowed for a key that it does not let in, IntegrityError for another host key.
+    Raises Unreachable if it takes too long or the pod failed, NotFound if it has ended, NotAllowed
+    for a rejected key, IntegrityError for a different host key.
     """
     patience = PATIENCE_SECONDS if wish.timeout is None else wish.timeout
     attempts = _Attempts(until=clock() + patience)
@@ -109,7 +108,7 @@ def connect(
 def _try(
     route: SshRoute, pod: Pod, wish: ConnectOptions, attempts: _Attempts, clock: Callable[[], float]
 ) -> Probe | None:
-    """None once the pod lets us in; what is worth another attempt is returned, else raised."""
+    """None once the pod lets us in; returns what is worth a retry, raises the rest."""
     seen = probe(route)
     starting = pod.shown_status != ACTIVE
     attempts.was_starting |= starting
@@ -156,7 +155,7 @@ def _look_again(hub: HubClient, pod: Pod) -> Pod:
     except NotFound as error:
         raise _ended(pod) from error
     except Unreachable:
-        return pod  # the hub is away for a moment; the pod need not be
+        return pod  # the hub is away for a moment, which need not be true of the pod
 
 
 def _ended(pod: Pod) -> PrimeError:

@@ -1,6 +1,6 @@
-"""Files to a pod and from it, by scp over SFTP (OpenSSH 8.7 and later).
+"""Files to and from a pod, by scp over SFTP (OpenSSH 8.7 and later).
 
-A machine of one's own that refuses SFTP is spoken to in scp's old protocol.
+Machines of one's own that refuse SFTP use scp's old protocol.
 """
 
 import re
@@ -28,7 +28,7 @@ _NAMES = "use `NAME:PATH` for the pod's side, and `./a:b` for a local file with 
 
 @dataclass(frozen=True)
 class CopyPlan:
-    """What is copied: `sources` to `target`, of which those of one side are in `pod`."""
+    """A copy of `sources` to `target`; those on one side are in `pod`."""
 
     pod: str
     sources: tuple[str, ...]
@@ -37,7 +37,7 @@ class CopyPlan:
 
 
 def plan_copy(words: Sequence[str]) -> CopyPlan:
-    """Read `SRC… DST`, where one side is `NAME:PATH`; raises UsageError for anything else."""
+    """Parse `SRC… DST`, one side being `NAME:PATH`; raises UsageError for anything else."""
     if len(words) < len(("from", "to")):
         raise UsageError("Pass a source and a destination", hint=_NAMES)
     parts = [split_remote(word) for word in words]
@@ -58,7 +58,7 @@ def plan_copy(words: Sequence[str]) -> CopyPlan:
 
 
 def split_remote(word: str) -> tuple[str | None, str]:
-    """The pod of `NAME:PATH` and its path; None for a path of this machine.
+    """The pod of `NAME:PATH` and its path; None for a local path.
 
     As scp has it, a colon names a host unless a `/` is before it; on Windows `C:` is a drive.
     """
@@ -73,7 +73,7 @@ def split_remote(word: str) -> tuple[str | None, str]:
 def copy(route: SshRoute, plan: CopyPlan, *, recursive: bool, quiet: bool) -> None:
     """Run scp, which shows its own progress on a terminal unless `quiet`.
 
-    Raises NotFound, NotAllowed, StorageFailed, Unreachable or EnvironmentFailed with scp's words.
+    Raises NotFound, NotAllowed, StorageFailed, Unreachable or EnvironmentFailed with scp's message.
     """
     done = _run(["-s"], route, plan, _whole, recursive=recursive, quiet=quiet)
     # The old protocol lets the other side choose names, and its shell read paths: only where the
@@ -122,12 +122,12 @@ _PLAIN = r"\w@%+=:,./\-"
 
 
 def _for_target(path: str) -> str:
-    """A path for the shell there, word for word, save `~` at its beginning."""
+    """A path quoted for the remote shell, except `~` at its beginning."""
     return _escape(path, _PLAIN)
 
 
 def _for_source(path: str) -> str:
-    """The same, in which the shell looks up `*`, `?` and `[…]`."""
+    """The same, with `*`, `?` and `[…]` left to the shell."""
     return _escape(path, _PLAIN + r"*?\[\]")
 
 
@@ -140,7 +140,7 @@ def _escape(path: str, plain: str) -> str:
 
 
 def _local(path: str) -> str:
-    """A path that scp takes for one of this machine and for no option."""
+    """A path that scp takes as local, and not as an option."""
     if path.startswith(("/", "./", "../")) or (sys.platform == "win32" and _DRIVE.match(path)):
         return path
     return f"./{path}"

@@ -1,4 +1,4 @@
-"""Run a command in a pod: its words arrive as they were typed, and its exit code is ours."""
+"""Run a command in a pod: its words arrive as typed, and its exit code is ours."""
 
 import os
 import shlex
@@ -18,25 +18,25 @@ from prime_cli.pods.ssh.routes import SshRoute, command_options
 
 
 def replace_process(argv: Sequence[str]) -> NoReturn:
-    """Let ssh go on in our place, with our terminal, and end with its exit code.
+    """Replace this process by ssh, with our terminal, and exit with its code.
 
-    On POSIX this process turns into it, so that signals and the terminal are its own. Keys of hubs
-    and models are not in its variables.
+    On POSIX this process becomes ssh, so signals and the terminal are its own. Keys of hubs and
+    models are not in its environment.
     """
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
     if sys.platform == "win32":
         sys.exit(run_attached(argv))
-    # Python ignores SIGPIPE, and what is ignored would stay so.
+    # Python ignores SIGPIPE, and children would inherit that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.execve(argv[0], list(argv), child_environment())  # noqa: S606 no shell is wanted
 
 
 def run_attached(argv: Sequence[str]) -> int:
-    """Run a program that has our terminal, stdin, stdout and stderr; its exit code.
+    """Run a program with our terminal, stdin, stdout and stderr; returns its exit code.
 
-    Ctrl-C goes to it as well as to us: KeyboardInterrupt is raised once it has ended of that.
+    Ctrl-C reaches both: KeyboardInterrupt is raised once the program has ended.
     """
     process = subprocess.Popen(list(argv), env=child_environment())
     try:
@@ -55,9 +55,9 @@ _ASIDES = ("debug1:", "OpenSSH_", "Authenticated to", "Transferred:", "Bytes per
 
 
 def remote_line(words: Sequence[str]) -> str:
-    """A line that a POSIX shell splits into exactly `words`, and runs the first of them.
+    """A line that a POSIX shell splits into exactly `words`, and runs as a command.
 
-    The first is always quoted: bare, `if`, `time` or `A=b` would mean something to the shell.
+    The first word is always quoted: bare, `if`, `time` or `A=b` would mean something to the shell.
     Raises UsageError for what cannot be sent.
     """
     if not words:
@@ -79,9 +79,9 @@ class ExecResult:
 def run_command(route: SshRoute, words: Sequence[str], *, tty: bool = False) -> ExecResult:
     """Run a command in a pod with our stdin, stdout and stderr.
 
-    255 is also what ssh ends with when it fails itself. What it notes meanwhile goes to a file of
-    its own, and tells whether the pod has sent an exit code (RFC 4254, section 6.10). Raises
-    Unreachable, or what else `read_failure` makes of the notes, where it has not.
+    255 is also ssh's code for its own failures. Its log goes to a separate file, which shows
+    whether the pod sent an exit code (RFC 4254, section 6.10). If not, raises Unreachable, or what
+    `read_failure` makes of the log.
     """
     line = remote_line(words)
     with tempfile.TemporaryDirectory(prefix="prime-ssh-") as folder:
@@ -97,10 +97,10 @@ def run_command(route: SshRoute, words: Sequence[str], *, tty: bool = False) -> 
 
 
 def _ssh_messages(notes: str) -> str:
-    """What ssh tells people, of all that it notes."""
+    """The part of ssh's log that is meant for people."""
     return "\n".join(line for line in notes.splitlines() if not line.startswith(_ASIDES))
 
 
 def _lost(seen: Probe) -> Probe:
-    """It was let in a moment ago: what is not known is a connection that broke."""
+    """We were just let in, so an unknown failure is a broken connection."""
     return Probe(ProbeAnswer.SILENT, seen.stderr) if seen.answer == ProbeAnswer.BROKEN else seen

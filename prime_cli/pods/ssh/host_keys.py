@@ -1,4 +1,4 @@
-"""The host keys of a pod: pinned from what the hub says, else kept from the first connection.
+"""A pod's host keys: pinned from the hub's data, else kept from the first connection.
 
 `known_hosts/<pod id>` has the form of sshd(8), SSH_KNOWN_HOSTS FILE FORMAT; its hosts are not
 addresses, which the next pod may have, but `prime-pod-<pod id>`.
@@ -22,9 +22,9 @@ def host_alias(pod_id: str, node: int = 0) -> str:
 
 
 def pin_host_keys(file: Path, pod_id: str, reported: Iterable[str], nodes: int) -> None:
-    """Keep in `file` the keys that the hub says the pod has; none: what is there stays.
+    """Keep in `file` the keys that the hub states for the pod; if none, leave it as is.
 
-    Raises IntegrityError for what is no key, and where others are kept already.
+    Raises IntegrityError for an invalid key, and if different ones are already kept.
     """
     make_folder(file.parent)
     pins = {_read_key(pod_id, line) for line in reported}
@@ -43,7 +43,7 @@ def pin_host_keys(file: Path, pod_id: str, reported: Iterable[str], nodes: int) 
 
 
 def has_host_key(file: Path, alias: str) -> bool:
-    """Whether a key of this host is known, so that no other may be taken."""
+    """Whether a key of this host is known, so that no other is accepted."""
     return bool(_read(file).get(alias))
 
 

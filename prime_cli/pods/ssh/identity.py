@@ -1,4 +1,4 @@
-"""Which private key opens pods: named, else one of the user's own, else one that is made."""
+"""The private key for pods: named, else one of the user's own, else a new one."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from prime_cli.core.process import Completed, run
 from prime_cli.core.progress import Progress
 
 DEFAULT_NAMES = ("id_ed25519", "id_ecdsa", "id_rsa")
-"""The files in ~/.ssh that are looked for, the best first."""
+"""The files to look for in ~/.ssh, best first."""
 
 _MADE = "id_ed25519"
 _SECONDS = 60.0
@@ -23,14 +23,14 @@ _MOST_PUBLIC_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class SshIdentity:
-    """A private key's file, and who named it: a flag, a variable, a file of settings, `default`."""
+    """A private key's file, and its source: a flag, a variable, a file of settings, `default`."""
 
     file: Path
     source: str
 
     @property
     def public_file(self) -> Path:
-        """Where its public half is, by custom."""
+        """The conventional path of its public half."""
         return self.file.with_name(f"{self.file.name}.pub")
 
 
@@ -39,9 +39,8 @@ def find_identity(
 ) -> SshIdentity:
     """The key of `--identity`, else of `ssh_key_path`, else a usual one of ~/.ssh, else our own.
 
-    Our own is `ssh/id_ed25519` in prime's home, made when there is none, which is said. Raises
-    NotFound where a named file is not there, UsageError for one that ssh would not use, and where
-    ~/.ssh cannot be looked into.
+    Our own is `ssh/id_ed25519` in prime's home, created and reported if missing. Raises NotFound if
+    a named file is missing, UsageError for one that ssh would not use, and if ~/.ssh is unreadable.
     """
     if flag is not None:
         return _named(flag, "--identity")
@@ -56,15 +55,15 @@ def find_identity(
 
 
 def key_exists(text: str) -> bool:
-    """Whether there is anything where `text` says that a key is, or its public half at least."""
+    """Whether the key file named by `text`, or at least its public half, exists."""
     named = SshIdentity(_file_of(text), DEFAULT)
     return named.file.exists() or named.public_file.exists()
 
 
 def public_line(identity: SshIdentity) -> str:
-    """The public half as a `.pub` file has it: what is beside the key, else what is made of it.
+    """The public half as in a `.pub` file: the one beside the key, else derived from it.
 
-    Raises UsageError where it cannot be told without a passphrase.
+    Raises UsageError if it cannot be read without a passphrase.
     """
     if identity.public_file.is_file():
         with storage_errors(identity.public_file), identity.public_file.open("rb") as file:
@@ -80,13 +79,13 @@ def public_line(identity: SshIdentity) -> str:
 
 
 def needs_passphrase(identity: SshIdentity) -> bool:
-    """Whether the key's file can only be read with a passphrase."""
+    """Whether reading the key's file takes a passphrase."""
     done = _read_private(identity.file)
     return not done.ok and "passphrase" in done.err
 
 
 def fingerprint(identity: SshIdentity) -> str:
-    """`SHA256:…`, as hubs and `ssh-keygen -l` show it; `unknown` where it cannot be told."""
+    """`SHA256:…`, as hubs and `ssh-keygen -l` show it; `unknown` if it cannot be read."""
     done = run([_program(), "-l", "-f", str(identity.file)], timeout=_SECONDS)
     return next((word for word in done.out.split() if word.startswith("SHA256:")), "unknown")
 
@@ -105,9 +104,9 @@ def _named(text: str, source: str) -> SshIdentity:
 
 
 def _file_of(text: str) -> Path:
-    """`text` as a person writes it: `~` is home, and `x.pub` means the private half `x`."""
+    """`text` as typed: `~` is home, and `x.pub` means the private half `x`."""
     file = Path(text)
-    with suppress(RuntimeError):  # no home: then `~` is a name like any other
+    with suppress(RuntimeError):  # without a home, `~` is a name like any other
         file = file.expanduser()
     return _private_half(file).absolute()
 
@@ -122,7 +121,7 @@ def _checked(identity: SshIdentity) -> SshIdentity:
     if file.is_dir():
         raise UsageError(f"{file}{by_whom} is a folder", hint="pass a private key file")
     if not file.is_file():
-        # An agent may hold a private key of which only the public half is a file.
+        # An agent may hold a private key that has only its public half on disk.
         if identity.public_file.is_file() and os.environ.get("SSH_AUTH_SOCK"):
             return identity
         raise NotFound(f"No key {file}{by_whom}", hint="create one with `ssh-keygen -t ed25519`")
@@ -153,7 +152,7 @@ def _usual_files() -> list[Path]:
 
 
 def _make(file: Path, progress: Progress) -> None:
-    """A key of prime's own without a passphrase; the file is its owner's alone."""
+    """Create prime's own key without a passphrase; only its owner can access the file."""
     make_folder(file.parent)
     with locked(file.with_name("identity.lock")):
         if file.is_file():

@@ -19,10 +19,10 @@ _MODE = 0o600
 
 
 def include_aliases(files: SshFiles, progress: Progress) -> bool:
-    """Let ~/.ssh/config begin with an `Include` of prime's aliases; whether ssh knows them now.
+    """Add an `Include` of prime's aliases to the top of ~/.ssh/config; whether ssh knows them now.
 
-    What the file says otherwise, its mode and the link that it may be stay. Adding the line is
-    said; where that cannot be done it is a warning, since the pod can be reached all the same.
+    Keeps the rest of the file, its mode and the link that it may be. The addition is reported; a
+    failure is only a warning, since the pod can be reached anyway.
     """
     try:
         config = Path.home() / ".ssh" / "config"
@@ -43,9 +43,9 @@ def include_aliases(files: SshFiles, progress: Progress) -> bool:
 
 
 def plain_command(alias: str) -> str:
-    """How plain ssh reaches a pod by its alias.
+    """The plain ssh command for a pod's alias.
 
-    ssh asks the system for the user's home, and reads none of the files of another one in HOME.
+    ssh gets the user's home from the system, and ignores files in a different HOME.
     """
     home = Path.home()
     if home == _home_of_ssh(home):
@@ -54,7 +54,7 @@ def plain_command(alias: str) -> str:
 
 
 def _home_of_ssh(home: Path) -> Path | None:
-    """The home that the system has for this user; where it keeps no list of users, `home`."""
+    """The system's home of this user; `home` if it keeps no list of users."""
     if sys.platform == "win32":
         return home
     import pwd
@@ -65,9 +65,9 @@ def _home_of_ssh(home: Path) -> Path | None:
 
 
 def _add(config: Path, line: str) -> bool:
-    """Put `line` before everything else, unless it is there; raises StorageFailed."""
+    """Put `line` before everything else, unless present; raises StorageFailed."""
     with storage_errors(config):
-        # Of a link the file behind it is changed, as in a folder of dotfiles.
+        # If it is a link, as with dotfiles, edit the file behind it.
         target = config.resolve() if config.is_symlink() else config
         content = target.read_bytes() if target.exists() else b""
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _MODE
@@ -78,14 +78,14 @@ def _add(config: Path, line: str) -> bool:
         raise StorageFailed(f"{config} cannot be written: it is read only")
     end = b"\r\n" if b"\r\n" in body else b"\n"
     write_atomically(target, line.encode() + end + body, mode=mode)
-    # The mask of this process may have narrowed what the file had.
+    # This process's umask may have narrowed the file's mode.
     with suppress(OSError):
         target.chmod(mode)
     return True
 
 
 def _has(content: bytes, line: str) -> bool:
-    """Whether the line is there where it holds for every host: before the first `Host`."""
+    """Whether the line is present for every host: before the first `Host`."""
     wanted = line.partition(" ")[2].strip('"')
     for each in content.decode("utf-8", "replace").splitlines():
         keyword, _, rest = each.strip().partition(" ")

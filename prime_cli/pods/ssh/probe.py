@@ -1,4 +1,4 @@
-"""Whether a pod lets us in, and if not, why: told from what ssh prints when it gives up."""
+"""Whether a pod lets us in, and if not, why, judging by ssh's last output."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -17,14 +17,14 @@ from prime_cli.pods.ssh.routes import SshRoute, command_options
 
 _CONNECT_SECONDS = 10
 _THROUGH_SECONDS = 35
-"""Through a program of a provider (ProxyCommand): SkyPilot's was seen to take nine on two cores."""
+"""Through a provider's program (ProxyCommand): SkyPilot's was seen to take nine on two cores."""
 _SECONDS = 40.0
 SSH_FAILED = 255
-"""The exit code of ssh where it is ssh itself that failed."""
+"""ssh's exit code for its own failures."""
 
 
 class ProbeAnswer(Enum):
-    """What a pod made of an attempt to log in."""
+    """How a pod responded to a login attempt."""
 
     READY = "ready"
     SILENT = "does not answer"
@@ -41,7 +41,7 @@ _SILENCE = (
     "closed by remote host", "unexpectedly closed", "not responding", "lost connection",
 )  # fmt: skip
 _SIGNS = (
-    # In this order: more is said after a host key that changed, or before a probe_error.
+    # In this order: more output follows a changed host key, or precedes a probe_error.
     (
         ProbeAnswer.OTHER_HOST_KEY,
         ("host key verification failed", "host identification has changed"),
@@ -54,14 +54,14 @@ _SIGNS = (
 
 @dataclass(frozen=True)
 class Probe:
-    """An attempt, and the last lines that ssh said of it."""
+    """An attempt, and ssh's last lines about it."""
 
     answer: ProbeAnswer
     stderr: str = ""
 
 
 def probe(route: SshRoute) -> Probe:
-    """Log in, run `true`, and come back; nobody is asked for anything."""
+    """Log in, run `true`, and return, without prompting."""
     seconds = _CONNECT_SECONDS if route.host is None else _THROUGH_SECONDS
     argv = [
         *route.ssh(
@@ -75,14 +75,14 @@ def probe(route: SshRoute) -> Probe:
         done = run(argv, timeout=_SECONDS)
     except TimedOut as error:
         return Probe(ProbeAnswer.SILENT, error.partial.last_lines(3) or "it does not go on")
-    # Another code is that of the account's shell, which was reached.
+    # Any other code is from the account's shell, which was reached.
     if done.code != SSH_FAILED:
         return Probe(ProbeAnswer.READY)
     return read_failure(done.err)
 
 
 def read_failure(stderr: str) -> Probe:
-    """What the words of an ssh that failed mean; what is not known is BROKEN."""
+    """Interpret the output of a failed ssh; unknown messages are BROKEN."""
     words = Completed(SSH_FAILED, "", stderr.replace("\r", "")).last_lines(3)
     for answer, signs in _SIGNS:
         if any(sign in stderr.lower() for sign in signs):
@@ -91,17 +91,17 @@ def read_failure(stderr: str) -> Probe:
 
 
 def probe_error(route: SshRoute, seen: Probe) -> PrimeError:
-    """The failure that an answer stands for."""
+    """The error for an answer."""
     return _MAKERS[seen.answer](route, seen)
 
 
 def needs_typed_passphrase(route: SshRoute) -> bool:
-    """Whether the key was not offered, because nobody has typed its passphrase."""
+    """Whether the key was not offered because its passphrase was not typed."""
     return needs_passphrase(route.identity) and not is_in_agent(route.identity)
 
 
 def passphrase_needed(route: SshRoute) -> PrimeError:
-    """The key of a route needs somebody to type its passphrase."""
+    """The error for a key whose passphrase somebody must type."""
     return UsageError(
         f"{route.identity.file} needs a passphrase, and there is no terminal to type it",
         hint=f"add it to an agent with `ssh-add {route.identity.file}`",

@@ -1,4 +1,4 @@
-"""Words as ssh reads them in its files and behind `-o` (ssh_config(5))."""
+"""Quote words for ssh's files and `-o` (ssh_config(5))."""
 
 import os
 import shutil
@@ -15,11 +15,11 @@ _WITHOUT_QUOTES = frozenset("/._-+=@:,~%")
 
 
 def quote_path(path: Path) -> str:
-    """The name of a file, quoted where needed; ssh's own `%` tokens and blanks mean themselves.
+    """A file name, quoted where needed; ssh's `%` tokens and blanks are taken literally.
 
-    Raises UsageError for a name that cannot be written there: with `"`, `${`, a line break.
+    Raises UsageError for a name that cannot be written: with `"`, `${`, a line break.
     """
-    # Windows' ssh takes `/` too, and `\\` would be read as the beginning of an escape.
+    # Windows' ssh accepts `/` too, and `\\` would start an escape.
     text = path.absolute().as_posix() if sys.platform == "win32" else str(path.absolute())
     if not text.isprintable() or '"' in text or "${" in text or "\\" in text:
         raise UsageError(
@@ -32,7 +32,7 @@ def quote_path(path: Path) -> str:
 
 
 def find_program(name: str) -> str:
-    """The path of `ssh` or `scp`; raises UsageError where it is not installed."""
+    """The path of `ssh` or `scp`; raises UsageError if it is not installed."""
     found = shutil.which(name)
     if found is None:
         raise UsageError(
@@ -43,15 +43,15 @@ def find_program(name: str) -> str:
 
 
 _HEARTBEAT = "30"
-"""Seconds of silence after which ssh asks whether the pod is there: routers forget sooner."""
+"""Seconds of silence before ssh checks the connection: routers forget sooner."""
 
 
 @dataclass(frozen=True)
 class SshRoute:
-    """A node and the way there.
+    """A node and the route to it.
 
-    `name` is the pod as people call it, `node` counts from 0. `known_hosts` has its host keys, and
-    `pinned` says that the hub told them. `host` is one of a file of ssh's, where that is needed.
+    `name` is the pod's name for people, `node` counts from 0. `known_hosts` has its host keys,
+    `pinned` if they came from the hub. `host` is one of an ssh file, if that is needed.
     """
 
     pod_id: str
@@ -75,8 +75,8 @@ class SshRoute:
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """The options of ssh_config(5) that hold for every connection, also by an alias."""
-        # Without a key that is known the first one is kept; after that no other is taken.
+        """The ssh_config(5) options for every connection, also by an alias."""
+        # If no key is known the first is kept; after that no other is accepted.
         known = has_host_key(self.known_hosts, self.host_alias)
         return [
             ("IdentityFile", quote_path(self.identity.file)),
@@ -89,20 +89,20 @@ class SshRoute:
             ("VerifyHostKeyDNS", "no"),
             ("UpdateHostKeys", "no"),
             ("HashKnownHosts", "no"),
-            # A machine that is not what it seems asks for a password, or for a Kerberos ticket.
+            # An impostor asks for a password, or for a Kerberos ticket.
             ("PreferredAuthentications", "publickey"),
             ("PasswordAuthentication", "no"),
-            # What is set for all hosts was not meant for rented ones; `-A` and `-X` still do it.
+            # Settings for all hosts were not meant for rented ones; `-A` and `-X` still work.
             ("ForwardAgent", "no"),
             ("ForwardX11", "no"),
             ("ServerAliveInterval", _HEARTBEAT),
         ]
 
     def arguments(self) -> list[str]:
-        """The same for a command line, of ssh as of scp.
+        """The same for the command lines of ssh and scp.
 
-        A connection that is open already (ControlPath) may be one to another pod that had this
-        address, with other keys: none is shared.
+        An open shared connection (ControlPath) may lead to another pod that had this address, with
+        other keys: none is reused.
         """
         words = ["-F", str(self.host.file)] if self.host else []
         for name, value in [*self.options, ("ControlPath", "none")]:
@@ -112,7 +112,7 @@ class SshRoute:
         return words
 
     def ssh(self, *options: str) -> list[str]:
-        """An argument list of ssh up to the host; raises UsageError where there is no ssh."""
+        """An ssh argument list up to the host; raises UsageError if ssh is missing."""
         return [find_program("ssh"), *self.arguments(), *options, self.target]
 
 
