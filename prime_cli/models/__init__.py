@@ -1,1 +1,1 @@
-"""Language models as a run sees them: endpoints, their registry, and the gateway to them."""
+"""Language models for a run: endpoints, their registry, and the gateway to them."""

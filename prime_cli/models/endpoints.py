@@ -1,4 +1,4 @@
-"""From `-m`, `-b`, `-k`, `-p` and a registry to the endpoint that a run calls."""
+"""From `-m`, `-b`, `-k`, `-p` and a registry to a run's endpoint."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -23,18 +23,18 @@ from prime_cli.models.registry import Registry, RegistryEntry
 DEFAULT_MODEL = "gpt-4.1-mini"
 BUILTIN_MODELS = ("builtin/echo", "builtin/oracle")
 REPLAY = "builtin/replay:"
-"""Begins the name of the model that says again what was said in the run whose id follows."""
+"""Prefix of the model that replays the run whose id follows."""
 
 _SECRET_PARAMETERS = ("key", "token", "secret", "sig", "password", "code")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A model behind a base URL (`…/v1`, no slash at the end).
+    """A model behind a base URL (`…/v1`, no trailing slash).
 
-    `query` is what every call has behind its `?`, such as Azure's `api-version=…`.
-    `said` tells what was chosen for the user. `others` are the rest of a round-robin group.
-    A built-in model has an empty URL and needs neither key nor network. `price` is the registry's.
+    `query` is added to every call's URL, such as Azure's `api-version=…`. `said` says what was
+    chosen for the user. `others` are the rest of a round-robin group. A built-in model has an empty
+    URL and needs neither key nor network. `price` is the registry's.
     """
 
     model: str
@@ -50,12 +50,12 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """The base URL as it is given with `-b`."""
+        """The base URL as given with `-b`."""
         return f"{self.url}?{self.query}" if self.query else self.url
 
     @property
     def shown(self) -> str:
-        """The same without what is secret in its query, for people and files."""
+        """The same without secrets in its query, for people and files."""
         parts = (part.partition("=") for part in self.query.split("&") if part)
         query = "&".join(
             f"{name}=…" if is_secret_parameter(name) else name + equals + value
@@ -64,7 +64,7 @@ class Endpoint:
         return f"{self.url}?{query}" if query else self.url
 
     def url_of(self, path: str, query: str = "") -> str:
-        """Where a call to `path` goes; its own `query` comes behind the endpoint's."""
+        """The URL of a call to `path`, whose own `query` follows the endpoint's."""
         whole = "&".join(part for part in (self.query, query) if part)
         return f"{self.url}/{path}?{whole}" if whole else f"{self.url}/{path}"
 
@@ -75,7 +75,7 @@ class Endpoint:
 
 
 def is_secret_parameter(name: str) -> bool:
-    """Whether a parameter of an address holds a credential, as `key` and `sig` do."""
+    """Whether a URL parameter holds a credential, as `key` and `sig` do."""
     return any(word in name.lower() for word in _SECRET_PARAMETERS)
 
 
@@ -92,9 +92,9 @@ def resolve_endpoint(
 ) -> Endpoint:
     """The endpoint of a run; flags win over the registry, the registry over the defaults.
 
-    Raises NotFound for a name that a registry given with `-e` does not know, NotLoggedIn where
-    a hosted service needs a key that is not set, Offline for another host under `--offline`,
-    UsageError for flags that cannot be meant.
+    Raises NotFound for a name missing from a registry given with `-e`, NotLoggedIn if a hosted
+    service needs a key that is not set, Offline for another host under `--offline`, UsageError for
+    contradictory flags.
     """
     name = model or DEFAULT_MODEL
     if name.startswith("builtin/"):
@@ -119,13 +119,13 @@ def resolve_endpoint(
 def endpoint_of(
     entries: tuple[RegistryEntry, ...], name: str, environ: Mapping[str, str]
 ) -> Endpoint:
-    """The round-robin group that `entries` of a registry describe."""
+    """The round-robin group described by `entries` of a registry."""
     group = [_from_entry(entry, name, None, None, environ) for entry in entries]
     return replace(group[0], others=tuple(group[1:]))
 
 
 def parse_headers(lines: Iterable[str]) -> dict[str, str]:
-    """`--header 'Name: value'`, repeated; raises UsageError that shows only the name."""
+    """Parse repeated `--header 'Name: value'`; raises UsageError that shows only the name."""
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
@@ -139,7 +139,7 @@ def parse_headers(lines: Iterable[str]) -> dict[str, str]:
 
 
 def check_offline(endpoint: Endpoint) -> None:
-    """Raise Offline unless every endpoint of the group is on this machine or built in."""
+    """Raise Offline unless every endpoint of the group is local or built in."""
     for member in endpoint.group:
         if not member.builtin and not is_loopback(member.url):
             raise Offline(
@@ -149,11 +149,10 @@ def check_offline(endpoint: Endpoint) -> None:
 
 
 def clean_url(url: str) -> tuple[str, str | None]:
-    """`url` as it is called, and a sentence where it had to be changed.
+    """The normalised `url`, and a sentence if it had to be changed.
 
-    A slash or `/chat/completions` at the end of its path is dropped, a query stays; an address to
-    listen on (0.0.0.0, ::) becomes the loopback one. Raises UsageError when it is not an http(s)
-    URL.
+    Drops a trailing slash or `/chat/completions` of its path and keeps a query; a listening address
+    (0.0.0.0, ::) becomes the loopback one. Raises UsageError if it is not an http(s) URL.
     """
     parts = urlsplit(url.strip())
     try:
@@ -186,7 +185,7 @@ def _builtin(name: str) -> Endpoint:
 
 
 def _check_public_key(environ: Mapping[str, str]) -> None:
-    """Raise UsageError where PRIME_API_KEY is not the public hub's, whose service would get it."""
+    """Raise UsageError if PRIME_API_KEY is not the public hub's, whose service would get it."""
     hub = hub_of_api_key(environ)
     if environ.get("PRIME_API_KEY") and hub != PRIME_API_URL:
         raise UsageError(
@@ -217,7 +216,7 @@ def _from_entry(
         )
     address, changed = clean_url(base_url or entry.url)
     url, _, query = address.partition("?")
-    # A key or header written for one host is not sent to another one.
+    # A key or header for one host is not sent to another one.
     own_host = base_url is None or urlsplit(url).netloc == urlsplit(entry.url).netloc
     source = KeySource.parse(key_var or OPENAI.key_var)
     if own_host and key_var is None:

@@ -34,7 +34,7 @@ def read_endpoints_dict(
 ) -> dict[str, dict[str, Any]]:
     """`{alias: {"model", "url", "key", …}}`; values are JSON-like, or a Variable.
 
-    Raises UsageError that names the file and the line.
+    Raises UsageError naming the file and the line.
     """
     try:
         tree = ast.parse(source, filename=path)
@@ -55,7 +55,7 @@ class _Reader:
         self._depth = 0
 
     def read_statement(self, statement: ast.stmt) -> None:
-        """Remember what is assigned; values are read only when ENDPOINTS needs them."""
+        """Record an assignment; values are read only when ENDPOINTS needs them."""
         match statement:
             case ast.Assign(targets=[ast.Name(id="ENDPOINTS")], value=value):
                 self._parts = [value]
@@ -73,7 +73,7 @@ class _Reader:
                 self._refuse_hidden_entries(statement)
 
     def endpoints(self) -> dict[str, dict[str, Any]]:
-        """ENDPOINTS as the statements read so far leave it."""
+        """ENDPOINTS after the statements read so far."""
         if not self._parts:
             raise UsageError(
                 f"{self._path} does not assign ENDPOINTS",

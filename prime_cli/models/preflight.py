@@ -1,4 +1,4 @@
-"""Asking an endpoint whether it is there, before an environment is made ready for it."""
+"""Check that an endpoint responds, before preparing an environment for it."""
 
 import difflib
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class ModelList(msgspec.Struct):
 
 @dataclass
 class Preflight:
-    """What endpoints said of themselves: warnings, and prices by base URL and model."""
+    """What endpoints reported: warnings, and prices by base URL and model."""
 
     warnings: list[str] = field(default_factory=list)
     prices: dict[tuple[str, str], Price] = field(default_factory=dict)

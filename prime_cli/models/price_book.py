@@ -1,4 +1,4 @@
-"""Which price holds for an endpoint, of all that name one."""
+"""Which of several prices applies to an endpoint."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -13,11 +13,11 @@ from prime_cli.models.price_table import PriceTable, shipped_table, user_table
 from prime_cli.models.prices import FREE, Price
 
 Stated = Mapping[tuple[str, str], Price]
-"""Prices that endpoints state themselves, by base URL and model."""
+"""Prices stated by endpoints, by base URL and model."""
 
 
 class PriceRecord(msgspec.Struct, frozen=True):
-    """A price as a run keeps it: USD per million tokens, and who says so."""
+    """A price as kept by a run: USD per million tokens, and its source."""
 
     model: str
     host: str
@@ -28,7 +28,7 @@ class PriceRecord(msgspec.Struct, frozen=True):
 
 
 class PricesRecord(msgspec.Struct, frozen=True):
-    """What a run was priced with: date and sha256 of the tables, and the prices that were used."""
+    """What a run was priced with: date and sha256 of the tables, and the prices used."""
 
     date: str | None = None
     shipped: str | None = None
@@ -37,9 +37,9 @@ class PricesRecord(msgspec.Struct, frozen=True):
 
 
 class PriceBook:
-    """Prices by endpoint: the registry's, then the user's table, the endpoint's own, the shipped.
+    """Prices by endpoint: the registry's, then the user's table, the endpoint's own, the bundled.
 
-    A server on this machine has a price only where the user gave it one.
+    A server on this machine has a price only if the user gave it one.
     """
 
     def __init__(self, shipped: PriceTable, own: PriceTable, stated: Stated | None = None) -> None:
@@ -49,11 +49,11 @@ class PriceBook:
         self._known: dict[tuple[str, str, Price | None], Price | None] = {}
 
     def with_stated(self, stated: Stated) -> "PriceBook":
-        """The same with prices that endpoints state."""
+        """The same plus prices stated by endpoints."""
         return PriceBook(self._shipped, self._own, {**self._stated, **stated})
 
     def price_of(self, endpoint: Endpoint) -> Price | None:
-        """The price of an endpoint's model; None when nobody knows it."""
+        """The price of an endpoint's model; None if unknown."""
         if endpoint.builtin:
             return FREE
         key = (endpoint.url, endpoint.model, endpoint.price)
@@ -62,7 +62,7 @@ class PriceBook:
         return self._known[key]
 
     def record(self) -> PricesRecord:
-        """The tables in force, and each price that was asked for so far."""
+        """The tables in force, and each price used so far."""
         return PricesRecord(
             date=self._shipped.date,
             shipped=self._shipped.digest,
@@ -102,7 +102,7 @@ class PriceItem(msgspec.Struct, frozen=True):
 
 
 def price_items(tables: Iterable[PriceTable], model: str | None = None) -> list[PriceItem]:
-    """The rows of `tables` in their order, of `model` alone where it is named."""
+    """The rows of `tables` in order, only for `model` if given."""
     return [
         PriceItem(
             models=row.models,
@@ -120,7 +120,7 @@ def price_items(tables: Iterable[PriceTable], model: str | None = None) -> list[
 
 
 def load_prices() -> PriceBook:
-    """The shipped table and the user's; raises UsageError when that one cannot be understood."""
+    """The bundled table and the user's; raises UsageError if that is invalid."""
     return PriceBook(shipped_table(), user_table())
 
 

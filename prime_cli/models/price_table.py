@@ -1,4 +1,4 @@
-"""Tables of prices: the one that prime ships, and the user's own prices.toml."""
+"""Tables of prices: prime's bundled one, and the user's own prices.toml."""
 
 import hashlib
 import math
@@ -28,11 +28,11 @@ class PriceRow:
     seen: str | None = None
 
     def fits(self, model: str, url: str) -> bool:
-        """Whether it is for `model` at the endpoint `url`."""
+        """Whether it applies to `model` at the endpoint `url`."""
         return self._is_served_at(url) and self.names(model)
 
     def names(self, model: str) -> bool:
-        """Whether it is for `model`, wherever that is served."""
+        """Whether it applies to `model`, wherever that is served."""
         return any(fnmatchcase(model, name) for name in self.models)
 
     def _is_served_at(self, url: str) -> bool:
@@ -42,7 +42,7 @@ class PriceRow:
         )
 
     def exactness(self, model: str) -> tuple[bool, bool]:
-        """Sorts the rows that fit: the one that spells the name out, then the one with a host."""
+        """Sort key for matching rows: exact names first, then those with a host."""
         return model in self.models, self.host is not None
 
 
@@ -62,20 +62,20 @@ class PriceTable:
 
 
 def shipped_table() -> PriceTable:
-    """The table that comes with prime."""
+    """The table bundled with prime."""
     content = resources.files("prime_cli.models").joinpath(FILENAME).read_bytes()
     return _parse(content, "shipped with prime")
 
 
 def own_path() -> Path:
-    """Where the user's own table is."""
+    """The path of the user's own table."""
     return prime_home() / FILENAME
 
 
 def user_table(path: Path | None = None) -> PriceTable:
-    """The user's own table, by default prices.toml in prime's home; empty when there is none.
+    """The user's own table, by default prices.toml in prime's home; empty if missing.
 
-    Raises UsageError, which names the file, when it cannot be understood.
+    Raises UsageError naming the file if it is invalid.
     """
     path = own_path() if path is None else path
     if not path.is_file():
@@ -85,7 +85,7 @@ def user_table(path: Path | None = None) -> PriceTable:
 
 
 def read_price(table: object, where: str, source: str) -> Price:
-    """A Price from `{input, output, cached?}`; raises UsageError that says `where` it is not."""
+    """A Price from `{input, output, cached?}`; raises UsageError that names `where`."""
     if not isinstance(table, Mapping):
         raise _bad(where, "the price must be a table with `input` and `output`")
     cached = table.get("cached")

@@ -63,8 +63,8 @@ _PER_TOKEN = PICO // 10**6
 class Price:
     """USD per million tokens; `source` says where it is written.
 
-    Input tokens from the endpoint's cache cost `cached`, or `input` where that is not known;
-    reasoning tokens are a part of the output and cost the same.
+    Input tokens from the endpoint's cache cost `cached`, or `input` if that is unknown; reasoning
+    tokens are a part of the output and cost the same.
     """
 
     input: float
@@ -94,7 +94,7 @@ _NOTHING = Usage()
 
 
 class ChargeKey(NamedTuple):
-    """For what a call was made: the role that the model played, and the model's name."""
+    """What a call was made for: the role that the model played, and the model's name."""
 
     role: str
     model: str
@@ -102,7 +102,7 @@ class ChargeKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """Tokens of some calls and their price; `unpriced` of the calls have none that is known."""
+    """Tokens of some calls and their cost; `unpriced` calls have no known price."""
 
     usage: Usage = _NOTHING
     picodollars: int = 0
@@ -110,7 +110,7 @@ class Spend:
 
     @classmethod
     def of(cls, usage: Usage, price: Price | None) -> "Spend":
-        """One call's spend; what an endpoint did not count has no known price either."""
+        """One call's spend; uncounted calls have no known price either."""
         if price is FREE:
             return cls(usage)
         if price is None:
@@ -133,7 +133,7 @@ class Spend:
 
     @property
     def usd(self) -> float | None:
-        """The whole cost in USD; None when a part of it is not known."""
+        """The total cost in USD; None if part of it is unknown."""
         return None if self.unpriced else self.known_usd
 
     @property
@@ -156,8 +156,8 @@ def add_charges(into: Charges, more: Charges) -> None:
 class Budget:
     """What may be spent, and what was; gateways of one process can share it.
 
-    `reason` says why there are no more calls, None while there may be. Whoever is called back by
-    `on_stop` is so once, in the thread in which the last call was counted.
+    `reason` says why calls have stopped, None while they may go on. Listeners of `on_stop` are
+    called once, in the thread in which the last call was counted.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class Budget:
         return self.max_cost is not None
 
     def count(self, spend: Spend) -> None:
-        """Add to what was spent; ends the budget where a cap is reached."""
+        """Add to the spend; ends the budget if a cap is reached."""
         with self._lock:
             self._spent += spend
         reached = self._reached()
@@ -194,7 +194,7 @@ class Budget:
             self.stop(reached)
 
     def stop(self, reason: str) -> None:
-        """No more calls, because of `reason`; the first reason stands."""
+        """Stop calls, because of `reason`; the first reason stands."""
         with self._lock:
             if self.reason is not None:
                 return
@@ -204,7 +204,7 @@ class Budget:
             listener()
 
     def on_stop(self, listener: Callable[[], None]) -> None:
-        """Call `listener` when no more calls may be made; at once when that is so."""
+        """Call `listener` when calls stop; at once if they have."""
         with self._lock:
             if self.reason is None:
                 self._listeners.append(listener)
@@ -212,7 +212,7 @@ class Budget:
         listener()
 
     def forget(self, listener: Callable[[], None]) -> None:
-        """Call `listener` no more; does nothing where it was called already."""
+        """Stop calling `listener`; does nothing if it was already called."""
         with self._lock:
             if listener in self._listeners:
                 self._listeners.remove(listener)
@@ -233,7 +233,7 @@ def format_usd(amount: float) -> str:
 
 
 def format_cost(spend: Spend) -> str:
-    """What a person reads: `$0.42`, `at least $0.42` where a part is not known, `unknown`."""
+    """A readable cost: `$0.42`, `at least $0.42` if part is unknown, `unknown`."""
     if not spend.unpriced:
         return format_usd(spend.known_usd)
     return f"at least {format_usd(spend.known_usd)}" if spend.picodollars else "unknown"

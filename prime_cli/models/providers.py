@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 from prime_cli.core.errors import UsageError
 
 EMPTY = "EMPTY"
-"""What servers without authentication (vLLM, llama.cpp, Ollama) are sent by convention."""
+"""What is conventionally sent to servers without authentication (vLLM, llama.cpp, Ollama)."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Secret:
-    """A value that is sent to one endpoint and shown to nobody."""
+    """A value that is sent to one endpoint and never shown."""
 
     __slots__ = ("_value",)
 
@@ -80,7 +80,7 @@ _PROVIDERS = {
         OPENAI,
         Provider("prime", "https://api.pinference.ai/api/v1", "PRIME_API_KEY"),
         Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-        # Anthropic serves the OpenAI shape under /v1; the gateway speaks only that one.
+        # Anthropic serves OpenAI's format under /v1; the gateway speaks only that one.
         Provider("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
         Provider("minimax", "https://api.minimax.chat/v1", "MINIMAX_API_KEY"),
         Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
@@ -104,5 +104,5 @@ def find_provider(name: str) -> Provider:
 
 
 def is_hosted(url: str) -> bool:
-    """Whether `url` is a known service that answers nobody without a key."""
+    """Whether `url` is a known service that requires a key."""
     return urlsplit(url).hostname in _HOSTED

@@ -20,7 +20,7 @@ _OPENAI_TYPES = (CHAT, "openai_completions", "openai_responses")
 
 @dataclass(frozen=True)
 class RegistryEntry:
-    """One line of a registry; several with one alias form a round-robin group."""
+    """One entry of a registry; several with the same alias form a round-robin group."""
 
     alias: str
     model: str
@@ -32,13 +32,13 @@ class RegistryEntry:
 
     @property
     def speaks_openai(self) -> bool:
-        """Whether the endpoint answers in the OpenAI shape."""
+        """Whether the endpoint uses OpenAI's format."""
         return self.type in _OPENAI_TYPES
 
 
 @dataclass(frozen=True)
 class Registry:
-    """What a registry file holds; `explicit` when the user named the file with `-e`."""
+    """The contents of a registry file; `explicit` if the user named the file with `-e`."""
 
     path: Path | None = None
     entries: tuple[RegistryEntry, ...] = ()
@@ -64,8 +64,8 @@ def load_registry(
     """The registry at `path` (a file, or a folder that holds one), else the default one.
 
     Without `path`: ./configs/endpoints.toml, ./endpoints.toml, ./configs/endpoints.py,
-    ./endpoints.py, then endpoints.toml in prime's home; an empty registry when there is none.
-    Raises NotFound when `path` is not there, UsageError when a file cannot be understood.
+    ./endpoints.py, then endpoints.toml in prime's home; an empty registry if there is none. Raises
+    NotFound if `path` is missing, UsageError if a file is invalid.
     """
     environ = os.environ if environ is None else environ
     if path is not None:

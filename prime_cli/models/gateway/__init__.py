@@ -1,1 +1,1 @@
-"""The gateway: one loopback proxy that all model calls of a run go through."""
+"""The gateway: one loopback proxy for all model calls of a run."""

@@ -1,6 +1,6 @@
-"""Models that need no key and no network: `builtin/echo`, `builtin/oracle` and replays.
+"""Models without key or network: `builtin/echo`, `builtin/oracle` and replays.
 
-They are deterministic, and answer in OpenAI's shape, whole or as a stream of events. Their usage
+They are deterministic, and answer in OpenAI's format, whole or as an event stream. Their usage
 counts words, so it is marked as estimated.
 """
 
@@ -29,9 +29,9 @@ TEXT = "completions"
 
 @dataclass(frozen=True)
 class Turn:
-    """What a built-in model says; `asked` and `said_words` count words, in place of tokens.
+    """A built-in model's answer; `asked` and `said_words` count words, in place of tokens.
 
-    `ended` is the finish reason where it is not the usual one; `reasoning` goes beside the content.
+    `ended` is the finish reason if unusual; `reasoning` accompanies the content.
     """
 
     content: str | None
@@ -90,7 +90,7 @@ def completion(turn: Turn, path: str, model: str, name: str, *, count: int = 1) 
 async def completion_events(
     turn: Turn, path: str, model: str, name: str, *, count: int, with_usage: bool
 ) -> AsyncGenerator[bytes, None]:
-    """The same as server-sent events: one delta a choice, the ends, the usage when asked for."""
+    """The same as server-sent events: one delta per choice, the ends, and usage if requested."""
     head = _head(model, name, "chat.completion.chunk" if path == CHAT else "text_completion")
     for index in range(count):
         for choice in _deltas(turn, path):
@@ -142,7 +142,7 @@ ORACLE = "builtin/oracle"
 
 
 class ChatRequest(msgspec.Struct):
-    """What a built-in model reads of a request for a completion."""
+    """What a built-in model reads from a completion request."""
 
     model: str = ""
     messages: list[dict[str, Any]] = []

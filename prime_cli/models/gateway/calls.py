@@ -1,6 +1,6 @@
-"""What flows through the gateway: calls and replies, the parts of OpenAI's format that are read.
+"""What flows through the gateway: calls, replies, and the parts of OpenAI's format that are read.
 
-Everything else of a payload passes unread.
+The rest of a payload passes through unread.
 """
 
 import re
@@ -21,7 +21,7 @@ class StreamOptions(msgspec.Struct):
 
 
 class RequestHead(msgspec.Struct):
-    """What decides the way of a request."""
+    """The parts of a request that determine its route."""
 
     model: str | None = None
     stream: bool | None = None
@@ -66,7 +66,7 @@ class UsageObject(msgspec.Struct):
         reasoning = (details and details.reasoning_tokens) or 0
         asked = self.prompt_tokens or self.input_tokens or 0
         said = self.completion_tokens or self.output_tokens or 0
-        # Some services (xAI, for one) do not count reasoning among the output; the total tells.
+        # Some services (such as xAI) exclude reasoning from the output; the total shows it.
         if reasoning and self.total_tokens == asked + said + reasoning:
             said += reasoning
         return Usage(
@@ -97,19 +97,19 @@ class Answer(msgspec.Struct):
 
     @property
     def any_model(self) -> str | None:
-        """The model that says it answered; None where none is named."""
+        """The model named in the answer; None if none is."""
         found = self.model or (self.response and self.response.model)
         return found if isinstance(found, str) and found else None
 
     @property
     def fingerprint(self) -> str | None:
-        """What the endpoint says of the system that the model ran on."""
+        """The endpoint's fingerprint of the system that ran the model."""
         found = self.system_fingerprint
         return found if isinstance(found, str) and found else None
 
     @property
     def any_usage(self) -> UsageObject | None:
-        """Usage, where this kind of answer keeps it; None where nothing is counted."""
+        """Usage, wherever this kind of answer has it; None if nothing is counted."""
         found = self.usage
         if found is None and self.response is not None:
             found = self.response.usage
@@ -117,14 +117,14 @@ class Answer(msgspec.Struct):
 
 
 class ErrorDetail(msgspec.Struct):
-    """The part of an error body that retries look at."""
+    """The part of an error body that retries use."""
 
     code: str | int | None = None
     type: str | None = None
 
 
 class ErrorAnswer(msgspec.Struct):
-    """An error in OpenAI's shape."""
+    """An error in OpenAI's format."""
 
     error: ErrorDetail | None = None
 
@@ -145,7 +145,7 @@ def read_head(body: bytes) -> RequestHead:
 
 
 def read_answer(body: bytes) -> Answer | None:
-    """An answer's usage and choices; None when it is not such an object."""
+    """An answer's usage and choices; None if it is not such an object."""
     try:
         return _answer_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -162,7 +162,7 @@ def read_error_code(body: bytes) -> str | None:
 
 
 def error_body(message: str, *, code: str, blame: str) -> bytes:
-    """An error in OpenAI's shape; `class` tells the worker whom to blame."""
+    """An error in OpenAI's format; `class` tells the worker whom to blame."""
     error = {
         "message": message,
         "type": f"{blame}_error",
@@ -190,7 +190,7 @@ _ROLE = re.compile(r"[a-z][a-z0-9-]{0,30}")
 
 
 class CallIdentity(NamedTuple):
-    """Example index, rollout and attempt of a call; None where the call does not say."""
+    """Example index, rollout and attempt of a call; None if the call does not say."""
 
     example: int | None = None
     rollout: int | None = None
@@ -202,8 +202,8 @@ def read_identity(path: str, headers: Mapping[str, str]) -> tuple[CallIdentity, 
     """The identity of a call, and its path without the prefix that may carry it.
 
     `/r/<example>.<rollout>.<attempt>[.<role>]/v1/…`, else the headers X-Prime-Example, -Rollout,
-    -Attempt and -Role. A rollout's call is its policy's unless it names another role. A call that
-    names no rollout, or one that cannot be read, is unattributed: never guessed.
+    -Attempt and -Role. A rollout's call is its policy's unless it names another role. A call
+    without a readable rollout is unattributed, never guessed.
     """
     named = headers.get("X-Prime-Role", "")
     role = named if _ROLE.fullmatch(named) else None
@@ -220,7 +220,7 @@ def read_identity(path: str, headers: Mapping[str, str]) -> tuple[CallIdentity, 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request of the worker; `path` starts after `/v1/`, `body` is as it came."""
+    """A request from the worker; `path` starts after `/v1/`, `body` is unchanged."""
 
     method: str
     path: str
@@ -233,7 +233,7 @@ class Call:
 
 @dataclass(slots=True)
 class Reply:
-    """What is sent back: a whole body, or `chunks` of an event stream; `endpoint` gave it."""
+    """A response: a whole body, or `chunks` of an event stream; `endpoint` produced it."""
 
     status: int
     body: bytes = b""
@@ -244,10 +244,10 @@ class Reply:
 
 
 class CallFailed(Exception):
-    """A call that ends without an answer of the model.
+    """A call that ends without a model's answer.
 
-    `blame` is the error class of the rollout (model, infra or environment), `code` a short word
-    for machines; `retryable` says whether the same call may succeed a moment later.
+    `blame` is the error class of the rollout (model, infra or environment), `code` a short word for
+    machines; `retryable` says whether the same call may succeed a moment later.
     """
 
     def __init__(
@@ -263,10 +263,10 @@ class CallFailed(Exception):
 
 @dataclass(frozen=True)
 class WaitStatus:
-    """What the calls of a gateway wait for: `held` of `calls` for leave to call after a refusal.
+    """What a gateway's calls are waiting for: `held` of `calls` wait after a refusal.
 
-    The first of these is made again in `next_seconds`; 0 where nobody can tell. No endpoint has
-    answered for `silent_seconds`; 0 where none is asked.
+    The first of these is retried in `next_seconds`; 0 if unknown. No endpoint has answered for
+    `silent_seconds`; 0 if no call is under way.
     """
 
     calls: int = 0

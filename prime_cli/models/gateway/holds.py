@@ -1,4 +1,4 @@
-"""Holding calls back: when a budget is used up, a key is refused, or a run is given up."""
+"""Hold calls back: when a budget is used up, a key is refused, or a run is abandoned."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -17,16 +17,16 @@ _FORBIDDEN_IN_A_ROW = 3
 """403 may be about one prompt (moderation); so many in a row, and no answer, are about the key."""
 
 _REFUSED_IN_A_ROW = 10
-"""401 after answers: a key that has expired, or one of several servers that is out of order."""
+"""A 401 after answers: an expired key, or one of several servers is broken."""
 
 _LET_IN = (HTTPStatus.OK, HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 class KeyRefusals:
-    """Counts what the endpoints of a run's model say; those of judges are not looked at.
+    """Counts refusals by the endpoints of a run's model; those of judges are ignored.
 
-    `doubtful` from a first 401 or 403 on, as long as no call was answered: nothing more is to be
-    sent before `verdict`, to be asked when all that is in flight has come back.
+    `doubtful` from a first 401 or 403 on, as long as no call was answered: nothing more may be sent
+    before `verdict`, which is called once everything in flight has returned.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -41,7 +41,7 @@ class KeyRefusals:
         return bool(self._row) and (not self._answered or self._is_enough())
 
     def learn(self, endpoint: Endpoint, status: int) -> None:
-        """Take the status of one answer."""
+        """Record the status of one answer."""
         if id(endpoint) not in self._own:
             return
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
@@ -52,7 +52,7 @@ class KeyRefusals:
             self._row.clear()
 
     def verdict(self) -> NotAllowed | None:
-        """Why no call has a chance; None where the next one may have one."""
+        """Why no call can succeed; None if the next one may."""
         return refusal(self._from, self._row[-1]) if self._is_enough() else None
 
     def _is_enough(self) -> bool:
@@ -63,7 +63,7 @@ class KeyRefusals:
 
 
 def refusal(endpoint: Endpoint, status: int) -> NotAllowed | None:
-    """What is told of an endpoint that answers 401 or 403; None for another status."""
+    """The message for an endpoint that answers 401 or 403; None for another status."""
     where = urlsplit(endpoint.url).netloc
     if status == HTTPStatus.UNAUTHORIZED:
         return NotLoggedIn(
@@ -84,11 +84,11 @@ _HARMLESS = ("GET", "HEAD", "OPTIONS")
 class CallHold:
     """The last step before an endpoint: calls pass until the budget ends or the gate is closed.
 
-    Later ones are held, and never answered: an environment that saw them refused could take that
-    for an answer and score it. Whoever runs the environment ends it once `in_flight` calls have
-    come back. `held` are the rollouts that wait; `tainted` says that a call which belongs to none
-    of them was given up by its caller, so that no later score can be trusted. `failure` is why the
-    gate was closed; with `refusals` it closes itself where those say that a key is refused.
+    Later ones are held, and never answered: an environment could take a refusal for an answer and
+    score it. The runner ends the environment once `in_flight` calls have returned. `held` are the
+    rollouts that wait; `tainted` says that a call which belongs to none of them was given up by its
+    caller, so that no later score can be trusted. `failure` is why the gate was closed; with
+    `refusals` it closes itself once those show that a key is refused.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class CallHold:
 
     @property
     def capped(self) -> str | None:
-        """Which cap is reached; None without one."""
+        """The cap that was reached, if any."""
         return None if self.budget is None else self.budget.reason
 
     @property
@@ -115,7 +115,7 @@ class CallHold:
         return self.failure is not None or self.capped is not None
 
     def close(self, failure: PrimeError) -> None:
-        """No more calls, because of `failure`; the first one stands."""
+        """Stop all calls, because of `failure`; the first one stands."""
         if self.failure is not None:
             return
         self.failure = failure
@@ -124,19 +124,19 @@ class CallHold:
             listener()
 
     def on_close(self, listener: Callable[[], None]) -> None:
-        """Call `listener` when no more calls may be made, in whatever thread that comes out."""
+        """Call `listener` when calls stop, in whatever thread that happens."""
         self._listeners.append(listener)
         if self.budget is not None:
             self.budget.on_stop(listener)
 
     def forget(self, listener: Callable[[], None]) -> None:
-        """Call `listener` no more."""
+        """Stop calling `listener`."""
         self._listeners.remove(listener)
         if self.budget is not None:
             self.budget.forget(listener)
 
     async def admit(self, call: Call, handler: Handler) -> Reply:
-        """The step: hold a call for which there is no budget, or that cannot be counted."""
+        """The step: hold calls that lack a budget or cannot be counted."""
         is_counted = call.method in _HARMLESS or call.path in COUNTED
         if self.budget is not None and not is_counted:
             self.budget.stop(f"A call to {call.path} cannot be counted, and this run has a cap")
@@ -178,7 +178,7 @@ class CallHold:
             budget.stop(unpriced(endpoint))
 
     def _is_in_doubt(self) -> bool:
-        """Whether a key may be refused, which the calls in flight will tell."""
+        """Whether a key may be refused, which the calls in flight will show."""
         doubtful = self._refusals is not None and self._refusals.doubtful and self.in_flight > 0
         if doubtful:
             self._settled.clear()
@@ -217,7 +217,7 @@ class CallHold:
 
 
 class _Stopped(CallFailed):
-    """A call had its turn when no more, or for the moment none, may pass."""
+    """A call's turn came when calls had stopped, or were paused."""
 
     def __init__(self) -> None:
         super().__init__("No more calls are sent", status=402, blame="infra", code="stopped")

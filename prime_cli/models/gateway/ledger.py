@@ -1,4 +1,4 @@
-"""Counting what each rollout used, by role and model."""
+"""Count what each rollout used, by role and model."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -29,17 +29,17 @@ from prime_cli.models.prices import (
 )
 
 PriceOf = Callable[[Endpoint], Price | None]
-"""The price of an endpoint's model; None when nobody knows it."""
+"""The price of an endpoint's model; None if unknown."""
 
 OTHER = "other"
-"""The role of a call that the policy's own client made to another model than the run's."""
+"""The role of the policy client's calls to a model other than the run's."""
 
 NONSENSE = "nonsense_answer"
-"""The code of an answer that holds no completion."""
+"""The code of an answer without a completion."""
 
 _CHOICES = ("chat/completions", "completions")
 COUNTED = (*_CHOICES, "responses", "embeddings")
-"""The paths whose answers tell what they used."""
+"""The paths whose answers report usage."""
 
 _UNCOUNTED = Usage(calls=1, uncounted=1)
 
@@ -51,12 +51,12 @@ after their rollout's row was written would pile up otherwise."""
 
 
 _MOST_SERVED = 64
-"""Models that are told apart: an endpoint may name another one in each of its answers."""
+"""Models told apart: an endpoint may name a different one in each answer."""
 _LONGEST_NAME = 200
 
 
 class ServedBy(NamedTuple):
-    """Who answered calls of a role for a model: the names are those that the endpoint gives."""
+    """Who answered a role's calls for a model: the names given by the endpoint."""
 
     role: str
     requested: str
@@ -65,15 +65,15 @@ class ServedBy(NamedTuple):
 
 
 def price_builtin(endpoint: Endpoint) -> Price | None:
-    """Nothing but the built-in models, which cost nothing, has a price."""
+    """Only the built-in models have a price: nothing."""
     return FREE if endpoint.builtin else None
 
 
 class Ledger:
-    """The step that reads answers: it counts their usage and refuses nonsense.
+    """The step that reads answers: counts their usage and rejects invalid ones.
 
-    What a rollout used is held until `settle` takes it; only sums stay for ever. `own` are the
-    names of the run's model: calls to it count under the first. `served` counts who answered.
+    What a rollout used is held until `settle` takes it; only sums are kept. `own` are the names of
+    the run's model: calls to it count under the first. `served` counts who answered.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Ledger:
         self.served: Counter[ServedBy] = Counter()
 
     def used_by(self, example: int, rollout: int, attempt: int, role: str | None) -> Usage:
-        """What one attempt used in one role, or in all roles together, and was not settled yet."""
+        """The unsettled usage of an attempt in one role, or in all roles together."""
         charges = self._open.get((example, rollout), {}).get(attempt, {})
         mine = (
             spend.usage for payer, spend in charges.items() if role is None or payer.role == role
@@ -102,7 +102,7 @@ class Ledger:
 
     @property
     def open(self) -> Collection[tuple[int, int]]:
-        """The rollouts that used something which was not settled yet."""
+        """The rollouts with unsettled usage."""
         return self._open.keys()
 
     def settle(self, example: int, rollout: int) -> Charges:
@@ -113,7 +113,7 @@ class Ledger:
         return charges
 
     def settle_apart(self) -> Charges:
-        """Take what calls that belong to no rollout used since the last time."""
+        """Take what calls outside any rollout used since the last time."""
         charges, self._apart = self._apart, {}
         return charges
 
@@ -161,7 +161,7 @@ class Ledger:
         self.add(identity, model, _HIT)
 
     async def read_answers(self, call: Call, handler: Handler) -> Reply:
-        """Count the call; raises CallFailed where a 200 holds no completion."""
+        """Count the call; raises CallFailed for a 200 without a completion."""
         try:
             reply = await handler(call)
         except CallFailed as failure:

@@ -1,7 +1,8 @@
 """Models that know the gold answers: `builtin/oracle`, and `builtin/probes` of `prime env check`.
 
-The oracle says the gold answer, or asks the environment's own oracle. Probes answer each rollout in
-another way, by nothing but its number and the conversation, so that two runs get the same answers.
+The oracle gives the gold answer, or asks the environment's own oracle. Probes answer each rollout
+differently, depending only on its number and the conversation, so that two runs get the same
+answers.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ Message = str | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class OracleQuestion:
-    """One turn that the environment's own oracle is asked for."""
+    """One turn requested from the environment's own oracle."""
 
     example: int
     messages: list[dict[str, Any]]
@@ -53,13 +54,13 @@ class GoldAnswers:
             self.learn(answers)
 
     def learn(self, answers: Mapping[str, Any], ask: Ask | None = None) -> None:
-        """Take the gold answers (keys are example indices in text) and the way to ask."""
+        """Set the gold answers (keys are example indices as text) and the way to ask."""
         self._answers = dict(answers)
         self._ask = ask
         self._known.set()
 
     async def answer(self, question: OracleQuestion) -> Message:
-        """The oracle's turn; raises OracleFailed when there is none."""
+        """The oracle's turn; raises OracleFailed if there is none."""
         try:
             async with asyncio.timeout(self._patience):
                 await self._known.wait()
@@ -85,10 +86,10 @@ class GoldAnswers:
 
 
 PROBES = "builtin/probes"
-"""Not among the models that a user can name."""
+"""Not available to users."""
 
 MOST_TURNS = 100
-"""A conversation that goes on after this many answers is taken for one without an end."""
+"""A conversation with more answers is assumed to be endless."""
 
 ENDLESS = "conversation_does_not_end"
 """The code of the refusal that ends such a conversation."""
@@ -99,10 +100,10 @@ _SYLLABLES = "blorf dwix frunt gleep kworn plimf quazz skrib thrup vlent wumph z
 
 
 class Probe(IntEnum):
-    """The number of a rollout, and what is said in it.
+    """A rollout's number, and what is said in it.
 
-    TAGGED and BOXED say the gold answer in the two forms that parsers ask for; BLANK is for
-    environments whose verifiers refuses an EMPTY answer before it is scored.
+    TAGGED and BOXED give the gold answer in the two forms that parsers expect; BLANK is for
+    environments whose verifiers reject an EMPTY answer before scoring.
     """
 
     GOLD = 0
@@ -119,7 +120,7 @@ GOLDEN = (Probe.GOLD, Probe.TAGGED, Probe.BOXED)
 
 
 class Probes:
-    """Answers by the rollout that a call is made for."""
+    """Answers by the rollout that makes the call."""
 
     def __init__(self) -> None:
         self._turns: Counter[CallIdentity] = Counter()
@@ -127,9 +128,9 @@ class Probes:
     async def answer(
         self, identity: CallIdentity, gold: Callable[[], Awaitable[Message]], asked: str
     ) -> Message:
-        """What is said next; `asked` is the newest user message, `gold` tells the gold answer.
+        """The next answer; `asked` is the newest user message, `gold` returns the gold answer.
 
-        Raises CallFailed for a call of no rollout, and when the conversation has no end.
+        Raises CallFailed for a call outside any rollout, and for an endless conversation.
         """
         if identity.example is None or identity.rollout not in set(Probe):
             raise _refusal(f"`{PROBES}` only answers rollouts of a check", 400, "builtin_model")
@@ -148,7 +149,7 @@ class Probes:
 
 
 def garbage(example: int, turn: int) -> str:
-    """Words that mean nothing: no number, no letter alone, no tag; the same for the same turn."""
+    """Meaningless words: no number, no single letter, no tag; the same for the same turn."""
     digest = hashlib.sha256(f"{example}.{turn}".encode()).digest()
     words = (_SYLLABLES[byte % len(_SYLLABLES)] for byte in digest[:_GARBLED_WORDS])
     return " ".join(words)

@@ -1,8 +1,8 @@
-"""`builtin/replay:RUN`: what a model said in a saved run, said again in the same conversation.
+"""`builtin/replay:RUN`: repeat what a model said in a saved run, given the same conversation.
 
-A call is answered by the turn that followed the same messages in the recording, so a call that is
-repeated is answered alike. Where the messages are not those that were recorded there is no answer:
-any other turn would be one that no model ever gave there.
+A call is answered by the turn that followed the same messages in the recording, so repeated calls
+get the same answer. Messages that were not recorded get none: no model ever gave any other turn
+there.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -30,19 +30,19 @@ class Recorded:
 
 
 class Recording(Protocol):
-    """The rollouts of a saved run, which the model `model` gives again."""
+    """The rollouts of a saved run, which the model `model` repeats."""
 
     @property
     def model(self) -> str: ...
 
     def find(self, example: int, rollout: int) -> Recorded | None:
-        """What was saved of a rollout, None where the run has none of that number."""
+        """A saved rollout, None if the run has none of that number."""
 
 
 class ReplayStep:
-    """Answers the policy's calls of the rollouts that `saved` has; others go on.
+    """Answers the policy's calls of the rollouts in `saved`; passes others on.
 
-    Nobody is asked for these, so it comes before all that counts, limits and caps calls.
+    These calls reach no endpoint, so it comes before everything that counts, limits and caps calls.
     """
 
     def __init__(self, saved: Recording, answer: Callable[[Call, str], Awaitable[Reply]]) -> None:
@@ -121,9 +121,9 @@ def _turn(recorded: Recorded, messages: Sequence[Any], where: str) -> Mapping[st
 
 
 def essence(message: Any) -> tuple[Any, ...]:
-    """What makes two messages the same: role, text, kinds of other content, calls of tools.
+    """What makes two messages equal: role, text, kinds of other content, tool calls.
 
-    Not the ids of calls, nor how they are nested: releases of verifiers save them in three shapes.
+    Not the ids of calls, nor their nesting: releases of verifiers save them in three shapes.
     """
     if not isinstance(message, dict):
         return (repr(message),)

@@ -1,4 +1,4 @@
-"""Responses kept from one run to the next: the store on disk, and the step that answers from it.
+"""Responses kept between runs: the store on disk, and the step that answers from it.
 
 A response is one file: `<folder>/<2 hex digits>/<62 hex digits>.json`.
 """
@@ -22,11 +22,11 @@ from prime_cli.models.gateway.calls import Call, CallIdentity, Handler, Reply
 from prime_cli.models.gateway.streams import split_events
 
 MOST_BYTES = 2 * 1024**3
-"""What the answers may take in all; beyond it those go that were not used for the longest time."""
+"""Maximum total size of answers; beyond it the least recently used are dropped."""
 
 SCHEMA = 1
 _ROOM = 0.9
-"""The share of `MOST_BYTES` that is left when answers had to go."""
+"""The share of `MOST_BYTES` kept when answers have to be dropped."""
 
 
 class CachedResponse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,10 +43,10 @@ _decoder = msgspec.json.Decoder(CachedResponse)
 
 
 class ResponseStore:
-    """Answers by the digest of what was asked; an answer that holds a secret is not kept.
+    """Answers by the digest of the request; an answer that contains a secret is not kept.
 
-    `scrub` is given bytes and returns them without secrets. A disk that cannot be written is
-    told by `trouble`, and nothing more is kept.
+    `scrub` removes secrets from bytes. If the disk is not writable, `trouble` reports it and
+    nothing more is kept.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class ResponseStore:
         self._pruning = threading.Lock()
 
     def open(self) -> None:
-        """Make the folder, which its owner alone can read; raises StorageFailed."""
+        """Create the folder, accessible only by its owner; raises StorageFailed."""
         make_folder(self._folder)
 
     def get(self, key: str) -> CachedResponse | None:
-        """What is kept under `key`; None also for what a crash left half written."""
+        """The answer under `key`; None too for one torn by a crash."""
         path = self._path(key)
         try:
             content = path.read_bytes()
@@ -73,12 +73,12 @@ class ResponseStore:
             return None
         if kept.schema != SCHEMA:
             return None
-        with suppress(OSError):  # only the order in which answers go depends on it
+        with suppress(OSError):  # only the order of dropping depends on it
             os.utime(path)
         return kept
 
     def put(self, key: str, kept: CachedResponse) -> None:
-        """Keep an answer, whole or not at all."""
+        """Store an answer, whole or not at all."""
         said = "".join([kept.body or "", *(kept.events or [])]).encode()
         if self.trouble is not None or self._scrub(said) != said:
             return
@@ -87,7 +87,7 @@ class ResponseStore:
         aside = path.with_name(f".{secrets.token_hex(6)}.tmp")
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Not synced: a file that a crash has torn is no JSON, and counts as none.
+            # Not synced: a file torn by a crash is not JSON, and counts as missing.
             with os.fdopen(open_descriptor(aside, os.O_WRONLY | os.O_CREAT), "wb") as file:
                 file.write(content)
             aside.replace(path)
@@ -102,7 +102,7 @@ class ResponseStore:
             threading.Thread(target=self.prune, name="prune-responses", daemon=True).start()
 
     def prune(self) -> None:
-        """Drop what was not used for the longest time until the rest has room."""
+        """Drop the least recently used until the rest fits."""
         with self._pruning:
             found = sorted(self._files())
             size = sum(length for _, length, _ in found)
@@ -116,7 +116,7 @@ class ResponseStore:
                     size -= length
 
     def _files(self) -> Iterator[tuple[float, int, str]]:
-        """(last use, bytes, path) of each file, those that a crash left aside included."""
+        """(last use, bytes, path) of each file, including leftovers of a crash."""
         with suppress(OSError), os.scandir(self._folder) as shards:
             for shard in shards:
                 with suppress(OSError), os.scandir(shard.path) as files:
@@ -129,10 +129,10 @@ class ResponseStore:
 
 
 _PATHS = ("chat/completions", "completions", "embeddings")
-"""Not the Responses API: what it answers may be gone on with at the endpoint, by its id."""
+"""Not the Responses API: its answers can be continued at the endpoint, by id."""
 
 _UNSAID = ("model", "stream_options")
-"""Members of a request that do not decide the answer, or are told by the endpoint."""
+"""Members of a request that do not affect the answer, or that the endpoint sets."""
 
 _DONE = b"data: [DONE]"
 _TAIL = 64
@@ -142,11 +142,11 @@ _MOST_COUNTED = 50_000
 
 
 class ResponseCache:
-    """Keeps answers with status 200 that came whole, and gives them to who asks the same again.
+    """Caches complete answers with status 200, and returns them for equal requests.
 
-    The same is: endpoint and model, path, every member of the request, the index of the rollout,
-    and how often this rollout has asked before. So rollouts stay different from each other, and
-    so do several samples that one of them draws. `count` is told of each call answered so.
+    Equal means: endpoint and model, path, every member of the request, the index of the rollout,
+    and how often this rollout has made it before. So rollouts stay different from each other, and
+    so do several samples drawn by one. `count` is called for each call answered this way.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class ResponseCache:
         return _digest([same, self._times(call.identity, same)])
 
     def _times(self, identity: CallIdentity, same: str) -> int:
-        """How often this rollout has asked the same before."""
+        """How often this rollout has made the same request before."""
         place = (identity, same)
         times = self._asked.pop(place, 0)
         self._asked[place] = times + 1
@@ -213,7 +213,7 @@ class ResponseCache:
     async def _recorded(
         self, chunks: AsyncGenerator[bytes, None], key: str, call: Call, reply: Reply
     ) -> AsyncGenerator[bytes, None]:
-        """The same bytes; kept once the stream says that it is done."""
+        """The same bytes; stored once the stream reports its end."""
         read, is_done = bytearray(), False
         async with aclosing(chunks):
             async for chunk in chunks:

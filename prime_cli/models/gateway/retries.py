@@ -1,4 +1,4 @@
-"""Trying a call again, as often as suits what was wrong with it."""
+"""Retry calls, as often as suits the kind of failure."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ RATE_LIMITED, OVERLOADED, CONNECTION = "rate limited", "overloaded", "connection
 SERVER_ERROR, NO_COMPLETION, TOO_LATE = "server error", "no completion", "too late"
 _REFUSED = (RATE_LIMITED, OVERLOADED)
 
-# 529 is what Anthropic and others answer while overloaded; 408 and 409 as in OpenAI's clients.
+# 529 is the answer of Anthropic and others while overloaded; 408 and 409 as in OpenAI's clients.
 _CLASS_OF_STATUS: dict[int, str] = {
     HTTPStatus.TOO_MANY_REQUESTS: RATE_LIMITED,
     HTTPStatus.SERVICE_UNAVAILABLE: OVERLOADED,
@@ -31,9 +31,9 @@ _FINAL_CODES = frozenset(("insufficient_quota", "billing_hard_limit_reached"))
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often a call is tried again, by what was wrong, each counted for itself.
+    """How often a call is retried, by kind of failure, each counted separately.
 
-    The waits double from `first_s` to `longest_s`, with jitter. An answer that asks for a wait of
+    The waits double from `first_s` to `longest_s`, with jitter. An answer that requests a wait of
     more than `patience_s` is final.
     """
 
@@ -48,7 +48,7 @@ class RetryPolicy:
     patience_s: float = 600.0
 
     def allowed(self, kind: str) -> int:
-        """How many new tries trouble of this kind is worth."""
+        """How many retries this kind of failure is worth."""
         return {
             RATE_LIMITED: self.rate_limited,
             OVERLOADED: self.overloaded,
@@ -60,9 +60,9 @@ class RetryPolicy:
 
 
 class Retries:
-    """The step that repeats a call; what fails to the end is passed on as it is.
+    """The step that retries a call; the final failure is passed on unchanged.
 
-    `under_way` counts the calls within.
+    `under_way` counts the calls inside.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Retries:
 
     @property
     def next_seconds(self) -> float:
-        """When the first of these is made again; 0 where none waits."""
+        """Seconds until the first of these is retried; 0 if none waits."""
         return max(0.0, min(self._wakes) - self._clock()) if self._wakes else 0.0
 
     async def __call__(self, call: Call, handler: Handler) -> Reply:

@@ -106,11 +106,11 @@ class Gateway:
             *((allow_only_model_calls,) if settings.sandboxed else ()),
             *((replayed,) if replayed else ()),
             ask_for_usage,
-            # Before all that limits, counts and caps calls: a hit is none.
+            # Before everything that limits, counts and caps calls: a hit is not a call.
             *((cache.answer,) if cache else ()),
             self._retries,
             self.hold.admit,
-            # Innermost: what is tried again, or found useless afterwards, was spent all the same.
+            # Innermost: retried or useless answers were spent all the same.
             self.ledger.read_answers,
         )
         self._answer = chain(steps, router)
@@ -162,7 +162,7 @@ class Gateway:
         if reply.chunks is not None:
             return await _send_stream(request, reply, reply.chunks)
         if reply.status >= HTTPStatus.BAD_REQUEST:
-            # OpenAI's clients obey this; without it they would multiply our retries by theirs.
+            # OpenAI's clients obey this; otherwise they would multiply our retries by theirs.
             reply.headers["x-should-retry"] = "false"
         return web.Response(status=reply.status, body=reply.body, headers=reply.headers)
 
@@ -197,7 +197,7 @@ async def _send_stream(
 ) -> web.StreamResponse:
     response = web.StreamResponse(status=reply.status, headers=reply.headers)
     async with aclosing(chunks):
-        # Begun before anything can fail: one that has not begun would hold its slot for ever.
+        # Started before anything can fail: an unstarted one would hold its slot forever.
         first = await anext(chunks, b"")
         await response.prepare(request)
         if first:
@@ -211,7 +211,7 @@ async def _send_stream(
 def _large_request(
     message: Any, payload: Any, protocol: Any, writer: Any, task: "asyncio.Task[None]"
 ) -> web.BaseRequest:
-    # aiohttp refuses bodies over 1 MB unless told; images and long rollouts are larger.
+    # aiohttp refuses bodies over 1 MB by default; images and long rollouts are larger.
     loop = asyncio.get_running_loop()
     return web.BaseRequest(
         message, payload, protocol, writer, task, loop, client_max_size=_LARGEST_REQUEST

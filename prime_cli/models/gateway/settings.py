@@ -9,22 +9,22 @@ from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.prices import Budget
 
 CALL_SECONDS = 1800
-"""The default deadline of one try; reasoning models do answer after many minutes."""
+"""The default deadline of one attempt; reasoning models may take many minutes."""
 
 IDLE_SECONDS = 300
-"""How long a stream that has begun may stand still."""
+"""How long a started stream may stall."""
 
 
 @dataclass(frozen=True)
 class GatewaySettings:
     """How calls are treated; what a model answers is not changed, and with a `cache` kept.
 
-    `call_seconds` and `idle_seconds` hold for each try of a call. `limits_folder` is where the
-    processes of this machine share what they know of an endpoint's limits; None shares nothing.
-    `price_of` tells what calls cost; there are no more of them when the `budget` is used up. With
-    `sandboxed` only models are called, with keys that the run or a registry names alone.
-    With `fail_fast` there are no more calls once the run's endpoint has refused the key.
-    `also_accepted` is a key of the user's that opens the gateway as its token does.
+    `call_seconds` and `idle_seconds` apply to each attempt at a call. `limits_folder` is where the
+    processes of this machine share an endpoint's limits; None shares nothing. `price_of` tells what
+    calls cost; there are no more of them when the `budget` is used up. With `sandboxed` only models
+    are called, with keys that the run or a registry names alone. With `fail_fast` calls stop once
+    the run's endpoint has refused the key. `also_accepted` is a key of the user's that opens the
+    gateway as its token does.
     """
 
     call_seconds: float = CALL_SECONDS

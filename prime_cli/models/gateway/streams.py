@@ -1,4 +1,4 @@
-"""Server-sent events and deadlines: what a stream used, and how long a try of a call may take."""
+"""Server-sent events and deadlines: a stream's usage, and how long an attempt may take."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ _DATA = re.compile(rb"^data: ?(\{.*\})\s*$", re.MULTILINE)
 
 
 async def ask_for_usage(call: Call, handler: Handler) -> Reply:
-    """The step that makes a streamed completion report its usage, unseen by the caller."""
+    """The step that makes a streamed completion report its usage, hidden from the caller."""
     options = call.head.stream_options
     wanted = options is not None and options.include_usage
     if not call.head.stream or wanted or not call.path.endswith("completions"):
@@ -63,7 +63,7 @@ async def count_stream(
 
 
 async def hide_usage(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    """The stream without the usage event that the gateway asked for and the caller did not."""
+    """The stream without the usage event that only the gateway requested."""
     pending = b""
     async with aclosing(chunks):
         async for chunk in chunks:
@@ -116,7 +116,7 @@ LATE = "deadline"
 
 
 async def in_time(answer: Awaitable[Reply], seconds: float, call: Call) -> Reply:
-    """What `answer` gives; raises CallFailed after `seconds`. A stream must have begun by then."""
+    """The result of `answer`; raises CallFailed after `seconds`. A stream must begin by then."""
     try:
         async with asyncio.timeout(seconds):
             return await answer

@@ -1,4 +1,4 @@
-"""Where a call goes by the name of its model, and how it is sent to an endpoint."""
+"""Route calls by the name of their model, and send them to an endpoint."""
 
 import io
 import urllib.request
@@ -37,9 +37,9 @@ _ANSWERING = frozenset(
 
 
 async def allow_only_model_calls(call: Call, handler: Handler) -> Reply:
-    """A step that lets calls of models through, and the list of them.
+    """A step that lets only calls of models through, and lists them.
 
-    With the user's key an endpoint would also hand out, and delete, what the account holds: files,
+    With the user's key an endpoint would also return, or delete, the account's contents: files,
     stored answers, batches, fine-tuned models.
     """
     asks_a_model = call.method == "POST" and call.path in _ANSWERING
@@ -54,11 +54,11 @@ async def allow_only_model_calls(call: Call, handler: Handler) -> Reply:
 
 
 Send = Callable[[Endpoint, Call], Awaitable[Reply]]
-"""Puts a call to an endpoint."""
+"""Sends a call to an endpoint."""
 
 
 class _RoundRobin:
-    """The members of a group, one after the other."""
+    """The members of a group, in turn."""
 
     def __init__(self, group: tuple[Endpoint, ...]) -> None:
         self.group = group
@@ -66,7 +66,7 @@ class _RoundRobin:
         self._turns = cycle(group)
 
     def take(self, is_free: Callable[[Endpoint], bool] | None) -> Endpoint:
-        """The next that is free; the next of all where none is."""
+        """The next free one; the next of all if none is."""
         if self._size == 1 or is_free is None:
             return next(self._turns)
         candidates = list(islice(self._turns, self._size))
@@ -80,9 +80,8 @@ class Router:
     """The end of the chain: the run's model goes to its endpoint, others where they are known.
 
     Other names are looked up in the registry, then sent to the user's own OPENAI_BASE_URL with
-    OPENAI_API_KEY, which is not done when `sandboxed`, unless the run itself uses both. A group of
-    endpoints is used in turn; a member of which `is_free` says no is passed over, unless that goes
-    for all.
+    OPENAI_API_KEY, but not if `sandboxed`, unless the run itself uses both. A group of endpoints is
+    used in turn; members that are not `is_free` are skipped, unless none is.
     """
 
     def __init__(
@@ -120,7 +119,7 @@ class Router:
         return reply
 
     def group_of(self, model: str | None) -> tuple[Endpoint, ...]:
-        """The endpoints that calls for `model` go to; raises CallFailed where there are none."""
+        """The endpoints for calls to `model`; raises CallFailed if there are none."""
         return self._route(model).group
 
     def _route(self, model: str | None) -> _RoundRobin:
@@ -195,7 +194,7 @@ class Upstream:
         await self._session.close()
 
     async def send(self, endpoint: Endpoint, call: Call) -> Reply:
-        """The endpoint's answer, whatever its status; raises CallFailed when there is none."""
+        """The endpoint's answer, whatever its status; raises CallFailed if there is none."""
         try:
             response = await self._session.request(
                 call.method,
@@ -227,7 +226,7 @@ def _parsed(url: str) -> URL:
 
 
 def authorized(endpoint: Endpoint, headers: Mapping[str, str]) -> dict[str, str]:
-    """`headers` with the endpoint's key and its own headers, which win."""
+    """`headers` with the endpoint's key and its own headers, which take precedence."""
     named = {name.lower() for name in endpoint.headers}
     kept = {name: value for name, value in headers.items() if name.lower() not in named}
     if endpoint.key is not None and "authorization" not in named:
@@ -247,8 +246,8 @@ def _is_forwarded(name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def proxy_for(url: str) -> str | None:
-    """The HTTP proxy that the system's settings name for `url`; none on this machine."""
-    # Not aiohttp's trust_env: that would also send what ~/.netrc holds for the host.
+    """The HTTP proxy in the system's settings for `url`; none on this machine."""
+    # Not aiohttp's trust_env, which would also send the host's login in ~/.netrc.
     parts = urlsplit(url)
     if is_loopback(url) or urllib.request.proxy_bypass(parts.hostname or ""):
         return None

@@ -1,4 +1,4 @@
-"""Between routing and sending: every try of a call waits for a slot and has a deadline."""
+"""Between routing and sending: every attempt at a call waits for a slot and has a deadline."""
 
 import time
 from collections.abc import AsyncGenerator
@@ -17,7 +17,7 @@ from prime_cli.models.gateway.streams import in_time, keep_coming
 from prime_cli.models.gateway.upstream import Send
 
 OBJECTIONS = frozenset((HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, 529))
-"""What an endpoint says that has too many calls; 529 is Anthropic's "overloaded"."""
+"""Statuses for too many calls; 529 is Anthropic's "overloaded"."""
 
 _FIRST_REST_S = 5.0
 _LONGEST_REST_S = 60.0
@@ -25,7 +25,7 @@ _LONGEST_REST_S = 60.0
 
 @dataclass
 class _EndpointState:
-    """One endpoint: its limiter, and how long it is left alone for not answering at all."""
+    """An endpoint: its limiter, and how long it is avoided for not responding at all."""
 
     endpoint: Endpoint
     limiter: Limiter
@@ -41,7 +41,7 @@ class _EndpointState:
 class EndpointLimits:
     """Sends calls by `send`, each within the limits of its endpoint and key.
 
-    `folder` is where the processes of this machine share what they know; None shares nothing.
+    `folder` is where the processes of this machine share their state; None shares nothing.
     """
 
     def __init__(
@@ -62,18 +62,18 @@ class EndpointLimits:
 
     @property
     def next_seconds(self) -> float:
-        """When the first endpoint that was called is open again; 0 where one is."""
+        """Seconds until the first called endpoint is open again; 0 if one is."""
         return min((limiter.pause for limiter in self._limiters.values()), default=0.0)
 
     @property
     def silent_seconds(self) -> float:
-        """For how long calls have been with endpoints, and none was answered; 0 without calls."""
+        """Seconds that calls have been with endpoints without any answer; 0 without calls."""
         if not any(limiter.running for limiter in self._limiters.values()):
             return 0.0
         return time.monotonic() - self._heard
 
     async def send(self, endpoint: Endpoint, call: Call) -> Reply:
-        """The endpoint's answer; raises CallFailed when there is none, or none in time."""
+        """The endpoint's answer; raises CallFailed if there is none, or none in time."""
         door = self._door(endpoint)
         limiter = door.limiter
         entered = await limiter.enter(urgent=call.identity.role != POLICY)
@@ -91,12 +91,12 @@ class EndpointLimits:
                 limiter.leave()
 
     def is_free(self, endpoint: Endpoint) -> bool:
-        """Whether a member of a group is to be called: neither paused nor down a moment ago."""
+        """Whether a member of a group may be called: neither paused nor recently down."""
         door = self._door(endpoint)
         return door.rests_until <= time.monotonic() and not door.limiter.pause
 
     def close(self) -> None:
-        """Leave what is shared; when no calls are under way any more."""
+        """Leave the shared state; only once no calls are under way."""
         for limiter in self._limiters.values():
             limiter.close()
         self._limiters.clear()
@@ -157,6 +157,6 @@ class EndpointLimits:
 
 
 def name_of(endpoint: Endpoint) -> str:
-    """What tells endpoint and key apart, and tells neither."""
+    """Identifies an endpoint and its key without revealing either."""
     key = endpoint.key.reveal() if endpoint.key is not None else ""
     return digest_bytes(f"{endpoint.address}\0{key}".encode())[:32]

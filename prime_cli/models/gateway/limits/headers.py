@@ -1,4 +1,4 @@
-"""What an endpoint's headers say about when it may be called again."""
+"""When an endpoint may be called again, from its headers."""
 
 import re
 import time
@@ -23,7 +23,7 @@ _PAIRS = {
     _OPENAI[0]: _OPENAI[1],
     "ratelimit-remaining": "ratelimit-reset",
 }
-"""The header that says how much is left, and the one that says when there is more."""
+"""The header with the remaining allowance, and the one with its reset."""
 
 
 def is_rate_header(name: str) -> bool:
@@ -43,10 +43,10 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
 
 
 def spent_until(headers: Mapping[str, str]) -> float:
-    """Seconds until an allowance that is used up is filled again; 0 where none is used up.
+    """Seconds until a used-up allowance is refilled; 0 if none is used up.
 
-    Read are OpenAI's `x-ratelimit-remaining-requests` and `-tokens` with their `-reset-`,
-    Anthropic's `anthropic-ratelimit-…-remaining` and `-reset`, and the drafts of the IETF.
+    Reads OpenAI's `x-ratelimit-remaining-requests` and `-tokens` with their `-reset-`, Anthropic's
+    `anthropic-ratelimit-…-remaining` and `-reset`, and the drafts of the IETF.
     """
     waits = [
         read_reset(headers.get(_PAIRS[name], "")) or 0.0

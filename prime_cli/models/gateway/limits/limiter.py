@@ -1,4 +1,4 @@
-"""How many calls may be under way at one endpoint: less when it objects, more when it does not."""
+"""How many calls may be under way at an endpoint: fewer if it objects, more if not."""
 
 import asyncio
 import time
@@ -9,15 +9,15 @@ from contextlib import suppress
 from prime_cli.models.gateway.limits.shared_state import Caller, SharedState, fair_share, open_state
 
 LONGEST_PAUSE_S = 600.0
-"""What asks for a longer pause gets none: its calls fail at once, and the run ends."""
+"""Longer pauses are not honoured: the calls fail at once, and the run ends."""
 
 QUIET_SECONDS = 60.0
-"""A limit doubles for each such span without an objection, whatever else happens."""
+"""A limit doubles after each such period without an objection, whatever else happens."""
 
 _AMPLE = 4096
-"""A limit as large as this is none."""
+"""A limit this large counts as none."""
 
-_GLANCE_S = 0.05  # how soon a slot that another process gave back is seen
+_GLANCE_S = 0.05  # how soon a slot released by another process is noticed
 _LOOK_S = 1.0
 
 
@@ -53,7 +53,7 @@ class Limiter:
 
     @property
     def limit(self) -> int:
-        """How many calls of all processes may be under way now; 0 is no limit."""
+        """How many calls of all processes may be under way now; 0 means no limit."""
         limit = self._state.limit
         if not limit:
             return 0
@@ -66,11 +66,11 @@ class Limiter:
     def pause(self) -> float:
         """Seconds until the endpoint may be called again; 0 when it may."""
         left = self._state.paused_until - self._clock()
-        # What is further away was not written by us, or the clock was set back.
+        # A later time was not written by us, or the clock was set back.
         return left if 0 < left <= LONGEST_PAUSE_S else 0.0
 
     async def enter(self, *, urgent: bool = False) -> float:
-        """Wait for a slot; returns the moment when it was got, which `refused` asks for."""
+        """Wait for a slot; returns when it was granted, which `refused` needs."""
         if (self._urgent or self._patient) or not self._has_room():
             await self._wait(self._urgent if urgent else self._patient)
         else:
@@ -78,14 +78,14 @@ class Limiter:
         return self._clock()
 
     def leave(self) -> None:
-        """Give the slot back."""
+        """Release the slot."""
         self._running -= 1
         self._publish()
         if self._urgent or self._patient:
             self._let_in()
 
     def succeeded(self) -> None:
-        """The endpoint answered a call: the limit, if there is one, grows a little."""
+        """The endpoint answered a call: an existing limit grows a little."""
         limit = self._state.limit
         if not limit:
             return
@@ -111,14 +111,14 @@ class Limiter:
             self._earned = 0.0
 
     def pause_for(self, seconds: float) -> None:
-        """Let nobody call before `seconds` are over; only where that is worth waiting for."""
+        """Block all calls for `seconds`, if that is worth waiting for."""
         if 0 < seconds <= LONGEST_PAUSE_S:
             until = self._clock() + seconds
             if not self.pause or until > self._state.paused_until:
                 self._state.paused_until = until
 
     def close(self) -> None:
-        """Leave the shared state; calls that end later are this process's own affair."""
+        """Leave the shared state; calls that end later no longer affect it."""
         if self._timer is not None:
             self._timer.cancel()
         self._state.close()
@@ -129,7 +129,7 @@ class Limiter:
         return cut if cut <= self._clock() else 0.0
 
     def _callers(self, *, more: int = 0) -> list[Caller]:
-        """Everybody, this process as it is now and with `more` calls in wait."""
+        """All processes, this one as it is now plus `more` waiting calls."""
         place = self._state.place
         others = [caller for caller in self._state.callers() if caller.place != place]
         return [*others, Caller(place, self._running, self.waiting + more)]
@@ -180,7 +180,7 @@ class Limiter:
             self._look_again()
 
     def _look_again(self) -> None:
-        """Nobody wakes us when another process leaves or a pause ends: look again in a while."""
+        """Nobody wakes us when another process leaves or a pause ends, so check again later."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self._next_look(), self._looked)

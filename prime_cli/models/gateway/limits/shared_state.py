@@ -1,10 +1,10 @@
-"""What the processes of this machine know together about one endpoint.
+"""State about one endpoint shared by the processes of this machine.
 
 One page of a file, mapped into each process: 512 doubles in the machine's own order. The first 16
 are the endpoint's (version, limit, time of the last cut, end of the pause), then come 248 pairs
-(calls at the endpoint, calls that wait), one for each process. A pair belongs to whoever holds the
-lock on the byte of its number; byte 4095 is locked while the limit is changed. Nothing is ever
-written in the middle of a double, and whatever cannot be is read as nothing.
+(calls at the endpoint, calls that wait), one for each process. A pair belongs to the holder of the
+lock on the byte of its number; byte 4095 is locked while the limit is changed. Doubles are always
+written whole, and impossible values are read as nothing.
 
 The locks belong to an open file and not to a process (`F_OFD_SETLK`), so two gateways of one
 process exclude each other too, and closing another descriptor of the same file drops nothing. The
@@ -38,7 +38,7 @@ def can_lock() -> bool:
 
 
 def lock_byte(descriptor: int, position: int) -> bool:
-    """Take the lock, without waiting; False when another open file has it."""
+    """Take the lock without waiting; False if another open file has it."""
     try:
         _set(descriptor, position, exclusive=True)
     except OSError:
@@ -47,7 +47,7 @@ def lock_byte(descriptor: int, position: int) -> bool:
 
 
 def unlock_byte(descriptor: int, position: int) -> None:
-    """Give a lock back."""
+    """Release a lock."""
     _set(descriptor, position, exclusive=False)
 
 
@@ -65,12 +65,12 @@ def _set(descriptor: int, position: int, *, exclusive: bool) -> None:
 
 
 TURN_SECONDS = 2.0
-"""How long a remainder stays with the same processes, where a limit cannot be divided evenly."""
+"""How long a remainder stays with the same processes, if a limit cannot be divided evenly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One process: its place in the shared file, its calls at the endpoint, and those in wait."""
+    """A process: its place in the shared file, its calls at the endpoint, and those waiting."""
 
     place: int
     running: int
@@ -78,17 +78,17 @@ class Caller:
 
     @property
     def demand(self) -> int:
-        """How many calls it would have under way if nothing held them."""
+        """How many calls it would have under way without limits."""
         return self.running + self.waiting
 
 
 def fair_share(place: int, callers: Sequence[Caller], limit: int, now: float) -> int:
     """How many of `limit` calls the process at `place` may have under way.
 
-    Max-min fair: who wants less than an even part gets what it wants, and the rest is divided
-    among the others. What is left over goes round from turn to turn, so that nobody starves even
-    where there are more processes than calls. All processes come to the same division, and the
-    shares of all add up to at most `limit`.
+    Max-min fair: a process that wants less than an even share gets what it wants, and the rest is
+    divided among the others. The remainder rotates from turn to turn, so that nobody starves even
+    with more processes than calls. All processes compute the same division, and the shares of all
+    add up to at most `limit`.
     """
     left, hungry = limit, sorted(callers, key=lambda caller: caller.demand)
     while hungry and hungry[0].demand <= left // len(hungry):
@@ -115,7 +115,7 @@ _LIMIT, _CUT, _PAUSED = 1, 2, 3
 class SharedState:
     """The limit of one endpoint and the calls of all processes; `close` it at the end.
 
-    `limit` is 0 where the endpoint has not objected; times are seconds since 1970.
+    `limit` is 0 if the endpoint has not objected; times are seconds since 1970.
     """
 
     def __init__(self, page: "mmap.mmap | bytearray", descriptor: int | None, place: int) -> None:
@@ -151,7 +151,7 @@ class SharedState:
 
     @property
     def paused_until(self) -> float:
-        """Before this nobody calls."""
+        """No calls before this time."""
         return self._cells[_PAUSED]
 
     @paused_until.setter
@@ -159,7 +159,7 @@ class SharedState:
         self._cells[_PAUSED] = moment
 
     def publish(self, running: int, waiting: int) -> None:
-        """Say what this process does."""
+        """Publish this process's state."""
         self._cells[self._own] = running
         self._cells[self._own + 1] = waiting
 
@@ -174,7 +174,7 @@ class SharedState:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[bool]:
-        """Whether the limit may be changed within; False while another process changes it."""
+        """Whether the limit may be changed in the block; False while another process does."""
         if self._descriptor is None:
             yield True
             return
@@ -210,7 +210,7 @@ def open_state(folder: Path | None, name: str) -> SharedState:
     cannot be shared: no folder, a read-only one, a full disk, 248 processes, no such locks.
     """
     if folder is not None and can_lock():
-        # ValueError: another program has cut the file off just then.
+        # ValueError: another program just truncated the file.
         with contextlib.suppress(OSError, ValueError):
             return _open(folder / f"{name}.limits")
     return SharedState(bytearray(SIZE), None, 0)
@@ -230,8 +230,8 @@ def _open(path: Path) -> SharedState:
     try:
         place = _free_place(descriptor)
         if os.fstat(descriptor).st_size < SIZE:
-            # Written and not only made longer: a page without a block ends a process (SIGBUS)
-            # when the disk is full.
+            # Written, not just extended: a page without a block kills a process (SIGBUS) when the
+            # disk is full.
             os.write(descriptor, bytes(SIZE))
         page = mmap.mmap(descriptor, SIZE)
     except BaseException:
@@ -261,7 +261,7 @@ def _sane(number: float) -> float:
 
 
 def limits_folder() -> Path | None:
-    """`limits` in PRIME_HOME; None where it cannot be written, and nothing is shared."""
+    """`limits` in PRIME_HOME; None if not writable, and then nothing is shared."""
     try:
         folder = prime_home() / "limits"
     except StorageFailed:
