@@ -41,16 +41,16 @@ ROUTERS = (
     pages.router,
     package_index.router,
 )
-"""All routes; where two addresses fit a request, the first one answers."""
+"""All routes; if two match a request, the first one answers."""
 
 OPERATIONS = tuple(operation for router in ROUTERS for operation in router.operations)
 """Everything below the API."""
 
 
 def create_app(settings: HubSettings) -> Starlette:
-    """The application over the data that `settings` names; made when there is none.
+    """The application over the data that `settings` names, creating it if needed.
 
-    Raises StorageFailed when the data folder cannot be used.
+    Raises StorageFailed if the data folder is unusable.
     """
     hub = open_hub(settings)
     refresh_index(hub)
@@ -78,7 +78,7 @@ def _middleware(hub: Hub) -> list[Middleware]:
     if hub.settings.accounts:
         layers.insert(0, Middleware(AuthenticationMiddleware, hub=hub))
         if not hub.settings.embedded:
-            # Only a served hub has an event loop, and only with accounts is anybody anonymous.
+            # Only a served hub has an event loop, and only with accounts can callers be anonymous.
             from prime_cli.hub.response_cache.middleware import ResponseCacheMiddleware
 
             layers.insert(0, Middleware(ResponseCacheMiddleware, hub=hub))

@@ -76,9 +76,9 @@ def timestamp(moment: datetime) -> str:
 
 
 def open_hub(settings: HubSettings) -> Hub:
-    """The hub whose data `settings` name; its folder and tables are made when there are none.
+    """Open the hub whose data `settings` name, creating its folder and tables if needed.
 
-    Raises StorageFailed when they cannot be used.
+    Raises StorageFailed if they are unusable.
     """
     make_folder(settings.data)
     database = open_database(

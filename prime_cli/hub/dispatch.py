@@ -18,7 +18,7 @@ _provider_threads: RunVar[CapacityLimiter] = RunVar("prime_provider_threads")
 
 
 def hub_of(request: Request) -> Hub:
-    """The hub that the request came to."""
+    """The hub of the request."""
     hub: Hub = request.app.state.hub
     return hub
 
@@ -45,7 +45,7 @@ async def call(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """What a service returns for the hub and the caller of a request."""
+    """The result of a service for the hub and the caller of a request."""
     hub = hub_of(request)
     return await run(hub, partial(service, hub, caller_of(request), *args, **kwargs))
 
@@ -56,9 +56,9 @@ async def call_provider(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """`call` for what asks providers of machines, which may take minutes to answer, or hang.
+    """`call` for services that query providers, which may take minutes to answer, or hang.
 
-    It has threads of its own, so that all others go on however many wait for a provider.
+    Uses its own threads, so that all others go on however many wait for a provider.
     """
     hub = hub_of(request)
     work = partial(service, hub, caller_of(request), *args, **kwargs)
@@ -68,7 +68,7 @@ async def call_provider(
 
 
 def _threads_for_providers() -> CapacityLimiter:
-    """Those of this event loop, as anyio keeps its own."""
+    """The limiter of this event loop, as anyio keeps its own."""
     try:
         return _provider_threads.get()
     except LookupError:

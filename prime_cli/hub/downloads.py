@@ -1,6 +1,6 @@
 """Blobs as HTTP responses: resumable, immutable, sent by the shortest path.
 
-Its bytes go from the object store to the client itself (a redirect), from the disk to the socket
+The bytes go from the object store directly to the client (a redirect), from the disk to the socket
 in the server's own code (the ASGI extension `http.response.pathsend`), or through here in blocks.
 """
 
@@ -23,7 +23,7 @@ from prime_cli.hub.storage import Storage
 
 # Each costs a hop to a thread and back, some 0.1 ms.
 _BLOCK = 1024 * 1024
-# To begin in; a download that has begun is not cut off.
+# Only for the start; a running download is not cut off.
 _LINK_SECONDS = 900
 _PATHSEND = "http.response.pathsend"
 _MEDIA_TYPES = {".whl": "application/zip", ".gz": "application/gzip"}
@@ -47,7 +47,7 @@ async def send_file(request: Request, found: PublishedFile) -> Response:
         link = partial(storage.link, found.sha256, found.filename, _LINK_SECONDS)
         if (url := await run(hub_of(request), link)) is not None:
             return Response(status_code=307, headers={"location": url, "cache-control": "no-store"})
-    # RFC 9110, 13.1.5: of another file than the client has a part of, it gets all.
+    # RFC 9110, 13.1.5: if the client has part of a different file, it gets all of this one.
     same = request.headers.get("if-range", etag) == etag
     wanted = request.headers.get("range") if same else None
     path = storage.local_path(found.sha256)
@@ -62,7 +62,7 @@ async def send_file(request: Request, found: PublishedFile) -> Response:
 
 
 class PathAnswer(Response):
-    """Leaves it to the server to send the file at `path`."""
+    """Leaves sending the file at `path` to the server."""
 
     def __init__(self, path: Path, headers: dict[str, str]) -> None:
         super().__init__(headers=headers)
@@ -74,9 +74,9 @@ class PathAnswer(Response):
 
 
 class BlockAnswer(Response):
-    """Sends what was opened block by block, and closes it.
+    """Sends an open blob block by block, and closes it.
 
-    Starlette's own FileResponse opens files through an event loop, which an embedded hub has not.
+    Starlette's own FileResponse opens files through an event loop, which an embedded hub lacks.
     """
 
     def __init__(self, opened: "_Opened", headers: dict[str, str]) -> None:
@@ -104,7 +104,7 @@ class BlockAnswer(Response):
 
 @dataclass(frozen=True)
 class _Opened:
-    """A blob that is open behind the `first` bytes of the part that is asked for."""
+    """A blob opened past the `first` bytes of the requested part."""
 
     file: BinaryIO
     part: Part
@@ -113,7 +113,7 @@ class _Opened:
 
 
 def _open_part(storage: Storage, digest: str, wanted: str | None) -> _Opened:
-    """The first block too, in the same hop: what fails at it can still be answered."""
+    """Includes the first block, in the same hop: its failure can still be answered."""
     file = storage.open(digest)
     try:
         size = file.seek(0, os.SEEK_END)
@@ -135,7 +135,7 @@ def _existing_size(storage: Storage, digest: str) -> int:
 
 
 def _headers_of(found: PublishedFile) -> dict[str, str]:
-    """What every answer with the file says of it; the digest as in RFC 9530."""
+    """The headers of every answer with the file; the digest as in RFC 9530."""
     digest = base64.b64encode(bytes.fromhex(found.sha256)).decode()
     suffix = Path(found.filename).suffix
     return {
@@ -149,7 +149,7 @@ def _headers_of(found: PublishedFile) -> dict[str, str]:
 
 
 def _is_known(if_none_match: str | None, etag: str) -> bool:
-    """Whether the client has it already: a list of tags, compared weakly (RFC 9110, 13.1.2)."""
+    """Whether the client already has it: a list of tags, compared weakly (RFC 9110, 13.1.2)."""
     if if_none_match is None:
         return False
     tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
@@ -165,5 +165,5 @@ def _start(answer: Response) -> dict[str, object]:
 
 
 async def _is_gone(request: Request) -> bool:
-    """Whether nobody waits any more for the rest; in one process, that is not to be asked."""
+    """Whether the client has gone; in one process, that cannot be queried."""
     return not hub_of(request).settings.embedded and await request.is_disconnected()

@@ -87,7 +87,7 @@ class Seal:
         return f"{self._fingerprint}:{self._fernet.encrypt(value.encode()).decode()}"
 
     def unseal(self, sealed: str) -> str:
-        """The value again; raises StorageFailed when it was sealed under another key."""
+        """The original value; raises StorageFailed if it was sealed under another key."""
         from cryptography.fernet import InvalidToken
 
         fingerprint, _, token = sealed.partition(":")
@@ -103,7 +103,7 @@ class Seal:
 
 
 def open_seal(settings: HubSettings) -> Seal:
-    """The seal of a hub; raises UsageError for a key that is none, StorageFailed."""
+    """The seal of a hub; raises UsageError for an invalid key, StorageFailed."""
     if settings.secret_key is not None:
         return Seal(settings.secret_key.encode())
     path = settings.data / "secret.key"
@@ -114,7 +114,7 @@ def open_seal(settings: HubSettings) -> Seal:
 
 
 def _make_key(path: Path) -> None:
-    """Of two processes at once, one makes the key and both use it."""
+    """Of two concurrent processes, one creates the key and both use it."""
     from cryptography.fernet import Fernet
 
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".secret-") as file:

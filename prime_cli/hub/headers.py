@@ -11,7 +11,7 @@ _ONE_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 class Unsatisfiable(Exception):
-    """The range begins behind the end of the file, which has `size` bytes."""
+    """The range begins beyond the end of the file, which has `size` bytes."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -38,8 +38,8 @@ class Part:
 def parse_range(header: str | None, size: int) -> Part | None:
     """The part that a Range header names; None means the whole file.
 
-    Several ranges, or what is no range of bytes, are answered with the whole file, as the RFC
-    allows. Raises Unsatisfiable.
+    Several ranges, or units other than bytes, get the whole file, as the RFC allows. Raises
+    Unsatisfiable.
     """
     match = _ONE_RANGE.fullmatch(header.replace(" ", "")) if header else None
     if match is None or match.groups() == ("", ""):
@@ -77,14 +77,14 @@ _LONGEST = 2000
 
 @lru_cache(maxsize=512)
 def choose_form(accept: str, wanted: str = "") -> str | None:
-    """The media type to answer with; None when none that can be had is accepted.
+    """The media type to answer with; None if no available one is accepted.
 
     `accept` is the header, empty if there is none; `wanted` is the parameter `format` of the URL,
-    which goes before it. Of types that are liked as much, one that is named goes before one that a
-    wildcard covers, and JSON before HTML.
+    which takes precedence. Among types of equal quality, named ones come before wildcard matches,
+    and JSON before HTML.
     """
     if wanted:
-        # A `+` that was not escaped has become a space.
+        # An unescaped `+` has become a space.
         return _NAMES.get(wanted.replace(" ", "+").lower())
     if not accept.strip():
         return HTML
@@ -99,7 +99,7 @@ def choose_form(accept: str, wanted: str = "") -> str | None:
 
 
 def read_accept(header: str) -> list[tuple[str, float]]:
-    """Each media range in lower case with its quality, in their order; what is broken is not."""
+    """Each media range in lower case with its quality, in order; invalid ones are skipped."""
     found = []
     for item in header.split(","):
         name, *parameters = (part.strip().lower() for part in item.split(";"))
@@ -118,7 +118,7 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._+!-]")
 
 
 def attachment(filename: str) -> str:
-    """The header's value, in ASCII; whatever the name holds, nothing of it ends the header."""
+    """The header's value, in ASCII; nothing in the name can end the header."""
     plain = _NOT_PLAIN.sub("_", filename)
     if plain == filename:
         return f'attachment; filename="{plain}"'

@@ -16,15 +16,15 @@ from prime_cli.hub.storage.files import FileStorage
 # Both say where METADATA alone is (PEP 658 and 714), and what was yanked (PEP 592).
 
 METADATA_SUFFIX = ".metadata"
-"""What is put behind the URL of a wheel for the METADATA in it (PEP 658)."""
+"""The suffix of a wheel's URL for its METADATA (PEP 658)."""
 
 
 @dataclass(frozen=True)
 class IndexedWheel:
     """One wheel on a page; `url` may be relative to the page.
 
-    `metadata_sha256` is the digest of what lies under the URL with `METADATA_SUFFIX`, None when
-    nothing does. `yanked` is the reason, which may be empty, or None.
+    `metadata_sha256` is the digest of the file at the URL with `METADATA_SUFFIX`, None if there is
+    none. `yanked` is the reason, which may be empty, or None.
     """
 
     filename: str
@@ -90,7 +90,7 @@ def _link(wheel: IndexedWheel) -> str:
     if wheel.requires_python:
         attributes["data-requires-python"] = wheel.requires_python
     if wheel.metadata_sha256:
-        # The second name is what PEP 658 called it; older installers know no other.
+        # The second name is PEP 658's original one; older installers know no other.
         for attribute in ("data-core-metadata", "data-dist-info-metadata"):
             attributes[attribute] = f"sha256={wheel.metadata_sha256}"
     if wheel.yanked is not None:
@@ -118,14 +118,14 @@ def _page(title: str, lines: list[str]) -> str:
 
 
 class SimpleTree:
-    """The folder of the index, written from what is published."""
+    """The index as a folder, written from what is published."""
 
     def __init__(self, root: Path, storage: FileStorage) -> None:
         self.root = root
         self._storage = storage
 
     def url(self, owner: str) -> str:
-        """What `--extra-index-url` takes for one owner's packages."""
+        """The value of `--extra-index-url` for one owner's packages."""
         return (self.root / owner).absolute().as_uri() + "/"
 
     def write(
@@ -133,7 +133,7 @@ class SimpleTree:
     ) -> None:
         """Make a project's folder hold exactly `wheels`, and `metadata` by names of wheels.
 
-        First come the files, then the page, then what the page no longer names goes. Raises
+        Writes the files, then the page, then deletes what the page no longer names. Raises
         StorageFailed.
         """
         folder = self.root / owner / name
@@ -156,7 +156,7 @@ class SimpleTree:
                     path.unlink()
 
     def _link(self, path: Path, wheel: IndexedWheel) -> bool:
-        """Put the wheel there; False when its blob was lost, which must not stop the others."""
+        """Link the wheel; False if its blob was lost, which must not stop the others."""
         blob = self._storage.path(wheel.sha256)
         if not blob.exists():
             return False
@@ -167,7 +167,7 @@ class SimpleTree:
         try:
             temporary.hardlink_to(blob)
         except OSError:
-            # A file system without hard links.
+            # The file system lacks hard links.
             shutil.copyfile(blob, temporary)
         temporary.replace(path)
         return True

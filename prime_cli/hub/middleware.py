@@ -18,9 +18,9 @@ class AuthenticationMiddleware:
     """Puts the Caller of a request into its state.
 
     Keys come as `Authorization: Bearer KEY`, or as the user or password of Basic authentication,
-    which is all that package installers have (RFC 7617). A key that is not known makes a caller
-    without rights and not a refusal: official clients send what they have with every read, and a
-    stale key must not take away what everybody may see.
+    the only form package installers support (RFC 7617). An unknown key means a caller without
+    rights, not a refusal: official clients send their key with every read, and a stale key must not
+    hide public data.
     """
 
     def __init__(self, app: ASGIApp, hub: Hub) -> None:
@@ -43,7 +43,7 @@ class AuthenticationMiddleware:
 
 
 def read_keys(authorization: str) -> list[str]:
-    """The keys that a header may mean: none, one, or the two halves of Basic credentials."""
+    """The possible keys in a header: none, one, or the two halves of Basic credentials."""
     scheme, _, value = authorization.partition(" ")
     if scheme.lower() == "bearer":
         return [value.strip()] if value.strip() else []
@@ -60,7 +60,7 @@ def read_keys(authorization: str) -> list[str]:
 
 
 class TrailingSlashMiddleware:
-    """Takes the last slash off a path before it is routed.
+    """Strips the last slash of a path before routing.
 
     Clients of different releases write either, and a redirect would lose the body of a POST.
     """
@@ -77,5 +77,5 @@ class TrailingSlashMiddleware:
 
 
 def original_path(request: Request) -> str:
-    """The path with the slash that it came with, if any."""
+    """The path with its original trailing slash, if any."""
     return str(request.scope.get("original_path", request.url.path))

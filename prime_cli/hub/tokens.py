@@ -19,16 +19,16 @@ def new_token() -> str:
 
 
 def token_digest(token: str) -> str:
-    """What the database keeps of a token, so that a copy of it opens nothing."""
+    """What the database stores of a token, so that a copy of it opens nothing."""
     return digest_bytes(token.encode())
 
 
 def new_team_id() -> str:
-    """An id in the form of a cuid, by which official clients tell ids of teams from slugs."""
+    """A team id in the form of a cuid, by which official clients tell ids from slugs."""
     letters = string.ascii_lowercase + string.digits
     return "c" + "".join(secrets.choice(letters) for _ in range(24))
 
 
 def new_key() -> str:
-    """An API key: a prefix that scanners for secrets can know, and 256 random bits."""
+    """An API key: a prefix that secret scanners can recognise, and 256 random bits."""
     return f"{KEY_PREFIX}{new_token()}"

@@ -8,31 +8,31 @@ UPLOAD = "/upload/{token}"
 
 
 def file_url(base: str, owner: str, name: str, sha256: str, filename: str) -> str:
-    """Where a wheel or source archive is downloaded; the last part is its real filename."""
+    """The download URL of a wheel or source archive; the last part is its real filename."""
     return base + FILES.format(
         owner=quote(owner), name=quote(name), sha256=sha256, filename=quote(filename)
     )
 
 
 def path_of(url: str) -> str:
-    """An absolute URL without its origin, as pages of an index name files.
+    """An absolute URL without its origin, as index pages name files.
 
-    So it leads to the host that the page came from, whatever it is called there, and installers
-    send the credentials of the index along.
+    So it leads to the host that the page came from, whatever its name there, and installers send
+    the index's credentials along.
     """
     return urlsplit(url).path
 
 
 def upload_url(base: str, token: str) -> str:
-    """Where one artefact is PUT; the URL itself is the permission."""
+    """The URL to PUT one artefact to, which is itself the permission."""
     return base + UPLOAD.format(token=token)
 
 
 def index_url(base: str, owner: str) -> str:
-    """The root of an owner's package index, as `--extra-index-url` takes it."""
+    """The root of an owner's package index, for `--extra-index-url`."""
     return f"{base}/{quote(owner)}/simple/"
 
 
 def evaluation_url(base: str, evaluation_id: str) -> str:
-    """Where people look at an evaluation."""
+    """The page of an evaluation."""
     return f"{base}/dashboard/evaluations/{quote(evaluation_id)}"

@@ -39,8 +39,8 @@ class CheckedMetadata(NamedTuple):
 def check_digests(request: ArtifactRequest) -> None:
     """A SHA-256 in lower-case hex, and a content hash that can stand in a path.
 
-    The content hash is the client's own: two official algorithms are in use, so it is kept as it
-    came and never recomputed.
+    The content hash is the client's own: two official algorithms are in use, so it is kept
+    unchanged and never recomputed.
     """
     if not is_sha256(request.sha256):
         raise UsageError(f"`{request.sha256[:80]}` is not a SHA-256 in lower-case hex")
@@ -66,7 +66,7 @@ def check_version_form(request: ArtifactRequest) -> None:
 
 
 def check_size(size: int, allowed: int) -> None:
-    """No more bytes than the hub takes."""
+    """No more bytes than the hub accepts."""
     if size > allowed:
         raise IntegrityError(f"{size} bytes exceed this hub's limit of {allowed}")
 
@@ -74,7 +74,7 @@ def check_size(size: int, allowed: int) -> None:
 def check_received(
     *, sha256: str, declared_sha256: str, size: int, declared_size: int | None
 ) -> None:
-    """The bytes that came are the bytes that were declared."""
+    """The received bytes are those declared."""
     if declared_size is not None and size != declared_size:
         raise IntegrityError(f"{size} bytes were received, but {declared_size} were declared")
     if sha256 != declared_sha256:
@@ -85,7 +85,7 @@ def check_received(
 
 
 def check_wheel_filename(filename: str, name: str, version: str) -> None:
-    """The file name of a wheel says the environment's name and version."""
+    """The wheel's file name matches the environment's name and version."""
     try:
         wheel_name, wheel_version, _, _ = parse_wheel_filename(filename)
     except InvalidWheelFilename as error:
@@ -102,7 +102,7 @@ def check_wheel_filename(filename: str, name: str, version: str) -> None:
 def check_wheel_content(
     file: BinaryIO, name: str, version: str, *, limits: ArchiveLimits
 ) -> CheckedMetadata:
-    """The wheel can be read, is safe to unpack, and its METADATA says the same as its name.
+    """The wheel can be read, is safe to unpack, and its METADATA matches its file name.
 
     Installers that trust the sizes in it and those that do not unpack the same.
     """
@@ -121,7 +121,7 @@ def check_wheel_content(
 
 
 def check_sources_content(file: BinaryIO, *, limits: ArchiveLimits) -> None:
-    """The source archive can be read whole, is safe to unpack, and has a pyproject.toml."""
+    """The source archive is readable, is safe to unpack, and has a pyproject.toml."""
     paths = {member.path for member in inspect_archive(file, limits=limits)}
     if "pyproject.toml" not in paths:
         raise IntegrityError("The source archive has no pyproject.toml")
@@ -159,7 +159,7 @@ _SSH = ("-----BEGIN SSH SIGNATURE-----\n", "-----END SSH SIGNATURE-----\n")
 
 
 def check_signatures(given: Signatures) -> None:
-    """Raise UsageError for what is not a signature of its kind."""
+    """Raise UsageError for an invalid signature of its kind."""
     for each in given.signatures:
         _check_signature(each)
 

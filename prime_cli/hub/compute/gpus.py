@@ -1,4 +1,4 @@
-"""The GPUs of this machine, under the names of the published list."""
+"""GPUs of the local machine, under the names of the published list."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from prime_cli.core.process import TimedOut, run
 _ASK = "--query-gpu=index,name,memory.total"
 _SECONDS = 10.0
 _TOLERANCE = 0.08
-"""nvidia-smi says what is left for programs: 15360 MiB of a T4 with 16 GB."""
+"""nvidia-smi reports what is available to programs: 15360 MiB for a T4 with 16 GB."""
 
 _PUBLISHED = {
     "A10": (24,), "A100": (40, 80), "A30": (24,), "A40": (48,), "B200": (180,), "B300": (262,),
@@ -20,7 +20,7 @@ _PUBLISHED = {
     "A4500": (20,), "A5000": (24,), "A6000": (48,), "V100": (16, 32), "P100": (16,), "T4": (16,),
     "P4": (8,), "P40": (24,), "RTX_PRO_6000B": (96,),
 }  # fmt: skip
-"""`GPUType` of the published API: names and the GB that each comes with."""
+"""`GPUType` of the published API: names and the GB of each."""
 
 _NAMES = (
     (r"H100 (?:80GB HBM3|SXM5.*)", "H100", "SXM5"),
@@ -45,7 +45,7 @@ _NAMES = (
      None, "PCIe"),
     (r"RTX PRO 6000 Blackwell .*", "RTX_PRO_6000B", "PCIe"),
 )  # fmt: skip
-"""What nvidia-smi calls them, without the maker; the name is the group where it is not given."""
+"""nvidia-smi's names, without the maker; the group, if any, is the published name."""
 
 
 _ROW = re.compile(r"^\s*(\d+)\s*,\s*(.+?)\s*,\s*(.*?)\s*$", re.MULTILINE)
@@ -53,9 +53,9 @@ _ROW = re.compile(r"^\s*(\d+)\s*,\s*(.+?)\s*,\s*(.*?)\s*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Gpus:
-    """Equal GPUs: their numbers here, their published type, GB of each, and their socket.
+    """Equal GPUs: their local numbers, published type, GB of each, and socket.
 
-    `unnamed` is a sentence about those that have no published name, which are not offered.
+    `unnamed` is a sentence about those without a published name, which are not offered.
     """
 
     indices: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Gpus:
 
 
 def find_gpus() -> Gpus:
-    """What nvidia-smi says; none where there is no such program, or no answer within seconds."""
+    """What nvidia-smi reports; none if it is missing, or does not answer within seconds."""
     try:
         done = run(["nvidia-smi", _ASK, "--format=csv,noheader,nounits"], timeout=_SECONDS)
     except (OSError, TimedOut):
@@ -95,7 +95,7 @@ def read_gpus(text: str) -> Gpus:
 
 
 def published_type(name: str, memory: float) -> tuple[str, int, str | None] | None:
-    """The published type, its GB and its socket, of a GPU with a name of nvidia-smi and GiB."""
+    """The published type, GB and socket of a GPU, from nvidia-smi's name and GiB."""
     short = re.sub(r"^(?:NVIDIA |Tesla )+", "", name.strip())
     for pattern, model, socket in _NAMES:
         match = re.fullmatch(pattern, short)

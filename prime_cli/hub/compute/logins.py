@@ -1,4 +1,4 @@
-"""What a login to a pod meets, whoever provides the pod: keys, variables and disks."""
+"""Logins to a pod, whatever its provider: keys, variables and disks."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ _TAG = re.compile(r"prime-[a-z0-9-]{1,40}", re.ASCII)
 
 
 def is_tag(text: str) -> bool:
-    """Whether a folder, a container and a volume may be named that."""
+    """Whether this is a valid name for a folder, a container and a volume."""
     return _TAG.fullmatch(text) is not None
 
 
@@ -34,7 +34,7 @@ exec "$SHELL" -l
 
 
 def session_script(variables: Mapping[str, str]) -> str:
-    """What sh runs at each login: the pod's home, its variables, then the command or a shell.
+    """The script that sh runs at each login: the pod's home, variables, then a command or a shell.
 
     Between single quotes nothing means anything to sh (POSIX, 2.2.2), so values arrive as they
     are; they are in a file, since words of a command can be read by everybody on the machine.
@@ -44,12 +44,12 @@ def session_script(variables: Mapping[str, str]) -> str:
 
 
 def authorized_keys(keys: Sequence[str]) -> str:
-    """As sshd reads them (sshd(8)): a key is one line whatever is in it."""
+    """The file as sshd reads it (sshd(8)): a key is one line, whatever it contains."""
     return "".join(f"{' '.join(key.split())}\n" for key in keys)
 
 
 def make_host_key() -> tuple[bytes, str]:
-    """A private key as OpenSSH keeps it, and its public half as `ssh-ed25519 AAAA…`."""
+    """A private key in OpenSSH's format, and its public half as `ssh-ed25519 AAAA…`."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -69,7 +69,7 @@ def make_host_key() -> tuple[bytes, str]:
 
 
 def link_names(disks: Sequence[Mount]) -> dict[str, str]:
-    """What each disk, by its tag, is called in the home of a pod: its name, where that is plain."""
+    """The name of each disk, by its tag, in a pod's home: its own name, if that is plain."""
     names: dict[str, str] = {}
     for disk in disks:
         plain = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "-" for c in disk.name)
@@ -96,11 +96,11 @@ _BEGINNINGS = ("BASH_", "DYLD_", "LD_", "PRIME_POD_", "SSH_")
 
 
 def require_variables(variables: Mapping[str, str]) -> None:
-    """Raise UsageError that names the first variable which cannot be handed over as it is.
+    """Raise UsageError naming the first variable that cannot be passed unchanged.
 
-    Refused are names that no shell can set, those that the pod or its shells set themselves, those
-    that put other code before every program (`LD_PRELOAD`, `BASH_ENV`), and values that no process
-    can have. `PATH` is taken; what a login shell reads may set it anew.
+    Refuses names that no shell can set, those that the pod or its shells set themselves, those that
+    run other code before every program (`LD_PRELOAD`, `BASH_ENV`), and values that no process can
+    have. `PATH` is allowed, but a login shell's files may change it.
     """
     for name, value in variables.items():
         why = _wrong_with(name, value)

@@ -20,9 +20,9 @@ _HELD = "a pod is held to what it asks for"
 
 @dataclass(frozen=True)
 class Machine:
-    """What a provider's machine has: CPUs, memory and disk in GB, GPUs.
+    """A provider's machine: CPUs, memory and disk in GB, GPUs.
 
-    A pod `is_held` to the CPUs and the memory that it asks for, or to nothing.
+    Pods are limited to their requested CPUs and memory if `is_held`, else not at all.
     """
 
     provider: str
@@ -34,9 +34,9 @@ class Machine:
     is_held: bool = False
 
     def offer(self, *, taken: bool, images: tuple[str, ...] = ()) -> GpuOffer:
-        """The machine with all its GPUs, which are `taken` where another pod has them.
+        """The machine with all its GPUs, minus those `taken` by other pods.
 
-        Whether it is secure nobody can say.
+        Whether it is secure is unknown.
         """
         about = self.gpus.unnamed
         spec = _choose if self.is_held else _have
@@ -58,7 +58,7 @@ class Machine:
         )
 
     def disk_offer(self, what: str) -> DiskOffer:
-        """Room on the disk of the machine, given as `what`."""
+        """Room on the machine's disk, described by `what`."""
         return DiskOffer(
             provider=self.provider,
             cloud_id=self.provider,
@@ -74,7 +74,7 @@ class Machine:
         )
 
     def validate(self, order: PodSpec) -> None:
-        """Raise UsageError for the first wish that is beyond the machine."""
+        """Raise UsageError for the first request beyond the machine's capacity."""
         if order.nodes > 1:
             raise UsageError("This machine is one node: `--nodes` takes a provider that has more")
         for what, unit, wanted, there in (
@@ -87,7 +87,7 @@ class Machine:
 
 
 def this_machine(folder: Path, gpus: Gpus) -> Machine:
-    """The machine that prime runs on, with the disk that has `folder`, there already or not."""
+    """The machine that prime runs on, with the disk of `folder`, which need not exist."""
     there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
     disk = shutil.disk_usage(there)
     return Machine("local", _vcpus(), _memory(), disk.total // _GB, disk.free // _GB, gpus)

@@ -15,7 +15,7 @@ from prime_cli.wire.offers import DiskOffer, GpuOffer
 
 @dataclass(frozen=True)
 class Mount:
-    """A disk that a pod is given: `tag` is what the provider made it under."""
+    """A disk attached to a pod: `tag` is the provider's name for it."""
 
     disk_id: str
     name: str
@@ -49,7 +49,7 @@ class PodSpec:
 
 @dataclass(frozen=True)
 class SshAddress:
-    """Where a node is reached; `config` is a file of ssh for this machine, where one is needed."""
+    """The address of a node; `config` is an ssh file on this machine, if needed."""
 
     user: str
     host: str
@@ -83,7 +83,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """As offers and pods say it: `local`, `sky`."""
+        """Its name in offers and pods: `local`, `sky`."""
 
     def offers(self) -> Sequence[GpuOffer]:
         """What can be rented now. Raises PrimeError if that is unknown."""

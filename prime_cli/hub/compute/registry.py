@@ -1,7 +1,7 @@
 """Providers of machines by name: each is an entry point of the group `prime.providers`.
 
-Its value is a function that takes a ProviderContext and returns a Provider, or None where it is not
-switched on for this hub. Another provider is another package; docs/pods.md has one.
+Its value is a function that takes a ProviderContext and returns a Provider, or None if it is not
+enabled for this hub. More providers can come from other packages; docs/pods.md has an example.
 """
 
 import logging
@@ -25,11 +25,11 @@ def _say_nothing(_sentence: str) -> None:
 
 @dataclass(frozen=True)
 class ProviderContext:
-    """What a provider is opened with.
+    """The context for opening a provider.
 
-    It keeps its files in a folder of its own in `data`. An embedded hub has one user, whose machine
-    it runs on; another one serves users who must be kept apart. `options` are what the hub was told
-    for this provider, None where nothing was; `say` tells that one user what starts by itself.
+    It keeps its files in its own folder in `data`. An embedded hub has one user, whose machine it
+    runs on; otherwise users must be isolated. `options` are the hub's settings for this provider,
+    None if there are none; `say` tells that one user what starts by itself.
     """
 
     data: Path
@@ -40,7 +40,7 @@ class ProviderContext:
 
 @dataclass(frozen=True)
 class InstalledProviders(Sequence[Provider]):
-    """The providers of a hub, which are looked for and opened when somebody asks for one.
+    """The providers of a hub, discovered and opened on demand.
 
     `options` has those of each provider by its name.
     """
@@ -74,7 +74,7 @@ class InstalledProviders(Sequence[Provider]):
         return tuple(provider for provider in opened if provider is not None)
 
     def _open(self, point: EntryPoint) -> Provider | None:
-        """One package that is broken is not in the way of the others."""
+        """A broken package must not affect the others."""
         options = self.options.get(point.name)
         context = ProviderContext(self.data, self.is_embedded, options, self.say)
         try:

@@ -1,4 +1,4 @@
-"""OpenSSH's server for one pod: its options everywhere, and where it is on this machine."""
+"""OpenSSH's server for one pod: its options everywhere, and its location on this machine."""
 
 import os
 import re
@@ -50,10 +50,10 @@ AllowUsers {login}
 SetEnv {variables}
 ForceCommand exec /bin/sh {session}
 """
-# StrictModes would look at every folder above the keys, and those are the hub's own business.
+# StrictModes would check every folder above the keys, which are the hub's own business.
 
 _PENALTIES = (9, 8)
-"""The first release that shuts out who fails to log in; no earlier one knows the setting."""
+"""The first release that locks out failing logins; earlier ones do not know the setting."""
 
 
 def config_text(
@@ -67,7 +67,7 @@ def config_text(
 ) -> str:
     """An sshd_config(5) for a pod whose keys and session are in `folder`.
 
-    Logins are let in as `login` alone. `address` is one for ListenAddress; `version` is sshd's.
+    Only `login` may log in. `address` is for ListenAddress; `version` is sshd's.
     """
     text = _CONFIG.format(
         address=address,
@@ -79,10 +79,10 @@ def config_text(
         session=shlex.quote(str(folder / "session")),
     )
     if version >= _PENALTIES:
-        # All who come from loopback are one source: who waits for the port would be in the way of
-        # who has a key.
+        # Everyone from loopback is one source: clients waiting for the port would block those with
+        # a key.
         text += "PerSourcePenalties no\n"
-    # Sftp comes through ForceCommand too, as the command that was asked for.
+    # Sftp also comes through ForceCommand, as the requested command.
     return text + (f"Subsystem sftp {sftp_server}\n" if sftp_server else "")
 
 
@@ -95,7 +95,7 @@ def _quoted(value: object, *, tokens: bool = False) -> str:
 
 
 def find_sshd(where: str = _WHERE) -> str:
-    """The path of sshd, which wants to be started by it; `where` is looked at after PATH.
+    """The path of sshd, which must be started by it; `where` is searched after PATH.
 
     Raises UsageError.
     """
@@ -114,23 +114,23 @@ def find_sftp_server() -> str | None:
 
 
 def version_of(sshd: str) -> tuple[int, int]:
-    """As `(9, 2)`; every release names its own, if only among the words about wrong options."""
+    """As `(9, 2)`; every release states its own, if only in its message about wrong options."""
     done = run([sshd, "-V"])
     found = re.search(r"OpenSSH_(\d+)\.(\d+)", done.err + done.out)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def make_privilege_folder() -> None:
-    """Make /run/sshd, without which an sshd of root does not start.
+    """Create /run/sshd, which root's sshd needs to start.
 
-    It is empty and root's, and a system that starts its own sshd makes the same one at boot.
+    It is empty and owned by root; a system that starts its own sshd creates the same one at boot.
     """
     if sys.platform != "win32" and os.geteuid() == 0 and Path("/run").is_dir():
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
 
 
 def require_login() -> str:
-    """The name of our user. Raises UsageError where sshd would let nobody in as it."""
+    """The name of our user. Raises UsageError if sshd would not let it log in."""
     if sys.platform == "win32":
         raise UsageError("Windows holds no pods; a hub on Linux does, and so do clouds")
     import pwd
@@ -156,7 +156,7 @@ def require_login() -> str:
 
 
 def _is_locked(name: str) -> bool:
-    """By shadow(5), which root alone can read, as sshd of root does."""
+    """By shadow(5), which only root can read, as root's sshd does."""
     try:
         text = Path("/etc/shadow").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -162,7 +162,7 @@ def open_postgres(text: str) -> Database:
 
 
 def _read_url(text: str) -> URL:
-    # `from None`: what cannot be parsed may have the password in the message.
+    # `from None`: the error may have the password in its message.
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -176,7 +176,7 @@ def _read_url(text: str) -> URL:
 
 
 def _name(url: URL) -> str:
-    """What may be shown of a URL."""
+    """The parts of a URL that may be shown."""
     port = f":{url.port}" if url.port else ""
     return f"postgresql://{url.host or ''}{port}/{url.database or ''}"
 
@@ -184,7 +184,7 @@ def _name(url: URL) -> str:
 def _make_engine(url: URL) -> Engine:
     options = dict(url.query)
     limits = " ".join(f"-c {name}={value}" for name, value in _LIMITS.items())
-    # The last of two equal settings holds: that of the URL.
+    # The last of two equal settings wins: that of the URL.
     options["options"] = f"{limits} {options.get('options', '')}".strip()
     try:
         engine = create_engine(
@@ -211,11 +211,11 @@ def _prepare(connection: Any, _record: Any) -> None:
 
 
 def _bytewise(text: str, kwargs: dict[str, Any]) -> str:
-    """The type with its collation, where it stands in the definition of a column."""
+    """The type with its collation, where the definition of a column needs it."""
     return f'{text} COLLATE "C"' if isinstance(kwargs.get("type_expression"), Column) else text
 
 
 def _reason(error: DBAPIError) -> str:
-    """The server's own first line, which has no values in it; or what the driver says."""
+    """The server's own first line, which contains no values; else the driver's message."""
     diagnosis = getattr(error.orig, "diag", None)
     return getattr(diagnosis, "message_primary", None) or " ".join(str(error.orig).split())

@@ -23,7 +23,7 @@ _KEPT = 16
 """Connections kept open; opening one takes longer than a read."""
 
 _empty: dict[tuple[MetaData, int], bytes] = {}
-"""The file of a new database as this process made it first: that takes 25 ms, a copy 1."""
+"""The file of the first new database of this process: creating it takes 25 ms, a copy 1."""
 
 Synchronous = Literal["OFF", "NORMAL", "FULL"]
 

@@ -1,4 +1,4 @@
-"""Everything of a hub in one file, written while it serves.
+"""A whole hub in one file, written while it serves.
 
 The file is a tar without compression (its blobs are compressed already):
 
@@ -51,9 +51,9 @@ class BackupManifest(msgspec.Struct):
 
 
 def tables_in_order() -> list[Table]:
-    """The tables of a backup, each after those that it refers to.
+    """The tables of a backup, each after those it refers to.
 
-    Counters start anew, and what lists and search read is made from the rest.
+    Counters restart, and the tables for lists and search are rebuilt.
     """
     return [table for table in metadata.sorted_tables if table not in (counters, listed, tallies)]
 
@@ -77,7 +77,7 @@ def write_backup(hub: Hub, target: Path, progress: Progress) -> BackupManifest:
 
 
 def _dump(hub: Hub, folder: Path, progress: Progress) -> tuple[BackupManifest, list[str]]:
-    """Write every table to a file of its name; the manifest, and the digests of all blobs."""
+    """Write every table to a file of its name; returns the manifest and all blobs' digests."""
     rows: dict[str, int] = {}
     tables = tables_in_order()
     with (

@@ -28,7 +28,7 @@ class Garbage:
 
 
 def find_garbage(hub: Hub, progress: Progress) -> Garbage:
-    """Count what `collect_garbage` would delete of blobs; rows are not looked at."""
+    """Count the blobs that `collect_garbage` would delete; rows are ignored."""
     blobs = size = 0
     for digests in _old_blobs(hub, progress):
         with hub.database.read() as connection:

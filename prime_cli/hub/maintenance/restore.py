@@ -1,6 +1,6 @@
 """Fill an empty hub from a backup; see `backup` for the format.
 
-Nothing in the file is believed: names and digests of members, tables and columns are checked, and
+Nothing in the file is trusted: names and digests of members, tables and columns are checked, and
 the rows come in one transaction, so a hub is restored whole or stays empty.
 """
 
@@ -37,10 +37,10 @@ _ROWS_AT_ONCE = 1000
 
 
 def read_backup(hub: Hub, source: Path, progress: Progress) -> BackupManifest:
-    """Restore the backup file `source` into a hub that has nothing yet.
+    """Restore the backup file `source` into an empty hub.
 
-    Raises Conflict when it has something, IntegrityError when the file is damaged or was made by
-    another schema, NotFound, StorageFailed.
+    Raises Conflict if it is not empty, IntegrityError if the file is damaged or from another
+    schema, NotFound, StorageFailed.
     """
     if not source.is_file():
         raise NotFound(
@@ -125,7 +125,7 @@ def _restore_table(
 def _rows(table: Table, columns: list[str], lines: IO[bytes]) -> Iterator[dict[str, Any]]:
     if set(columns) != set(table.c.keys()):
         raise _damaged(f"the columns of {table.name}")
-    # The database numbers these rows itself, and would go on from where it stands.
+    # The database numbers these rows itself, and would continue its own sequence.
     numbered = table.autoincrement_column
     binary = [column.name for column in table.c if isinstance(column.type, LargeBinary)]
     for line in lines:
@@ -141,7 +141,7 @@ def _rows(table: Table, columns: list[str], lines: IO[bytes]) -> Iterator[dict[s
 
 
 def _bytes(text: str | None, table: Table) -> bytes | None:
-    """What JSON holds as base64."""
+    """Bytes stored as base64 in JSON."""
     try:
         return None if text is None else base64.b64decode(text, validate=True)
     except binascii.Error as error:

@@ -30,12 +30,12 @@ _log = logging.getLogger(__name__)
 
 
 class ResponseCacheMiddleware:
-    """Keeps what nobody in particular is answered; what anybody in particular is, never.
+    """Caches responses to anonymous requests, never those to a particular caller.
 
-    Every request asks for the serial first, so a page that has changed is never sent, whichever
-    process has changed it. Requests with credentials go on to the application, and pages come
-    back with an ETag all the same. Of a file no bytes are kept, only where it is and what is told
-    of it. For a hub with accounts that is served: elsewhere nobody is anonymous.
+    Every request reads the serial first, so an outdated page is never sent, whichever process
+    changed it. Requests with credentials go on to the application, but pages get an ETag all the
+    same. For files only the location and headers are cached, not the bytes. For served hubs with
+    accounts: elsewhere nobody is anonymous.
     """
 
     def __init__(self, app: ASGIApp, hub: Hub) -> None:
@@ -66,7 +66,7 @@ class ResponseCacheMiddleware:
         address: CacheAddress,
         wanted: CacheRequest,
     ) -> None:
-        """Send a file that is known and there; of all others the application knows what to say."""
+        """Send a known and existing file; the application handles all others."""
         if not (wanted.anonymous and wanted.whole):
             await self.app(scope, receive, send)
             return
@@ -92,12 +92,12 @@ class ResponseCacheMiddleware:
             page, serial = await self._look(address)
             return page or await self._make(scope, address, serial)
         except (sqlite3.Error, PrimeError) as error:
-            # The application meets the same, and knows how to say it.
+            # The application meets the same error, and knows how to report it.
             _log.warning("The serial cannot be read: %s", error)
             return await render(self.app, scope, packed=address.gzip, private=False)
 
     async def _look(self, address: CacheAddress) -> tuple[CachedResponse | None, int]:
-        """The page that is ready and still right, if any, and the serial of now."""
+        """The cached page if still valid, and the current serial."""
         serial = await self._serials.serial()
         entry = self.cache.get(address)
         if entry is not None and await self._is_right(entry, address, serial):
@@ -114,7 +114,7 @@ class ResponseCacheMiddleware:
         return True
 
     async def _make(self, scope: Scope, address: CacheAddress, serial: int) -> CachedResponse:
-        """The page as it is at `serial`, made once for all who ask for it now."""
+        """The page at `serial`, rendered once for all who currently request it."""
         key = (address, serial)
         task = self._making.get(key)
         if task is None:

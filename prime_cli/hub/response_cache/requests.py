@@ -21,7 +21,7 @@ _LONGEST = 500
 
 
 class CacheSubject(NamedTuple):
-    """What a page is about: an environment, or all of an owner where `name` is None."""
+    """The subject of a page: an environment, or everything of an owner if `name` is None."""
 
     owner: str
     name: str | None
@@ -30,8 +30,8 @@ class CacheSubject(NamedTuple):
 class CacheAddress(NamedTuple):
     """One representation of one page; equal ones are answered with equal bytes.
 
-    `form` is the media type that the caller likes best, where there are several, and "" elsewhere.
-    A file is never packed.
+    `form` is the caller's preferred media type if there are several, else "". A file is never
+    packed.
     """
 
     path: str
@@ -42,7 +42,7 @@ class CacheAddress(NamedTuple):
 
 
 class CacheRequest(NamedTuple):
-    """The headers of a request that matter here; `anonymous` is who sends nothing of a person.
+    """The request headers that matter here; `anonymous` if nothing identifies a person.
 
     `whole` is false for a range of a file.
     """
@@ -55,9 +55,9 @@ class CacheRequest(NamedTuple):
 
 
 def find_address(scope: Scope, wanted: CacheRequest) -> CacheAddress | None:
-    """The page that a request is for; None when it is answered in another way.
+    """The page that a request is for; None if it is not cacheable.
 
-    An address with a query is not kept: there are as many of them as somebody cares to invent.
+    Addresses with a query are not cached: anyone can invent any number of them.
     """
     path: str = scope["path"]
     if scope["query_string"] or len(path) > _LONGEST:
@@ -98,7 +98,7 @@ def accepts_gzip(encoding: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _read_path(path: str) -> tuple[CacheSubject, re.Pattern[str] | None]:
-    """What a path is about, and which of the patterns it fits, if any."""
+    """The subject of a path, and the pattern it matches, if any."""
     for kind in (_ENVIRONMENT, _FILE, _INDEX):
         if found := kind.fullmatch(path):
             owner, name = (*(part for part in found.groups() if part is not None), None)[:2]

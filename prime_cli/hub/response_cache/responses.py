@@ -1,4 +1,4 @@
-"""Ready responses, and the cache that keeps them within a number of bytes."""
+"""Rendered responses, and a cache of them bounded in bytes."""
 
 import gzip
 from collections import OrderedDict
@@ -27,7 +27,7 @@ _LEVEL = 6
 
 
 class LocalFile(NamedTuple):
-    """A file of this machine, and its size in bytes."""
+    """A local file, and its size in bytes."""
 
     path: Path
     size: int
@@ -49,11 +49,11 @@ class CachedResponse:
 
     @property
     def is_fleeting(self) -> bool:
-        """Whether it says itself that it must not be kept."""
+        """Whether its own headers forbid caching."""
         return any(k == b"cache-control" and b"no-store" in v for k, v in self.headers)
 
     def is_there(self) -> bool:
-        """Whether the file, if it is one, is still there, in its length."""
+        """Whether the file, if it is one, still exists with the same size."""
         try:
             return self.file is None or self.file.path.stat().st_size == self.file.size
         except OSError:
@@ -80,7 +80,7 @@ class CachedResponse:
 
 
 async def render(app: ASGIApp, scope: Scope, *, packed: bool, private: bool) -> CachedResponse:
-    """What `app` answers to the GET of a request, whole; `packed` if the caller takes gzip."""
+    """The complete answer of `app` to the GET of a request; `packed` if the caller accepts gzip."""
     headers = [header for header in scope["headers"] if header[0] not in _OF_ONE_ANSWER]
     inner = {**scope, "method": "GET", "headers": headers}
     start: Message = {}
@@ -110,9 +110,9 @@ async def render(app: ASGIApp, scope: Scope, *, packed: bool, private: bool) -> 
 async def pass_on(
     app: ASGIApp, scope: Scope, receive: Receive, send: Send
 ) -> CachedResponse | None:
-    """Let `app` answer the caller; the same answer as a page if it was a whole file by its path.
+    """Let `app` answer the caller; returns the answer as a page if it was a whole file by path.
 
-    An application does so only for a server that can, and then it can the next time too.
+    An application sends a path only to a server that supports it, which it then will next time too.
     """
     start: Message = {}
     path = ""
@@ -143,7 +143,7 @@ def make_response(
     private: bool = False,
     endpoint: Any = None,
 ) -> CachedResponse:
-    """An answer with what caches need to know: ETag, Vary, Cache-Control."""
+    """A response with the headers for caches: ETag, Vary, Cache-Control."""
     given = {name for name, _ in headers}
     if packed and len(body) >= _WORTH_PACKING:
         body = gzip.compress(body, _LEVEL, mtime=0)
@@ -161,7 +161,7 @@ def make_response(
 
 
 def _matches(if_none_match: str, etag: str) -> bool:
-    """Whether the header names the tag; weak comparison, as the RFC asks for GET."""
+    """Whether the header contains the tag; weak comparison, as the RFC requires for GET."""
     tags = (tag.strip().removeprefix("W/") for tag in if_none_match.split(","))
     return any(tag in (etag, "*") for tag in tags)
 
@@ -172,13 +172,13 @@ Stamp = tuple[int, ...]
 """The serials of what a page shows; see `serials`."""
 
 _OVERHEAD = 1500
-"""About what Python needs for an entry beside its body."""
+"""Approximately Python's overhead for an entry besides its body."""
 _LARGEST_SHARE = 8
 
 
 @dataclass(slots=True)
 class CacheEntry:
-    """A response that was valid at `serial`, and is as long as its subject's stamp is `stamp`."""
+    """A response valid at `serial`, and for as long as its subject's stamp is `stamp`."""
 
     page: CachedResponse
     serial: int
@@ -207,7 +207,7 @@ class ResponseCache:
         return entry
 
     def put(self, address: CacheAddress, entry: CacheEntry) -> None:
-        """Store an entry in place of an older one; an entry that is too large is not stored."""
+        """Store an entry, replacing an older one; too large ones are not stored."""
         self.drop(address)
         size = _size(address, entry)
         if size > self.capacity // _LARGEST_SHARE:

@@ -20,10 +20,10 @@ from prime_cli.hub.response_cache.responses import Stamp
 from prime_cli.hub.services.access import UPSTREAM
 
 Row = tuple[int, int, str, int]
-"""Serials of all together and of the owner, the owner's type, the environment's serial."""
+"""Serials of everything and of the owner, the owner's type, the environment's serial."""
 
 _ABSENT = ""
-"""The type of an owner who is not here."""
+"""The type of an owner unknown here."""
 
 _SERIAL = "SELECT value FROM counters WHERE name = 'catalogue'"
 _STAMP = """
@@ -45,10 +45,10 @@ class Serials(Protocol):
         """The serial of the catalogue."""
 
     async def stamp(self, subject: CacheSubject) -> Stamp | None:
-        """The serials of all together and of the subject; -1 for what is not there.
+        """The serials of everything and of the subject; -1 for missing ones.
 
-        None for what belongs to an owner of another hub, where it may change meanwhile: an owner
-        who is mirrored, or who is not here while there is an upstream to ask.
+        None for data of an owner on another hub, where it may change meanwhile: a mirrored owner,
+        or one unknown here while there is an upstream to ask.
         """
 
 
@@ -61,9 +61,9 @@ def open_serials(hub: Hub) -> Serials:
 
 
 class SqliteSerials:
-    """Asks SQLite itself, on a connection of its own: 4 us, where a thread alone takes 100.
+    """Reads SQLite directly, on its own connection: 4 us, while a thread alone takes 100.
 
-    Readers do not wait for whoever writes, so this is done in the event loop.
+    Readers do not wait for writers, so this is done in the event loop.
     """
 
     def __init__(self, database: Database, foreign: frozenset[str]) -> None:
@@ -75,7 +75,7 @@ class SqliteSerials:
         weakref.finalize(self, self._connection.close)
 
     async def serial(self) -> int:
-        # All rows are fetched: a statement that is not at its end keeps its view of the database.
+        # Fetch all rows: an unfinished statement keeps its snapshot of the database.
         rows = self._connection.execute(_SERIAL).fetchall()
         return int(rows[0][0]) if rows else 0
 
@@ -87,7 +87,7 @@ class SqliteSerials:
 
 
 class PooledSerials:
-    """Asks a server through the pool, in a thread; one query for the serial serves many requests.
+    """Reads a server through the pool, in a thread; one query serves many requests.
 
     Those that come while one is under way wait for the next: it begins after all of them came.
     """
@@ -103,7 +103,7 @@ class PooledSerials:
             self._next = asyncio.get_running_loop().create_future()
             if self._asking is None:
                 self._asking = asyncio.create_task(self._ask())
-        # Shielded: one that gives up must not cancel what others wait for.
+        # Shielded: one cancelled request must not cancel what others wait for.
         return await asyncio.shield(self._next)
 
     async def _ask(self) -> None:
@@ -134,7 +134,7 @@ def _read_row(connection: Connection, subject: CacheSubject) -> Row:
 
 
 def _as_stamp(subject: CacheSubject, row: Row, foreign: frozenset[str]) -> Stamp | None:
-    """Of an environment its own serial counts, of an owner the owner's."""
+    """An environment's own serial counts, or an owner's."""
     everything, owner, kind, environment = row
     if kind in foreign:
         return None

@@ -64,7 +64,7 @@ def find_visible(connection: Connection, caller: Caller, ref: EnvRef) -> Row[Any
 
 @cache
 def _select_one_visible() -> Select[Any]:
-    """Made once, as every request asks it: to put a query together takes longer than to run it."""
+    """Cached, as every request needs it: building a query takes longer than running it."""
     readable = owners.c.slug.in_(bindparam("read_slugs", expanding=True))
     return select_environments().where(
         owners.c.slug == bindparam("owner_slug"),
@@ -74,7 +74,7 @@ def _select_one_visible() -> Select[Any]:
 
 
 def find_environment(connection: Connection, caller: Caller, ref: EnvRef) -> Row[Any]:
-    """The row of `ref`; raises NotFound, with the nearest names as hint."""
+    """The row of `ref`; raises NotFound, with the nearest names as a hint."""
     row = find_visible(connection, caller, ref)
     if row is None:
         raise NotFound(
@@ -96,7 +96,7 @@ def find_by_id(connection: Connection, caller: Caller, environment_id: str) -> R
 
 
 def require_user(caller: Caller) -> None:
-    """Raise NotLoggedIn when nobody known asks."""
+    """Raise NotLoggedIn if the caller is unknown."""
     if not caller.slug:
         raise NotLoggedIn(
             "This needs an API key", hint="log in with `prime login`, or set PRIME_API_KEY"
@@ -109,7 +109,7 @@ def require_owner(caller: Caller, row: Row[Any]) -> None:
 
 
 def require_owner_slug(caller: Caller, owner: str, what: str) -> None:
-    """Raise NotLoggedIn or NotAllowed unless `caller` may write what belongs to `owner`."""
+    """Raise NotLoggedIn or NotAllowed unless `caller` may write data of `owner`."""
     require_user(caller)
     if owner in caller.writes:
         return
@@ -124,7 +124,7 @@ def require_owner_slug(caller: Caller, owner: str, what: str) -> None:
 
 
 def _nearest(connection: Connection, caller: Caller, ref: EnvRef) -> str | None:
-    """A few names that may have been meant: as many queries, whatever is there and seen or not."""
+    """A few names that may have been meant: always the same number of queries, whatever exists."""
     name = normalize_name(ref.name)
     public = environments.c.visibility == PUBLIC
     same = environments.c.normalized_name == name
@@ -149,7 +149,7 @@ def _nearest(connection: Connection, caller: Caller, ref: EnvRef) -> str | None:
 
 
 def _slugs(connection: Connection, *wanted: ColumnElement[bool]) -> list[str]:
-    """The first `owner/name` of all that are wanted and have a version, in the order of names."""
+    """The first `owner/name` of all that match and have a version, by name."""
     rows = connection.execute(
         select(owners.c.slug, environments.c.name)
         .join(owners, environments.c.owner_id == owners.c.id)
@@ -187,7 +187,7 @@ def find_team(connection: Connection, team_id: str) -> Row[Any]:
 
 
 def find_own_team(connection: Connection, caller: Caller, team_id: str) -> Row[Any]:
-    """As `find_team`; a team that the key is not good for is not found either."""
+    """As `find_team`; a team outside the key's scope is not found either."""
     row = find_team(connection, team_id)
     if row.slug not in caller.reads:
         raise _no_team(team_id)
@@ -195,7 +195,7 @@ def find_own_team(connection: Connection, caller: Caller, team_id: str) -> Row[A
 
 
 def owner_id(hub: Hub, connection: Connection, slug: str) -> str:
-    """The id of the owner `slug`; without accounts, one that publishes for the first time is made.
+    """The id of the owner `slug`; without accounts, created on its first publication.
 
     Raises NotFound.
     """
@@ -228,14 +228,14 @@ RESERVED = frozenset(
     status system teams tokens upload uploads users web well-known www
     """.split()
 )
-"""First parts of addresses of a hub, now or likely later, and names that would mislead."""
+"""First path segments of a hub, now or likely later, and misleading names."""
 
 
 def check_slug(slug: str) -> None:
     """Raise UsageError unless `slug` may be the name of a user or team.
 
-    Official clients ask for 3 to 30 of `[a-z0-9-]`; an owner in `owner/name` also begins and ends
-    with a letter or digit, and what has the form of a team's id would be read as one.
+    Official clients require 3 to 30 of `[a-z0-9-]`; an owner in `owner/name` also begins and ends
+    with a letter or digit, and anything shaped like a team's id would be read as one.
     """
     if not _SLUG.fullmatch(slug):
         raise UsageError(
@@ -247,11 +247,11 @@ def check_slug(slug: str) -> None:
 
 
 def require_free(connection: Connection, slug: str, *, owner_id: str | None, admin: bool) -> None:
-    """Raise Conflict when somebody else has that slug, or has had it.
+    """Raise Conflict if somebody else has or had that slug.
 
-    Whoever installs `ada/words` must not get it from another ada: a slug that was given up stays
-    with its owner, and after a removal only an admin may give it away again. The official client
-    looks for the words "already taken".
+    Installers of `ada/words` must not get it from another ada: an abandoned slug stays with its
+    owner, and after a removal only an admin may give it away again. The official client looks for
+    the words "already taken".
     """
     if connection.execute(select(owners.c.id).where(owners.c.slug == slug)).first() is not None:
         raise Conflict(f"`{slug}` is already taken", hint="choose another name")
@@ -267,13 +267,13 @@ def require_free(connection: Connection, slug: str, *, owner_id: str | None, adm
 
 
 def retire_slug(connection: Connection, owner: Any, *, becomes: str | None = None) -> None:
-    """Keep the slug of the row `owner` from others, and take `becomes` out of those kept."""
+    """Reserve the slug of the row `owner`, and release `becomes` if it was reserved."""
     connection.execute(delete(former_slugs).where(former_slugs.c.slug.in_([owner.slug, becomes])))
     connection.execute(former_slugs.insert().values(slug=owner.slug, owner_id=owner.id))
 
 
 def check_label(text: str, what: str) -> str:
-    """`text` without blanks around it, to be shown to people; raises UsageError."""
+    """`text` stripped, for display to people; raises UsageError."""
     text = text.strip()
     if len(text) > _LONGEST_LABEL or not text.isprintable():
         raise UsageError(
@@ -283,7 +283,7 @@ def check_label(text: str, what: str) -> str:
 
 
 def check_email(text: str) -> str:
-    """An e-mail address by its form alone; raises UsageError."""
+    """An e-mail address, checked by its form only; raises UsageError."""
     if not _EMAIL.fullmatch(text):
         raise UsageError(f"`{text[:80]}` is not an e-mail address")
     return text

@@ -31,9 +31,9 @@ _EXTEND = text(
 
 
 def hold_blobs(hub: Hub) -> None:
-    """No blob is deleted for an hour from now, by any process; what is left over is garbage then.
+    """Prevent all processes from deleting blobs for an hour; leftovers are garbage after that.
 
-    A killed backup can keep garbage for that long, and nothing more.
+    A killed backup can keep garbage for that long, but no longer.
     """
     until = int(time.time()) + _HOLD_SECONDS
     with hub.database.write() as connection:
@@ -41,13 +41,13 @@ def hold_blobs(hub: Hub) -> None:
 
 
 def release_blobs(hub: Hub) -> None:
-    """Blobs may be deleted again."""
+    """Allow the deletion of blobs again."""
     with hub.database.write() as connection:
         connection.execute(delete(counters).where(counters.c.name == _NAME))
 
 
 def blobs_are_held(connection: Connection) -> bool:
-    """Whether blobs must stay; asked in the transaction that would delete some."""
+    """Whether blobs must stay; checked in the transaction that would delete some."""
     held = select(counters.c.value).where(counters.c.name == _NAME)
     return int(connection.execute(held).scalar() or 0) > time.time()
 
@@ -58,12 +58,12 @@ _log = logging.getLogger(__name__)
 
 
 def forget_blobs(hub: Hub, digests: Collection[str]) -> None:
-    """Delete the blobs that no artefact names, in a transaction of its own.
+    """Delete the blobs that no artefact names, in a separate transaction.
 
     Called after the rows are gone for good, so a killed process leaves a blob too many, never one
     too few; `prime hub gc` finds it, as it finds those that a backup held. Nobody can begin to
-    upload the same bytes meanwhile: that writes a row first. A storage that fails is no failure of
-    the caller's, whose work is done; it is logged, and the rest is left to the same command.
+    upload the same bytes meanwhile: that writes a row first. A storage failure is not the caller's,
+    whose work is done; it is logged, and the rest is left to the same command.
     """
     if not digests:
         return
@@ -98,7 +98,7 @@ _ABANDONED_SECONDS = 2 * 24 * 3600
 def declare_artifact(
     hub: Hub, connection: Connection, environment: Row[Any], kind: Kind, request: ArtifactRequest
 ) -> Row[Any]:
-    """The row of an artefact; one that was declared before and not published is gone on with."""
+    """The row of an artefact; an earlier unpublished declaration is resumed."""
     said = {
         "metadata": encode(request.metadata).decode(),
         "runtime_hint": request.runtime_hint,
@@ -127,9 +127,9 @@ def declare_artifact(
 
 
 def issue_upload(hub: Hub, connection: Connection, caller: Caller, artifact_id: str) -> str:
-    """A fresh URL that takes the bytes of one artefact for a while, and ends with the caller's key.
+    """A fresh, temporary URL for uploading one artefact, which ends with the caller's key.
 
-    Raises NotLoggedIn when that has just ended.
+    Raises NotLoggedIn if that has just ended.
     """
     require_alive(hub, connection, caller)
     token = new_token()
@@ -162,10 +162,10 @@ def find_artifact(
 
 
 def size_of_known(hub: Hub, connection: Connection, caller: Caller, sha256: str) -> int | None:
-    """How many bytes the hub has under that digest, or None when it has not.
+    """The size in bytes of the hub's blob with that digest, or None if it has none.
 
-    Only what the caller may download counts: knowing the digest of somebody's private wheel is
-    no proof of having it.
+    Only what the caller may download counts: knowing the digest of somebody's private wheel does
+    not prove having it.
     """
     known = (
         exists()
@@ -180,12 +180,12 @@ def size_of_known(hub: Hub, connection: Connection, caller: Caller, sha256: str)
     )
     if not connection.execute(known).scalar_one():
         return None
-    # None when the blob was lost outside of the hub; the upload brings it back.
+    # None if the blob was lost outside of the hub; the upload restores it.
     return hub.storage.size(sha256)
 
 
 def mark_received(hub: Hub, connection: Connection, artifact_id: str, size: int) -> bool:
-    """Note that the bytes have come whole; False when the artefact is not there any more."""
+    """Record that the bytes are complete; False if the artefact is gone."""
     marked = connection.execute(
         update(artifacts)
         .where(artifacts.c.id == artifact_id)
@@ -195,7 +195,7 @@ def mark_received(hub: Hub, connection: Connection, artifact_id: str, size: int)
 
 
 def mark_checked(hub: Hub, connection: Connection, artifact_id: str) -> bool:
-    """Note that the bytes have passed; False when the artefact is not there any more."""
+    """Record that the bytes passed the checks; False if the artefact is gone."""
     marked = connection.execute(
         update(artifacts).where(artifacts.c.id == artifact_id).values(checked_at=hub.now())
     )
@@ -203,7 +203,7 @@ def mark_checked(hub: Hub, connection: Connection, artifact_id: str) -> bool:
 
 
 def mark_published(connection: Connection, environment_id: str) -> None:
-    """Note which artefacts of an environment its versions have; only these outlive a few days."""
+    """Record which artefacts of an environment its versions use; only these outlive a few days."""
     parts = union_all(
         *(
             select(column).where(versions.c.environment_id == environment_id)
@@ -222,18 +222,18 @@ def mark_published(connection: Connection, environment_id: str) -> None:
 
 
 def drop_artifact(hub: Hub, artifact: Row[Any]) -> None:
-    """Forget an artefact that was refused, and its bytes."""
+    """Delete a refused artefact and its bytes."""
     with hub.database.write() as connection:
         connection.execute(delete(artifacts).where(artifacts.c.id == artifact.id))
     forget_blobs(hub, [artifact.sha256])
 
 
 def drop_abandoned(hub: Hub, connection: Connection) -> set[str]:
-    """Forget uploads that expired and artefacts that were never published; gives their digests."""
+    """Delete expired uploads and artefacts that were never published; returns their digests."""
     connection.execute(delete(uploads).where(uploads.c.expires_at < hub.now()))
     rows = connection.execute(
         delete(artifacts)
-        # As in the index, word for word: SQLite takes it for no other condition.
+        # Word for word as in the index: SQLite recognises no other condition.
         .where(text("NOT published"), artifacts.c.created_at < hub.after(-_ABANDONED_SECONDS))
         .returning(artifacts.c.sha256)
     )

@@ -16,11 +16,11 @@ _GRANTS = ("key.create", "login.approve")
 def record(
     hub: Hub, connection: Connection, caller: Caller, action: str, target: str, **detail: Any
 ) -> None:
-    """Note that `caller` does `action` (as `version.publish`) to `target` (as `ada/word@1.2`).
+    """Record that `caller` does `action` (as `version.publish`) to `target` (as `ada/word@1.2`).
 
     `detail` is kept as a JSON object, and must never hold a key, a token or a secret. Raises
-    NotLoggedIn where the caller's key has ended since the request was let in: what it was to do is
-    undone with the transaction.
+    NotLoggedIn if the caller's key has ended since the request was admitted: its changes are undone
+    with the transaction.
     """
     require_alive(hub, connection, caller)
     note(hub, connection, caller, action, target, **detail)
@@ -29,7 +29,7 @@ def record(
 def note(
     hub: Hub, connection: Connection, caller: Caller, action: str, target: str, **detail: Any
 ) -> None:
-    """The same of what is done already and cannot be undone."""
+    """The same for what is already done and cannot be undone."""
     connection.execute(
         insert(audit).values(
             at=hub.now(),
@@ -52,10 +52,10 @@ def list_entries(
     target: str | None = None,
     limit: int = 100,
 ) -> list[AuditEntry]:
-    """The newest entries, newest first; `action` and `target` are what theirs begin with.
+    """The newest entries, newest first; `action` and `target` are prefixes.
 
-    Of a `key` they are those of its line too, of one that is revoked as well: what was done with
-    keys that were made with it.
+    For a `key`, also the entries of its line, even if it is revoked: those of keys that were
+    created with it.
     """
     query = select(audit).order_by(audit.c.id.desc()).limit(limit)
     if actor is not None:
@@ -83,12 +83,12 @@ def list_entries(
 
 
 def _line_in_log(connection: Connection, key: str) -> set[str]:
-    """A key, and all that the log knows to have been made with it or with one of these."""
+    """A key, and all that the log shows to have been created with it or with one of these."""
     made = select(audit.c.key_id, audit.c.detail).where(
         audit.c.action.in_(_GRANTS), audit.c.key_id.is_not(None)
     )
     line = {key}
-    # In the order of the log a key is made before it makes another.
+    # In log order a key is created before it creates another.
     for row in connection.execute(made.order_by(audit.c.id)):
         if row.key_id in line:
             line.add(decode(row.detail.encode(), dict[str, Any]).get("key", key))
@@ -111,10 +111,10 @@ _SET = text(
 
 
 def raise_serial(connection: Connection, environment_id: str | None = None) -> None:
-    """Say that something changed; part of the transaction that changes it.
+    """Mark a change, within its transaction.
 
-    With an `environment_id`, what changed is seen on pages about that environment and its owner
-    alone. The row must still be there.
+    With an `environment_id`, the change shows only on pages about that environment and its owner.
+    The row must still exist.
     """
     value = connection.execute(_RAISE, {"name": CATALOGUE}).scalar_one()
     if environment_id is None:
@@ -127,6 +127,6 @@ def raise_serial(connection: Connection, environment_id: str | None = None) -> N
 
 
 def read_serial(connection: Connection) -> int:
-    """The number now; 0 on a hub where nothing was ever published."""
+    """The current number; 0 on a hub where nothing was ever published."""
     value = connection.execute(select(counters.c.value).where(counters.c.name == CATALOGUE))
     return int(value.scalar() or 0)

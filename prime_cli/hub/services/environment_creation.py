@@ -1,4 +1,4 @@
-"""Making environments: by name (resolve), or as a fork."""
+"""Create environments: by name (resolve), or as a fork."""
 
 from typing import Any
 
@@ -46,10 +46,10 @@ from prime_cli.wire.environments import (
 
 
 def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
-    """The environment of that name, made when there is none.
+    """The environment of that name, created if missing.
 
     A visibility that is given changes that of an existing environment. Raises NotAllowed for
-    another owner, UsageError for names that cannot be.
+    another owner, UsageError for invalid names.
     """
     visibility = read_visibility(request.visibility)
     require_user(caller)
@@ -83,7 +83,7 @@ def lookup(hub: Hub, caller: Caller, request: LookupRequest) -> LookupReply:
 
 
 def _ref_of(connection: Connection, caller: Caller, request: ResolveRequest) -> EnvRef:
-    """What is to be written. Old clients send the slug of any owner as `team_slug`."""
+    """What to create. Old clients send the slug of any owner as `team_slug`."""
     owner = request.owner_slug or request.team_slug or caller.slug
     if request.team_id:
         owner = find_own_team(connection, caller, request.team_id).slug
@@ -107,7 +107,7 @@ def _change_visibility(
 
 
 def create_environment(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> None:
-    """Make an environment that has no version yet, and so is in no list."""
+    """Create an environment without a version, which is therefore in no list."""
     now = hub.now()
     made = new_id("env")
     connection.execute(

@@ -90,7 +90,7 @@ def _count(connection: Connection, sets: list[VisibilitySet]) -> dict[Visibility
 
 @dataclass(frozen=True)
 class Conditions:
-    """What environments must have, all of it; `words` None for whatever they say.
+    """What environments must all satisfy; `words` None for any text.
 
     `columns` are conditions on rows of the table.
     """
@@ -102,7 +102,7 @@ class Conditions:
 
     @property
     def is_search(self) -> bool:
-        """Whether more is asked for than rows of the table say."""
+        """Whether it needs more than the columns of the table."""
         return self.words is not None or bool(self.tags) or self.starred
 
 
@@ -141,7 +141,7 @@ def _count_rows(
     sets: dict[VisibilitySet, int],
     conditions: tuple[ColumnElement[bool], ...],
 ) -> int:
-    """How many environments of the sets the conditions hold for."""
+    """How many environments of the sets satisfy the conditions."""
     if not sets or not conditions:
         return sum(sets.values())
     rows = select(func.count()).select_from(environments)
@@ -163,10 +163,10 @@ _MOST_WORDS = 16
 
 
 def list_environments(hub: Hub, caller: Caller, query: EnvironmentQuery) -> EnvironmentPage:
-    """One page of what the caller may see; environments without a version are left out.
+    """One page of visible environments; those without a version are left out.
 
-    Searches, and lists of a tag, hold the 1,000 environments that were listed last, and count no
-    more. Raises UsageError for an invalid cursor, and for too deep an offset.
+    Searches, and lists of a tag, are limited to the 1,000 most recently listed environments, in
+    their counts too. Raises UsageError for an invalid cursor, and for too deep an offset.
     """
     part = _slice(query)
     wanted = _wanted(query)
@@ -218,7 +218,7 @@ _COPIED = tuple(name for name in EnvironmentItem.__struct_fields__ if name in en
 
 
 def _items(connection: Connection, caller: Caller, ids: list[str]) -> list[EnvironmentItem]:
-    """The environments of a page in its order. Whether they may be seen is asked once more."""
+    """The environments of a page in order. Visibility is checked once more."""
     rows = connection.execute(
         select_environments()
         .add_columns(versions.c.semantic_version, artifacts.c.metadata.label("metadata"))

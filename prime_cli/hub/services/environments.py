@@ -83,7 +83,7 @@ def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
 
 
 def get_status(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentStatus:
-    """What is published of an environment; it may be nothing."""
+    """The published state of an environment; it may be nothing."""
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
         return EnvironmentStatus(
@@ -95,7 +95,7 @@ def get_status(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentStatus:
 
 
 def delete_environment(hub: Hub, caller: Caller, environment_id: str) -> FinalizeReply:
-    """Forget an environment with all its versions; raises NotFound or NotAllowed.
+    """Delete an environment with all its versions; raises NotFound or NotAllowed.
 
     The versions go first and the index after them, so a killed process leaves an environment
     without versions, which no list shows.
@@ -164,7 +164,7 @@ def _latest(connection: Connection, environment: Row[Any], version: Row[Any]) ->
 
 
 def set_star(hub: Hub, caller: Caller, ref: EnvRef, *, starred: bool) -> FinalizeReply:
-    """Star an environment, or take the star back; done twice, it is as done once."""
+    """Star or unstar an environment; idempotent."""
     require_user(caller)
     with hub.database.write() as connection:
         environment = find_environment(connection, caller, ref)
@@ -179,14 +179,14 @@ def set_star(hub: Hub, caller: Caller, ref: EnvRef, *, starred: bool) -> Finaliz
 
 
 def forget_stars(connection: Connection, owner: str) -> None:
-    """Take back all stars that the owner of that id has given."""
+    """Remove all stars given by the owner of that id."""
     given = stars.c.owner_id == owner
     rows = connection.execute(delete(stars).where(given).returning(stars.c.environment_id))
     _count(connection, [row.environment_id for row in rows])
 
 
 def _count(connection: Connection, ids: Sequence[str]) -> None:
-    """Copy how many stars environments have to where lists read it."""
+    """Copy the star counts of environments to where lists read them."""
     many = select(func.count()).where(stars.c.environment_id == environments.c.id)
     for each in ids:
         connection.execute(
@@ -200,16 +200,16 @@ def _count(connection: Connection, ids: Sequence[str]) -> None:
 
 
 def mirror_caller(owner: str) -> Caller:
-    """Who writes what an upstream owner has published."""
+    """The caller that writes what an upstream owner has published."""
     its = frozenset({owner})
     return Caller("upstream", reads=its, writes=its)
 
 
 def forget_mirrored(hub: Hub, slug: str) -> None:
-    """Delete what is kept of the upstream owner `slug`, if there is one.
+    """Delete everything kept of the upstream owner `slug`, if any.
 
-    Anybody can have an owner of the upstream kept here by asking for an environment, and must not
-    take a name away from this hub by that.
+    Anybody can cause an upstream owner to be kept here by requesting an environment, and must not
+    thereby take a name away from this hub.
     """
     with hub.database.read() as connection:
         owner = find_owner(connection, slug)
@@ -230,7 +230,7 @@ def forget_mirrored(hub: Hub, slug: str) -> None:
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A blob, and the name it is downloaded under."""
+    """A blob, and its name when downloaded."""
 
     sha256: str
     filename: str
@@ -270,7 +270,7 @@ def find_sources(hub: Hub, caller: Caller, ref: EnvRef) -> PublishedFile:
 
 
 def inspect_sources(hub: Hub, caller: Caller, ref: EnvRef, query: InspectQuery) -> Inspection:
-    """The entries of a folder, or the beginning of a file; raises NotFound."""
+    """The entries of a folder, or the start of a file; raises NotFound."""
     path = query.path.strip("/")
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
@@ -300,7 +300,7 @@ def inspect_sources(hub: Hub, caller: Caller, ref: EnvRef, query: InspectQuery) 
 
 
 def list_folder(members: list[ArchiveMember], folder: str) -> list[InspectEntry]:
-    """What lies directly in `folder` ("" is the root), folders first, each by name."""
+    """The direct entries of `folder` ("" is the root), folders first, each by name."""
     prefix = f"{folder}/" if folder else ""
     files, folders = [], set()
     for member in members:

@@ -1,4 +1,4 @@
-"""API keys: shown once, kept as digests, good for a scope, an owner and a time."""
+"""API keys: shown once, kept as digests, limited to a scope, an owner and a time."""
 
 import contextlib
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from prime_cli.hub.tokens import KEY_PREFIX, new_id, new_key, token_digest
 # key keeps nothing once it is revoked.
 
 LONGEST_LINE = 32
-"""Keys one after the other; SQLite takes along no more than 1,000 generations at once."""
+"""Length of a chain of keys; SQLite cascades through at most 1,000 generations."""
 
 
 def is_alive(hub: Hub) -> ColumnElement[bool]:
-    """The condition under which a row of `keys` opens anything."""
+    """The condition for a row of `keys` to be valid."""
     return keys.c.expires_at.is_(None) | (keys.c.expires_at > hub.now())
 
 
 def require_alive(hub: Hub, connection: Connection, caller: Caller) -> Row[Any] | None:
-    """The row of the key that asks, which may have ended since the request was let in.
+    """The row of the caller's key, which may have ended since the request was admitted.
 
-    None for whoever asks without one. Raises NotLoggedIn.
+    None for callers without one. Raises NotLoggedIn.
     """
     if caller.key_id is None:
         return None
@@ -44,7 +44,7 @@ def require_alive(hub: Hub, connection: Connection, caller: Caller) -> Row[Any] 
 
 
 def line_of(connection: Connection, key_id: str) -> list[str]:
-    """The ids of the keys that led to this one, the first of them first, and its own at the end."""
+    """The ids of the keys that led to this one, oldest first, and its own at the end."""
     line = (
         select(keys.c.id, keys.c.parent_id, literal(0).label("back"))
         .where(keys.c.id == key_id)
@@ -58,7 +58,7 @@ def line_of(connection: Connection, key_id: str) -> list[str]:
 
 
 def require_room(connection: Connection, parent: Row[Any]) -> list[str]:
-    """The line of `parent`, if one more key may follow in it; raises NotAllowed."""
+    """The line of `parent`, if it has room for one more key; raises NotAllowed."""
     line = line_of(connection, parent.id)
     if len(line) >= LONGEST_LINE:
         raise NotAllowed(
@@ -69,7 +69,7 @@ def require_room(connection: Connection, parent: Row[Any]) -> list[str]:
 
 
 def descendants_of(connection: Connection, key_id: str) -> list[str]:
-    """The ids of the keys that were made with this one, and with those; they go when it goes."""
+    """The ids of all keys created with this one, directly or not; they end with it."""
     line = select(keys.c.id).where(keys.c.parent_id == key_id).cte("line", recursive=True)
     line = line.union(select(keys.c.id).where(keys.c.parent_id == line.c.id))
     return [row.id for row in connection.execute(select(line.c.id).order_by(line.c.id))]
@@ -97,7 +97,7 @@ _LONGEST_LIFE = 100 * 366 * 24 * 3600
 
 @dataclass(frozen=True)
 class NewKey:
-    """A key that was just made; `key` is in no table and cannot be had again.
+    """A new key; `key` is in no table and cannot be retrieved again.
 
     `line` are the ids of the keys that led to it, its parent last.
     """
@@ -121,10 +121,10 @@ def create_key(
 ) -> NewKey:
     """A key of a user, for that user and all teams or for one owner only.
 
-    It is good for ever, for some `seconds` or until `expires_at`. `parent` is the row of the key
-    that it is made with, None on the machine of the hub; it ends with its parent. Raises UsageError
-    for a name that cannot be shown or a time that is none, NotAllowed where it would do more or
-    last longer than its parent.
+    It is valid forever, for some `seconds` or until `expires_at`. `parent` is the row of the key
+    that creates it, None on the machine of the hub; it ends with its parent. Raises UsageError for
+    an unprintable name or an invalid time, NotAllowed if it would do more or last longer than its
+    parent.
     """
     if seconds is not None:
         if not 0 < seconds <= _LONGEST_LIFE:
@@ -160,9 +160,9 @@ def read_scope(text: str) -> Scope:
 
 
 def find_caller(hub: Hub, key: str, *, address: str = "") -> Caller | None:
-    """Whom a key speaks for; None when it is not known, or no more.
+    """The caller that a key stands for; None if it is unknown or no longer valid.
 
-    Notes when the key was used, at most once in ten minutes.
+    Records the key's use, at most once in ten minutes.
     """
     with hub.database.read() as connection:
         row = connection.execute(
@@ -179,7 +179,7 @@ def find_caller(hub: Hub, key: str, *, address: str = "") -> Caller | None:
 
 
 def seconds_until(hub: Hub, expires_at: str) -> float:
-    """How long it is until a time as the tables keep it; negative when it has been."""
+    """Seconds until a stored time; negative if it has passed."""
     return (datetime.fromisoformat(expires_at) - hub.settings.clock()).total_seconds()
 
 
@@ -198,7 +198,7 @@ def _require_no_more(
 
 
 def _note_use(hub: Hub, key_id: str) -> None:
-    """Whoever reads must be answered also while nothing can be written."""
+    """Reads must work even while nothing can be written."""
     with contextlib.suppress(StorageFailed, Unreachable), hub.database.write() as connection:
         connection.execute(update(keys).where(keys.c.id == key_id).values(last_used_at=hub.now()))
 

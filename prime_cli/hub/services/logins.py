@@ -31,7 +31,7 @@ _COUNT = text(
 
 
 def count_attempt(hub: Hub, name: str, *, most: int) -> None:
-    """Count one more under `name`; raises RateLimited above `most` in ten minutes."""
+    """Count an attempt under `name`; raises RateLimited above `most` in ten minutes."""
     with hub.database.read() as connection:
         _require_few(hub, connection, name, most)
     with hub.database.write() as connection:
@@ -41,7 +41,7 @@ def count_attempt(hub: Hub, name: str, *, most: int) -> None:
 
 @contextmanager
 def few_failures(hub: Hub, name: str, *, most: int) -> Iterator[None]:
-    """Count what the block refuses (NotFound, NotAllowed), and nothing that succeeds.
+    """Count what the block refuses (NotFound, NotAllowed), but not its successes.
 
     Raises RateLimited, without running the block, after `most` in ten minutes.
     """
@@ -55,7 +55,7 @@ def few_failures(hub: Hub, name: str, *, most: int) -> Iterator[None]:
 
 
 def network_of(address: str) -> str:
-    """What is counted as one place: an IPv4 address, or the /64 of an IPv6 one."""
+    """The network counted as one place: an IPv4 address, or the /64 of an IPv6 one."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -85,9 +85,9 @@ def _require_few(hub: Hub, connection: Connection, name: str, most: int) -> None
 
 LOGIN_SECONDS = 600
 MOST_LOGINS = 30
-"""New logins from one place in ten minutes; a whole team may be behind one address."""
+"""New logins from one place in ten minutes; a whole team may share one address."""
 MOST_FAILURES = 10
-"""Codes or keys from one place, or for one user, that may be wrong in ten minutes."""
+"""Wrong codes or keys from one place, or for one user, in ten minutes."""
 
 _ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _CODE_LENGTH = 8
@@ -95,7 +95,7 @@ _CODE_LENGTH = 8
 
 @dataclass(frozen=True)
 class PendingLogin:
-    """What somebody who approves is shown of a login."""
+    """What the approver sees of a login."""
 
     code: str
     address: str
@@ -103,7 +103,7 @@ class PendingLogin:
 
 
 def begin_login(hub: Hub, address: str, public_key: str) -> ChallengeTicket:
-    """A code for a client to show; raises UsageError for a poor key, RateLimited."""
+    """A code for a client to show; raises UsageError for a weak key, RateLimited."""
     require_accounts(hub)
     count_attempt(hub, f"login {network_of(address)}", most=MOST_LOGINS)
     check_public_key(public_key)
@@ -140,9 +140,9 @@ def poll_login(hub: Hub, code: str, token: str) -> ChallengeStatus:
 
 
 def find_login(hub: Hub, address: str, code: str) -> PendingLogin:
-    """The login behind a code, for the one who is to approve it; raises NotFound, RateLimited.
+    """The login behind a code, for its approver; raises NotFound, RateLimited.
 
-    `address` is whence it is looked at: who guesses codes is stopped.
+    `address` is that of the viewer: guessing codes is stopped.
     """
     with few_failures(hub, _place(address), most=MOST_FAILURES), hub.database.read() as connection:
         row = _find(hub, connection, code)
@@ -153,8 +153,8 @@ def approve_login(hub: Hub, address: str, code: str, key: str) -> str:
     """Let a client in as the user of `key`, whose slug is given.
 
     Its new key may write where `key` may, ends when that does and is revoked with it. Raises
-    NotLoggedIn for an unknown key, NotFound for an unknown code, Conflict when it is approved
-    already, RateLimited.
+    NotLoggedIn for an unknown key, NotFound for an unknown code, Conflict if already approved,
+    RateLimited.
     """
     with few_failures(hub, _place(address), most=MOST_FAILURES):
         caller = find_caller(hub, key.strip(), address=address)
@@ -171,7 +171,7 @@ def approve_login_of(hub: Hub, operator: Caller, code: str, user: str) -> None:
 
 
 def refuse_login(hub: Hub, address: str, code: str) -> None:
-    """End a login that is not wanted; raises NotFound, RateLimited."""
+    """Reject an unwanted login; raises NotFound, RateLimited."""
     with few_failures(hub, _place(address), most=MOST_FAILURES), hub.database.write() as connection:
         row = _find(hub, connection, code)
         connection.execute(delete(challenges).where(challenges.c.code == row.code))
@@ -179,7 +179,7 @@ def refuse_login(hub: Hub, address: str, code: str) -> None:
 
 
 def read_code(text: str) -> str:
-    """A code as it is kept, from one that was typed: any case, with blanks or dashes."""
+    """A code in stored form, from a typed one: any case, with blanks or dashes."""
     return "".join(text.split()).replace("-", "").upper()
 
 
@@ -209,7 +209,7 @@ def _approve(hub: Hub, caller: Caller, code: str, slug: str) -> None:
 
 
 def _rights(parent: Row[Any] | None) -> dict[str, Any]:
-    """What the new key may do: all that the one that approves may, but never manage keys."""
+    """The new key's rights: all those of the approving key, except managing keys."""
     if parent is None:
         return {"scope": WRITE}
     return {

@@ -1,4 +1,4 @@
-"""What the package index lists, its METADATA (PEP 658), and the files of an embedded hub."""
+"""The package index's lists, its METADATA (PEP 658), and the files of an embedded hub."""
 
 from functools import cache
 from typing import Any
@@ -19,7 +19,7 @@ from prime_cli.wire.environments import EnvironmentMetadata
 
 
 def list_projects(hub: Hub, caller: Caller, owner: str) -> list[str]:
-    """The PEP 503 names of an owner's packages; raises NotFound when there are none."""
+    """The PEP 503 names of an owner's packages; raises NotFound if there are none."""
     with hub.database.read() as connection:
         rows = connection.execute(
             select(environments.c.normalized_name)
@@ -40,7 +40,7 @@ def list_projects(hub: Hub, caller: Caller, owner: str) -> list[str]:
 def list_wheels(hub: Hub, caller: Caller, ref: EnvRef) -> list[IndexedWheel]:
     """The wheels of all versions, newest first, under URLs without origin; raises NotFound."""
     with hub.database.read() as connection:
-        # Installers ask for every dependency, so this is no place to look for near names.
+        # Installers ask for every dependency, so do not search for similar names here.
         environment = find_visible(connection, caller, ref)
         if environment is None:
             raise NotFound(f"No package `{ref.name}` of `{ref.owner}` on this hub")
@@ -55,8 +55,8 @@ def list_wheels(hub: Hub, caller: Caller, ref: EnvRef) -> list[IndexedWheel]:
 def refresh_index(hub: Hub) -> None:
     """Write the index files of every environment whose versions changed since.
 
-    The mark is set in the transaction that publishes and cleared here, so that what a killed
-    process left undone is done by the next one.
+    The mark is set in the transaction that publishes and cleared here, so that the next process
+    completes what a killed one left undone.
     """
     tree = hub.tree
     if tree is None or not _any_stale(hub):
@@ -90,7 +90,7 @@ def _select_wheels(connection: Connection, environment_id: str) -> list[Row[Any]
 
 @cache
 def _wheels_of() -> Select[Any]:
-    """Made once, since to put it together takes longer than to run it."""
+    """Cached, since building it takes longer than running it."""
     return (
         select(
             artifacts.c.filename,
@@ -113,7 +113,7 @@ def _wheels_of() -> Select[Any]:
 def _indexed(row: Row[Any], url: str) -> IndexedWheel:
     requires_python = row.requires_python
     if requires_python is None:
-        # Published by a release that kept no METADATA: what the publisher said.
+        # Published by a release that stored no METADATA: use the publisher's statement.
         said = decode(row.metadata.encode(), EnvironmentMetadata)
         requires_python = said.python_requires
     return IndexedWheel(
@@ -133,7 +133,7 @@ def _indexed(row: Row[Any], url: str) -> IndexedWheel:
 
 
 def keep_metadata(connection: Connection, wheel_id: str, found: CheckedMetadata) -> None:
-    """Keep the METADATA of a wheel that has passed the checks."""
+    """Store the METADATA of a wheel that has passed the checks."""
     connection.execute(delete(wheel_metadata).where(wheel_metadata.c.wheel_id == wheel_id))
     connection.execute(
         insert(wheel_metadata).values(
@@ -157,7 +157,7 @@ def select_metadata(connection: Connection, environment_id: str) -> dict[str, by
 
 
 def get_metadata(hub: Hub, caller: Caller, ref: EnvRef, *, sha256: str, filename: str) -> bytes:
-    """METADATA of the wheel with that digest and name, as it is in the wheel; raises NotFound."""
+    """METADATA of the wheel with that digest and name, unchanged; raises NotFound."""
     with hub.database.read() as connection:
         environment = find_visible(connection, caller, ref)
         body = None

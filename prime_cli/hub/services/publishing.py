@@ -1,7 +1,7 @@
 """Publishing: declare and finalize the wheel, then declare and finalize the version.
 
-A version exists from its finalize on and not a moment earlier. Until then every step may be
-repeated, in this or another process, and goes on where the last one stopped.
+A version exists only once it is finalized. Until then every step may be repeated, in this or
+another process, and continues where the last one stopped.
 """
 
 import contextlib
@@ -72,7 +72,7 @@ def begin_wheel(
 
 
 def finalize_wheel(hub: Hub, caller: Caller, environment_id: str, wheel_id: str) -> FinalizeReply:
-    """Check a wheel that has come; one that is refused is forgotten, so it can be sent anew."""
+    """Check a received wheel; a refused one is deleted, so that it can be sent again."""
     with hub.database.read() as connection:
         environment = _writable(connection, caller, environment_id)
         wheel = find_artifact(connection, environment, WHEEL, wheel_id)
@@ -88,7 +88,7 @@ def finalize_wheel(hub: Hub, caller: Caller, environment_id: str, wheel_id: str)
 def begin_version(
     hub: Hub, caller: Caller, environment_id: str, request: ArtifactRequest
 ) -> VersionTicket:
-    """Where to send the source archive of a version."""
+    """Where to upload the source archive of a version."""
     _check_request(request)
     validation.check_size(request.size or 0, hub.settings.limits.sources_bytes)
     with hub.database.write() as connection:
@@ -101,7 +101,7 @@ def begin_version(
 def finalize_version(
     hub: Hub, caller: Caller, environment_id: str, version_id: str
 ) -> FinalizeReply:
-    """Publish: from here on the version is seen. Done twice, it is as done once."""
+    """Publish: from here on the version is visible. Idempotent."""
     with hub.database.read() as connection:
         environment = _writable(connection, caller, environment_id)
         sources = find_artifact(connection, environment, SOURCES, version_id)
@@ -129,7 +129,7 @@ def _check_request(request: ArtifactRequest) -> None:
 def _require_unpublished(
     connection: Connection, environment: Row[Any], wanted: ArtifactRequest | Row[Any]
 ) -> None:
-    """Raise Conflict when the content or the version is published.
+    """Raise Conflict if the content or the version is already published.
 
     The official client looks for the words "content hash" and "already exists" to tell the two
     apart.
@@ -195,7 +195,7 @@ def _is_published(connection: Connection, version_id: str) -> bool:
 
 
 def _publish(hub: Hub, caller: Caller, environment: Row[Any], sources: Row[Any]) -> None:
-    """Make the version exist, unless another process has just done so."""
+    """Create the version, unless another process has just done so."""
     with hub.database.write() as connection:
         if _is_published(connection, sources.id):
             return
@@ -218,7 +218,7 @@ def _publish(hub: Hub, caller: Caller, environment: Row[Any], sources: Row[Any])
 
 
 def _wheel_of(connection: Connection, sources: Row[Any]) -> str:
-    """The wheel of the same content; the one that was checked last if there are several."""
+    """The wheel of the same content; the last one checked if there are several."""
     found = connection.execute(
         select(artifacts.c.id)
         .where(
@@ -241,9 +241,9 @@ _LEFTOVER_SECONDS = 2 * 24 * 3600
 
 
 class IncomingFile:
-    """The bytes of `artifact` on their way in, in a temporary file that is gone when that fails.
+    """The incoming bytes of `artifact`, in a temporary file that is deleted on failure.
 
-    No more than `allowed` bytes are taken.
+    Accepts at most `allowed` bytes.
     """
 
     def __init__(
@@ -259,11 +259,11 @@ class IncomingFile:
 
     @property
     def sha256(self) -> str:
-        """The digest of what has come so far."""
+        """The digest of the bytes received so far."""
         return self._digest.hexdigest()
 
     def write(self, chunk: bytes) -> None:
-        """Take the next piece; raises IntegrityError above the limit, StorageFailed."""
+        """Write the next piece; raises IntegrityError above the limit, StorageFailed."""
         self.size += len(chunk)
         validation.check_size(self.size, self._allowed)
         self._digest.update(chunk)
@@ -271,12 +271,12 @@ class IncomingFile:
             self._file.write(chunk)
 
     def end(self) -> None:
-        """All pieces have come."""
+        """Finish after the last piece."""
         with storage_errors(self.path):
             self._file.close()
 
     def discard(self) -> None:
-        """Remove what was written, if it is still there; what went wrong has been said by then."""
+        """Remove what was written, if it still exists; any failure has been reported by then."""
         with contextlib.suppress(OSError):
             self._file.close()
         with contextlib.suppress(OSError):
@@ -284,7 +284,7 @@ class IncomingFile:
 
 
 def begin_upload(hub: Hub, token: str) -> IncomingFile:
-    """Open a file for the holder of `token`; raises NotFound for one that is used or expired."""
+    """Open a file for the holder of `token`; raises NotFound for a used or expired one."""
     with hub.database.read() as connection:
         row = connection.execute(
             select(artifacts, uploads.c.key_id)
@@ -311,11 +311,10 @@ def begin_upload(hub: Hub, token: str) -> IncomingFile:
 
 
 def end_upload(hub: Hub, incoming: IncomingFile) -> None:
-    """Keep the bytes if they are those that were declared; raises IntegrityError if not.
+    """Keep the bytes if they are as declared; raises IntegrityError if not.
 
-    The address is used up in the transaction that says so. It may have expired while the bytes
-    came: that it was good when they began to is enough. The key that it was given to must not have
-    ended, or NotLoggedIn is raised.
+    The same transaction uses up the URL. It may have expired during the upload: being valid at its
+    start is enough. The key that it was issued to must not have ended, or NotLoggedIn is raised.
     """
     incoming.end()
     artifact = incoming.artifact
@@ -340,7 +339,7 @@ def end_upload(hub: Hub, incoming: IncomingFile) -> None:
 
 
 def _may_still(hub: Hub, connection: Connection, key_id: str | None) -> bool:
-    """Whether the key that an address was given to is one; without accounts there is none."""
+    """Whether the key that a URL was issued to is still valid; without accounts there is none."""
     if key_id is None:
         return True
     alive = select(keys.c.id).where(keys.c.id == key_id, is_alive(hub))
@@ -348,7 +347,7 @@ def _may_still(hub: Hub, connection: Connection, key_id: str | None) -> bool:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Delete what killed processes left long ago; another process may be faster."""
+    """Delete old leftovers of killed processes; another process may be faster."""
     oldest = time.time() - _LEFTOVER_SECONDS
     for path in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):

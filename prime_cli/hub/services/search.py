@@ -40,7 +40,7 @@ from prime_cli.hub.search_index import VisibilitySet
 from prime_cli.wire.environments import SortKey
 
 MOST_HITS = 1000
-"""A search finds no more than so many environments: those that were listed last."""
+"""A search finds at most this many environments, the most recently listed ones."""
 
 _SHORTEST_BEGINNING = 3
 _MOST_COMPLETIONS = 32
@@ -70,10 +70,10 @@ def complete(connection: Connection, word: str) -> list[str]:
 def newest_hits(
     connection: Connection, found: Select[Any], clauses: Clauses, sets: dict[VisibilitySet, int]
 ) -> Select[Any]:
-    """Of `found`, a selection of environments in the sets, those hits that were listed last.
+    """The most recently listed hits among `found`, a selection of environments in the sets.
 
-    They are at most MOST_HITS; what is in other sets does not count among these. `sets` says
-    how many environments each has.
+    They are at most MOST_HITS, not counting environments in other sets. `sets` says how many
+    environments each has.
     """
     in_sets = [*clauses, [each.token for each in sets]]
     if connection.dialect.name != "sqlite":
@@ -96,7 +96,7 @@ def newest_hits(
 
 
 def _count_listed(connection: Connection) -> int:
-    """About how many environments are listed, and never less: the number of the newest."""
+    """An upper estimate of how many environments are listed: the number of the newest."""
     return connection.execute(select(func.max(listed.c.number))).scalar_one() or 1
 
 
@@ -115,14 +115,14 @@ def _choose_plan(connection: Connection, clauses: Clauses) -> ColumnElement[int]
         share *= min(1.0, _tally(connection, clause) / all_listed)
     to_walk = min(all_listed, MOST_HITS / share) if share else all_listed
     if to_walk * (1 + sum(map(len, clauses)) / 5) > 4 * share * all_listed:
-        # No index has this order, which leaves the one of the words.
+        # No index has this order, so only the one of the words remains.
         return (listed.c.number + 0).desc()
     connection.exec_driver_sql("SET LOCAL enable_bitmapscan = off")
     return listed.c.number.desc()
 
 
 def _tally(connection: Connection, clause: Sequence[str]) -> int:
-    """How many environments have one of the tokens; those that have several count again."""
+    """How many environments have one of the tokens; those with several count repeatedly."""
     words = [token.removesuffix("*") for token in clause]
     count = sum(
         connection.execute(select(tallies.c.count).where(tallies.c.token.in_(words))).scalars()
@@ -145,7 +145,7 @@ def _begun_with(word: str) -> Select[Any]:
 
 
 def is_hit(connection: Connection, clauses: Clauses) -> ColumnElement[bool]:
-    """The condition under which a row of `listed` is found."""
+    """The condition for a row of `listed` to be a hit."""
     if connection.dialect.name == "sqlite":
         return exists(
             select(_search.c.rowid).where(
@@ -162,7 +162,7 @@ def _matches_on_sqlite(clauses: Clauses) -> ColumnElement[bool]:
 
 def _matches_on_postgres(clauses: Clauses) -> ColumnElement[bool]:
     query = _join(clauses, quoted="'{}'", any_of=" | ", all_of=" & ").replace("*'", "':*")
-    # Not `to_tsquery`, which would take the tokens apart in its own way.
+    # Not `to_tsquery`, which would split the tokens in its own way.
     return literal_column("listed.tokens").op("@@", is_comparison=True)(
         text("CAST(:words AS tsquery)").bindparams(words=query)
     )
@@ -200,7 +200,7 @@ def write_cursor(position: Position) -> str:
 def read_cursor(cursor: str, order: str, *, descending: bool) -> Position:
     """The position in a list of that order; raises UsageError.
 
-    A cursor needs no signature: it says where to go on in an order, never what may be seen.
+    A cursor needs no signature: it says where to continue in an order, never what may be seen.
     """
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
@@ -234,7 +234,7 @@ ORDERS: dict[SortKey, ColumnElement[Any]] = {
 _MOST_WALKS = 16
 
 _place = itemgetter(1, 0)
-"""The place of a row of `keys` in the order: by attributes it takes longer than the search."""
+"""A row's position in the order, since access by attributes takes longer than the search."""
 
 _Keys = Select[Any] | CompoundSelect[Any]
 
@@ -257,11 +257,11 @@ class Slice:
             raise UsageError("Pass either `offset` or `cursor`, not both")
 
     def keys(self) -> Select[Any]:
-        """Selects `id`, and `key`: what the order follows."""
+        """Selects `id`, and `key`, the sort key of the order."""
         return select(environments.c.id, ORDERS[self.order].label("key"))
 
     def position(self, row: Row[Any]) -> Position:
-        """Right behind a row of `keys`."""
+        """Just after a row of `keys`."""
         return Position(self.order, self.descending, row.key, row.id)
 
 
@@ -285,7 +285,7 @@ def walk(
         unions[_MOST_WALKS:] = [or_(*unions[_MOST_WALKS:])]
     walks = [part.keys().where(each, _beyond(part), *conditions) for each in unions]
     if len(walks) > 1 and connection.dialect.name == "postgresql":
-        # It merges what is sorted already, and sorts whole tables otherwise.
+        # It merges sorted input, and otherwise sorts whole tables.
         most = part.offset + part.limit + 1
         walks = [select(_in_order(each, part).limit(most).subquery()) for each in walks]
     page = _in_order(union_all(*walks) if len(walks) > 1 else walks[0], part)

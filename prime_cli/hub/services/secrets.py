@@ -41,7 +41,7 @@ GLOBAL = "global"
 def owner_of(
     hub: Hub, connection: Connection, caller: Caller, team_id: str | None = None
 ) -> Row[Any]:
-    """The caller, or a team of the caller; a team of others is as one that does not exist."""
+    """The caller, or a team of the caller; other teams count as missing."""
     require_user(caller)
     wanted = owners.c.id == (team_id or owner_id(hub, connection, caller.slug))
     row = connection.execute(select(owners).where(wanted)).one_or_none()
@@ -51,7 +51,7 @@ def owner_of(
 
 
 def writable_environment(connection: Connection, caller: Caller, environment_id: str) -> Row[Any]:
-    """The environment whose secrets are asked for; who may not write it may not list them."""
+    """The environment whose secrets are requested; only those who may write it may list them."""
     environment = find_by_id(connection, caller, environment_id)
     require_owner(caller, environment)
     return environment
@@ -60,7 +60,7 @@ def writable_environment(connection: Connection, caller: Caller, environment_id:
 def require_free_name(
     connection: Connection, table: Table, name: str, *others: Any, but: str = ""
 ) -> None:
-    """Raise Conflict when one of the rows that fulfil `others` has the name, unless it is `but`."""
+    """Raise Conflict if one of the rows that satisfy `others` has the name, except `but`."""
     taken = select(table.c.id).where(table.c.name == name, table.c.id != but, *others)
     if connection.execute(taken).first() is not None:
         raise Conflict(f"`{name}` already exists", hint="update it, or choose another name")
@@ -92,7 +92,7 @@ def shown(row: Row[Any], owner: Row[Any]) -> Secret:
 
 
 def list_secrets(hub: Hub, caller: Caller, query: SecretQuery) -> SecretPage:
-    """The secrets of the caller or of a team, by name; values stay here."""
+    """The secrets of the caller or of a team, by name; without values."""
     with hub.database.write() as connection:
         owner = owner_of(hub, connection, caller, query.team_id)
         mine = secrets.c.owner_id == owner.id, secrets.c.environment_id.is_(None)
@@ -108,7 +108,7 @@ def list_secrets(hub: Hub, caller: Caller, query: SecretQuery) -> SecretPage:
 
 
 def create_secret(hub: Hub, caller: Caller, secret: NewSecret) -> Secret:
-    """Keep a secret; raises Conflict when the owner has one of that name."""
+    """Store a secret; raises Conflict if the owner has one of that name."""
     with hub.database.write() as connection:
         owner = owner_of(hub, connection, caller, secret.team_id)
         require_owner_slug(caller, owner.slug, f"the secrets of {owner.slug}")
@@ -139,7 +139,7 @@ def update_secret(hub: Hub, caller: Caller, secret_id: str, change: SecretChange
 
 
 def delete_secret(hub: Hub, caller: Caller, secret_id: str) -> Done:
-    """Forget a secret, and every link to it; raises NotFound."""
+    """Delete a secret, and every link to it; raises NotFound."""
     with hub.database.write() as connection:
         row, owner = find_secret(connection, caller, secret_id)
         require_owner_slug(caller, owner.slug, f"the secrets of {owner.slug}")
@@ -228,7 +228,7 @@ def list_environment_secrets(hub: Hub, caller: Caller, environment_id: str) -> l
 def create_environment_secret(
     hub: Hub, caller: Caller, environment_id: str, secret: NewSecret
 ) -> Secret:
-    """Keep a secret of one environment; raises Conflict when it has one of that name."""
+    """Store a secret of one environment; raises Conflict if it has one of that name."""
     with hub.database.write() as connection:
         environment = writable_environment(connection, caller, environment_id)
         own = secrets.c.environment_id == environment.id
@@ -257,7 +257,7 @@ def update_environment_secret(
 def delete_environment_secret(
     hub: Hub, caller: Caller, environment_id: str, secret_id: str
 ) -> Done:
-    """Forget a secret of an environment; raises NotFound."""
+    """Delete a secret of an environment; raises NotFound."""
     with hub.database.write() as connection:
         environment = writable_environment(connection, caller, environment_id)
         row = _find_secret(connection, environment, secret_id)
@@ -267,7 +267,7 @@ def delete_environment_secret(
 
 
 def link_secret(hub: Hub, caller: Caller, environment_id: str, secret_id: str) -> SecretLink:
-    """Give an environment a secret of an owner; done twice, it is as done once."""
+    """Link an owner's secret to an environment; idempotent."""
     with hub.database.write() as connection:
         environment = writable_environment(connection, caller, environment_id)
         secret, _ = find_secret(connection, caller, secret_id)
@@ -285,7 +285,7 @@ def link_secret(hub: Hub, caller: Caller, environment_id: str, secret_id: str) -
 
 
 def unlink_secret(hub: Hub, caller: Caller, environment_id: str, secret_id: str) -> Done:
-    """Take a secret of an owner away from an environment; raises NotFound."""
+    """Unlink an owner's secret from an environment; raises NotFound."""
     with hub.database.write() as connection:
         environment = writable_environment(connection, caller, environment_id)
         link = connection.execute(_link(environment, secret_id)).one_or_none()
@@ -337,7 +337,7 @@ def list_variables(hub: Hub, caller: Caller, environment_id: str) -> list[Variab
 def create_variable(
     hub: Hub, caller: Caller, environment_id: str, variable: NewVariable
 ) -> Variable:
-    """Keep a variable; raises Conflict when the environment has one of that name."""
+    """Store a variable; raises Conflict if the environment has one of that name."""
     now = hub.now()
     with hub.database.write() as connection:
         environment = writable_environment(connection, caller, environment_id)
@@ -371,7 +371,7 @@ def update_variable(
 
 
 def delete_variable(hub: Hub, caller: Caller, environment_id: str, variable_id: str) -> Done:
-    """Forget a variable; raises NotFound."""
+    """Delete a variable; raises NotFound."""
     with hub.database.write() as connection:
         environment, row = _find_variable(connection, caller, environment_id, variable_id)
         record(hub, connection, caller, "variable.delete", _target(environment, row.name))

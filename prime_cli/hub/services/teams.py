@@ -45,10 +45,10 @@ def create_team(hub: Hub, caller: Caller, slug: str, *, name: str = "") -> str:
 def add_to_team(
     hub: Hub, caller: Caller, slug: str, users: Sequence[str], *, name: str = ""
 ) -> TeamItem:
-    """Take `users` (`ada`, or `ada:admin`) into a team, made when there is none: all or nobody.
+    """Add `users` (`ada`, or `ada:admin`) to a team, created if missing: all or nobody.
 
-    Raises UsageError, NotFound for a user, NotAllowed, and Conflict when there is nobody to take
-    in and the team is there already.
+    Raises UsageError, NotFound for a user, NotAllowed, and Conflict if there is nobody to add and
+    the team exists.
     """
     require_admin(caller)
     wanted = [read_member(user) for user in users]
@@ -70,7 +70,7 @@ def read_member(text: str) -> tuple[str, Role]:
 
 
 def remove_team(hub: Hub, caller: Caller, slug: str) -> None:
-    """Remove a team, with the keys that are good for it alone.
+    """Remove a team, with the keys that are valid for it alone.
 
     Raises Conflict while it owns anything that is published, or rents anything.
     """
@@ -83,7 +83,7 @@ def remove_team(hub: Hub, caller: Caller, slug: str) -> None:
 
 
 def set_member(hub: Hub, caller: Caller, slug: str, user: str, role: str = MEMBER) -> None:
-    """Take a user into a team, or change the role; raises NotFound, NotAllowed or UsageError."""
+    """Add a user to a team, or change the role; raises NotFound, NotAllowed or UsageError."""
     wanted = _read_role(role)
     with hub.database.write() as connection:
         team = find_team(connection, slug)
@@ -92,7 +92,7 @@ def set_member(hub: Hub, caller: Caller, slug: str, user: str, role: str = MEMBE
 
 
 def remove_member(hub: Hub, caller: Caller, slug: str, user: str) -> None:
-    """Take a user out of a team, which the user's keys show at once.
+    """Remove a user from a team; the user's keys lose it at once.
 
     Raises NotFound or NotAllowed.
     """
@@ -131,7 +131,7 @@ def list_teams(hub: Hub) -> list[TeamItem]:
 
 
 def list_own_teams(hub: Hub, caller: Caller, query: PageQuery) -> TeamPage:
-    """One page of the teams that the caller is in, and that the key is good for."""
+    """One page of the teams that the caller is in, and that the key is valid for."""
     users = owners.alias("users")
     mine = (
         select(owners, members.c.role)

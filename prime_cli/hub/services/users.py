@@ -46,7 +46,7 @@ def create_user(
 ) -> UserItem:
     """A new user, without a key yet; raises UsageError, Conflict ("already taken") or NotAllowed.
 
-    `admin` lets the user look after the hub, with keys of the scope `admin`.
+    `admin` lets the user administer the hub, with keys of the scope `admin`.
     """
     require_admin(caller)
     check_slug(slug)
@@ -108,7 +108,7 @@ def find_user(connection: Connection, slug: str) -> Row[Any]:
 
 
 def require_admin(caller: Caller) -> None:
-    """Raise NotAllowed unless the caller may look after the whole hub."""
+    """Raise NotAllowed unless the caller may administer the whole hub."""
     if not caller.admin:
         raise NotAllowed("Only an admin of this hub may do that")
 
@@ -195,10 +195,10 @@ def whoami(hub: Hub, caller: Caller, team_id: str | None = None) -> Account:
 
 
 def change_slug(hub: Hub, caller: Caller, slug: str) -> Account:
-    """Call the user by another name; everything that the user has published goes along.
+    """Rename the user; everything that the user has published moves along.
 
-    It is found under the new name at once and under the old one no more, and the old one is given
-    to nobody else. Raises UsageError, NotAllowed, and Conflict ("already taken").
+    It is at once found under the new name only, and the old one is given to nobody else. Raises
+    UsageError, NotAllowed, and Conflict ("already taken").
     """
     require_user(caller)
     check_slug(slug)
@@ -248,7 +248,7 @@ def issue_key(
 ) -> NewKey:
     """A new key of `user`, made by that user with a key of the scope `admin`, or on this machine.
 
-    It is good for the one `owner`, if given: the user or a team that the user is in. It may do no
+    It is valid for the one `owner`, if given: the user or a team that the user is in. It may do no
     more, and lasts no longer, than the key it is made with, and is revoked with that one. Raises
     NotAllowed, NotLoggedIn, NotFound or UsageError.
     """
@@ -276,7 +276,7 @@ def issue_key(
 def list_keys(hub: Hub, caller: Caller, user: str | None = None) -> list[KeyItem]:
     """The keys of `user`, or of all, newest first.
 
-    Without the scope `admin` a key sees itself alone; other users' keys are for admins.
+    Without the scope `admin` a key sees only itself; other users' keys are for admins.
     """
     require_user(caller)
     query = _select_keys().order_by(keys.c.created_at.desc(), keys.c.id)
@@ -292,9 +292,9 @@ def list_keys(hub: Hub, caller: Caller, user: str | None = None) -> list[KeyItem
 
 
 def revoke_key(hub: Hub, caller: Caller, key_id: str) -> list[str]:
-    """Make a key worth nothing from now on: by its id, or `current` for the one that asks.
+    """Revoke a key: by its id, or `current` for the caller's.
 
-    All that were made with it, and with those, go along; the ids of all, its own first.
+    Its descendants are revoked too; returns the ids of all, its own first.
 
     Every key may revoke itself, one of the scope `admin` all of its user, an admin of the hub
     anybody's, and on this machine the first characters do too. Raises NotFound.
@@ -318,7 +318,7 @@ def revoke_key(hub: Hub, caller: Caller, key_id: str) -> list[str]:
 
 
 def revoke_all(hub: Hub, caller: Caller, user: str) -> int:
-    """Revoke every key of a user; how many there were. Raises NotFound or NotAllowed."""
+    """Revoke every key of a user; returns how many there were. Raises NotFound or NotAllowed."""
     require_admin(caller)
     with hub.database.write() as connection:
         row = find_user(connection, user)

@@ -54,7 +54,7 @@ from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, 
 # --- Versions ---
 
 SHORTEST_PREFIX = 8
-"""The fewest characters of a content hash that name a version; official lists show 8."""
+"""The shortest prefix of a content hash that names a version; official lists show 8."""
 
 wheels = artifacts.alias("wheels")
 sources = artifacts.alias("sources")
@@ -107,7 +107,7 @@ def find_version(connection: Connection, environment: Row[Any], wanted: str) -> 
 
 @cache
 def _select_by_id() -> Select[Any]:
-    """Made once, as most requests ask it; so is the next."""
+    """Cached, as most requests need it; so is the next."""
     return select_versions().where(versions.c.id == bindparam("wanted_id"))
 
 
@@ -127,7 +127,7 @@ def select_latest(connection: Connection, environment: Row[Any]) -> Row[Any] | N
 
 
 def metadata_of(version: Row[Any]) -> EnvironmentMetadata:
-    """What the publisher said of the wheel."""
+    """The publisher's metadata of the wheel."""
     return decode(version.metadata.encode(), EnvironmentMetadata)
 
 
@@ -157,7 +157,7 @@ def list_versions(hub: Hub, caller: Caller, ref: EnvRef) -> VersionList:
 
 
 def delete_version(hub: Hub, caller: Caller, ref: EnvRef, content_hash: str) -> FinalizeReply:
-    """Forget the version with that content hash, or the only one whose hash begins so."""
+    """Delete the version with that content hash, or the only one whose hash begins with it."""
     with hub.database.write() as connection:
         environment = find_environment(connection, caller, ref)
         require_owner(caller, environment)
@@ -209,7 +209,7 @@ def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None
 
 
 def next_number(connection: Connection, environment_id: str) -> int:
-    """The number of the version that is about to be finalised: one more than the newest has."""
+    """The number of the next version to be finalised: the newest's plus one."""
     highest = connection.execute(
         select(func.max(versions.c.number)).where(versions.c.environment_id == environment_id)
     ).scalar_one()
@@ -243,9 +243,9 @@ LONGEST_REASON = 1000
 
 
 def yank_version(hub: Hub, caller: Caller, ref: EnvRef, reason: str) -> YankReply:
-    """Mark a version, or give another reason; raises NotFound, NotAllowed, UsageError.
+    """Mark a version, or change the reason; raises NotFound, NotAllowed, UsageError.
 
-    `latest` names the newest version that is not yanked, if there is any.
+    `latest` names the newest version that is not yanked, if any.
     """
     if len(reason) > LONGEST_REASON:
         raise UsageError(f"The reason has more than {LONGEST_REASON} characters")
@@ -253,7 +253,7 @@ def yank_version(hub: Hub, caller: Caller, ref: EnvRef, reason: str) -> YankRepl
 
 
 def unyank_version(hub: Hub, caller: Caller, ref: EnvRef) -> YankReply:
-    """Take the mark off again; one that has none is no error."""
+    """Remove the mark; an unmarked version is not an error."""
     return _set(hub, caller, ref, None, "version.unyank")
 
 
@@ -276,7 +276,7 @@ def _set(hub: Hub, caller: Caller, ref: EnvRef, reason: str | None, action: str)
 
 
 def get_document(hub: Hub, caller: Caller, ref: EnvRef, kind: DocumentKind[D]) -> D:
-    """The document of a version; raises NotFound when it has none."""
+    """The document of a version; raises NotFound if it has none."""
     store = _STORES[kind.path]
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
@@ -291,7 +291,7 @@ def get_document(hub: Hub, caller: Caller, ref: EnvRef, kind: DocumentKind[D]) -
 
 
 def put_document(hub: Hub, caller: Caller, ref: EnvRef, kind: DocumentKind[D], document: D) -> Any:
-    """Store the document of a version, in place of an older one; returns the kind's reply.
+    """Store the document of a version, replacing an older one; returns the kind's reply.
 
     Raises IntegrityError when it is about another wheel, UsageError when it contradicts itself,
     NotAllowed for another owner's version.

@@ -29,7 +29,7 @@ class LogFormat(StrEnum):
 
 
 class LogEntry(msgspec.Struct, omit_defaults=True):
-    """What is told of a request; `bytes` are those of the answer's body."""
+    """The logged facts of a request; `bytes` are those of the answer's body."""
 
     time: str
     method: str
@@ -45,10 +45,10 @@ class LogEntry(msgspec.Struct, omit_defaults=True):
 
 
 class AccessLog:
-    """Lines on their way to a descriptor, by default stderr.
+    """Lines to be written to a descriptor, by default stderr.
 
     They are written when `flush` is called: a write for every request would take longer than a
-    page. When nobody reads them for long, requests go on and lines are lost, which is told.
+    page. If nobody reads them for long, requests go on and lines are lost, which is logged.
     """
 
     def __init__(self, style: LogFormat, descriptor: int = _STDERR) -> None:
@@ -62,7 +62,7 @@ class AccessLog:
         )
 
     def add(self, entry: LogEntry) -> None:
-        """Take one entry."""
+        """Add one entry."""
         if self.style == LogFormat.NONE:
             return
         line = self._render(entry)
@@ -73,7 +73,7 @@ class AccessLog:
                 self._lines += line
 
     def flush(self) -> None:
-        """Write what was taken; waits for whoever reads it.
+        """Write the pending lines; waits for the reader.
 
         A reader that has gone is no reason to stop serving.
         """
@@ -87,7 +87,7 @@ class AccessLog:
             while view:
                 view = view[os.write(self._descriptor, view) :]
         except OSError:
-            # Nobody reads the log any more; there is nowhere to say so.
+            # Nobody reads the log any more, so there is nowhere to report it.
             return
 
 
@@ -105,7 +105,7 @@ def _second_text(seconds: int) -> str:
 
 
 def safe_path(path: str) -> str:
-    """`path` without what opens something: the secret of an upload address, an API key."""
+    """`path` without secrets: that of an upload URL, an API key."""
     if _UPLOAD not in path and KEY_PREFIX not in path:
         return path
     parts = path.split("/")
@@ -117,14 +117,14 @@ def safe_path(path: str) -> str:
 
 
 def trace_of(error: BaseException) -> str:
-    """The traceback of a bug. Of values it shows the error's own sentence alone."""
+    """The traceback of a bug. The only values it shows are in the error's own message."""
     return "".join(traceback.format_exception(error))
 
 
 def _as_json(entry: LogEntry) -> bytes:
     try:
         return msgspec.json.encode(entry) + b"\n"
-    except UnicodeEncodeError:  # a path whose escapes are no UTF-8
+    except UnicodeEncodeError:  # a path whose escapes are not UTF-8
         return msgspec.json.encode(_printable(entry)) + b"\n"
 
 

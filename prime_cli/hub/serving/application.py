@@ -1,4 +1,4 @@
-"""The application as it is served: inside what watches, counts and limits its requests."""
+"""The application as served, inside what watches, counts and limits its requests."""
 
 import asyncio
 import logging
@@ -38,10 +38,10 @@ _log = logging.getLogger(__name__)
 
 
 class PodWatcher:
-    """Sweeps when the application starts, and looks after all pods every `seconds` while it lives.
+    """Sweeps when the application starts, and refreshes all pods every `seconds` while it lives.
 
-    Where a process has swept just before that, it is done a round later, unless one has again. What
-    fails is logged, and tried again at the next round.
+    If another process has just swept, this is put off by a round, unless one has again. Failures
+    are logged, and retried at the next round.
     """
 
     def __init__(self, app: ASGIApp, hub: Hub, *, seconds: float = SECONDS) -> None:
@@ -56,7 +56,7 @@ class PodWatcher:
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         stop = threading.Event()
-        # A provider that hangs must not keep the server from ending.
+        # A hanging provider must not keep the server from exiting.
         thread = threading.Thread(target=self.watch, args=(stop.wait,), daemon=True)
         thread.start()
         try:
@@ -66,12 +66,13 @@ class PodWatcher:
             await asyncio.to_thread(thread.join, _END_WITHIN)
 
     def watch(self, wait: Callable[[float], bool]) -> None:
-        """Go on until `wait`, which is given seconds, says that it is over."""
+        """Run until `wait`, called with seconds, says that it is over."""
         begun = self._hub.settings.clock()
         self._try(lambda: self._sweep(begun))
         while not wait(self._seconds):
             self._try(lambda: refresh_all(self._hub, self._seconds))
-            # A hub that ended soon after its start had swept, and left what it was making since.
+            # A hub that stopped soon after its start had swept, but left what it was creating
+            # since.
             self._try(lambda: self._sweep(begun))
 
     def _sweep(self, begun: datetime) -> None:
@@ -104,7 +105,7 @@ _FLUSH_SECONDS = 0.25
 
 
 def create_served_app(options: ServeOptions) -> ASGIApp:
-    """The hub that the operator has chosen. Raises what `create_app` raises."""
+    """The hub as configured by the operator. Raises what `create_app` raises."""
     app = create_app(options.settings())
     if folder := os.environ.get(FOLDER):
         forget_dead_processes(Path(folder))
@@ -159,5 +160,5 @@ class WriteLog:
     async def _write(self) -> None:
         while True:
             await asyncio.sleep(_FLUSH_SECONDS)
-            # A reader that is slow must not keep requests waiting.
+            # A slow reader must not delay requests.
             await asyncio.to_thread(self._log.flush)

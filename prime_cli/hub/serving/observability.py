@@ -20,7 +20,7 @@ from prime_cli.hub.serving.monitoring import Metrics
 HEADER = b"x-request-id"
 UNMATCHED = "-"
 GONE = 499
-"""The status in the log of a request that nobody waited for any more, as nginx has it."""
+"""The status logged for an abandoned request, as in nginx."""
 
 _PUBLISHING = "/versions/{version_id}/finalize"
 _GIVEN_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
@@ -102,13 +102,13 @@ class ObservabilityMiddleware:
 
 
 class _ObservedRequest:
-    """One request under way: what is known of its answer so far."""
+    """A request in progress: what is known of its answer so far."""
 
     __slots__ = ("_declared", "_id", "_send", "error", "path", "sent", "started", "status")
 
     def __init__(self, scope: Scope, send: Send, new_id: Callable[[], bytes]) -> None:
         self.started = time.perf_counter()
-        # Whoever routes the request may change the path in its scope.
+        # Routing may change the path in the request's scope.
         self.path: str = scope["path"]
         self.status = 0
         self.sent = 0
@@ -138,7 +138,7 @@ class _ObservedRequest:
 def templates_of(routes: Sequence[BaseRoute], prefix: str = "") -> dict[Any, str]:
     """The address of every endpoint below `routes`, with the names of its parameters.
 
-    Of an endpoint with several addresses, the first.
+    For an endpoint with several addresses, the first.
     """
     found: dict[Any, str] = {}
     for route in routes:

@@ -1,4 +1,4 @@
-"""Options of a served hub, and the settings that follow from them."""
+"""Options of a served hub, and the settings derived from them."""
 
 import os
 import socket
@@ -74,17 +74,17 @@ class ServeOptions:
 
     @property
     def url(self) -> str:
-        """The origin that clients use; no slash at its end."""
+        """The origin that clients use; no trailing slash."""
         if self.public_url:
             return self.public_url.rstrip("/")
-        # Nobody can call "all addresses"; the machine's name is the best guess there is.
+        # "All addresses" cannot be contacted; the machine's name is the best guess.
         host = socket.gethostname() if self.host in _ALL_ADDRESSES else self.host
         host = f"[{host}]" if ":" in host else host
         return f"{'https' if self.tls_cert else 'http'}://{host}:{self.port}"
 
     @property
     def exposed(self) -> bool:
-        """Whether keys may travel in the clear between machines."""
+        """Whether keys may travel unencrypted between machines."""
         return not (self.host in _LOOPBACK or self.tls_cert or self.trusted_proxies)
 
     @property
@@ -115,14 +115,14 @@ class ServeOptions:
             database=self.database,
             storage=None if self.storage is None else open_storage(self.storage),
             downloads=self.downloads.value,
-            # Not one of the options: those are shown by `ps`, and given to other processes.
+            # Not one of the options, which `ps` shows and other processes get.
             secret_key=os.environ.get(SECRET_KEY) or None,
             upstream=self._upstream(),
             providers=self.providers(),
         )
 
     def providers(self) -> InstalledProviders:
-        """The providers of the application, with what the operator chose for each."""
+        """The providers of the application, with the operator's choices for each."""
         options: dict[str, dict[str, object]] = {}
         if self.local_pods:
             options[ENGINE] = {"images": self.pod_images, "host": self.pods_host}
@@ -146,7 +146,7 @@ def _check_origin(option: str, url: str) -> None:
     else:
         sound = sound and not (parts.query or parts.fragment or "@" in parts.netloc)
     if not sound:
-        # What is not shown may hold a password.
+        # What is not shown may contain a password.
         raise UsageError(
             f"`{option}` is not the address of a hub",
             hint=f"write it as `{option} https://hub.example.org`",

@@ -40,21 +40,21 @@ class Storage(Protocol):
         """
 
     def size(self, digest: str) -> int | None:
-        """How many bytes the blob has, or None when there is none."""
+        """The blob's size in bytes, or None if there is none."""
 
     def list(self) -> Iterator[StoredBlob]:
-        """Every blob, in no order; what else lies there is passed over."""
+        """Every blob, in no order; other files are skipped."""
 
     def delete(self, digest: str) -> None:
-        """Forget a blob; one that is not there is no error."""
+        """Delete a blob; a missing one is not an error."""
 
     def local_path(self, digest: str) -> Path | None:
-        """Where the blob's file is, or would be; None when blobs are no files of this machine."""
+        """The path of the blob's file, existing or not; None if blobs are not local files."""
 
     def link(self, digest: str, filename: str, seconds: int) -> str | None:
-        """An address that anybody may GET the blob from for `seconds`, saved as `filename`.
+        """A URL from which anybody may GET the blob for `seconds`, saved as `filename`.
 
-        None when the storage gives none. Nobody looks whether the blob is there.
+        None if the storage has no URLs. Does not check that the blob exists.
         """
 
 

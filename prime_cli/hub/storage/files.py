@@ -23,11 +23,11 @@ class FileStorage:
         self.root = root
 
     def path(self, digest: str) -> Path:
-        """Where the blob is, or would be."""
+        """The path of the blob, existing or not."""
         return self.root / digest[:2] / digest
 
     def local_path(self, digest: str) -> Path | None:
-        """The same, as every storage is asked for it."""
+        """The same, as part of the storage interface."""
         return self.path(digest)
 
     def put(self, path: Path, digest: str) -> None:
@@ -44,7 +44,7 @@ class FileStorage:
                 _copy_across(path, target)
 
     def open(self, digest: str) -> BinaryIO:
-        """A reader of the blob's file; raises NotFound when there is none."""
+        """A reader of the blob's file; raises NotFound if there is none."""
         path = self.path(digest)
         with storage_errors(path):
             try:
@@ -78,7 +78,7 @@ class FileStorage:
             path.unlink(missing_ok=True)
 
     def link(self, digest: str, filename: str, seconds: int) -> str | None:
-        """None: a file is sent by the hub itself."""
+        """None: the hub itself sends files."""
         return None
 
 

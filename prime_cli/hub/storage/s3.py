@@ -174,7 +174,7 @@ class S3Storage:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a bucket is waited for, in seconds, and how often it is asked again.
+    """How long to wait for a bucket, in seconds, and how often to retry.
 
     One request is 5 MiB at most, so an object store may be as slow as 0.7 MB/s.
     """
@@ -187,7 +187,7 @@ class Patience:
 def open_bucket(
     location: str, environ: Mapping[str, str], patience: Patience | None = None
 ) -> S3Storage:
-    """The storage at `s3://bucket/prefix`; nothing is asked of the bucket yet.
+    """The storage at `s3://bucket/prefix`; without accessing the bucket yet.
 
     AWS_ENDPOINT_URL may name another store than Amazon's, and is the only way to plain HTTP.
     Raises UsageError when the location cannot be understood.
@@ -221,13 +221,13 @@ def open_bucket(
 
 
 def _config(environ: Mapping[str, str]) -> "S3Config":
-    """What `environ` says of the store; of what it does not say, the S3 client has defaults."""
+    """The store's settings in `environ`; for missing ones the S3 client has defaults."""
     found = {
         name: value
         for name, variables in _VARIABLES.items()
         if (value := next(filter(None, map(environ.get, variables)), None))
     }
-    # One DELETE for each object: the bulk request is no part of what all compatible stores speak.
+    # One DELETE per object: not all compatible stores support the bulk request.
     return {**found, "disable_bulk_delete": True}  # type: ignore[typeddict-item]
 
 

@@ -1,4 +1,4 @@
-"""Objects of a bucket: read as files by ranges, and their failures as sentences of ours."""
+"""Objects of a bucket: read as files by ranges, and failures in our own words."""
 
 import io
 import os
@@ -34,7 +34,7 @@ def bucket_errors(bucket: str) -> Iterator[None]:
 
 
 def bucket_failure(bucket: str, message: str) -> PrimeError:
-    """The failure that a message of the S3 client stands for."""
+    """The error for a message of the S3 client."""
     head = message.partition("\n\nDebug source:")[0]
     status = _STATUS.search(head)
     code = _CODE.search(head)
@@ -80,7 +80,7 @@ def open_ranges(fetch: Fetch, size: int) -> BinaryIO:
 
 
 class _Ranges(io.RawIOBase):
-    """Fetches little after a jump and twice as much each time that reading goes straight on.
+    """Fetches little after a jump and twice as much for each further sequential read.
 
     So the few bytes at the end of a wheel cost few, and a whole download few requests.
     """

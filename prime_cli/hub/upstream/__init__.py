@@ -1,7 +1,7 @@
-"""Read through to another hub: what is not here is fetched from there, checked, and kept.
+"""Read through to another hub: missing data is fetched from there, checked, and kept.
 
-An `Upstream` is handed in, since the hub itself speaks no HTTP to others. It is asked without any
-key, so that what it gives is what it gives everybody, and may be given to everybody again.
+An `Upstream` is passed in, since the hub itself speaks no HTTP to others. It is queried without any
+key, so what it returns is public, and may be given to everybody again.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from prime_cli.wire.version_documents import D, DocumentKind
 
 
 class Upstream(Protocol):
-    """Another hub. Every method raises NotFound, or Unreachable when there is no answer."""
+    """Another hub. Every method raises NotFound, or Unreachable if there is no answer."""
 
     @property
     def url(self) -> str:
@@ -26,7 +26,7 @@ class Upstream(Protocol):
         """Every version, newest first."""
 
     def fetch_wheel(self, detail: EnvironmentDetail, folder: Path, most_bytes: int) -> Path:
-        """The wheel as a file of its name in `folder`, with the digest that was promised.
+        """The wheel as a file of its name in `folder`, with the expected digest.
 
         Raises IntegrityError, TooLarge.
         """

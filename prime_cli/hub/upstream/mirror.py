@@ -38,10 +38,10 @@ from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, 
 
 
 def mirror(hub: Hub, upstream: Upstream, ref: EnvRef) -> list[VersionItem]:
-    """Have the version that `ref` means there also here; `latest` here becomes what it is there.
+    """Mirror the upstream version that `ref` means; `latest` here becomes what it is there.
 
-    Returns all versions there are, newest first. Raises NotFound, Unreachable, and what publishing
-    raises for what is refused.
+    Returns all versions there, newest first. Raises NotFound, Unreachable, and what publishing
+    raises for refused ones.
     """
     detail = upstream.detail(ref)
     _check_identity(ref, detail)
@@ -54,7 +54,7 @@ def mirror(hub: Hub, upstream: Upstream, ref: EnvRef) -> list[VersionItem]:
 
 
 def _check_identity(ref: EnvRef, detail: EnvironmentDetail) -> None:
-    """An upstream that answers with something else must not put it under that name."""
+    """An upstream that returns something else must not publish it under that name."""
     named = detail.owner.name == ref.owner
     if not (named and normalize_name(detail.name) == normalize_name(ref.name)):
         raise IntegrityError(
@@ -97,7 +97,7 @@ def _publish(hub: Hub, upstream: Upstream, ref: EnvRef, detail: EnvironmentDetai
     lock = upstream.document(ref, LOCK) if detail.has_lock else None
     if lock is not None:
         put_document(hub, caller, ref, LOCK, lock)
-    # One of these that is refused here, or does not come, is no reason to go without the version.
+    # If one of these is refused or missing, the version is still mirrored.
     if detail.check_summary is not None:
         _copy(hub, upstream, ref, CHECK_REPORT)
     if detail.signatures:
@@ -143,14 +143,14 @@ def _ensure_environment(hub: Hub, ref: EnvRef) -> Row[Any]:
 
 
 def _put_in_order(hub: Hub, ref: EnvRef, newest_first: list[VersionItem]) -> None:
-    """Number the versions that are here as they follow each other there."""
+    """Number the versions here in the same order as there."""
     rank = {item.sha256: -number for number, item in enumerate(newest_first)}
     with hub.database.write() as connection:
         environment = find_visible(connection, mirror_caller(ref.owner), ref)
         if environment is None:
             return
         here = _numbered(connection, environment.id)
-        # What the upstream has deleted stays, as older than all the rest.
+        # Versions deleted upstream stay, as the oldest.
         wanted = sorted(here, key=lambda row: (rank.get(row.content_hash, -len(rank)), row.number))
         if [row.id for row in wanted] == [row.id for row in here]:
             return

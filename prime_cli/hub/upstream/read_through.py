@@ -1,4 +1,4 @@
-"""When to ask the upstream: once for concurrent requests, and not again for a while."""
+"""When to query the upstream: once for concurrent requests, and not again for a while."""
 
 import threading
 import time
@@ -16,17 +16,17 @@ from prime_cli.hub.upstream.mirror import mirror
 from prime_cli.wire.environments import VersionItem
 
 FRESH_SECONDS = 60.0
-"""How long an answer of the upstream is taken as still true; also that there is nothing."""
+"""How long an answer of the upstream stays valid, including that there is nothing."""
 AWAY_SECONDS = 10.0
-"""How long an upstream that did not answer is left alone where something older is here."""
+"""How long to leave an unresponsive upstream alone if something older is here."""
 _REMEMBERED = 10_000
 
 
 class ReadThrough:
-    """Makes what an upstream has also be here, before it is read here.
+    """Mirrors what an upstream has before it is read here.
 
-    Owners of this hub are never looked for there, so that nobody there can stand in for them.
-    What is remembered is of this process alone, and good for `FRESH_SECONDS`.
+    Owners of this hub are never looked up there, so that nobody there can impersonate them. What is
+    remembered is per process, and valid for `FRESH_SECONDS`.
     """
 
     def __init__(self, upstream: Upstream, clock: Callable[[], float] = time.monotonic) -> None:
@@ -38,11 +38,11 @@ class ReadThrough:
         self._guard = threading.Lock()
 
     def prepare(self, hub: Hub, ref: EnvRef) -> None:
-        """Fetch what `ref` means unless that is known to be needless.
+        """Fetch what `ref` means, unless known to be needless.
 
-        Says nothing when there is no such thing: whoever reads then finds nothing either. Raises
-        Unreachable when the upstream is away and nothing of the environment is here, and what
-        publishing raises for what the upstream should not have.
+        Does nothing if it does not exist: the read then finds nothing either. Raises Unreachable if
+        the upstream is down and nothing of the environment is here, and what publishing raises for
+        what the upstream should not have.
         """
         key = f"{_slug(ref)}@{ref.wire_version}"
         if self._is_fresh(key) or not _may_be_upstream(hub, ref):
@@ -52,7 +52,7 @@ class ReadThrough:
                 self._remember(key, self._fetch(hub, ref))
 
     def _fetch(self, hub: Hub, ref: EnvRef) -> float:
-        """How long what was found out is good for, in seconds."""
+        """How long the result is valid, in seconds."""
         try:
             self._know(ref, mirror(hub, self.upstream, ref))
         except NotFound:
@@ -70,7 +70,7 @@ class ReadThrough:
     def versions(self, ref: EnvRef) -> list[VersionItem] | None:
         """Every version that the upstream has of what was prepared, newest first.
 
-        None where it did not say, and for owners of this hub.
+        None if it did not say, and for owners of this hub.
         """
         with self._guard:
             return self._versions.get(_slug(ref))
@@ -95,7 +95,7 @@ class ReadThrough:
 
     @contextmanager
     def _one_at_a_time(self, key: str) -> Iterator[None]:
-        """A lock by name, which is gone when nobody waits for it."""
+        """A lock by name, which exists only while it is held or awaited."""
         with self._guard:
             lock, waiting = self._asking.get(key, (threading.Lock(), 0))
             self._asking[key] = lock, waiting + 1

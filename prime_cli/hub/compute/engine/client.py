@@ -1,6 +1,6 @@
-"""A client of a container engine, Podman or Docker, by version 1.41 of the Engine API or later.
+"""A client for container engines (Podman or Docker), for the Engine API 1.41 or later.
 
-It knows labels, images, limits and files, and nothing of pods.
+It knows labels, images, limits and files, but not pods.
 """
 
 import json
@@ -18,12 +18,12 @@ from prime_cli.core.errors import EnvironmentFailed, Unreachable
 
 _GONE, _CONFLICT = 404, 409
 _UNREACHABLE = 900
-"""Not of HTTP: what aiodocker calls a connection that failed."""
+"""Not an HTTP status: aiodocker's code for a failed connection."""
 _SECONDS = aiohttp.ClientTimeout(total=120.0, sock_connect=5.0)
 
 
 class Port(msgspec.Struct, rename="pascal", frozen=True):
-    """A port of a container, and where it is reached."""
+    """A port of a container, and its address."""
 
     private_port: int
     ip: str = msgspec.field(default="", name="IP")
@@ -31,7 +31,7 @@ class Port(msgspec.Struct, rename="pascal", frozen=True):
 
 
 class Container(msgspec.Struct, rename="pascal", frozen=True):
-    """A container as lists have it; `created` is in seconds since the epoch."""
+    """A container as in lists; `created` is in seconds since the epoch."""
 
     state: str
     created: int
@@ -40,7 +40,7 @@ class Container(msgspec.Struct, rename="pascal", frozen=True):
 
 
 class Info(msgspec.Struct, frozen=True):
-    """What the engine says of its machine; `memory` is in bytes, `root` the folder it works in."""
+    """The engine's report on its machine; `memory` is in bytes, `root` its working folder."""
 
     vcpus: int = msgspec.field(name="NCPU")
     memory: int = msgspec.field(name="MemTotal")
@@ -49,7 +49,7 @@ class Info(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, rename="pascal", frozen=True):
-    """What holds a container: memory with swap in bytes, CPUs in billionths, processes."""
+    """A container's limits: memory including swap in bytes, CPUs in billionths, processes."""
 
     memory: int
     nano_cpus: int
@@ -60,8 +60,8 @@ class Limits(msgspec.Struct, rename="pascal", frozen=True):
 class ContainerSpec:
     """A container to start, which the engine removes when its `command` ends.
 
-    `files` is a tar archive that is unpacked at `/` before the start; `volumes` are named ones by
-    the folder that they appear in; `port` of the container is published on the address `host`.
+    `files` is a tar archive that is unpacked at `/` before the start; `volumes` are named volumes
+    by mount point; `port` of the container is published on the address `host`.
     """
 
     name: str
@@ -89,7 +89,7 @@ class ContainerSpec:
             "HostConfig": {
                 "AutoRemove": True,
                 "Memory": self.limits.memory,
-                # The same with swap: none of that.
+                # Including swap, so none is allowed.
                 "MemorySwap": self.limits.memory,
                 "NanoCpus": self.limits.nano_cpus,
                 "PidsLimit": self.limits.pids_limit,
@@ -105,7 +105,7 @@ class ContainerSpec:
 
 
 class Engine:
-    """An open connection to an engine; each method raises EnvironmentFailed with its words."""
+    """An open connection to an engine; each method raises EnvironmentFailed with its message."""
 
     def __init__(self, docker: Docker) -> None:
         self._docker = docker
@@ -113,7 +113,7 @@ class Engine:
     @classmethod
     @asynccontextmanager
     async def connect(cls, url: str) -> AsyncIterator[Self]:
-        """Raises Unreachable where no engine answers at `url`."""
+        """Raises Unreachable if no engine answers at `url`."""
         try:
             async with Docker(url=url, timeout=_SECONDS) as docker:
                 yield cls(docker)
@@ -125,18 +125,18 @@ class Engine:
             raise Unreachable(f"No container engine answers at {url}: {error}") from error
 
     async def info(self) -> Info:
-        """What the engine may give."""
+        """The engine's capacity."""
         return msgspec.convert(dict(await self._docker.system.info()), Info)
 
     async def has_image(self, name: str) -> bool:
-        """Whether the engine has it already; nothing is fetched."""
+        """Whether the engine already has it; nothing is fetched."""
         return await _unless_gone(self._docker.images.inspect(name)) is not None
 
     async def start(self, spec: ContainerSpec) -> bool:
-        """Start a container; False where one of its name is there already.
+        """Start a container; False if one of its name exists.
 
-        Raises EnvironmentFailed where the engine holds it to less than `limits`. A container that
-        did not start is removed.
+        Raises EnvironmentFailed if the engine enforces less than `limits`. A container that did not
+        start is removed.
         """
         try:
             made = await self._docker.containers.create(spec.config(), name=spec.name)
@@ -155,7 +155,7 @@ class Engine:
         return True
 
     async def remove(self, name: str) -> None:
-        """Kill a container and remove it, if it is there."""
+        """Kill and remove a container, if it exists."""
         try:
             await self._docker.containers.container(name).delete(force=True, v=True)
         except DockerError as error:
@@ -163,36 +163,36 @@ class Engine:
                 raise
 
     async def containers(self, label: str) -> list[Container]:
-        """Those that have the label, whatever their state."""
+        """All containers with the label, in any state."""
         found = await self._docker.containers.list(all=True, filters=json.dumps({"label": [label]}))
         names = ("State", "Created", "Labels", "Ports")
         rows = [{name: each[name] for name in names} for each in found]
         return msgspec.convert(rows, list[Container])
 
     async def log(self, name: str, lines: int) -> str:
-        """The last lines of what a container printed; empty where it is gone."""
+        """The last lines of a container's output; empty if it is gone."""
         container = self._docker.containers.container(name)
         with suppress(DockerError):
             return "".join(await container.log(stdout=True, stderr=True, tail=lines))
         return ""
 
     async def make_volume(self, name: str, labels: Mapping[str, str]) -> None:
-        """Make a named volume, unless it is there."""
+        """Create a named volume, unless it exists."""
         await self._docker.volumes.create({"Name": name, "Labels": dict(labels)})
 
     async def remove_volume(self, name: str) -> None:
-        """Remove a volume, if it is there."""
+        """Remove a volume, if it exists."""
         volume = await _unless_gone(self._docker.volumes.get(name))
         if volume is not None:
             await _unless_gone(volume.delete())
 
     async def volumes(self, label: str) -> list[str]:
-        """The names of volumes that have the label."""
+        """The names of volumes with the label."""
         answer = await self._docker.volumes.list(filters={"label": [label]})
         return [str(each["Name"]) for each in answer["Volumes"] or ()]
 
     async def _require_limits(self, spec: ContainerSpec) -> None:
-        """What the engine could not do it leaves out of what it says, some with no other word."""
+        """The engine's answer omits what it could not enforce, sometimes without a warning."""
         shown = await self._docker.containers.container(spec.name).show()
         config = shown["HostConfig"]
         held = msgspec.convert(config, Limits)

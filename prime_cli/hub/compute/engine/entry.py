@@ -1,4 +1,4 @@
-"""How a hub comes to the containers of an engine."""
+"""How a hub connects to a container engine."""
 
 import os
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ ENGINE = "engine"
 def open_provider(context: ProviderContext) -> Provider | None:
     """The provider with the options `images` and `host`; None without options.
 
-    Raises UsageError where there is no engine, or not the package that speaks to it.
+    Raises UsageError if there is no engine, or its client package is missing.
     """
     if context.options is None:
         return None

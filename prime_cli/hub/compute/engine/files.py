@@ -1,4 +1,4 @@
-"""The files of a pod in a container: who may log in, sshd's options, and what runs first."""
+"""A pod's files in its container: who may log in, sshd's options, and the start script."""
 
 import io
 import tarfile
@@ -12,11 +12,11 @@ from prime_cli.hub.compute.sshd import config_text
 _FOLDER = "/etc/prime-pod"
 SSH_PORT = 22
 LISTENS, FAILED = "Server listening on", "sshd ended with"
-"""What the log says once it is up, and once it will not be."""
+"""The log's messages for success and failure of the start."""
 COMMAND = ("/bin/sh", f"{_FOLDER}/boot")
 
-# sh is process 1, where it also takes the ends of orphans. The log is lost with the container: who
-# started it is given a few seconds to read why sshd did not stay.
+# sh is process 1, where it also reaps orphans. The log is lost with the container, so it stays a
+# few seconds for its creator to read why sshd exited.
 _BOOT = """\
 command -v sshd >/dev/null || PATH=$PATH:/usr/sbin:/usr/local/sbin:/sbin
 mkdir -p /run/sshd
@@ -32,7 +32,7 @@ code=$?
 
 
 def pack_files(order: PodSpec, host_key: bytes, *, seconds: int) -> bytes:
-    """A tar archive for the root of the container, whose pod ends after `seconds`."""
+    """A tar archive for the container's root; its pod ends after `seconds`."""
     files = {
         "boot": _BOOT.format(folder=_FOLDER, seconds=seconds, failed=FAILED),
         "sshd_config": config_text(

@@ -1,4 +1,4 @@
-"""Containers of Podman or Docker as pods: what is known of one is in its labels alone."""
+"""Podman or Docker containers as pods: their labels are the only record of them."""
 
 import asyncio
 import math
@@ -35,7 +35,7 @@ _TAG, _HOST_KEY, _GPUS = "prime.tag", "prime.host-key", "prime.gpus"
 _GB = 10**9
 _PROCESSES = 4096
 _KEPT = 10
-"""A tenth of the machine's memory is left to the machine."""
+"""A tenth of the memory is reserved for the machine itself."""
 _UP_SECONDS = 20.0
 _BEGINS_WITHIN = 60.0
 _PAUSE = 0.1
@@ -45,8 +45,8 @@ _PAUSE = 0.1
 class EngineProvider:
     """Pods in containers of the engine at `url`, reached at `host`, an address of its machine.
 
-    `images` are those that a pod may have, the first where it names none; each needs an OpenSSH
-    server, and is on the engine already. `folder` is where a lock is kept. Making one asks nothing.
+    `images` are those a pod may have, the first being the default; each needs an OpenSSH server,
+    and must already be on the engine. `folder` is for a lock. The constructor makes no calls.
     """
 
     url: str
@@ -59,7 +59,7 @@ class EngineProvider:
         return ENGINE
 
     def offers(self) -> Sequence[GpuOffer]:
-        """The machine of the engine. Raises UsageError where it has none of the images."""
+        """The engine's machine. Raises UsageError if it has none of the images."""
         machine, images, pods = self._ask(self._survey)
         if not images:
             raise UsageError(
@@ -83,11 +83,11 @@ class EngineProvider:
         require_variables(order.variables)
 
     def start(self, order: PodSpec) -> None:
-        """Returns once sshd listens. Raises EnvironmentFailed with its last words."""
+        """Returns once sshd listens. Raises EnvironmentFailed with its last output."""
         require_tag(order.tag)
         self.validate_spec(order)
         wants_gpus = order.offer.gpu_type != CPU_NODE
-        # Of two that begin at the same time, one has the GPUs.
+        # Of two concurrent starts, only one gets the GPUs.
         with locked(self.folder / ".gpus", seconds=60.0) if wants_gpus else nullcontext():
             self._ask(
                 partial(self._start, order=order, gpus=self._gpus() if wants_gpus else Gpus())
@@ -98,7 +98,7 @@ class EngineProvider:
         return {tag: found[tag] for tag in tags if tag in found}
 
     def resume(self, tag: str) -> None:
-        """A container that has ended is gone."""
+        """An ended container is gone."""
 
     def list_tags(self, prefix: str) -> Collection[str]:
         tags = [pod.labels[_TAG] for pod in self._ask(_list)]
@@ -125,7 +125,7 @@ class EngineProvider:
         return sorted(tag for tag in tags if tag.startswith(prefix))
 
     def _ask(self, question: Callable[[Engine], Awaitable[T]]) -> T:
-        """Ask on a connection of its own: a hub calls providers in threads without a loop."""
+        """Call on a separate connection: a hub calls providers in threads without a loop."""
 
         async def asked() -> T:
             async with Engine.connect(self.url) as engine:
@@ -134,7 +134,7 @@ class EngineProvider:
         return asyncio.run(asked())
 
     async def _survey(self, engine: Engine) -> tuple[Machine, tuple[str, ...], Sequence[Container]]:
-        """The machine, the images that it has of those that pods may have, and its pods."""
+        """The machine, its available images among those for pods, and its pods."""
         there = await engine.info()
         gpus = self._gpus() if "nvidia" in there.runtimes else Gpus()
         memory = there.memory * (_KEPT - 1) // _KEPT // _GB

@@ -1,1 +1,1 @@
-"""Pods on the machine of the hub in the box: an sshd each, of its user, with a deadline."""
+"""Pods on the machine of the hub in the box: each an sshd, run by its user, with a deadline."""

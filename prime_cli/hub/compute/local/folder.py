@@ -1,4 +1,4 @@
-"""The folder of a pod: where its things are, what was ordered, and how it is.
+"""The folder of a pod: its files, its plan and its state.
 
 plan.json    what was ordered                          log       of its sshd and its supervisor
 state.json   how it is, written by its supervisor      ending    is there once it is to end
@@ -24,14 +24,14 @@ _UNFINISHED = re.compile(r"\.(?P<tag>prime-[a-z0-9-]+)\.[0-9a-f]{16}", re.ASCII)
 
 
 def tag_of_folder(name: str) -> str | None:
-    """The tag that a folder in the folder of pods is of, also of one that was not finished."""
+    """The tag of a pod's folder, even an unfinished one."""
     unfinished = _UNFINISHED.fullmatch(name)
     tag = unfinished["tag"] if unfinished else name
     return tag if is_tag(tag) else None
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What the supervisor is to make; `stop_at` is in seconds since the epoch."""
+    """What the supervisor should create; `stop_at` is in seconds since the epoch."""
 
     pod_id: str
     stop_at: float
@@ -40,10 +40,10 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """How a pod is; `status` is a `PodStatusEnum`.
+    """A pod's state; `status` is a `PodStatusEnum`.
 
-    `again` is when it was last started again, in seconds since the epoch; 0 is never. The process
-    that listens is `sshd_pid`, started at `sshd_start` by the clock of psutil.
+    `again` is the last restart in seconds since the epoch, 0 for never. The listening process is
+    `sshd_pid`, started at `sshd_start` by psutil's clock.
     """
 
     status: str
@@ -56,7 +56,7 @@ class State(msgspec.Struct, frozen=True):
 
 
 class PodFolder(msgspec.Struct, frozen=True):
-    """The paths in the folder of a pod."""
+    """The paths in a pod's folder."""
 
     path: Path
 
@@ -73,7 +73,7 @@ class PodFolder(msgspec.Struct, frozen=True):
         return self.path / "ssh"
 
     def read_plan(self) -> Plan | None:
-        """What was ordered; None where that is not there (any more)."""
+        """What was ordered; None if it is missing (or gone)."""
         return _read(self.path / "plan.json", Plan)
 
     def write_plan(self, plan: Plan) -> None:
@@ -81,13 +81,13 @@ class PodFolder(msgspec.Struct, frozen=True):
         write_atomically(self.path / "plan.json", msgspec.json.encode(plan))
 
     def read_state(self) -> State | None:
-        """What the supervisor said last; None where that cannot be read."""
+        """The supervisor's last state; None if unreadable."""
         return _read(self.path / "state.json", State)
 
     def change_state(self, **changes: Any) -> State:
-        """Write the state with these values in it, and return it.
+        """Update the state with these values and return it.
 
-        Raises OSError, also where the folder is gone: it is not made again.
+        Raises OSError, including if the folder is gone: it is not recreated.
         """
         before = self.read_state() or State("PROVISIONING")
         state = msgspec.structs.replace(before, **changes)
@@ -95,13 +95,13 @@ class PodFolder(msgspec.Struct, frozen=True):
         with temporary.open("wb") as file:
             file.write(msgspec.json.encode(state))
             file.flush()
-            # The machine may lose its power, and the pod is started again from this.
+            # After a power loss, the pod is restarted from this.
             os.fsync(file.fileno())
         temporary.replace(self.path / "state.json")
         return state
 
     def why_down(self, now: float) -> str | None:
-        """Why a pod without a supervisor is not started again; None where it is."""
+        """Why a pod without a supervisor is not restarted; None if it is."""
         state, plan = self.read_state(), self.read_plan()
         if state is not None and state.status == "ERROR":
             return state.failure or "It failed"
@@ -114,11 +114,11 @@ class PodFolder(msgspec.Struct, frozen=True):
 
     @property
     def is_ending(self) -> bool:
-        """Whether somebody wants it ended, or has removed it."""
+        """Whether it should end, or has been removed."""
         return (self.path / "ending").exists() or not self.lock.exists()
 
     def mark_ending(self) -> None:
-        """Let the supervisor end it, and nobody start it again; works with a full disk too."""
+        """Tell the supervisor to end it, and prevent restarts; works even with a full disk."""
         with suppress(OSError):
             (self.path / "ending").touch(mode=0o600)
 
@@ -128,12 +128,12 @@ class PodFolder(msgspec.Struct, frozen=True):
 
     @property
     def is_supervised(self) -> bool:
-        """Whether whoever makes or supervises the pod is alive: the lock ends with its process."""
+        """Whether the pod's creator or supervisor is alive: the lock ends with its process."""
         return is_locked(self.lock)
 
 
 def last_lines(path: Path, count: int) -> str:
-    """The last `count` lines of a log; empty where it is not there."""
+    """The last `count` lines of a log; empty if it is missing."""
     with suppress(OSError):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         return "\n".join(lines[-count:]) if count > 0 else ""
@@ -141,7 +141,7 @@ def last_lines(path: Path, count: int) -> str:
 
 
 def _read(path: Path, kind: type[T]) -> T | None:
-    """The record in a file; None where there is none that is whole."""
+    """The record in a file; None if missing or incomplete."""
     with suppress(OSError, msgspec.MsgspecError):
         return msgspec.json.decode(path.read_bytes(), type=kind)
     return None

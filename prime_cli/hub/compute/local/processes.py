@@ -1,7 +1,7 @@
-"""The processes of a pod: its sshd with all its descendants, and what carries the pod's mark.
+"""A pod's processes: its sshd with all descendants, and those with the pod's mark.
 
-The mark is a variable that every login is given, so that what detached itself is found too. What
-dropped its variables as well (`env -i setsid`) is no longer known to be the pod's.
+The mark is an environment variable set in every login, so that detached processes are found too.
+One that also cleared its environment (`env -i setsid`) can no longer be attributed to the pod.
 """
 
 import os
@@ -19,7 +19,7 @@ _GRACE, _SECONDS, _PAUSE = 1.0, 20.0, 0.05
 
 
 def find_sshd_of(state: State | None) -> psutil.Process | None:
-    """The sshd that listens; never a process that has got its number since."""
+    """The listening sshd; never a process that has reused its pid."""
     with suppress(psutil.Error):
         if state is not None and state.sshd_pid:
             found = psutil.Process(state.sshd_pid)
@@ -29,7 +29,7 @@ def find_sshd_of(state: State | None) -> psutil.Process | None:
 
 
 def members(folder: PodFolder) -> set[psutil.Process]:
-    """The processes of a pod, its supervisor among them, and without this one."""
+    """A pod's processes, including its supervisor, excluding this one."""
     found = set(_marked(folder))
     listens = find_sshd_of(folder.read_state())
     if listens is not None:
@@ -41,9 +41,9 @@ def members(folder: PodFolder) -> set[psutil.Process]:
 
 
 def end_processes(folder: PodFolder) -> None:
-    """End every process of a pod but this one, asked first and then killed.
+    """End all of a pod's processes but this one: terminate first, then kill.
 
-    Raises StorageFailed where some stay.
+    Raises StorageFailed if some survive.
     """
     asked = members(folder)
     for process in asked:

@@ -45,7 +45,7 @@ _DISKS = "disks"
 
 
 def open_provider(context: ProviderContext) -> Provider | None:
-    """The machine of an embedded hub; None on a served one, where `engine` keeps users apart."""
+    """The machine of an embedded hub; None on a served one, where `engine` isolates users."""
     return LocalProvider(context.data / "pods") if context.is_embedded else None
 
 
@@ -55,7 +55,7 @@ class LocalProvider:
 
     Every pod runs as whoever runs the hub: nothing separates them from that person or from each
     other, or holds them to a share of the machine. A supervisor has `end_seconds` to end its pod
-    before both are ended by who asked for it. Making one starts and reads nothing.
+    before the caller ends both. The constructor starts and reads nothing.
     """
 
     folder: Path
@@ -67,7 +67,7 @@ class LocalProvider:
         return "local"
 
     def offers(self) -> Sequence[GpuOffer]:
-        """The machine itself. Raises UsageError where there is no sshd."""
+        """The machine itself. Raises UsageError if sshd is missing."""
         require_login()
         find_sshd()
         gpus = find_gpus()
@@ -93,7 +93,7 @@ class LocalProvider:
         require_tag(order.tag)
         make_folder(self.folder)
         wants_gpus = order.offer.gpu_type != CPU_NODE
-        # Of two that begin at the same time, one has the GPUs.
+        # Of two concurrent starts, only one gets the GPUs.
         with locked(self.folder / ".gpus") if wants_gpus else nullcontext():
             if wants_gpus and not self._pod(order.tag).path.exists() and self._in_use():
                 raise Conflict("The GPUs of this machine are taken by another pod")
@@ -119,7 +119,7 @@ class LocalProvider:
         lock = take_lock(folder.lock)
         if lock is None:
             return
-        # The hub's address may be another by now.
+        # The hub's address may have changed since.
         folder.write_plan(msgspec.structs.replace(plan, host=self.host))
         folder.change_state(status=PROVISIONING)
         self._supervise(folder, lock)
@@ -158,7 +158,7 @@ class LocalProvider:
         return []
 
     def _in_use(self) -> bool:
-        """Whether a pod has what it was given: also one that is down, as it is started again."""
+        """Whether a pod holds its resources: even one that is down, since it will be restarted."""
         pods = [self._pod(tag) for tag in self.list_tags("")]
         states = [pod.read_state() for pod in pods]
         return any(
@@ -167,10 +167,10 @@ class LocalProvider:
         )
 
     def _make(self, order: PodSpec, gpus: Gpus) -> int | None:
-        """Make the folder of a pod, complete under another name and then in its place at once.
+        """Create a pod's folder under another name and move it into place once complete.
 
-        Returns the descriptor of its lock; None where the pod is there already. Raises
-        StorageFailed; nothing is left then.
+        Returns the descriptor of its lock; None if the pod already exists. Raises StorageFailed,
+        and then leaves nothing behind.
         """
         place = self._pod(order.tag).path
         folder = PodFolder(place.with_name(f".{order.tag}.{secrets.token_hex(8)}"))
@@ -209,12 +209,12 @@ class LocalProvider:
         folder.change_state(status=PROVISIONING)
 
     def _supervise(self, folder: PodFolder, lock: int) -> None:
-        """Start the supervisor, which is given the lock; it is on its own when this returns.
+        """Start the supervisor and pass it the lock; it runs independently once this returns.
 
         Raises StorageFailed.
         """
         argv = [sys.executable, "-I", "-X", "utf8", str(_SUPERVISOR), str(folder.path), str(lock)]
-        # Nothing of our environment: keys are in it.
+        # Nothing of our environment, which contains keys.
         environ = {"PATH": _SYSTEM_PATH, MARK: str(folder.path)}
         try:
             with storage_errors(folder.log):
@@ -241,7 +241,7 @@ class LocalProvider:
             os.close(lock)
 
     def _end(self, folder: PodFolder) -> None:
-        """Let the supervisor do it; if it is none any more, or stuck, do it here."""
+        """Have the supervisor do it; if it is gone or stuck, do it here."""
         folder.mark_ending()
         deadline = time.monotonic() + self.end_seconds
         while folder.is_supervised and time.monotonic() < deadline:

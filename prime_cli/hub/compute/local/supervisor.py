@@ -1,9 +1,8 @@
-"""The supervisor of a pod: starts its sshd, holds it until its deadline, and removes the pod.
+"""The supervisor of a pod: starts its sshd, keeps it until its deadline, and removes the pod.
 
-Run by `python -I` with a pod's folder and the descriptor of its lock. It is a child of nobody, and
-needs neither the command that made the pod nor a hub; what it prints is the pod's log. One that is
-killed has left the sshd and its sessions: the next, which whoever looks at the pod starts, takes
-that over.
+Run by `python -I` with a pod's folder and the descriptor of its lock. It is detached, and needs
+neither the command that created the pod nor a hub; its output is the pod's log. A killed one leaves
+the sshd and its sessions, and the next one, started when somebody looks at the pod, adopts them.
 """
 
 import os
@@ -17,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 if __name__ == "__main__":
-    # Isolated, Python looks nowhere but among its installed packages.
+    # Isolated, Python searches only its installed packages.
     sys.path.append(str(Path(__file__).parents[4]))
 
 import psutil
@@ -29,7 +28,7 @@ from prime_cli.hub.compute.local.folder import Plan, PodFolder, State, last_line
 from prime_cli.hub.compute.local.processes import MARK, end_processes, find_sshd_of
 
 _GLANCE = 0.2
-"""Seconds between looks at the clock, which may have been set, at sshd and at `ending`."""
+"""Seconds between checks of the clock (which may have been set), sshd and `ending`."""
 _SHUTDOWN_WITHIN = 1.0
 _TRY_AGAIN = 30.0
 _UP_SECONDS = 60.0
@@ -38,7 +37,7 @@ _LOG_BYTES = 8 * 1024 * 1024
 
 
 class Supervisor:
-    """Of the pod in `folder`, whose lock this process holds."""
+    """Supervises the pod in `folder`, whose lock this process holds."""
 
     def __init__(self, folder: PodFolder, plan: Plan) -> None:
         self.folder = folder
@@ -46,7 +45,7 @@ class Supervisor:
         self._child: subprocess.Popen[bytes] | None = None
 
     def live(self) -> None:
-        """Until nothing is left of the pod but, where it failed, its folder with the reason."""
+        """Run until nothing is left of the pod except, if it failed, its folder with the reason."""
         try:
             while not self._hold():
                 pass
@@ -60,9 +59,9 @@ class Supervisor:
             self._remove()
 
     def _hold(self) -> bool:
-        """True once it is to end, False when an sshd that was taken over is there no more.
+        """True when it should end, False when an adopted sshd is gone.
 
-        Raises EnvironmentFailed when our own sshd ends by itself.
+        Raises EnvironmentFailed if our own sshd exits by itself.
         """
         state = self._start()
         while time.time() < self.plan.stop_at:
@@ -75,7 +74,7 @@ class Supervisor:
             if self._child is None and find_sshd_of(state) is None:
                 return False
             if self._child is not None and self._child.poll() is not None:
-                # A machine that shuts down ends everybody: us too, if that is what it was.
+                # A machine that shuts down ends everything, including us if that is the cause.
                 time.sleep(_SHUTDOWN_WITHIN)
                 why = last_lines(self.folder.log, 1)
                 raise EnvironmentFailed(f"Its sshd ended with {self._child.returncode}: {why}")
@@ -83,12 +82,12 @@ class Supervisor:
         return True
 
     def _fail(self, why: str) -> None:
-        """Leave the folder, which says why, and nothing else."""
+        """Leave only the folder, which gives the reason."""
         _say(why)
         try:
             end_processes(self.folder)
         except StorageFailed as error:
-            # Whoever looks at the pod is to know why it failed all the same.
+            # The reason for the failure must be visible anyway.
             _say(str(error))
         self.folder.change_state(status="ERROR", failure=why)
 
@@ -159,7 +158,7 @@ class Supervisor:
         )
 
     def _is_up(self, process: "subprocess.Popen[bytes]", began: int) -> bool:
-        """Whether sshd listens, by the log from `began` on; False where its port is taken.
+        """Whether sshd listens, by the log from `began` on; False if its port is taken.
 
         Raises EnvironmentFailed.
         """
@@ -180,20 +179,20 @@ class Supervisor:
 
 
 def remove_pod(folder: PodFolder) -> None:
-    """Let nothing be left of a pod. Raises StorageFailed; then it may be called again."""
+    """Remove everything of a pod. Raises StorageFailed, and can then be called again."""
     end_processes(folder)
     remove_tree(folder.path)
 
 
 def _say(line: str) -> None:
     moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    # A pod does not end because its disk is full, and a line is not there.
+    # A pod must not end because its disk is full and a log line is lost.
     with suppress(OSError):
         print(moment, line, flush=True)  # noqa: T201 - into the pod's log
 
 
 def _free_port(host: str) -> tuple[str, int]:
-    """An address of `host`, and a port that nobody listens on there just now."""
+    """An address of `host`, and a currently free port on it."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -208,7 +207,7 @@ def _free_port(host: str) -> tuple[str, int]:
 
 def _main(path: str, lock: str) -> None:
     if sys.platform == "win32" or os.fork():
-        # Whoever started us sees the end of us.
+        # Our exit is visible to whoever started us.
         os._exit(0)
     os.setsid()
     os.umask(0o077)

@@ -1,5 +1,5 @@
-"""Pods of a SkyPilot that the user has installed: clouds, Kubernetes, Slurm and SSH hosts.
+"""Pods of the user's own SkyPilot: clouds, Kubernetes, Slurm and SSH hosts.
 
-SkyPilot is no dependency: it is 460 MB of packages whose pins fight with ours. What needs it is a
-script of ours, `driver`, that the interpreter which owns SkyPilot runs; JSON goes in and out.
+SkyPilot is not a dependency: it is 460 MB of packages whose pins conflict with ours. What needs it
+is in our script `driver`, run by SkyPilot's own interpreter; it exchanges JSON.
 """

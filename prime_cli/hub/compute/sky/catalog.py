@@ -22,11 +22,11 @@ T = TypeVar("T")
 def single_flight(
     file: Path, seconds: float, kept: Callable[[], T | None], ask: Callable[[], T]
 ) -> T:
-    """What `kept` finds of an answer in `file`, else what `ask` is answered, and keeps there.
+    """The cached answer in `file`, if `kept` accepts it, else that of `ask`, cached there.
 
-    A question costs seconds and 160 MB, and a minute while SkyPilot's server starts: clients that
-    lose patience and ask again must not have it asked again. Raises Unreachable when another has
-    been at it for `seconds`, and what `ask` raises.
+    A query costs seconds and 160 MB, and a minute while SkyPilot's server starts: impatient clients
+    that retry must not cause another one. Raises Unreachable if another process has been at it for
+    `seconds`, and what `ask` raises.
     """
     found = kept()
     if found is not None:
@@ -46,14 +46,14 @@ def single_flight(
 
 _FRESH_SECONDS = 300.0
 _ASK_SECONDS = 300.0
-"""Catalogs of clouds are fetched when they are first asked for."""
+"""Catalogs of clouds are fetched on first use."""
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """The machines of `infra` (everything that SkyPilot may use where that is empty).
+    """The machines of `infra` (everything SkyPilot may use if empty).
 
-    While another process asks for them, they are waited for as long as `patience`, in seconds.
+    If another process is already fetching them, waits up to `patience` seconds.
     """
 
     installation: Installation
@@ -63,7 +63,7 @@ class Catalog:
     now: Callable[[], float] = time.time
 
     def machines(self) -> list[Machine]:
-        """All of them; raises PrimeError where SkyPilot cannot say."""
+        """All machines; raises PrimeError if SkyPilot cannot list them."""
         return read_machines(self._answer()["rows"])
 
     def uploaded(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The folder of a pod of SkyPilot, which any process reads to know its status."""
+"""The folder of a SkyPilot pod, from which any process can read its status."""
 
 import json
 import re
@@ -30,13 +30,13 @@ _UNCHECKED = ("StrictHostKeyChecking", "UserKnownHostsFile", "GlobalKnownHostsFi
 
 
 def is_tag(text: str) -> bool:
-    """Whether a folder and a cluster may be called that."""
+    """Whether this is a valid name for a folder and a cluster."""
     return _TAG.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
 class ClusterFolder:
-    """What is known here of a cluster."""
+    """What is known locally about a cluster."""
 
     path: Path
 
@@ -54,11 +54,11 @@ class ClusterFolder:
 
     @property
     def was_asked_for(self) -> bool:
-        """Whether SkyPilot's server was told to launch it."""
+        """Whether SkyPilot's server was asked to launch it."""
         return (self.path / "request.json").exists()
 
     def order(self, content: dict[str, Any]) -> None:
-        """Write what is to be made; raises StorageFailed."""
+        """Write the order; raises StorageFailed."""
         make_folder(self.path)
         write_atomically(self.path / "order.json", json.dumps(content).encode())
 
@@ -77,14 +77,14 @@ class ClusterFolder:
         return _read(self.path / "down.json")
 
     def is_quiet_since(self, moment: float) -> bool:
-        """Whether it was up before `moment` (seconds since the epoch), and is not to end."""
+        """Whether it was up before `moment` (seconds since the epoch), and is not to be ended."""
         with suppress(OSError):
             launched_at = (self.path / "result.json").stat().st_mtime
             return launched_at < moment and not (self.path / "ending").exists()
         return False
 
     def mark_ending(self) -> None:
-        """Say that it is to end, so that nothing of it begins any more; raises StorageFailed."""
+        """Mark it as ending, so that nothing more of it starts; raises StorageFailed."""
         make_folder(self.path)
         write_atomically(self.path / "ending", b"")
         (self.path / "down.json").unlink(missing_ok=True)
@@ -93,14 +93,14 @@ class ClusterFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def last_lines(self, count: int) -> str:
-        """The end of what SkyPilot said, without colours."""
+        """The end of SkyPilot's output, without colours."""
         with suppress(OSError):
             text = (self.path / "log").read_text(encoding="utf-8", errors="replace")
             return "\n".join(_COLOURS.sub("", text).splitlines()[-count:])
         return ""
 
     def addresses(self, *, embedded: bool) -> tuple[SshAddress, ...]:
-        """Where the nodes are; only those that are reached directly, unless from this machine."""
+        """The nodes' addresses; only directly reachable ones, unless from this machine."""
         with suppress(OSError, KeyError):
             blocks = list(read_blocks(self._own_config()))
             if embedded or not any("proxycommand" in block for block in blocks):
@@ -109,7 +109,7 @@ class ClusterFolder:
         return ()
 
     def _own_config(self) -> str:
-        """SkyPilot's way in as we keep it; made from its own file when it is first asked for."""
+        """Our copy of SkyPilot's ssh file, created from its own on first use."""
         if not self.config.exists():
             launched, order = self.launched or {}, _read(self.path / "order.json") or {}
             text = Path(launched["ok"]).read_text(encoding="utf-8")
@@ -119,10 +119,10 @@ class ClusterFolder:
 
 
 def adopt_config(text: str, *, tag: str, pod_id: str) -> str:
-    """SkyPilot's file of ssh, with the pod's id as a name of the first node.
+    """SkyPilot's ssh file, with the pod's id as a name of the first node.
 
-    Host keys are checked as ours are, not left unchecked. `~` is for ssh the home of the account,
-    and for SkyPilot that of the variable HOME.
+    Host keys are checked like ours, not ignored. In ssh `~` is the account's home, in SkyPilot that
+    of the variable HOME.
     """
     lines = []
     for line in text.splitlines():
@@ -135,7 +135,7 @@ def adopt_config(text: str, *, tag: str, pod_id: str) -> str:
 
 
 def read_blocks(text: str) -> Iterator[dict[str, str]]:
-    """The options of each `Host`, by their names in small letters."""
+    """The options of each `Host`, by lowercase name."""
     block: dict[str, str] | None = None
     for line in text.splitlines():
         name, _, value = line.strip().partition(" ")
@@ -180,11 +180,11 @@ _STEPS = (
     ("Launching on", 20),
     ("Considered resources", 10),
 )
-"""What SkyPilot says on its way, latest first, in percent of it."""
+"""SkyPilot's progress messages, latest first, in percent."""
 
 
 def see_at_work(folder: ClusterFolder) -> PodStatus | None:
-    """A pod that a process makes or ends just now; None where nobody does."""
+    """A pod that a process is creating or ending; None if none is."""
     if folder.is_ending:
         return PodStatus(DELETING)
     if folder.is_launching:
@@ -193,16 +193,16 @@ def see_at_work(folder: ClusterFolder) -> PodStatus | None:
 
 
 def see_settled(folder: ClusterFolder, status: str | None, *, embedded: bool) -> PodStatus | None:
-    """A pod at which nobody works, and whose cluster SkyPilot calls `status` (None: has none).
+    """A pod that no process is working on; `status` is SkyPilot's of its cluster (None: none).
 
-    None where there is nothing of it (any more).
+    None if nothing of it exists (any more).
     """
     launched = folder.launched
     failure = folder.not_ended or (launched if launched and "ok" not in launched else None)
     if failure is not None:
         return PodStatus(ERROR, failure=sentence(failure))
     if status is None:
-        if launched is not None:  # it ended by itself, at its deadline or by somebody's hand
+        if launched is not None:  # it ended by itself, at its deadline or by hand
             folder.remove()
         return None
     if launched is None:

@@ -1,4 +1,4 @@
-"""The SkyPilot that the user has: where its interpreter is, and what it answers."""
+"""The user's SkyPilot: finding its interpreter, and querying it."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.core.secret_detection import without_secrets
 
 TRIED = "0.14.1"
-"""The release that this was seen to work with."""
+"""The release this was tested with."""
 
 _DRIVER = Path(__file__).parent / "driver" / "run.py"
 _INSTALL = f"`uv tool install 'skypilot=={TRIED}'` installs it as `sky`"
@@ -26,12 +26,12 @@ _CLOUDS = (
     "OCI_", "PAPERSPACE_", "RUNPOD_", "SEEWEB_", "SHADEFORM_", "SKYPILOT_", "VAST_", "VERDA_",
     "VSPHERE_", "YOTTA_",
 )  # fmt: skip
-"""Variables with which clouds are logged in to; no other credential reaches SkyPilot."""
+"""Variables with cloud logins; no other credentials reach SkyPilot."""
 
 
 @dataclass(frozen=True)
 class Installation:
-    """SkyPilot by its command, a path of it, or the folder of its interpreter."""
+    """SkyPilot, given by its command, its path, or the folder of its interpreter."""
 
     command: str
 
@@ -41,10 +41,10 @@ class Installation:
         return find_python(self.command)
 
     def ask(self, what: str, question: Mapping[str, Any], seconds: float) -> Any:
-        """What SkyPilot answers to a question of the driver, as JSON has it.
+        """SkyPilot's answer to a query of the driver, as JSON.
 
-        Raises NotFound where there is none, EnvironmentFailed with the end of what it said where
-        it fails or does not answer.
+        Raises NotFound if it is not installed, EnvironmentFailed with the end of its output if it
+        fails or does not answer.
         """
         done = self._run([what], seconds, json.dumps(question))
         try:
@@ -59,9 +59,9 @@ class Installation:
         return answer["ok"]
 
     def begin(self, what: str, folder: Path) -> None:
-        """Let a process of its own launch or end the cluster of `folder`; it outlives this one.
+        """Launch or end the cluster of `folder` in a separate process, which outlives this one.
 
-        Raises NotFound and EnvironmentFailed where it cannot be started.
+        Raises NotFound and EnvironmentFailed if it cannot be started.
         """
         done = self._run([what, str(folder)], 60.0)
         if not done.ok:
@@ -84,9 +84,9 @@ class Installation:
 
 
 def find_python(command: str) -> Path:
-    """The interpreter that a command of SkyPilot is run by: of its first line, or beside it.
+    """The interpreter of a SkyPilot command: from its first line, or beside it.
 
-    `command` may also be a folder that has the interpreter, or has it in `bin`. Raises NotFound.
+    `command` may also be a folder with the interpreter, directly or in `bin`. Raises NotFound.
     """
     path = Path(command).expanduser()
     if path.is_dir():
@@ -116,7 +116,7 @@ def _of_script(script: Path) -> Path | None:
         return Path(named) if named else None
     if words and Path(words[0]).name.startswith("python"):
         return Path(words[0])
-    # A shell that starts Python, where the path is too long for a first line, or a program.
+    # A shell that starts Python, if the path is too long for a first line, or a program.
     return _beside(script.resolve().parent)
 
 

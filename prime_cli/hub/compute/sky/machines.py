@@ -1,4 +1,4 @@
-"""What SkyPilot can rent, as offers, and the `resources` of its tasks that each stands for."""
+"""What SkyPilot can rent, as offers, and the `resources` of its tasks for each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,13 +28,13 @@ _TYPES = {
 }  # fmt: skip
 _TYPE_OF = {name.lower(): published for name, published in _TYPES.items()}
 _SOME = 0.08
-"""Catalogs count GB or GiB, with or without what the driver keeps."""
+"""Catalogs count GB or GiB, with or without the driver's share."""
 
 
 def published_type(name: str, memory: float | None) -> str | None:
-    """The published type of a GPU with a name of SkyPilot, and GB where it knows them.
+    """The published type of a GPU, from SkyPilot's name and, if known, its GB.
 
-    None where there is no such type, or `memory` is that of another model.
+    None if there is no such type, or `memory` is that of another model.
     """
     published = _TYPE_OF.get(name.lower())
     if published is None:
@@ -46,7 +46,7 @@ def published_type(name: str, memory: float | None) -> str | None:
 
 
 def memory_of(published: str) -> int:
-    """GB of a published type; 0 where its name does not say."""
+    """GB of a published type; 0 if its name does not say."""
     digits = published.rpartition("_")[2].removesuffix("GB")
     return int(digits) if digits.isdigit() else 0
 
@@ -58,12 +58,12 @@ CPU_NODE = "CPU_NODE"
 POOLS = ("slurm", "kubernetes", "ssh")
 _VCPUS = 2
 _DISK_SIZE = 256
-"""GB; both are what SkyPilot takes where nothing is said."""
+"""GB; both are SkyPilot's defaults."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """An offer; `refused` are features of SkyPilot that its cloud has not, with its reasons."""
+    """An offer; `refused` are SkyPilot features that its cloud lacks, with its reasons."""
 
     offer: GpuOffer
     resources: Mapping[str, Any]
@@ -76,7 +76,7 @@ class Machine:
 
     @property
     def is_pool(self) -> bool:
-        """Whether it is of a cluster that is there already, behind a server of its own."""
+        """Whether it belongs to an existing cluster, behind a server of its own."""
         return self.cloud in POOLS
 
 

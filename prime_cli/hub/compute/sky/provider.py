@@ -1,4 +1,4 @@
-"""SkyPilot as a provider of pods. Each is a cluster, and a folder with what is known of it here."""
+"""SkyPilot as a provider of pods, each a cluster plus a folder with what is known about it."""
 
 import socket
 import time
@@ -26,7 +26,7 @@ from prime_cli.wire.pods import PROVISIONING
 _ASK_SECONDS = 300.0
 _STATUS_SECONDS = 180.0
 _REQUEST_SECONDS = 20.0
-"""How long a request to a served hub waits for what another is asking: clients wait for 30."""
+"""How long a served hub's request waits for another's query: clients wait for 30."""
 _END_SECONDS = 5.0
 _PAUSE = 0.1
 _FRESH_SECONDS = 10.0
@@ -53,8 +53,8 @@ def _nobody_listens(_sentence: str) -> None:
 class SkyProvider:
     """Clusters of the SkyPilot of `installation`, with their folders in `folder`.
 
-    An `embedded` hub is on the machine of its user, whom SkyPilot's own way in serves; the users of
-    another hub reach only machines with an address. `say` is told what starts by itself.
+    An `embedded` hub is on the machine of its user, who can use SkyPilot's own access; the users of
+    another hub reach only machines with an address. `say` reports what starts by itself.
     """
 
     installation: Installation
@@ -135,7 +135,7 @@ class SkyProvider:
         return {tag: found for tag, found in seen.items() if found is not None}
 
     def resume(self, tag: str) -> None:
-        """What was interrupted is gone on with by `look`; a cluster that is stopped stays so."""
+        """`look` continues what was interrupted; a stopped cluster stays stopped."""
 
     def list_tags(self, prefix: str) -> Collection[str]:
         mine = self.folder.iterdir() if self.folder.is_dir() else ()
@@ -162,7 +162,7 @@ class SkyProvider:
         raise UsageError("SkyPilot does not support persistent disks")
 
     def remove_disk(self, tag: str) -> None:
-        """There are none."""
+        """There are no disks."""
 
     def list_disk_tags(self, prefix: str) -> Collection[str]:
         return ()
@@ -173,16 +173,16 @@ class SkyProvider:
         return ClusterFolder(self.folder.absolute() / tag)
 
     def _clusters(self, settled: Collection[ClusterFolder] = ()) -> dict[str, str]:
-        """The status of each cluster that SkyPilot has, by its name.
+        """The status of each SkyPilot cluster, by name.
 
-        Commands ask several times, and one question takes seconds: an answer is good for a few
-        more, as long as nothing happened to the pods (`settled`) that it is needed for.
+        Commands ask several times, and each query takes seconds: an answer is reused for a few
+        more, as long as nothing happened to the pods in question (`settled`).
         """
         kept = self.folder / "clusters.json"
         since = time.time()
 
         def find() -> dict[str, str] | None:
-            # For a sweep, only what was asked for after it began is new enough.
+            # A sweep needs an answer requested after it began.
             return _read_kept(kept, settled, None if settled else since)
 
         return single_flight(
@@ -203,7 +203,7 @@ class SkyProvider:
     def _see_at_work(self, folder: ClusterFolder) -> PodStatus | None:
         found = see_at_work(folder)
         if found is None and folder.was_asked_for and folder.launched is None:
-            # SkyPilot was told to launch it, and whoever watched what comes of that is gone.
+            # SkyPilot was asked to launch it, and the process watching that is gone.
             self.installation.begin("launch", folder.path)
             found = PodStatus(PROVISIONING)
         return found
@@ -221,7 +221,7 @@ class SkyProvider:
             )
 
     def _announce(self) -> None:
-        """Say that a server of SkyPilot is about to be started, where none listens."""
+        """Report that a SkyPilot server is about to be started, if none listens."""
         try:
             socket.create_connection(_SERVER, timeout=2.0).close()
         except OSError:
@@ -231,7 +231,7 @@ class SkyProvider:
 def _read_kept(
     file: Path, settled: Collection[ClusterFolder], since: float | None
 ) -> dict[str, str] | None:
-    """The answer in `file`, where it is new enough: asked for after `since`, or a little ago."""
+    """The answer in `file`, if recent enough: requested after `since`, or a little ago."""
     with suppress(OSError, UsageError):
         kept = decode(file.read_bytes(), _Kept)
         oldest = time.time() - _FRESH_SECONDS if since is None else since
@@ -243,7 +243,7 @@ def _read_kept(
 
 
 class _Kept(msgspec.Struct):
-    """The last answer about clusters, and when it was asked for."""
+    """The last answer about clusters, and when it was requested."""
 
     at: float
     clusters: dict[str, str]
@@ -252,7 +252,7 @@ class _Kept(msgspec.Struct):
 def open_provider(context: ProviderContext) -> SkyProvider | None:
     """The provider with the options `command` and `infra`; None without options.
 
-    Nothing is looked for by this.
+    This accesses nothing yet.
     """
     if context.options is None:
         return None
@@ -266,5 +266,5 @@ def open_provider(context: ProviderContext) -> SkyProvider | None:
 
 
 def _is_a_provider(sky: SkyProvider) -> Provider:
-    """For mypy: what is needed of one is here."""
+    """For mypy: checks that this implements the protocol."""
     return sky

@@ -1,4 +1,4 @@
-"""An order as a task of SkyPilot: a bare machine, with a setup that lets its users in."""
+"""An order as a SkyPilot task: a bare machine, with a setup that lets its users in."""
 
 import base64
 import math
@@ -31,8 +31,7 @@ fi
 """
 _HERE = "~/.prime_environment"
 _IN_SLURM = '~/.sky_clusters/"$SKY_CLUSTER_NAME"/.prime_environment'
-"""Slurm's jobs have a HOME of their own, which SkyPilot names in sessions and removes at the end.
-"""
+"""Slurm jobs have their own HOME, which SkyPilot names in sessions and removes at the end."""
 _BEGIN = """\
 set -eu
 umask 077
@@ -41,7 +40,7 @@ login=$(getent passwd "$(id -un)" | cut -d: -f6)
 
 
 def validate_spec(order: PodSpec, machine: Machine) -> None:
-    """Raise UsageError that names the first wish that SkyPilot or the cloud cannot meet."""
+    """Raise UsageError naming the first request that SkyPilot or the cloud cannot meet."""
     where = machine.resources["infra"]
     if order.disks:
         raise UsageError(f"SkyPilot attaches no disks: `{order.disks[0].name}` cannot be had")
@@ -71,7 +70,7 @@ def validate_spec(order: PodSpec, machine: Machine) -> None:
 def build_task(order: PodSpec, machine: Machine, now: datetime) -> dict[str, Any]:
     """The task, as its YAML would be.
 
-    What users wrote goes as values and in base64, never into the script.
+    User input is passed as base64 values, never in the script.
     """
     task: dict[str, Any] = {
         "name": order.tag,
@@ -92,7 +91,7 @@ def build_task(order: PodSpec, machine: Machine, now: datetime) -> dict[str, Any
 
 
 def ends_itself(machine: Machine) -> bool:
-    """Whether SkyPilot can take the machine down at its deadline; Slurm's time limit does else."""
+    """Whether SkyPilot can end the machine at its deadline; otherwise Slurm's time limit does."""
     return machine.cloud != "slurm" and "autostop" not in machine.refused
 
 
@@ -110,9 +109,9 @@ def _resources(order: PodSpec, machine: Machine) -> dict[str, Any]:
 
 
 def _setup(order: PodSpec, machine: Machine) -> str:
-    """Keys and variables into the account that people log in to.
+    """Put keys and variables into the login account.
 
-    An account of Slurm outlives its jobs, and so would keys: SkyPilot's own opens the job.
+    A Slurm account outlives its jobs, and so would keys: there SkyPilot's own opens the job.
     """
     slurm = machine.cloud == "slurm"
     script = _BEGIN if slurm else _BEGIN + _KEYS

@@ -31,7 +31,7 @@ keys = Table(
     metadata,
     Column("id", String, primary_key=True),
     Column("user_id", ForeignKey("owners.id", ondelete="CASCADE"), nullable=False, index=True),
-    # The first characters, which tell keys apart in lists and open nothing.
+    # The first characters, to tell keys apart in lists; they open nothing.
     text("prefix"),
     Column("sha256", String, nullable=False, unique=True),
     text("name"),
@@ -54,7 +54,7 @@ keys = Table(
 former_slugs = Table(
     "former_slugs",
     metadata,
-    # Somebody else under this name would be taken for the one who had it.
+    # Another user of this name would be mistaken for the former one.
     Column("slug", String, primary_key=True),
     # Null once that user or team is removed.
     Column("owner_id", ForeignKey("owners.id", ondelete="SET NULL")),
@@ -64,16 +64,16 @@ challenges = Table(
     "challenges",
     metadata,
     Column("code", String, primary_key=True),
-    # Of the token with which the client asks whether it was approved.
+    # Of the token with which the client polls for the approval.
     Column("token_sha256", String, nullable=False, unique=True),
     Column("public_key", Text, nullable=False),
-    # Whence it was asked, which the one who approves is shown.
+    # The origin of the request, shown to the approver.
     text("address"),
     text("created_at"),
     text("expires_at"),
-    # The new key, encrypted for `public_key`, once somebody has approved.
+    # The new key, encrypted for `public_key`, once approved.
     Column("result", Text),
-    # The key of whoever has approved: a login that is not fetched yet goes with it.
+    # The approver's key: an unfetched login ends with it.
     Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), index=True),
 )
 
@@ -85,10 +85,10 @@ secrets = Table(
     metadata,
     Column("id", String, primary_key=True),
     Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE"), nullable=False, index=True),
-    # Null for a secret that is the owner's, to be linked to environments.
+    # Null for a secret of the owner, to be linked to environments.
     Column("environment_id", ForeignKey("environments.id", ondelete="CASCADE"), index=True),
     text("name"),
-    # Encrypted; no answer ever holds it.
+    # Encrypted; never in any answer.
     Column("value", Text, nullable=False),
     Column("description", Text),
     Column("is_file", Boolean, nullable=False),
@@ -146,7 +146,7 @@ audit = Table(
     text("actor"),
     Column("key_id", String),
     Column("address", String),
-    # As `version.publish`; and what it was done to, as `ada/wordle@1.2`.
+    # As `version.publish`; and its object, as `ada/wordle@1.2`.
     text("action"),
     text("target"),
     # More, as a JSON object.

@@ -8,11 +8,11 @@ pods = Table(
     "pods",
     metadata,
     Column("id", String, primary_key=True),
-    # What the provider made it under.
+    # The provider's name for it.
     Column("tag", String, nullable=False, unique=True),
     Column("user_id", ForeignKey("owners.id"), nullable=False, index=True),
     Column("team_id", ForeignKey("owners.id"), index=True),
-    # Whether every member of the team sees it; otherwise those of `pod_members`.
+    # Whether every member of the team sees it; otherwise only those of `pod_members`.
     Column("shared", Boolean, nullable=False),
     text("name"),
     text("provider"),
@@ -22,7 +22,7 @@ pods = Table(
     Column("request", Text, nullable=False),
     Column("nodes", Integer, nullable=False),
     Column("price_hr", Float),
-    # What the provider said last: a `PodStatusEnum`, a percentage, why not, where, and as whom.
+    # The provider's last report: a `PodStatusEnum`, a percentage, why not, where, and as whom.
     text("status"),
     Column("progress", Integer),
     Column("failure", Text),
@@ -31,9 +31,9 @@ pods = Table(
     text("created_at"),
     text("updated_at"),
     Column("stop_at", String, nullable=False, index=True),
-    # Set once it is there no more; then it belongs to the history.
+    # Set once it is gone; then it belongs to the history.
     Column("terminated_at", String, index=True),
-    # When its provider last did that, because it was down and could go on.
+    # When its provider last restarted it, because it was down but resumable.
     Column("started_again", String),
 )
 

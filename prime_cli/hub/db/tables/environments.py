@@ -1,4 +1,4 @@
-"""Owners, environments, their versions and files, and what the search reads of them."""
+"""Owners, environments, their versions and files, and what search reads of them."""
 
 from typing import Any
 
@@ -46,10 +46,10 @@ owners = Table(
     Column("slug", String, nullable=False, unique=True),
     # `user` or `team`, or `upstream`: an owner of the hub that this one reads through to.
     Column("type", String, nullable=False),
-    # What people read; empty where nobody said.
+    # A readable name; empty if not given.
     Column("name", String, nullable=False, server_default=""),
     Column("email", String),
-    # Of a user: may approve anybody's login and look after the hub.
+    # For users: may approve anybody's login and administer the hub.
     Column("admin", Boolean, nullable=False, server_default=text("false")),
     Column("created_at", String, nullable=False),
     _serial(),
@@ -71,7 +71,7 @@ environments = Table(
     Column("index_stale", Boolean, nullable=False, index=True),
     Column("created_at", String, nullable=False),
     Column("updated_at", String, nullable=False),
-    # How many there are in `stars`, so that lists can follow it.
+    # The number of rows in `stars`, so that lists can sort by it.
     Column("stars", Integer, nullable=False, server_default=text("0")),
     _serial(),
     UniqueConstraint("owner_id", "normalized_name"),
@@ -93,10 +93,10 @@ artifacts = Table(
     Column("metadata", Text, nullable=False),
     Column("runtime_hint", String),
     Column("created_at", String, nullable=False),
-    # When the bytes had come whole, and when they had passed the checks.
+    # When the bytes were complete, and when they had passed the checks.
     Column("received_at", String),
     Column("checked_at", String),
-    # Whether a version has it; what stays without one is forgotten some day.
+    # Whether a version has it; those without one are eventually deleted.
     Column("published", Boolean, nullable=False, server_default=text("false")),
     Index(None, "environment_id", "content_hash"),
 )
@@ -108,7 +108,7 @@ wheel_metadata = Table(
     metadata,
     Column("wheel_id", ForeignKey("artifacts.id", ondelete="CASCADE"), primary_key=True),
     Column("sha256", String, nullable=False),
-    # The field Requires-Python; empty where there is none.
+    # The field Requires-Python; empty if missing.
     Column("requires_python", String, nullable=False),
     Column("body", LargeBinary, nullable=False),
 )
@@ -126,7 +126,7 @@ versions = Table(
     Column("version_key", String, nullable=False),
     Column("content_hash", String, nullable=False),
     Column("created_at", String, nullable=False),
-    # Why installers should pass it over, which may be empty; null unless it was yanked.
+    # Why installers should skip it, possibly empty; null unless it was yanked.
     Column("yanked", Text),
     UniqueConstraint("environment_id", "number"),
     UniqueConstraint("environment_id", "version_key"),
@@ -141,7 +141,7 @@ uploads = Table(
         "artifact_id", ForeignKey("artifacts.id", ondelete="CASCADE"), nullable=False, index=True
     ),
     Column("expires_at", String, nullable=False, index=True),
-    # The key that was given the address: it goes with it.
+    # The key that received the upload URL, which ends with it.
     Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), index=True),
 )
 
@@ -163,7 +163,7 @@ reports = Table(
     Column("updated_at", String, nullable=False),
 )
 
-# What publishers have signed, and how many signatures there are; details join the number.
+# Publishers' signatures, and their number; details join the number.
 signatures = Table(
     "signatures",
     metadata,
@@ -225,7 +225,7 @@ class Tokens(TypeDecorator[list[str]]):
 listed = Table(
     "listed",
     metadata,
-    # Goes up with every environment that is listed for the first time, so the newest is highest.
+    # Increases with every newly listed environment, so the newest is highest.
     Column("number", Integer, primary_key=True),
     # Nothing cascades: who deletes an environment takes it from the lists first, tallies included.
     Column("environment_id", ForeignKey("environments.id"), nullable=False, unique=True),

@@ -23,7 +23,7 @@ evaluations = Table(
     # The user or team whose evaluation it is, and the user who made it.
     Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE"), nullable=False),
     Column("created_by", ForeignKey("owners.id", ondelete="SET NULL")),
-    # What the client called the request that made it, so that one that is sent again is known.
+    # The client's name for the request that created it, to recognise a repeat.
     Column("creation_key", String),
     text("name"),
     Column("model_name", String),
@@ -36,7 +36,7 @@ evaluations = Table(
     text("status"),
     Column("error_message", Text),
     Column("is_public", Boolean, nullable=False),
-    # JSON as it came: a list, and two objects.
+    # JSON as received: a list, and two objects.
     Column("tags", Text, nullable=False),
     Column("metadata", Text, nullable=False),
     Column("metrics", Text, nullable=False),
@@ -44,7 +44,7 @@ evaluations = Table(
     # number of a sample.
     Column("sample_count", Integer, nullable=False),
     Column("average_reward", Float),
-    # Of rewards and metrics, as JSON; null when a sample was replaced and it must be made anew.
+    # Of rewards and metrics, as JSON; null if a sample was replaced and it must be recomputed.
     Column("summary", Text),
     text("created_at"),
     text("updated_at"),
@@ -60,7 +60,7 @@ evaluated = Table(
     Column("position", Integer, primary_key=True),
     # Null once the environment is deleted; its name stays.
     Column("environment_id", ForeignKey("environments.id", ondelete="SET NULL"), index=True),
-    # `owner/name` when it was evaluated, and whether it was public when it was deleted.
+    # `owner/name` at evaluation time, and whether it was public when deleted.
     text("slug"),
     Column("was_public", Boolean, nullable=False),
     Column("version_id", String),
@@ -71,7 +71,7 @@ evaluation_logs = Table(
     "evaluation_logs",
     metadata,
     Column("evaluation_id", ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
-    # What the run printed, its last part.
+    # The last part of the run's output.
     Column("body", Text, nullable=False),
     text("updated_at"),
 )
@@ -80,7 +80,7 @@ batches = Table(
     "batches",
     metadata,
     Column("evaluation_id", ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
-    # Of the batch as it came, so that one that is sent again is known again.
+    # Of the batch as received, to recognise a repeat.
     Column("sha256", String, primary_key=True),
     Column("size", Integer, nullable=False),
     text("created_at"),
@@ -90,20 +90,20 @@ samples = Table(
     "samples",
     metadata,
     Column("evaluation_id", ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
-    # From 1, in the order in which they came.
+    # From 1, in order of arrival.
     Column("number", Integer, primary_key=True, autoincrement=False),
     # What the sample itself says it is; null where it says nothing that tells it from others. Of
     # two with one identity that of the later attempt is kept.
     Column("identity", String),
     Column("attempt", BigInteger, nullable=False),
     Column("reward", Float),
-    # Whether it says that it ended with an error.
+    # Whether it reports an error at its end.
     Column("failed", Boolean, nullable=False),
     # Numbers in it by name, as JSON.
     Column("scores", Text, nullable=False),
     # Of the body, in bytes.
     Column("size", Integer, nullable=False),
-    # JSON as it came.
+    # JSON as received.
     Column("body", Text, nullable=False),
     UniqueConstraint("evaluation_id", "identity"),
     # All that pages and filters need, without reading the bodies.

@@ -1,1 +1,1 @@
-"""Pods: offers of the hub's providers, and the pods that are made of them."""
+"""Pods: offers of the hub's providers, and the pods created from them."""

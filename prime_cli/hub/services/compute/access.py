@@ -36,7 +36,7 @@ from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, Ss
 # shared, and by the members that it names. For everybody else it does not exist.
 
 THE_HUB = Caller("hub", admin=True)
-"""Who ends pods when nobody asks for it: no user can have that name."""
+"""Who ends pods when nobody requests it: no user can have that name."""
 
 ADMIN = "ADMIN"
 
@@ -47,12 +47,12 @@ def select_pods() -> Select[Any]:
 
 
 def is_live() -> ColumnElement[bool]:
-    """The condition under which a pod is there, or on its way."""
+    """The condition for a pod that exists, or is on its way."""
     return pods.c.terminated_at.is_(None)
 
 
 def visible_to(caller: Caller) -> ColumnElement[bool]:
-    """The condition under which a caller sees a pod."""
+    """The condition for a caller to see a pod."""
     named = select(pod_members.c.pod_id).where(pod_members.c.user_id == _id_of(caller))
     for_members = or_(
         pods.c.shared, pods.c.team_id.in_(_teams_of(caller, ADMIN)), pods.c.id.in_(named)
@@ -66,7 +66,7 @@ def visible_to(caller: Caller) -> ColumnElement[bool]:
 def is_of(table: Table, caller: Caller, good_for: frozenset[str]) -> ColumnElement[bool]:
     """The condition under which a pod (or disk) is the caller's, for a key `good_for` some owners.
 
-    Who has left a team still looks after what was made for it, with a key that is not limited.
+    Former members of a team still manage what they created for it, with an unlimited key.
     """
     teams = table.c.team_id.in_(_slugs_to_teams(good_for))
     mine = table.c.user_id == _id_of(caller)
@@ -77,21 +77,21 @@ def is_of(table: Table, caller: Caller, good_for: frozenset[str]) -> ColumnEleme
 
 
 def disks_of(caller: Caller) -> ColumnElement[bool]:
-    """The condition under which the caller sees a disk that is there."""
+    """The condition for existing disks that the caller sees."""
     teams = disks.c.team_id.in_(_slugs_to_teams(caller.reads))
     return and_(disks.c.terminated_at.is_(None), or_(is_of(disks, caller, caller.reads), teams))
 
 
 def attachable_by(caller: Caller) -> ColumnElement[bool]:
-    """The condition under which a disk that the caller sees may be given to a pod of the caller's.
+    """The condition for attaching a visible disk to a pod of the caller's.
 
-    Who has left a team still sees to the disks that were made for it, and reads them no more.
+    Former members of a team still manage the disks they created for it, but cannot read them.
     """
     return or_(disks.c.team_id.is_(None), disks.c.team_id.in_(_slugs_to_teams(caller.reads)))
 
 
 def endable_by(caller: Caller) -> ColumnElement[bool]:
-    """The condition under which a caller may end a pod; an admin of the hub may end all."""
+    """The condition for a caller to end a pod; an admin of the hub may end all."""
     if caller.admin:
         return true()
     return or_(is_of(pods, caller, caller.writes), is_managed_by(pods, caller))
@@ -108,7 +108,7 @@ def is_managed_by(table: Table, caller: Caller) -> ColumnElement[bool]:
 
 
 def find_pod(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:
-    """The row of a pod, of one that has ended too; raises NotFound."""
+    """The row of a pod, even an ended one; raises NotFound."""
     query = select_pods().where(pods.c.id == pod_id, visible_to(caller))
     row = connection.execute(query).one_or_none()
     if row is None:
@@ -117,7 +117,7 @@ def find_pod(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:
 
 
 def find_endable(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:
-    """The same for somebody who may end it; raises NotFound or NotAllowed."""
+    """The same for callers who may end it; raises NotFound or NotAllowed."""
     query = select_pods().where(pods.c.id == pod_id)
     row = connection.execute(query.where(endable_by(caller))).one_or_none()
     if row is None:
@@ -172,7 +172,7 @@ def require_nothing_rented(connection: Connection, owner: Row[Any]) -> None:
 
 
 def forget_rented(connection: Connection, owner_id: str) -> None:
-    """Forget the pods and disks that a user once had; a team's stay with whoever made them."""
+    """Delete the records of a user's former pods and disks; a team's stay with their creator."""
     for table in (pods, disks):
         connection.execute(delete(table).where(table.c.user_id == owner_id))
         of_team = update(table).where(table.c.team_id == owner_id)
@@ -200,10 +200,9 @@ def list_keys(hub: Hub, caller: Caller, query: PageQuery) -> SshKeyPage:
 
 
 def add_key(hub: Hub, caller: Caller, upload: KeyUpload) -> SshKey:
-    """Let a key open the caller's pods; the first one is the primary one.
+    """Add a key that opens the caller's pods; the first one becomes primary.
 
-    Raises UsageError for what is no key to be let in with, and Conflict for one that is there
-    already or one too many.
+    Raises UsageError for an unusable key, and Conflict for a duplicate or one too many.
     """
     _require_own(caller, writing=True)
     key = read_public_key(upload.public_key)
@@ -238,7 +237,7 @@ def add_key(hub: Hub, caller: Caller, upload: KeyUpload) -> SshKey:
 
 
 def change_key(hub: Hub, caller: Caller, key_id: str, change: KeyChange) -> KeyChanged:
-    """Make a key the primary one, in place of the one that is; raises NotFound, UsageError."""
+    """Make a key the primary one, replacing the current one; raises NotFound, UsageError."""
     _require_own(caller, writing=True)
     if change.is_primary is False:
         raise UsageError("`isPrimary` can only be true", hint="make another key the primary one")
@@ -252,9 +251,9 @@ def change_key(hub: Hub, caller: Caller, key_id: str, change: KeyChange) -> KeyC
 
 
 def remove_key(hub: Hub, caller: Caller, key_id: str) -> None:
-    """Let a key open no pod that is made from now on; raises NotFound.
+    """Remove a key: pods created from now on do not accept it; raises NotFound.
 
-    Where it was the primary one, the newest of the others is that now.
+    If it was primary, the newest of the others takes its place.
     """
     _require_own(caller, writing=True)
     with hub.database.write() as connection:
@@ -292,7 +291,7 @@ def keys_for(
 
 
 def _require_own(caller: Caller, *, writing: bool) -> None:
-    """Raise NotAllowed for an API key that is not good for its user, or not for writing."""
+    """Raise NotAllowed for an API key that is not valid for its user, or not for writing."""
     require_user(caller)
     if caller.slug not in (caller.writes if writing else caller.reads):
         raise NotAllowed(

@@ -1,4 +1,4 @@
-"""Creating a pod: its row is written first, so that nothing is ever forgotten."""
+"""Create a pod: its row is written first, so that nothing is ever forgotten."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
 
 @dataclass(frozen=True)
 class PodOwner:
-    """The user of a pod, its team, and by their ids those members who see it when not all do."""
+    """A pod's user, its team, and the ids of the members who see it if not all do."""
 
     user_id: str
     team_id: str | None = None
@@ -54,7 +54,7 @@ def find_pod_owner(hub: Hub, caller: Caller, creation: PodCreation) -> PodOwner:
     named = tuple(dict.fromkeys([*creation.team_member_ids, *creation.members_in_camel]))
     if creation.team is None and (shared or named):
         raise UsageError("Sharing a pod needs a team", hint="name the team")
-    # An owner without accounts is made when it is first needed.
+    # An owner without accounts is created on first use.
     with hub.database.write() as connection:
         user = owner_id(hub, connection, caller.slug)
         if creation.team is None:
@@ -96,15 +96,15 @@ def _require_members(connection: Connection, team_id: str, user_ids: Sequence[st
 # --- Creation ---
 
 MOST_PODS = 50
-"""Live pods of one user, so that a script that goes wrong does not fill the machine."""
+"""Live pods of one user, so that a runaway script does not fill the machine."""
 
 
 def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
-    """A new pod, which is on its way.
+    """Start creating a pod.
 
     Raises NotAllowed, NotFound for an offer, team, key or disk, Conflict for an offer that is gone
-    or too dear, UsageError for a wish that cannot be met, and what the provider raises when it
-    cannot begin: then nothing is left but an entry of the history that says why.
+    or too expensive, UsageError for an impossible request, and what the provider raises if it
+    cannot start: then only a history entry with the reason remains.
     """
     require_user(caller)
     require_providers(hub)
@@ -218,6 +218,6 @@ def _start(hub: Hub, choice: ChosenOffer, order: PodSpec) -> None:
         ended = select(pods.c.terminated_at).where(pods.c.id == order.pod_id)
         if connection.execute(ended).scalar_one() is None:
             return
-    # Somebody ended it before there was anything to end.
+    # It was ended before there was anything to end.
     choice.provider.end(order.tag)
     raise Conflict(f"The pod `{order.name}` was terminated while it started")

@@ -42,11 +42,11 @@ from prime_cli.wire.pods import Ended
 from prime_cli.wire.queries import PageQuery
 
 MOST_DISKS = 100
-"""Disks of one user that are there, which also outlive the pods that a script made."""
+"""Existing disks per user, which also outlive the pods that a script created."""
 
 
 def list_disks(hub: Hub, caller: Caller, query: PageQuery) -> DiskPage:
-    """One page of the disks of the caller and of the caller's teams, the newest first."""
+    """One page of the disks of the caller and of the caller's teams, newest first."""
     require_user(caller)
     look_again(hub, caller)
     mine = select_disks(caller)
@@ -72,11 +72,11 @@ def get_disk(hub: Hub, caller: Caller, disk_id: str) -> Disk:
 
 
 def create_disk(hub: Hub, caller: Caller, creation: DiskCreation) -> Disk:
-    """Have a disk made.
+    """Create a disk.
 
-    Its row is there before anything of it is, so that nothing can exist that nobody knows. Raises
-    what `choose_offer` raises, NotFound for a team, NotAllowed, Conflict for one too many, and what
-    the provider raises.
+    Its row is written first, so that nothing unrecorded can exist. Raises what `choose_offer`
+    raises, NotFound for a team, NotAllowed, Conflict for one too many, and what the provider
+    raises.
     """
     require_user(caller)
     provider, offer = choose_offer(hub, creation)
@@ -105,7 +105,7 @@ def create_disk(hub: Hub, caller: Caller, creation: DiskCreation) -> Disk:
 
 
 def rename_disk(hub: Hub, caller: Caller, disk_id: str, name: str) -> Disk:
-    """Call a disk otherwise; raises NotFound, NotAllowed, UsageError."""
+    """Rename a disk; raises NotFound, NotAllowed, UsageError."""
     require_user(caller)
     wanted = check_label(name, "name of a disk")
     if not wanted:
@@ -119,10 +119,10 @@ def rename_disk(hub: Hub, caller: Caller, disk_id: str, name: str) -> Disk:
 
 
 def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
-    """Let nothing be left of a disk.
+    """Delete a disk with its contents.
 
-    Raises NotFound, NotAllowed, and Conflict while it is being made or a pod has it. Where the
-    provider fails it stays DELETING, and may be terminated again.
+    Raises NotFound, NotAllowed, and Conflict while it is being created or a pod has it. If the
+    provider fails it stays DELETING, and can be terminated again.
     """
     require_user(caller)
     look_again(hub, caller)
@@ -171,7 +171,7 @@ def _require_room(connection: Connection, user_id: str | None) -> None:
 
 
 def _make(hub: Hub, provider: Provider, disk_id: str, values: Mapping[str, Any]) -> None:
-    """Have it made; what fails leaves nothing, or a disk in ERROR that can be terminated."""
+    """Create it; a failure leaves nothing, or a disk in ERROR that can be terminated."""
     try:
         provider.make_disk(values["tag"], values["size"])
     except PrimeError:
@@ -182,7 +182,7 @@ def _make(hub: Hub, provider: Provider, disk_id: str, values: Mapping[str, Any])
         with hub.database.write() as connection:
             _change(hub, connection, disk_id, **failed)
         raise
-    # Whoever looked meanwhile may have taken it for lost, or have ended it.
+    # Another process may meanwhile have taken it for lost, or ended it.
     is_wanted = disks.c.id == disk_id, disks.c.status.in_((PROVISIONING, ACTIVE, ERROR))
     made = {"status": ACTIVE, "terminated_at": None, "updated_at": hub.now()}
     with hub.database.write() as connection:
@@ -202,10 +202,10 @@ _MOST_NAMED = 5
 
 
 def choose_offer(hub: Hub, creation: DiskCreation) -> tuple[Provider, DiskOffer]:
-    """The one offer that has all that is asked for, and the provider that makes it.
+    """The one offer that meets the request, and its provider.
 
-    Raises NotFound where there is none, UsageError where there are several or the size is not one
-    of its sizes, and what providers raise.
+    Raises NotFound if there is none, UsageError if there are several or the size is not available,
+    and what providers raise.
     """
     require_providers(hub)
     wanted = creation.disk
@@ -262,7 +262,7 @@ def select_disks(caller: Caller) -> Select[Any]:
 
 
 def find_disk(connection: Connection, caller: Caller, disk_id: str) -> Row[Any]:
-    """The row of a disk that is there; raises NotFound."""
+    """The row of an existing disk; raises NotFound."""
     row = connection.execute(select_disks(caller).where(disks.c.id == disk_id)).one_or_none()
     if row is None:
         raise NotFound(
@@ -286,10 +286,10 @@ def find_changeable(connection: Connection, caller: Caller, disk_id: str) -> Row
 
 
 def look_again(hub: Hub, caller: Caller) -> None:
-    """Find out what became of disks that were long ago about to be made or removed.
+    """Find out what became of disks whose creation or removal began long ago.
 
-    Whoever was at it has been killed, so only the provider knows. Of what a provider does not
-    tell, nothing is believed.
+    That process was killed, so only the provider knows. If a provider does not say, nothing is
+    assumed.
     """
     long_ago = disks.c.updated_at < hub.after(-_SECONDS_TO_MAKE)
     open_ones = disks.c.status.in_((PROVISIONING, DELETING))
@@ -348,7 +348,7 @@ def _settle(hub: Hub, rows: Iterable[Row[Any]], tags: Collection[str]) -> None:
     now = hub.now()
     for row in rows:
         if row.tag in tags and row.status == DELETING:
-            continue  # whoever asked for it may ask again
+            continue  # the caller may retry
         values: dict[str, Any] = {"status": ACTIVE if row.tag in tags else ERROR}
         if row.tag not in tags:
             values |= {"terminated_at": now}

@@ -1,4 +1,4 @@
-"""Available offers of all providers, and how providers are asked."""
+"""Available offers of all providers, and calls to providers."""
 
 import logging
 import secrets
@@ -31,21 +31,21 @@ Offer = TypeVar("Offer", GpuOffer, DiskOffer)
 
 
 def is_cluster(offer: GpuOffer) -> bool:
-    """Whether an offer is of several machines: of those alone is said how they are connected."""
+    """Whether an offer is of several machines: only those state their interconnect."""
     return offer.interconnect_type is not None
 
 
 def list_offers(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) -> OfferPage:
-    """One page of the machines, or of the clusters, in an order that stays.
+    """One page of the machines, or of the clusters, in a stable order.
 
-    Raises NotFound for a disk, and the first failure where every provider fails.
+    Raises NotFound for a disk, and the first failure if every provider fails.
     """
     found = _find(hub, caller, query, clusters=clusters)
     return OfferPage(_page(found, query), len(found))
 
 
 def list_by_type(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) -> OffersByType:
-    """The same by `gpu_type`, as releases of the official client up to 0.4.11 ask."""
+    """The same by `gpu_type`, as releases of the official client up to 0.4.11 expect."""
     by_type: OffersByType = {}
     for offer in _page(_find(hub, caller, query, clusters=clusters), query):
         by_type.setdefault(offer.gpu_type, []).append(offer)
@@ -81,7 +81,7 @@ def summarize(hub: Hub, caller: Caller, *, clusters: bool) -> Summary:
 def gather(
     hub: Hub, question: Callable[[Provider], Sequence[Offer]], *, of: str | None = None
 ) -> list[tuple[Provider, Offer]]:
-    """Every provider's answers, or those of one; who fails is left out, unless all of them do."""
+    """All providers' answers, or one's; failing ones are skipped, unless all of them fail."""
     found: list[tuple[Provider, Offer]] = []
     failures: list[PrimeError] = []
     asked = [each for each in hub.settings.providers if of in (None, "", each.name)]
@@ -150,7 +150,7 @@ def _are_equal(*pairs: tuple[Any, Any]) -> bool:
 
 
 def _places(hub: Hub, caller: Caller, disk_ids: Iterable[str]) -> list[DiskOffer]:
-    """What the disks were made of; raises NotFound for one that the caller does not have."""
+    """The places of the disks; raises NotFound for one that the caller does not have."""
     wanted = list(dict.fromkeys(disk_ids))
     if not wanted:
         return []
@@ -183,7 +183,7 @@ def tag_of(prefix: str, thing_id: str) -> str:
 
 
 def tag_prefix(hub: Hub) -> str:
-    """What all tags of this hub, and of no other, begin with: a number that it drew once."""
+    """The prefix of all tags of this hub, and no other: a number drawn once."""
     with hub.database.read() as connection:
         drawn = connection.execute(select(counters.c.value).where(counters.c.name == _COUNTER))
         number = drawn.scalar()
@@ -208,7 +208,7 @@ _log = logging.getLogger(__name__)
 
 
 def find_provider(hub: Hub, name: str) -> Provider | None:
-    """The provider `name`, or None where it is not switched on (any more)."""
+    """The provider `name`, or None if it is not enabled (any more)."""
     return next((each for each in hub.settings.providers if each.name == name), None)
 
 
@@ -224,7 +224,7 @@ def provider_named(hub: Hub, name: str) -> Provider:
 
 
 def require_providers(hub: Hub) -> None:
-    """Raise NotAllowed on a hub that has no machines."""
+    """Raise NotAllowed on a hub without machines."""
     if not hub.settings.providers:
         raise NotAllowed("This hub offers no machines", hint="name another with `--context`")
 
@@ -232,10 +232,10 @@ def require_providers(hub: Hub) -> None:
 def ask(
     provider: Provider, question: Callable[[Provider], T], *, is_raised: bool = False
 ) -> T | PrimeError:
-    """What a provider answers, or why it does not, which is written to the log too.
+    """A provider's answer, or why there is none, which is also logged.
 
-    So that one provider that fails is not in the way of the others. A failure that `is_raised`
-    anyhow, to whoever reads the log, is not told there as well; a bug always is.
+    So one failing provider does not affect the others. A failure that `is_raised` anyway, to
+    whoever reads the log, is not logged as well; a bug always is.
     """
     try:
         return question(provider)

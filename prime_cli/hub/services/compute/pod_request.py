@@ -1,4 +1,4 @@
-"""What a request asks for: an offer, the options that the offer leaves open, and disks."""
+"""A pod request: an offer, the options that it leaves open, and disks."""
 
 import math
 import re
@@ -31,14 +31,14 @@ _SEE = "see what there is with `prime availability list`"
 
 @dataclass(frozen=True)
 class ChosenOffer:
-    """The offer that a pod is made of, and whose it is."""
+    """The offer for a pod, and its provider."""
 
     provider: Provider
     offer: GpuOffer
 
 
 def check_request(creation: PodCreation) -> None:
-    """Raise UsageError that names the first wish which no provider here can meet."""
+    """Raise UsageError naming the first request that no provider here can meet."""
     request = creation.pod
     if not 1 <= creation.nodes <= _MOST_NODES:
         raise UsageError(f"`nodes` must be from 1 to {_MOST_NODES}, not {creation.nodes}")
@@ -53,10 +53,10 @@ def check_request(creation: PodCreation) -> None:
 
 
 def choose(hub: Hub, creation: PodCreation) -> ChosenOffer:
-    """The cheapest offer that is as asked for.
+    """The cheapest matching offer.
 
-    Raises NotFound when there is none, Conflict when none is left of it, and UsageError for wishes
-    beside it that it does not leave open.
+    Raises NotFound if there is none, Conflict if it is sold out, and UsageError for options that it
+    does not leave open.
     """
     request = creation.pod
     offers = gather(hub, lambda provider: provider.offers(), of=creation.provider.type)
@@ -75,7 +75,7 @@ def choose(hub: Hub, creation: PodCreation) -> ChosenOffer:
     choice = min(in_stock, key=_cost)
     _check_counts(request, choice.offer)
     images = choice.offer.images
-    # Of an offer that lists none, the provider knows which there are.
+    # If an offer lists none, only the provider knows them.
     if request.image and images and request.image not in images:
         raise UsageError(
             f"`{request.image[:80]}` is not an image of this offer",
@@ -85,13 +85,13 @@ def choose(hub: Hub, creation: PodCreation) -> ChosenOffer:
 
 
 def _cost(choice: ChosenOffer) -> float:
-    """What to choose by: an unknown price may be any, so it comes last."""
+    """Sort key: an unknown price may be any, so it comes last."""
     price = choice.offer.prices.price
     return math.inf if price is None else price
 
 
 def price_of(offer: GpuOffer, creation: PodCreation) -> float | None:
-    """What an hour of what is asked for costs; None where the offer has no price."""
+    """The hourly cost of the request; None if the offer has no price."""
     pod = creation.pod
     return offer.hourly(
         disk=pod.disk_size, vcpus=pod.vcpus, memory=pod.memory, nodes=creation.nodes
@@ -99,7 +99,7 @@ def price_of(offer: GpuOffer, creation: PodCreation) -> float | None:
 
 
 def check_price(request: PodRequest, price: float | None) -> None:
-    """Raise Conflict where it costs more than the caller would pay, or nobody knows how much."""
+    """Raise Conflict if it costs more than the caller's limit, or the cost is unknown."""
     if request.max_price is None or (price is not None and price <= request.max_price):
         return
     costs = "Nobody knows what it costs" if price is None else f"It costs {price:g} an hour"
@@ -110,7 +110,7 @@ def check_price(request: PodRequest, price: float | None) -> None:
 
 
 def read_deadline(hub: Hub, text: str | None) -> datetime:
-    """When the pod is to end, in a day where nothing is said; raises UsageError."""
+    """When the pod should end, by default in a day; raises UsageError."""
     now = hub.settings.clock()
     if text is None:
         return now + DEFAULT_LIFE
@@ -126,7 +126,7 @@ def read_deadline(hub: Hub, text: str | None) -> datetime:
 
 
 def read_variables(request: PodRequest) -> Mapping[str, str]:
-    """The environment variables by name; raises UsageError, which shows no value."""
+    """The environment variables by name; raises UsageError, without showing a value."""
     if len(request.env_vars) > _MOST_VARIABLES:
         raise UsageError(f"More than {_MOST_VARIABLES} environment variables are given")
     found: dict[str, str] = {}
@@ -145,7 +145,7 @@ def read_variables(request: PodRequest) -> Mapping[str, str]:
 
 
 def name_of(request: PodRequest, pod_id: str) -> str:
-    """The name that was asked for, or one made of the id; raises UsageError."""
+    """The requested name, or one derived from the id; raises UsageError."""
     return check_label(request.name or "", "name of a pod") or f"pod-{pod_id[:6]}"
 
 

@@ -44,7 +44,7 @@ class _Address(msgspec.Struct):
 
 
 def addresses_column(seen: PodStatus) -> str:
-    """Addresses as the table keeps them."""
+    """Addresses as stored in the table."""
     kept = [
         _Address(each.user, each.host, each.port, str(each.config) if each.config else None)
         for each in seen.addresses
@@ -53,12 +53,12 @@ def addresses_column(seen: PodStatus) -> str:
 
 
 def host_keys_column(seen: PodStatus) -> str:
-    """Host keys as the table keeps them."""
+    """Host keys as stored in the table."""
     return encode(list(seen.host_keys)).decode()
 
 
 def failure_column(failure: str | None) -> str | None:
-    """A reason as the table keeps it: a provider may pass on anything from anywhere."""
+    """A reason as stored in the table: a provider may pass on anything from anywhere."""
     if failure is None:
         return None
     text = failure.replace("\0", "").encode(errors="backslashreplace").decode()
@@ -66,14 +66,14 @@ def failure_column(failure: str | None) -> str | None:
 
 
 def request_column(creation: PodCreation) -> str:
-    """The request as the table keeps it: of variables the names alone."""
+    """The request as stored in the table: only the names of variables."""
     named = [wire.Variable(variable.key, "") for variable in creation.pod.env_vars]
     pod = msgspec.structs.replace(creation.pod, env_vars=named)
     return encode(msgspec.structs.replace(creation, pod=pod)).decode()
 
 
 def describe_pod(hub: Hub, row: Row[Any], attached: Mapping[str, list[Attached]]) -> Pod:
-    """A pod, as its row was when it was last looked at."""
+    """A pod, as of its last refresh."""
     offer = decode(row.offer.encode(), GpuOffer)
     request = decode(row.request.encode(), PodCreation).pod
     state = describe_state(hub, row)
@@ -114,7 +114,7 @@ def describe_pod(hub: Hub, row: Row[Any], attached: Mapping[str, list[Attached]]
 
 
 def describe_state(hub: Hub, row: Row[Any]) -> PodState:
-    """How a pod is, and where."""
+    """A pod's state, and its addresses."""
     status, failure = _status(hub, row)
     found = _addresses(row)
     return PodState(
@@ -135,7 +135,7 @@ def describe_state(hub: Hub, row: Row[Any]) -> PodState:
 
 
 def describe_endable(hub: Hub, row: Row[Any]) -> Endable:
-    """A pod for whoever may end it, and may not see all of it."""
+    """A pod for callers who may end it, but perhaps not see all of it."""
     offer = decode(row.offer.encode(), GpuOffer)
     status, _failure = _status(hub, row)
     return Endable(
@@ -179,7 +179,7 @@ def describe_past(row: Row[Any]) -> PastPod:
 
 
 def find_attached(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, list[Attached]]:
-    """The disks of pods that are there, by the id of the pod."""
+    """The disks of existing pods, by the id of the pod."""
     live = [row.id for row in rows if row.terminated_at is None]
     if not live:
         return {}
@@ -216,7 +216,7 @@ def _addresses(row: Row[Any]) -> list[SshAddress]:
 
 
 def _ssh_config(hub: Hub, row: Row[Any]) -> str | None:
-    """A file of this machine, which means nothing to the users of a hub with accounts."""
+    """A local file, which means nothing to the users of a hub with accounts."""
     if hub.settings.accounts or row.terminated_at is not None:
         return None
     kept = decode(row.addresses.encode(), list[_Address])
@@ -230,7 +230,7 @@ def _one_or_all(texts: Sequence[str]) -> str | list[str | None] | None:
 
 
 def _environment_type(image: str | None, offer: GpuOffer) -> str | msgspec.UnsetType:
-    """The image as `EnvironmentTypeEnum` has it: one that no offer lists is the user's own."""
+    """The image as `EnvironmentTypeEnum`: one that no offer lists is the user's own."""
     if not image:
         return msgspec.UNSET
     return image if image in offer.images else "custom_template"

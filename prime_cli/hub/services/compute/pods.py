@@ -44,7 +44,7 @@ _PAST_ORDERS: dict[PastSortKey, ColumnElement[Any]] = {
 
 
 def list_pods(hub: Hub, caller: Caller, query: PageQuery) -> PodPage:
-    """One page of the pods that are there, the newest first, after a look at all of them."""
+    """One page of the existing pods, newest first, after refreshing them all."""
     require_user(caller)
     wanted = (visible_to(caller), is_live())
     _look_at(hub, *wanted)
@@ -63,7 +63,7 @@ def list_pods(hub: Hub, caller: Caller, query: PageQuery) -> PodPage:
 
 
 def get_pod(hub: Hub, caller: Caller, pod_id: str) -> Pod:
-    """One pod, of those that have ended too; raises NotFound."""
+    """One pod, even an ended one; raises NotFound."""
     require_user(caller)
     _look_at(hub, visible_to(caller), is_live(), pods.c.id == pod_id)
     with hub.database.read() as connection:
@@ -72,7 +72,7 @@ def get_pod(hub: Hub, caller: Caller, pod_id: str) -> Pod:
 
 
 def get_endable(hub: Hub, caller: Caller, pod_id: str) -> Endable:
-    """One pod, as whoever may end it has to know it; raises NotFound, NotAllowed."""
+    """One pod, as needed for ending it; raises NotFound, NotAllowed."""
     require_user(caller)
     _look_at(hub, endable_by(caller), is_live(), pods.c.id == pod_id)
     with hub.database.read() as connection:
@@ -80,7 +80,7 @@ def get_endable(hub: Hub, caller: Caller, pod_id: str) -> Endable:
 
 
 def list_states(hub: Hub, caller: Caller, pod_ids: Sequence[str]) -> PodStates:
-    """How pods are, in the order of `pod_ids`; those that the caller does not see are left out."""
+    """The states of pods, in the order of `pod_ids`; those invisible to the caller are left out."""
     require_user(caller)
     wanted = (visible_to(caller), pods.c.id.in_(list(pod_ids)))
     _look_at(hub, *wanted, is_live())
@@ -91,7 +91,7 @@ def list_states(hub: Hub, caller: Caller, pod_ids: Sequence[str]) -> PodStates:
 
 
 def list_past(hub: Hub, caller: Caller, query: PastPodQuery) -> PastPage:
-    """One page of the pods that have ended, by when they did, or when they were made."""
+    """One page of ended pods, by when they ended, or were created."""
     require_user(caller)
     _look_at(hub, visible_to(caller), is_live())
     wanted = (visible_to(caller), pods.c.terminated_at.is_not(None))

@@ -212,18 +212,17 @@ SILENT = "provider that does not answer"
 
 @dataclass(frozen=True)
 class _Found:
-    """A leak, and what ends it."""
+    """A leak, and how to end it."""
 
     leak: Leak
     end: Callable[[], object] | None
 
 
 def sweep(hub: Hub, caller: Caller, *, dry_run: bool) -> Swept:
-    """End, or with `dry_run` tell, what of the caller's is there without need; an admin's of all.
+    """End, or with `dry_run` list, the caller's leftovers; for an admin everybody's.
 
-    What is on a pod that failed may be somebody's work, so that until its deadline nobody but its
-    user sweeps it.
-    What cannot be ended, and providers that do not answer, are told with the reason. Raises
+    What is on a failed pod may be somebody's work, so until its deadline only its user sweeps it.
+    What cannot be ended, and providers that do not answer, are reported with the reason. Raises
     NotLoggedIn, NotAllowed.
     """
     require_user(caller)
@@ -251,7 +250,7 @@ def _end_leak(found: _Found) -> Leak:
 
 
 def _find(hub: Hub, caller: Caller, provider: Provider) -> list[_Found]:
-    """What is there of one provider; ask it before the rows are read, as those are older."""
+    """The leaks of one provider; query it before reading the rows, so that those are newer."""
     prefix = tag_prefix(hub)
     answer = ask(provider, lambda each: (each.list_tags(prefix), each.list_disk_tags(prefix)))
     if isinstance(answer, PrimeError):
@@ -322,7 +321,7 @@ def _strays(
     tags: list[str],
     end: Callable[[str], object],
 ) -> Iterable[_Found]:
-    """What has a tag and no live row; whose it was is known by a row that has ended, if any."""
+    """Tags without a live row; an ended row, if any, says whose they were."""
     query = select(table, owners.c.slug.label("owner")).join(owners, owners.c.id == table.c.user_id)
     with hub.database.read() as connection:
         mine = query.where(table.c.tag.in_(tags), _may_sweep(table, caller))
@@ -353,9 +352,9 @@ _SWEPT = "pods swept"
 
 
 def refresh_all(hub: Hub, seconds: float) -> bool:
-    """Look at all live pods, and end those past their deadline.
+    """Refresh all live pods, and end those past their deadline.
 
-    False when another process has done so within half of `seconds`, and nothing was done.
+    False if another process did so within half of `seconds`, and nothing was done.
     """
     if not _claim(hub, _LOOKED, seconds / 2):
         return False
@@ -373,17 +372,17 @@ def is_swept(hub: Hub, since: datetime) -> bool:
 
 
 def sweep_all(hub: Hub, seconds: float) -> Swept | None:
-    """End everything that is there without need; None when another process has just done so."""
+    """End all leaks; None if another process has just done so."""
     if not _claim(hub, _SWEPT, seconds / 2):
         return None
     return sweep(hub, THE_HUB, dry_run=False)
 
 
 def _claim(hub: Hub, name: str, seconds: float) -> bool:
-    """Whether this process is the one to do `name` now: nobody has for some `seconds`.
+    """Whether this process should do `name` now: nobody has for some `seconds`.
 
-    Who dies at it is followed by somebody else once they are over. A time that is yet to come was
-    written by a clock that was wrong.
+    If it dies, another follows once they have passed. A time in the future was written by a wrong
+    clock.
     """
     now = int(hub.settings.clock().timestamp())
     due = or_(counters.c.value <= now - seconds, counters.c.value > now)

@@ -1,1 +1,1 @@
-"""Evaluations: made, filled with samples in batches, finished, read, listed, compared over time."""
+"""Evaluations: create, fill with samples in batches, finish, read, list, compare over time."""

@@ -1,4 +1,4 @@
-"""Making an evaluation, changing, completing and deleting it, and its log."""
+"""Create, change, complete and delete an evaluation, and its log."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ _LIMITS = {"description": _LONGEST_TEXT, "error_message": _LONGEST_ERROR}
 
 
 def columns_of(said: EvaluationRequest | EvaluationUpdate) -> dict[str, Any]:
-    """The columns that a request names, what it leaves out left out; raises UsageError, TooLarge.
+    """The columns set by a request, omitting what it leaves out; raises UsageError, TooLarge.
 
     Texts have at most 500 characters, a description 100,000, an error message 4,096; metadata and
     metrics 1 MiB of JSON each, nested at most 64 deep.
@@ -131,10 +131,10 @@ def create_evaluation(
 ) -> EvaluationTicket:
     """A new evaluation of the caller, or of a team of the caller.
 
-    With a `key` that the owner has used before, the evaluation that was made then is answered: so
-    a request whose answer was lost can be sent again. Where no version is named, the newest one of
-    the environment is noted. Raises NotFound for an environment, version or team that the caller
-    does not see, NotAllowed without the right to write, UsageError.
+    With a `key` that the owner has used before, returns the earlier evaluation, so that a request
+    whose answer was lost can be repeated. Without a version, the environment's newest one is
+    recorded. Raises NotFound for an environment, version or team that the caller does not see,
+    NotAllowed without the right to write, UsageError.
     """
     require_user(caller)
     _check(request, key)
@@ -269,8 +269,8 @@ def finalize(
 ) -> FinalizeResult:
     """Mark an evaluation as complete, with the client's own metrics beside the hub's.
 
-    Done twice, it is as done once, and samples may still come after it. Raises Conflict when the
-    evaluation has failed or was cancelled.
+    Idempotent, and samples may still follow. Raises Conflict if the evaluation has failed or was
+    cancelled.
     """
     columns: dict[str, Any] = {}
     if request.metrics is not None:
@@ -297,7 +297,7 @@ def finalize(
 def change(
     hub: Hub, caller: Caller, evaluation_id: str, request: EvaluationUpdate
 ) -> EvaluationChange:
-    """Change what the request names; raises Conflict for another end of what has ended."""
+    """Change the fields in the request; raises Conflict for a different end of an ended one."""
     columns = columns_of(request)
     if request.status is not None and request.status not in (FAILED, CANCELLED):
         raise UsageError(
@@ -323,7 +323,7 @@ def change(
 
 
 def delete_evaluation(hub: Hub, caller: Caller, evaluation_id: str) -> EvaluationChange:
-    """Forget an evaluation with its samples; raises NotFound or NotAllowed."""
+    """Delete an evaluation with its samples; raises NotFound or NotAllowed."""
     with hub.database.write(alone=False) as connection:
         row = lock_evaluation(connection, caller, evaluation_id)
         connection.execute(delete(evaluations).where(evaluations.c.id == row.id))
@@ -332,7 +332,7 @@ def delete_evaluation(hub: Hub, caller: Caller, evaluation_id: str) -> Evaluatio
 
 
 def delete_evaluations(hub: Hub, caller: Caller, request: BulkDeletion) -> BulkDeletionResult:
-    """Delete each of several evaluations; one that cannot be deleted does not keep the others."""
+    """Delete several evaluations; one failure does not keep the others."""
     deleted, failed = [], []
     for evaluation_id in dict.fromkeys(request.evaluation_ids):
         try:
@@ -345,7 +345,7 @@ def delete_evaluations(hub: Hub, caller: Caller, request: BulkDeletion) -> BulkD
 
 
 def _figures(connection: Connection, row: Row[Any]) -> dict[str, Any]:
-    """The summary anew from all samples, if some were replaced since it was made."""
+    """The summary recomputed from all samples, if some were replaced since the last one."""
     if row.summary is not None:
         return {}
     tally = Tally()
@@ -367,7 +367,7 @@ def _figures(connection: Connection, row: Row[Any]) -> dict[str, Any]:
 
 
 def get_logs(hub: Hub, caller: Caller, evaluation_id: str) -> EvaluationLogs:
-    """The log of an evaluation, empty where none was kept; raises NotFound."""
+    """The log of an evaluation, empty if there is none; raises NotFound."""
     with hub.database.read() as connection:
         row = find_evaluation(connection, caller, evaluation_id)
         body = connection.execute(
@@ -377,7 +377,7 @@ def get_logs(hub: Hub, caller: Caller, evaluation_id: str) -> EvaluationLogs:
 
 
 def put_logs(hub: Hub, caller: Caller, evaluation_id: str, said: EvaluationLogs) -> EvaluationLogs:
-    """Keep the log of an evaluation in place of an older one; what is kept.
+    """Store the log of an evaluation, replacing an older one; returns what is kept.
 
     Raises NotFound, NotAllowed, or TooLarge above 1 MiB of UTF-8.
     """
@@ -385,7 +385,7 @@ def put_logs(hub: Hub, caller: Caller, evaluation_id: str, said: EvaluationLogs)
         raise TooLarge(
             f"The log is larger than {MOST_LOG_BYTES} bytes", hint="send only the end of it"
         )
-    # PostgreSQL has no text with this character.
+    # PostgreSQL text cannot contain this character.
     kept = EvaluationLogs(said.logs.replace("\0", "\ufffd"))
     with hub.database.write(alone=False) as connection:
         row = lock_evaluation(connection, caller, evaluation_id)

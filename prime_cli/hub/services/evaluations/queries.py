@@ -45,7 +45,7 @@ from prime_cli.wire.evaluations import (
 
 
 def select_evaluated(evaluation_ids: Sequence[str]) -> Select[Any]:
-    """What these evaluations evaluate, in the order in which it was said."""
+    """What these evaluations evaluate, in the order given."""
     return (
         select(evaluated)
         .where(evaluated.c.evaluation_id.in_(evaluation_ids))
@@ -54,7 +54,7 @@ def select_evaluated(evaluation_ids: Sequence[str]) -> Select[Any]:
 
 
 def describe_ticket(hub: Hub, row: Row[Any], environments: Sequence[Row[Any]]) -> EvaluationTicket:
-    """What the client that makes an evaluation is told."""
+    """The response to the client that creates an evaluation."""
     return EvaluationTicket(
         evaluation_id=row.id,
         name=row.name,
@@ -72,7 +72,7 @@ def describe_ticket(hub: Hub, row: Row[Any], environments: Sequence[Row[Any]]) -
 def describe_evaluation(
     hub: Hub, row: Row[Any], environments: Sequence[Row[Any]]
 ) -> EvaluationDetail:
-    """Everything about one evaluation but its samples; `row` is one of `select_evaluations`."""
+    """Everything about one evaluation except its samples; `row` is one of `select_evaluations`."""
     summary = summarize(row)
     reward = summary.metrics.get("reward") if summary is not None else None
     is_team = row.owner_type == TEAM
@@ -118,7 +118,7 @@ def describe_evaluation(
 
 
 def describe_result(hub: Hub, row: Row[Any]) -> FinalizeResult:
-    """What the client that finishes an evaluation is told."""
+    """The response to the client that finishes an evaluation."""
     summary = summarize(row)
     reward = summary.metrics.get("reward") if summary is not None else None
     return FinalizeResult(
@@ -133,7 +133,7 @@ def describe_result(hub: Hub, row: Row[Any]) -> FinalizeResult:
 
 
 def summarize(row: Row[Any]) -> EvaluationSummary | None:
-    """The figures of the samples, or None while some were replaced and nobody has finalized."""
+    """The figures of the samples, or None while some were replaced since the last finalize."""
     if row.summary is None:
         return None
     tally = decode(row.summary.encode(), Tally)
@@ -157,7 +157,7 @@ def _type_of(row: Row[Any]) -> str:
 
 
 def get_evaluation(hub: Hub, caller: Caller, evaluation_id: str) -> EvaluationDetail:
-    """Everything about one evaluation but its samples; raises NotFound."""
+    """Everything about one evaluation except its samples; raises NotFound."""
     with hub.database.read() as connection:
         row = find_evaluation(connection, caller, evaluation_id)
         environments = connection.execute(select_evaluated([row.id])).all()
@@ -167,7 +167,7 @@ def get_evaluation(hub: Hub, caller: Caller, evaluation_id: str) -> EvaluationDe
 def list_evaluations(hub: Hub, caller: Caller, query: EvaluationQuery) -> EvaluationPage:
     """One page of the evaluations of the caller and the caller's teams, newest first.
 
-    Raises NotLoggedIn when nobody known asks, NotFound for a team of others.
+    Raises NotLoggedIn for an unknown caller, NotFound for others' teams.
     """
     require_user(caller)
     with hub.database.read() as connection:
@@ -256,7 +256,7 @@ def find_evaluation(connection: Connection, caller: Caller, evaluation_id: str) 
 
 
 def find_writable(connection: Connection, caller: Caller, evaluation_id: str) -> Row[Any]:
-    """The same for somebody who may change it; raises NotFound, NotLoggedIn or NotAllowed."""
+    """The same for callers who may change it; raises NotFound, NotLoggedIn or NotAllowed."""
     row = find_evaluation(connection, caller, evaluation_id)
     require_owner_slug(caller, row.owner, evaluation_id)
     return row
@@ -275,7 +275,7 @@ def lock_evaluation(connection: Connection, caller: Caller, evaluation_id: str) 
 
 
 def note_deletion(connection: Connection, environment: Row[Any]) -> None:
-    """Before an environment goes: remember in its evaluations whether everybody saw it."""
+    """Before an environment is deleted, record in its evaluations whether it was public."""
     connection.execute(
         update(evaluated)
         .where(evaluated.c.environment_id == environment.id)
@@ -299,7 +299,7 @@ def _hidden_environments(caller: Caller) -> Select[Any]:
 
     Of one that was deleted, only what it was then is known.
     """
-    # Written without NOT, which over the nulls of a deleted environment would be null as well.
+    # Written without NOT, which would be null for the nulls of a deleted environment.
     hidden = or_(
         and_(environments.c.id.is_(None), evaluated.c.was_public.is_(False)),
         and_(

@@ -82,7 +82,7 @@ def read_sample(body: msgspec.Raw) -> Sample:
 
 
 def text_of(sample: Sample) -> str:
-    """The JSON of a sample; raises UsageError for bytes that are no UTF-8."""
+    """The JSON of a sample; raises UsageError for bytes that are not UTF-8."""
     try:
         return bytes(sample.body).decode()
     except UnicodeDecodeError as error:
@@ -106,7 +106,7 @@ def _number(raw: msgspec.Raw | None) -> float | None:
 
 
 def _name(raw: msgspec.Raw | None) -> str:
-    """A name from JSON: a text, or a whole number as one; empty for all else."""
+    """A name from JSON: a text, or an integer as one; empty for anything else."""
     if raw is None:
         return ""
     try:
@@ -116,7 +116,7 @@ def _name(raw: msgspec.Raw | None) -> str:
 
 
 def _identity(fields: dict[str, msgspec.Raw]) -> str | None:
-    """The name as JSON, or its digest where an index could not hold it.
+    """The name as JSON, or its digest if it is too large for an index.
 
     Samples that come one after the other then mostly stand together in the index as well.
     """
@@ -142,7 +142,7 @@ def _attempt(fields: dict[str, msgspec.Raw]) -> int:
 # --- Batches ---
 
 _AT_ONCE = 500
-"""Samples in one statement; all of a batch as text at the same time would double its memory."""
+"""Samples per statement; a whole batch as text would double its memory."""
 
 _MINE = samples.c.evaluation_id == bindparam("of")
 _REPLACE = (
@@ -151,7 +151,7 @@ _REPLACE = (
         _MINE,
         samples.c.identity == bindparam("named"),
         samples.c.attempt <= bindparam("attempt"),
-        # What is the same already needs no summary anew.
+        # Equal samples do not require a new summary.
         samples.c.body != bindparam("body"),
     )
     .values({name: bindparam(name) for name in ("attempt", "reward", "failed", "scores", "size")})
@@ -160,7 +160,7 @@ _REPLACE = (
 
 
 def begin_push(hub: Hub, caller: Caller, evaluation_id: str) -> None:
-    """See that samples may be pushed, before any are taken; raises NotFound, NotAllowed."""
+    """Check that samples may be pushed, before accepting any; raises NotFound, NotAllowed."""
     with hub.database.read() as connection:
         find_writable(connection, caller, evaluation_id)
 
@@ -168,11 +168,11 @@ def begin_push(hub: Hub, caller: Caller, evaluation_id: str) -> None:
 def push_samples(
     hub: Hub, caller: Caller, evaluation_id: str, content: bytes | bytearray
 ) -> BatchReceipt:
-    """Keep the samples of a batch, given as its JSON.
+    """Store the samples of a batch, given as its JSON.
 
-    A batch that was taken before changes nothing. A sample that names itself replaces the one of
-    that name, unless that is of a later attempt; others are added, equal ones too. Raises
-    UsageError for what is no batch, Conflict when the evaluation has failed or was cancelled.
+    A known batch changes nothing. A sample with a name replaces the one of that name, unless that
+    is of a later attempt; others are added, even if equal. Raises UsageError for an invalid batch,
+    Conflict if the evaluation has failed or was cancelled.
     """
     batch = [read_sample(body) for body in decode(content, SampleBatch).samples]
     digest = hashlib.sha256(content).hexdigest()
@@ -212,7 +212,7 @@ def _require_open(evaluation: Row[Any]) -> None:
 def _store(
     hub: Hub, connection: Connection, evaluation: Row[Any], batch: list[Sample], status: str
 ) -> None:
-    """Add and replace, and bring the evaluation's own figures up to date."""
+    """Add and replace samples, and update the evaluation's own figures."""
     count = evaluation.sample_count
     added = Tally()
     replaced = 0
@@ -245,7 +245,7 @@ def _store(
 
 
 def _figures(evaluation: Row[Any], added: Tally, *, replaced: int) -> dict[str, Any]:
-    """The summary with what was added. What was replaced cannot be taken out of it again."""
+    """The summary plus what was added. Replaced samples cannot be subtracted from it."""
     if replaced or evaluation.summary is None:
         return {"summary": None, "average_reward": None}
     tally = decode(evaluation.summary.encode(), Tally)
@@ -254,7 +254,7 @@ def _figures(evaluation: Row[Any], added: Tally, *, replaced: int) -> dict[str, 
 
 
 def _latest(batch: list[Sample]) -> list[Sample]:
-    """Of samples with one name the one of the last attempt, or else the last."""
+    """Of samples with the same name, the one of the last attempt, else the last."""
     named: dict[str, int] = {}
     kept: list[Sample] = []
     for sample in batch:
@@ -276,7 +276,7 @@ def _groups(batch: list[Sample]) -> Iterator[Sequence[Sample]]:
 def _known_names(
     connection: Connection, evaluation_id: str, group: Sequence[Sample]
 ) -> frozenset[str | None]:
-    """The names in `group` that the evaluation has already."""
+    """The names in `group` that the evaluation already has."""
     names = [sample.identity for sample in group if sample.identity is not None]
     if not names:
         return frozenset()

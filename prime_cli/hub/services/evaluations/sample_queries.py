@@ -1,4 +1,4 @@
-"""What evaluations found: samples a page at a time, and their history by version."""
+"""The results of evaluations: samples page by page, and their history by version."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ _SELECT: Select[Any] = select(samples.c.number, samples.c.size)
 
 @dataclass(frozen=True)
 class SampleSlice:
-    """What is on one page: numbers of samples in `parts`, and how many there are on all pages."""
+    """A page: numbers of samples in `parts`, and the total on all pages."""
 
     evaluation_id: str
     parts: tuple[tuple[int, ...], ...]
@@ -42,8 +42,8 @@ class SampleSlice:
 def find_samples(hub: Hub, caller: Caller, evaluation_id: str, query: SampleQuery) -> SampleSlice:
     """The numbers of the samples on a page; raises NotFound.
 
-    Numbers have no gaps, so a page without filters is found by them wherever it is. With filters
-    it is counted off in an index, and only `search` reads what it looks through.
+    Numbers have no gaps, so they locate any page without filters. With filters it is counted off in
+    an index, and only `search` reads the samples' bodies.
     """
     with hub.database.read() as connection:
         evaluation = find_evaluation(connection, caller, evaluation_id)
@@ -55,9 +55,9 @@ def find_samples(hub: Hub, caller: Caller, evaluation_id: str, query: SampleQuer
 
 
 def read_bodies(hub: Hub, evaluation_id: str, numbers: Sequence[int]) -> bytes:
-    """The JSON of samples in their order, commas between them.
+    """The JSON of samples in order, comma-separated.
 
-    Raises NotFound when the evaluation was deleted since they were found.
+    Raises NotFound if the evaluation was deleted since they were found.
     """
     with hub.database.read() as connection:
         bodies = connection.execute(
@@ -114,7 +114,7 @@ def _contains(text: str) -> ColumnElement[bool]:
 
 
 def _as_json(text: str) -> set[str]:
-    r"""How `text` stands in JSON: as it is, or with `\uXXXX` for what is not ASCII."""
+    r"""`text` inside JSON: unchanged, or with `\uXXXX` for anything beyond ASCII."""
     return {encode(text).decode()[1:-1], json.dumps(text)[1:-1]}
 
 
@@ -136,7 +136,7 @@ def _parts(rows: Sequence[Row[Any]]) -> Iterator[tuple[int, ...]]:
 
 
 def list_rewards(hub: Hub, caller: Caller, evaluation_id: str, most: int) -> list[float]:
-    """Those of the first `most` samples that have one; raises NotFound."""
+    """The rewards of the first `most` samples that have one; raises NotFound."""
     with hub.database.read() as connection:
         evaluation = find_evaluation(connection, caller, evaluation_id)
         rewards = select(samples.c.reward).where(
@@ -154,10 +154,10 @@ _SAMPLES = func.sum(evaluations.c.sample_count)
 
 
 def list_history(hub: Hub, caller: Caller, ref: EnvRef, query: HistoryQuery) -> EvaluationHistory:
-    """What the caller may see of an environment's finished evaluations, newest first.
+    """The visible finished evaluations of an environment, newest first.
 
-    Groups are over all pages, those with the newest evaluation first, at most 1,000 of them.
-    Raises NotFound for an environment that the caller does not see.
+    Groups are over all pages, those with the newest evaluation first, at most 1,000 of them. Raises
+    NotFound for an environment that the caller does not see.
     """
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)

@@ -8,7 +8,7 @@ import msgspec
 REWARD = "reward"
 
 _LARGEST = 1e100
-"""Above this a square or a sum could be infinite, so such a number counts as none."""
+"""Above this a square or a sum could be infinite, so such numbers are ignored."""
 _MOST_NAMES = 200
 
 
@@ -25,7 +25,7 @@ class Moments(msgspec.Struct):
     most: float = -math.inf
 
     def add(self, value: float) -> None:
-        """See one more number."""
+        """Add one number."""
         self.count += 1
         distance = value - self.mean
         self.mean += distance / self.count
@@ -34,7 +34,7 @@ class Moments(msgspec.Struct):
         self.most = max(self.most, value)
 
     def merge(self, other: "Moments") -> None:
-        """See all numbers that `other` has seen."""
+        """Add all numbers in `other`."""
         count = self.count + other.count
         if not count:
             return
@@ -51,9 +51,9 @@ class Moments(msgspec.Struct):
 
 
 class Tally(msgspec.Struct):
-    """What the samples of one evaluation come to: by name of the number, and errors.
+    """The totals of one evaluation's samples: by name of the number, and errors.
 
-    No more than 200 names are kept; numbers under further ones are left out.
+    Keeps at most 200 names; numbers under further ones are left out.
     """
 
     errors: int = 0
@@ -68,14 +68,14 @@ class Tally(msgspec.Struct):
             self._see(name, value)
 
     def merge(self, other: "Tally") -> None:
-        """Count all that `other` has counted."""
+        """Add all counts of `other`."""
         self.errors += other.errors
         for name, moments in other.scores.items():
             if name in self.scores or len(self.scores) < _MOST_NAMES:
                 self.scores.setdefault(name, Moments()).merge(moments)
 
     def mean_reward(self) -> float | None:
-        """The mean of the rewards, None without any."""
+        """The mean of the rewards, None if there are none."""
         moments = self.scores.get(REWARD)
         return moments.mean if moments is not None else None
 

@@ -1,1 +1,1 @@
-"""A script alone in its folder, so that nothing of ours is in the way of what it imports."""
+"""A script alone in its folder, so that none of our modules shadow its imports."""

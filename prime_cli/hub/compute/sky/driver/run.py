@@ -1,4 +1,4 @@
-"""Ask SkyPilot something, or let it launch or end a cluster; run by the interpreter that owns it.
+"""Query SkyPilot, or launch or end a cluster with it; run by SkyPilot's interpreter.
 
     python run.py offers|status      a question in JSON on stdin, the answer in JSON on stdout
     python run.py launch|down FOLDER returns at once; a process of its own does it, and writes
@@ -24,7 +24,7 @@ _PAUSE = 0.05
 
 
 def _beside(name: str) -> Any:
-    """A script beside this one; none is in a package when they are run."""
+    """A script in the same folder; they are not a package when run."""
     return importlib.import_module(f"{__package__}.{name}" if __package__ else name)
 
 
@@ -34,7 +34,7 @@ _package, _offers, _clusters = map(_beside, ("sky_package", "sky_offers", "sky_c
 def main(arguments: list[str]) -> int:
     if arguments[0] in ("launch", "down"):
         return _detach(arguments[0], Path(arguments[1]))
-    # SkyPilot talks on stdout, which is for the answer alone.
+    # SkyPilot prints to stdout, which is reserved for the answer.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
     question = json.load(sys.stdin)
@@ -57,14 +57,14 @@ def _guarded(work: Any) -> dict[str, Any]:
 
 
 def find_offers(question: dict[str, Any]) -> dict[str, Any]:
-    """What can be rented in `infra`, and which files of its user SkyPilot would put there."""
+    """What can be rented in `infra`, and which of its user's files SkyPilot would put there."""
     sky, sdk = _package.load()
     rows = _offers.find_rows(sky, sdk, question["infra"])
     return {"rows": rows, "uploaded": _offers.find_uploaded(rows)}
 
 
 def find_clusters(_question: dict[str, Any]) -> list[dict[str, str]]:
-    """All clusters of this user; SkyPilot's server asks the clouds about them by itself."""
+    """All clusters of this user; SkyPilot's server polls the clouds by itself."""
     sky, sdk = _package.load()
     return [
         {"name": each["name"], "status": each["status"].value} for each in sky.get(sdk.status())
@@ -78,13 +78,13 @@ _ANSWERS = {"offers": find_offers, "status": find_clusters}
 
 
 def _detach(what: str, folder: Path) -> int:
-    """Start `what` in a process of its own, unless one is at it already."""
+    """Start `what` in a separate process, unless one is already running."""
     if sys.platform == "win32":
         raise OSError("SkyPilot does not run on Windows")
     lock = (folder / f"{what}.lock").open("w")
     if not _take(lock) or os.fork():
         return 0
-    # The child holds the lock on until it ends, however that is.
+    # The child keeps the lock until it ends, in whatever way.
     os.setsid()
     os.umask(0o077)
     with (folder / "log").open("ab") as log, Path(os.devnull).open("rb") as nothing:
@@ -108,7 +108,7 @@ _WORK = {
 
 
 def _take(lock: IO[str]) -> bool:
-    """Take a lock; False where another works. Who asks whether one does has it for a moment."""
+    """Take a lock; False if another process works. A mere check holds it for a moment."""
     for _ in range(_TRIES):
         if _clusters.is_free(lock):
             return True

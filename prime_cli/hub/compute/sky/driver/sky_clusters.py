@@ -1,4 +1,4 @@
-"""Launch a cluster, and end it, as its folder says; a part of `run`, as it says there."""
+"""Launch and end a cluster as its folder says; part of `run`, see there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAUSE = 0.2
 _JOB_PAUSE = 2.0
 _SETUP_SECONDS = 1800.0
 _LAUNCH_SECONDS = 120.0
-"""How long ending waits for a launch that was told to stop."""
+"""How long ending waits for a cancelled launch."""
 
 _package = importlib.import_module(f"{__package__}.sky_package" if __package__ else "sky_package")
 
@@ -34,7 +34,7 @@ def launch(folder: Path) -> str:
             raise _package.Refused("The pod was terminated before it started")
         request = str(sdk.launch(task, cluster_name=order["tag"], **ending))
         write(folder / "request.json", {"id": request})
-        # The variables of the pod are in it, and nobody needs them any more.
+        # The pod's variables are in it, and no longer needed.
         order.pop("task")
         write(folder / "order.json", order)
     job, _ = sdk.stream_and_get(request)
@@ -44,10 +44,10 @@ def launch(folder: Path) -> str:
 
 
 def _follow_setup(sky: Any, sdk: Any, tag: str, job: int) -> None:
-    """Write the log of the setup until that has ended: before, nobody can log in.
+    """Write the log of the setup until that has ended: nobody can log in earlier.
 
-    It is a job of the cluster. What follows its log may lose the connection, which says nothing
-    about the job; nor does a cluster that SkyPilot does not reach for a while.
+    It is a job of the cluster. Following its log may lose the connection, which says nothing about
+    the job; nor does a cluster that SkyPilot cannot reach for a while.
     """
     not_reached = importlib.import_module("sky.exceptions").ClusterNotUpError
     deadline = time.monotonic() + _SETUP_SECONDS
@@ -67,7 +67,7 @@ def _follow_setup(sky: Any, sdk: Any, tag: str, job: int) -> None:
 
 
 def _autodown(order: dict[str, Any]) -> dict[str, Any]:
-    """SkyPilot counts from the last job, and there are none: idle time is time."""
+    """SkyPilot counts from the last job, and there are none: all time is idle time."""
     if not order["autodown"]:
         return {}
     modes = importlib.import_module("sky.skylet.autostop_lib").AutostopWaitFor
@@ -76,9 +76,9 @@ def _autodown(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_ssh_config(tag: str) -> str:
-    """Let SkyPilot write its way in, and say where that is.
+    """Have SkyPilot write its ssh configuration, and return its path.
 
-    Its command alone writes the one through its server, which leads into a job of Slurm.
+    Only its command writes the one through its server, which leads into a Slurm job.
     """
     sky = Path(sys.executable).with_name("sky")
     subprocess.run([str(sky), "status", tag], stdin=subprocess.DEVNULL, check=False)
@@ -87,7 +87,7 @@ def _write_ssh_config(tag: str) -> str:
 
 
 def down(folder: Path) -> str:
-    """Let nothing be left of the cluster that the folder is called after."""
+    """Remove everything of the cluster that the folder is named after."""
     sky, sdk = _package.load()
     request = _stop_launching(sky, sdk, folder)
     gone = importlib.import_module("sky.exceptions").ClusterDoesNotExist
@@ -100,7 +100,7 @@ def down(folder: Path) -> str:
 
 
 def _stop_launching(sky: Any, sdk: Any, folder: Path) -> str | None:
-    """Cancel a launch: one that has only begun would make the cluster after it was ended."""
+    """Cancel a launch: a barely started one would create the cluster after its end."""
     deadline = time.monotonic() + _LAUNCH_SECONDS
     while _is_at_work(folder, "launch") and time.monotonic() < deadline:
         request = _read(folder / "request.json").get("id")
@@ -125,7 +125,7 @@ def _is_at_work(folder: Path, what: str) -> bool:
 
 
 def is_free(lock: IO[str]) -> bool:
-    """Whether nobody else has the lock; until the file is closed, it is ours then."""
+    """Whether nobody else holds the lock; if so it is ours until the file is closed."""
     if sys.platform == "win32":
         return True
     import fcntl
@@ -145,7 +145,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
-    """Write JSON at once: readers see all of it, or what was there before."""
+    """Write JSON atomically: readers see all of it, or the previous content."""
     temporary = path.with_name(path.name + ".new")
     temporary.write_bytes(json.dumps(content).encode())
     temporary.replace(path)

@@ -1,4 +1,4 @@
-"""What SkyPilot can rent, and what it would put on machines; a part of `run`, as it says there."""
+"""What SkyPilot can rent, and what it would put on machines; part of `run`, see there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FEATURES = ("DOCKER_IMAGE", "MULTI_NODE", "AUTOSTOP")
 _HAND_OUT_KEY = ("mithril", "seeweb", "verda")
 """Clouds on each of whose machines SkyPilot puts its own private key (its templates, 0.14.1).
 
-It opens all machines that SkyPilot has. Elsewhere it comes along with credentials alone.
+It opens all of SkyPilot's machines. Elsewhere it is only copied along with credentials.
 """
 
 
@@ -20,10 +20,10 @@ _package = importlib.import_module(f"{__package__}.sky_package" if __package__ e
 
 
 def find_uploaded(rows: list[dict[str, Any]]) -> list[str]:
-    """Files of credentials that SkyPilot copies to each machine that it makes.
+    """Credential files that SkyPilot copies to each machine it creates.
 
-    It does so for all clouds, also those that no machine of `rows` is of, unless its configuration
-    says `remote_identity: NO_UPLOAD` for them.
+    It does so for all clouds, even those without a machine in `rows`, unless its configuration says
+    `remote_identity: NO_UPLOAD` for them.
     """
     check = importlib.import_module("sky.check")
     config = importlib.import_module("sky.skypilot_config")
@@ -42,7 +42,7 @@ def find_uploaded(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def find_rows(sky: Any, sdk: Any, infra: list[str]) -> list[dict[str, Any]]:
-    """A row for each pool, and each instance or number of GPUs that can be had in `infra`."""
+    """A row per pool, and per instance or number of GPUs available in `infra`."""
     enabled = [str(name) for name in sky.get(sdk.enabled_clouds(expand=True))]
     wanted = [name.lower() for name in infra]
     chosen = [name for name in enabled if not wanted or _is_wanted(name.lower(), wanted)]
@@ -99,7 +99,7 @@ def _accelerators(sky: Any, sdk: Any, cloud: str, pool: str | None) -> list[dict
 
 
 def _plain(value: Any) -> Any:
-    """For JSON: catalogs have numbers of numpy, and NaN where something is not known."""
+    """For JSON: catalogs contain numpy numbers, and NaN for unknown values."""
     if value is None or isinstance(value, str):
         return value
     number = float(value)

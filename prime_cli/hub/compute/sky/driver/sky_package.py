@@ -1,4 +1,4 @@
-"""The SkyPilot that this interpreter has; a part of `run`, as it says there."""
+"""SkyPilot as installed for this interpreter; part of `run`, see there."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ OLDEST = (0, 14)
 
 
 class Refused(Exception):
-    """What is to be told in one sentence."""
+    """A failure to report in one sentence."""
 
 
 def load() -> tuple[Any, Any]:
-    """SkyPilot, and its client; its first call starts a server on this machine."""
+    """SkyPilot and its client; its first call starts a server on this machine."""
     version = _version()
     if version is None:
         raise Refused(f"{sys.executable} has no SkyPilot")
