@@ -35,7 +35,7 @@ QUESTIONS = {
     ("commands/env/install.py", "Go on?"): (
         f"{_PROMPTS}::test_moving_the_verifiers_of_a_workspace"
     ),
-    ("commands/eval/run.py", "f'{told.capitalize()}. Start, and stop there?'"): _RUN,
+    ("commands/eval/run.py", "This "): _RUN,
     ("commands/eval/hub.py", "Delete "): f"{_PROMPTS}::test_deleting_an_evaluation",
     ("commands/eval/run.py", "Run "): _RUN,
     ("commands/gc.py", "Terminate "): f"{_PODS}::test_leaks_are_ended_after_a_yes",

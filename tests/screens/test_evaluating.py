@@ -91,7 +91,7 @@ def test_a_run_is_asked_about_interrupted_and_offered_again(here: Path) -> None:
     assert len(runs(here)) == unfinished
 
     capped = (*RUN, "--new", "--max-cost", "1")
-    asked = "That exceeds the remaining $1.00. Start, and stop there?"
+    asked = "This exceeds the remaining $1.00. Start, and stop there?"
     for keys in ("n\n", "\n", "\x04", "\x03"):
         told = answer(*capped, asked=asked, keys=keys, cwd=here, code=130)
         assert keys != "n\n" or "The run was not started" in told

@@ -52,7 +52,7 @@ def test_the_page_is_shown_while_a_bar_says_what_is_waited_for(hub: ScriptedHub)
 def test_ctrl_c_ends_the_waiting_cleanly(hub: ScriptedHub) -> None:
     hub.grant_result(lambda _: None)
     with Terminal("login", "--hub", hub.url) as terminal:
-        terminal.wait_for("Waiting for CB241826")
+        terminal.wait_for("Waiting for approval of CB241826")
         terminal.type("\x03")
         assert terminal.end() == 130
         assert "Traceback" not in terminal.text

@@ -35,4 +35,4 @@ def test_templates_lack_nothing_but_a_license(
     prime("env", "init", "my-env", *words, cwd=tmp_path).ok()
     report = prime("env", "check", "my-env", "--output", "json", cwd=tmp_path).ok().json
     amiss = [check["sentence"] for check in report["checks"] if check["status"] != "pass"]
-    assert amiss == ["There is no license"]
+    assert amiss == ["It has no license"]

@@ -317,12 +317,12 @@ def _check_cap(
         spent = spend_of(resumed.manifest.usage).known_usd
     if spent + expected.cost <= cap:
         return
-    told = f"which exceeds the remaining {format_usd(cap)}"
+    problem = f"exceeds the remaining {format_usd(cap)}"
     if not session.output.is_interactive:
-        session.output.hint(f"{told}: the run will stop there; continue it with `--resume`")
+        session.output.hint(f"this {problem}: the run will stop there; continue it with `--resume`")
     else:
         session.output.confirm(
-            f"{told.capitalize()}. Start, and stop there?",
+            f"This {problem}. Start, and stop there?",
             otherwise="The run was not started",
             hint="raise `--max-cost`, or use fewer examples: `-n`",
         )

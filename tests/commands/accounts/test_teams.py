@@ -29,7 +29,7 @@ def test_a_team_is_chosen_and_left(team_hub: TeamHub) -> None:
     user = team_hub.add_user()
     team = team_hub.add_team(user)
     log_in(team_hub.url, team_hub.add_key(user))
-    assert f"the team {team} now" in prime("switch", team).ok().err
+    assert f"use the team {team}" in prime("switch", team).ok().err
     (listed,) = prime("teams", "list", "-o", "json").ok().json["teams"]
     assert (listed["slug"], listed["current"]) == (team, True)
     (member,) = prime("team", "members", "-o", "json").ok().json["members"]

@@ -165,7 +165,7 @@ def test_a_wrong_key_costs_one_wave_of_calls_and_ends_the_run(
     assert 1 <= len(model.calls) <= 32
     manifest = load_manifest(only_run(tmp_path).manifest)
     assert (manifest.status, manifest.planned) == ("failed", 500)
-    assert "refused the key" in (manifest.failure or "")
+    assert "rejected the key" in (manifest.failure or "")
 
     model.answer = lambda request: Reply(request.last_user, model="scripted-2026")
     resumed = run_live(

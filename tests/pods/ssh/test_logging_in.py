@@ -58,7 +58,7 @@ def test_the_first_host_key_is_kept_and_no_other_taken_after_it(
     done = prime_at(hub, *SSH, "--", "echo in")
     assert (done.code, done.out) == (8, "")
     assert "`train` has another host key than before: it may not be your pod" in done.err
-    assert f"remove {known_hosts(home)}" in " ".join(done.err.split())
+    assert f"delete {known_hosts(home)}" in " ".join(done.err.split())
     assert known_hosts(home).read_text(encoding="utf-8") == kept
 
 

@@ -102,7 +102,7 @@ def test_a_supervisor_that_is_killed_at_any_moment_of_its_life_loses_nothing(her
     assert here.ssh(order.tag, "wc -l < day").stdout.strip() == "8"
     here.provider.end(order.tag)
     assert here.provider.list_tags("") == []
-    assert members(here.folder(order.tag)) == set()
+    wait_until(lambda: not members(here.folder(order.tag)), what="its last supervisor has ended")
 
 
 def _kill_whoever_supervises(here: Here, tag: str) -> None:

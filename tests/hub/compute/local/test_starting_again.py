@@ -123,8 +123,8 @@ def test_a_supervisor_that_was_killed_is_followed_and_what_runs_goes_on(here: He
     assert here.ssh(tag, "true").returncode == 0
     assert "took over sshd" in here.provider.log(tag, 50)
     here.provider.end(tag)
-    assert not psutil.pid_exists(job)
-    assert members(here.folder(tag)) == set()
+    wait_until(lambda: not psutil.pid_exists(job), what="the job is gone")
+    wait_until(lambda: not members(here.folder(tag)), what="its supervisor has ended")
 
 
 def test_an_sshd_that_was_taken_over_and_ends_is_followed_by_another(here: Here) -> None:

@@ -26,7 +26,7 @@ class Rubric:
         self.funcs = list(funcs)
         self.weights = weights or [1.0] * len(self.funcs)
 
-    async def score(self, states):
+    async def score_group(self, states):
         for state in states:
             state["metrics"] = {}
         for function in self.funcs:
@@ -79,7 +79,7 @@ class Environment:
     ):
         rollouts = [self.rollout(i, client, model, sampling_args) for i in group_inputs]
         states = await asyncio.gather(*rollouts)
-        await self.rubric.score(states)
+        await self.rubric.score_group(states)
         return states
 
 
