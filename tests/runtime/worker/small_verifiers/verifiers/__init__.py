@@ -22,6 +22,9 @@ def load_environment(env_id, **args):
 
 
 class Rubric:
+    # As in the releases: whose scoring of groups is inherited does not score groups.
+    __module__ = "verifiers.rubrics.rubric"
+
     def __init__(self, funcs=(), weights=None):
         self.funcs = list(funcs)
         self.weights = weights or [1.0] * len(self.funcs)
