@@ -76,7 +76,7 @@ def test_a_pod_is_entered_and_nothing_is_left_of_it_when_it_ends(pods: Pods) -> 
     assert pods.ssh(tag, "exit 7").returncode == 7
     assert "Accepted publickey" in pods.provider.log(tag, 20)
     pods.ssh(tag, "env -i setsid sleep 4321 >/dev/null 2>&1 &")
-    assert _runs("sleep 4321")
+    wait_until(lambda: _runs("sleep 4321"), what="the job runs")
     pods.provider.end(tag)
     pods.provider.end(tag)
     assert pods.provider.inspect([tag]) == {}
