@@ -71,6 +71,8 @@ class Podman:
             process = subprocess.Popen(
                 ["podman", *store, "system", "service", "--time=0", self.url],
                 env={**os.environ, "CONTAINERS_CONF": str(self.folder / "containers.conf")},
+                # Where its monitor leaves a file `oom` when a container runs out of memory.
+                cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
