@@ -182,11 +182,12 @@ class LocalProvider:
                     lock = take_lock(folder.lock, is_new=True)
                     self._write(folder, order, gpus)
                     folder.path.rename(place)
-        except BaseException:
+        except BaseException as error:
             if lock is not None:
                 os.close(lock)
             remove_tree(folder.path)
-            if place.exists():
+            if isinstance(error, StorageFailed) and place.exists():
+                # Another start of the same pod was faster.
                 return None
             raise
         return lock

@@ -19,6 +19,8 @@ from tests.helpers.seed import read_seed
 def test_a_process_that_has_the_number_of_the_sshd_is_not_taken_for_it(here: Here) -> None:
     tag = here.up()
     here.kill_supervisor(tag)
+    state = here.folder(tag).read_state()
+    assert state is not None
     with subprocess.Popen(["sleep", "600"]) as stranger:
         here.folder(tag).change_state(sshd_pid=stranger.pid, sshd_start=1.0)
         here.again(tag)
@@ -26,6 +28,7 @@ def test_a_process_that_has_the_number_of_the_sshd_is_not_taken_for_it(here: Her
         here.provider.end(tag)
         assert stranger.poll() is None
         stranger.kill()
+    wait_until(lambda: not psutil.pid_exists(state.sshd_pid), what="its own sshd has ended")
 
 
 def test_many_that_look_at_once_start_it_once(here: Here) -> None:
