@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 from prime_cli.runs.folder import Journal, RunFolder
-from prime_cli.runs.manifest import FINISHED, Manifest, save_manifest
-from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
+from prime_cli.runs.manifest import FINISHED, RunManifest, save_manifest
+from prime_cli.runs.plan import EvalPlan, RunEnvironment
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.scrubber import Scrubber
 
@@ -63,7 +63,7 @@ def make_run(parent: Path, rollouts: int) -> RunFolder:
     folder = RunFolder(parent / "outputs" / "evals" / "bench--model" / "0a1b2c3d")
     folder.path.mkdir(parents=True)
     plan = EvalPlan(
-        environment=PlannedEnvironment("bench", "1.0", "bench", "ab" * 32, ref="ada/bench@1.0"),
+        environment=RunEnvironment("bench", "1.0", "bench", "ab" * 32, ref="ada/bench@1.0"),
         model="model",
         endpoint="http://127.0.0.1:1/v1",
         num_examples=rollouts // _AT_A_QUESTION,
@@ -72,7 +72,7 @@ def make_run(parent: Path, rollouts: int) -> RunFolder:
         env_args={},
         extra_args={},
     )
-    manifest = Manifest(
+    manifest = RunManifest(
         run_id=folder.run_id,
         plan=plan,
         started="2026-01-02T03:04:05+00:00",

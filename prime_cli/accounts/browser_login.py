@@ -18,7 +18,7 @@ from prime_cli.core.progress import Progress
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-    from prime_cli.api.accounts import PendingLogin
+    from prime_cli.api.accounts import BegunLogin
     from prime_cli.api.client import HubClient
 
 BITS = 2048
@@ -130,7 +130,7 @@ def wait_for_key(
 
 def _wait(
     hub: "HubClient",
-    login: "PendingLogin",
+    login: "BegunLogin",
     sleep: Callable[[float], None],
     clock: Callable[[], float],
 ) -> str:

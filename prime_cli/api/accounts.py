@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from prime_cli.api.connection import Connection, HubResponse
+from prime_cli.api.connection import HubConnection, HubResponse
 from prime_cli.core.errors import Unreachable
 from prime_cli.wire.accounts import (
     Account,
@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 Item_co = TypeVar("Item_co", covariant=True)
 
 
-class Page(Protocol[Item_co]):
+class ItemPage(Protocol[Item_co]):
     """One page of many items."""
 
     @property
@@ -37,7 +37,7 @@ class Page(Protocol[Item_co]):
 class Pages(Protocol[Item_co]):
     """A call that fetches one page from a hub."""
 
-    def __call__(self, *, offset: int, limit: int) -> Page[Item_co]: ...
+    def __call__(self, *, offset: int, limit: int) -> ItemPage[Item_co]: ...
 
 
 def fetch_all(ask: Pages[Item]) -> list[Item]:
@@ -61,7 +61,7 @@ _TEAMS_PAGE = 100
 class Accounts:
     """The user behind the key; raises NotLoggedIn when the hub requires a key and there is none."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: HubConnection) -> None:
         self._connection = connection
 
     def whoami(self, *, team_id: str | None = None) -> Account:
@@ -108,7 +108,7 @@ _TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
 
 
 @dataclass(frozen=True)
-class PendingLogin:
+class BegunLogin:
     """The code to show the user, and the secret for fetching the outcome."""
 
     code: str
@@ -118,10 +118,10 @@ class PendingLogin:
 class Logins:
     """Begins logins and polls for their outcome."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: HubConnection) -> None:
         self._connection = connection
 
-    def begin(self, public_key: str) -> PendingLogin:
+    def begin(self, public_key: str) -> BegunLogin:
         """Request a code; the key will be encrypted for `public_key` (PEM).
 
         Raises NotFound if the hub has no such logins, RateLimited, Unreachable.
@@ -136,9 +136,9 @@ class Logins:
         ticket = answer.read(ChallengeTicket)
         if not (_CODE.fullmatch(ticket.challenge) and _TOKEN.fullmatch(ticket.status_auth_token)):
             raise Unreachable(f"{self._connection.base_url} started a login with an invalid code")
-        return PendingLogin(ticket.challenge, ticket.status_auth_token)
+        return BegunLogin(ticket.challenge, ticket.status_auth_token)
 
-    def poll(self, login: PendingLogin) -> str | None:
+    def poll(self, login: BegunLogin) -> str | None:
         """The encrypted key, None until approved; raises NotFound once the login has ended."""
         answer = self._connection.call(
             "GET",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from prime_cli.api.connection import ATTEMPTS, CONNECT_SECONDS, Connection
+from prime_cli.api.connection import ATTEMPTS, CONNECT_SECONDS, HubConnection
 from prime_cli.api.environments import Environments, Uploads, VersionDocuments
 from prime_cli.api.transports import AppTransport
 from prime_cli.api.urls import host_of
@@ -49,7 +49,7 @@ class HubClient:
         connect_seconds: float = CONNECT_SECONDS,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._connection = Connection(
+        self._connection = HubConnection(
             base_url,
             key=key,
             transport=transport,

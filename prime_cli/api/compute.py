@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from prime_cli.api.connection import Connection, was_never_sent
+from prime_cli.api.connection import HubConnection, was_never_sent
 from prime_cli.core.errors import Offline, RateLimited, Unreachable
 from prime_cli.wire.disks import Disk, DiskChange, DiskCreation, DiskPage
 from prime_cli.wire.offers import (
@@ -55,7 +55,7 @@ class AnyOfferPage(Protocol[Offer_co]):
 class Availability:
     """Offers; raises NotLoggedIn if the hub shows them to its users only."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: HubConnection) -> None:
         self._connection = connection
 
     def gpus(self, query: OfferQuery = OfferQuery()) -> list[GpuOffer]:
@@ -96,7 +96,7 @@ _END_SECONDS = 120.0
 class Pods:
     """Pods of the user; raises NotLoggedIn if the hub does not know the user."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: HubConnection) -> None:
         self._connection = connection
 
     def page(self, *, offset: int = 0, limit: int = 100, seconds: float | None = None) -> PodPage:
@@ -178,7 +178,7 @@ def _pod_path(pod_id: str) -> str:
 class Disks:
     """Disks of the user."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: HubConnection) -> None:
         self._connection = connection
 
     def page(self, *, offset: int = 0, limit: int = 100) -> DiskPage:
@@ -217,7 +217,7 @@ def _disk_path(disk_id: str) -> str:
 class SshKeys:
     """Keys of the user."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: HubConnection) -> None:
         self._connection = connection
 
     def page(self, *, offset: int = 0, limit: int = 100) -> SshKeyPage:

@@ -75,7 +75,7 @@ _MOST_ERROR_BYTES = 1024 * 1024
 _MOST_REDIRECTS = 5
 
 
-class Connection:
+class HubConnection:
     """Requests to one hub.
 
     `transport` is the way to the hub and `outside` the way to all other hosts that the hub names

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from prime_cli.api import transfers
-from prime_cli.api.connection import Connection
+from prime_cli.api.connection import HubConnection
 from prime_cli.api.urls import host_of
 from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Progress
@@ -52,7 +52,7 @@ def version_path(ref: EnvRef) -> str:
 class Environments:
     """A hub's environments; every method raises NotFound for a missing one."""
 
-    def __init__(self, connection: Connection, features: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, connection: HubConnection, features: Callable[[], Sequence[str]]) -> None:
         self._connection = connection
         self._features = features
 
@@ -155,7 +155,7 @@ _METADATA = (
 class Uploads:
     """The steps of publishing; nothing is visible until `finish_version` succeeds."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: HubConnection) -> None:
         self._connection = connection
 
     def begin_wheel(self, env_id: str, request: ArtifactRequest) -> WheelTicket:
@@ -192,7 +192,7 @@ def _announce(request: ArtifactRequest) -> dict[str, Any]:
 class VersionDocuments:
     """Locks, check reports and signatures of versions, on hubs that announce the feature."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: HubConnection) -> None:
         self._connection = connection
 
     def get(self, ref: EnvRef, kind: DocumentKind[D]) -> D | None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from prime_cli.api.connection import TRANSFER_SECONDS, Connection
+from prime_cli.api.connection import TRANSFER_SECONDS, HubConnection
 from prime_cli.api.environments import environment_path
 from prime_cli.core.errors import NotFound, Unreachable, UsageError
 from prime_cli.core.progress import Progress, Silent
@@ -112,7 +112,7 @@ class Evaluations:
     batches of unknown fate retried.
     """
 
-    def __init__(self, connection: Connection, knows_batches: Callable[[], bool]) -> None:
+    def __init__(self, connection: HubConnection, knows_batches: Callable[[], bool]) -> None:
         self._connection = connection
         self._knows_batches = knows_batches
 

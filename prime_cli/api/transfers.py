@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 
-from prime_cli.api.connection import Connection
+from prime_cli.api.connection import HubConnection
 from prime_cli.core.errors import IntegrityError, TooLarge
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
@@ -16,7 +16,7 @@ _BLOCK = 1 << 16
 
 
 def download(
-    connection: Connection,
+    connection: HubConnection,
     url: str,
     target: Path,
     *,
@@ -47,7 +47,7 @@ def download(
     return found
 
 
-def upload(connection: Connection, url: str, path: Path, progress: Progress) -> None:
+def upload(connection: HubConnection, url: str, path: Path, progress: Progress) -> None:
     """PUT the bytes of `path` to `url`, without the key: the URL is itself a capability."""
     with storage_errors(path):
         size = path.stat().st_size

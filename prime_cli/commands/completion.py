@@ -12,7 +12,7 @@ from prime_cli.commands.options import YES, DryRunOpt, local_options, open_sessi
 from prime_cli.core.errors import UsageError
 from prime_cli.session import Session
 from prime_cli.shells.detection import CompletionPaths, completion_paths, detect_shell
-from prime_cli.shells.installation import FileChange, apply_change, plan_installation, plan_removal
+from prime_cli.shells.installation import FileEdit, apply_change, plan_installation, plan_removal
 from prime_cli.static_help import completion_script
 
 _HERE = "prime_cli.commands.completion"
@@ -60,7 +60,7 @@ def _paths_for(session: Session, shell: Shell | None) -> CompletionPaths:
     )
 
 
-def _apply(session: Session, changes: tuple[FileChange, ...], *, dry_run: bool, done: str) -> None:
+def _apply(session: Session, changes: tuple[FileEdit, ...], *, dry_run: bool, done: str) -> None:
     """Show what would change; unless that is all, ask about the user's own files, and do it."""
     users = [change.path for change in changes if change.is_users]
     if dry_run or (users and not session.yes):
@@ -75,7 +75,7 @@ def _apply(session: Session, changes: tuple[FileChange, ...], *, dry_run: bool, 
     session.output.done(done, value={"changed": [str(change.path) for change in changes]})
 
 
-def _show(session: Session, changes: tuple[FileChange, ...], *, as_data: bool) -> None:
+def _show(session: Session, changes: tuple[FileEdit, ...], *, as_data: bool) -> None:
     if not as_data:
         for change in changes:
             session.output.tell(f"{change.path}: {change.summary}")
@@ -87,7 +87,7 @@ def _show(session: Session, changes: tuple[FileChange, ...], *, as_data: bool) -
     session.output.table(["File", "Change"], rows, records=records)
 
 
-def _describe(change: FileChange) -> str:
+def _describe(change: FileEdit) -> str:
     return f"{change.summary}: {change.line}" if change.line else change.summary
 
 

@@ -9,7 +9,7 @@ from prime_cli.commands.base import group
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.pods.formatting import price_text
 from prime_cli.commands.pods.teams import Ownership, choose_team
-from prime_cli.commands.pods.watch import Columns, WatchOpt, require_lines
+from prime_cli.commands.pods.watch import WatchColumns, WatchOpt, require_lines
 from prime_cli.commands.pods.watch import watch as go_on
 from prime_cli.core.completion_cache import forget, note, remember
 from prime_cli.core.errors import Conflict, UsageError
@@ -69,7 +69,7 @@ def _row(disk: ListedDisk, shown_id: str) -> list[str]:
     ]
 
 
-_COLUMNS = Columns(
+_COLUMNS = WatchColumns(
     ("Name", "Id", "Size", "Status", "Provider", "Place", "Created", "$/h", "Pods"), _row
 )
 

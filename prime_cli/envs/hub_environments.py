@@ -40,7 +40,7 @@ _FROM_HUB = frozenset(EnvironmentItem.__struct_fields__) - {"tags"}
 
 
 @dataclass(frozen=True)
-class EnvironmentPage:
+class EnvironmentListing:
     """One page of environments and how many there are in all."""
 
     environments: tuple[ListedEnvironment, ...]
@@ -68,12 +68,12 @@ class ListedVersion:
     wheel_sha256: str | None = None
 
 
-def list_environments(hub: HubClient, query: EnvironmentQuery) -> EnvironmentPage:
+def list_environments(hub: HubClient, query: EnvironmentQuery) -> EnvironmentListing:
     """One page of what `hub` itself has; never asks its upstream."""
     found = hub.environments.list(query)
     rows = tuple(_listed(item) for item in found.data)
     page = query.offset // query.limit + 1
-    return EnvironmentPage(rows, max(found.total_count, len(rows)), page, query.limit)
+    return EnvironmentListing(rows, max(found.total_count, len(rows)), page, query.limit)
 
 
 def list_versions(hub: HubClient, ref: EnvRef) -> tuple[ListedVersion, ...]:

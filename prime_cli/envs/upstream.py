@@ -14,7 +14,7 @@ from prime_cli.wire.version_documents import D, DocumentKind
 _CONNECT_SECONDS = 3.0
 
 
-class UpstreamHub:
+class HttpUpstream:
     """Reads from a hub without a key; see the protocol `hub.upstream.Upstream`."""
 
     def __init__(self, client: HubClient) -> None:
@@ -65,6 +65,6 @@ class UpstreamHub:
         return self._client.documents.get(ref, kind)
 
 
-def open_upstream(url: str) -> UpstreamHub:
+def open_upstream(url: str) -> HttpUpstream:
     """The hub at `url`, asked once and briefly: those who wait have others to ask."""
-    return UpstreamHub(HubClient(url, attempts=1, connect_seconds=_CONNECT_SECONDS))
+    return HttpUpstream(HubClient(url, attempts=1, connect_seconds=_CONNECT_SECONDS))

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits
-from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.storage import Storage
-from prime_cli.hub.upstream import Upstream
+from prime_cli.hub.upstream import UpstreamHub
 
 
 def utc_now() -> datetime:
@@ -57,5 +57,5 @@ class HubSettings:
     hot_page_bytes: int = 64 * MEBIBYTE
     downloads: Literal["proxy", "redirect"] = "proxy"
     secret_key: str | None = None
-    upstream: Upstream | None = None
-    providers: Sequence[Provider] = ()
+    upstream: UpstreamHub | None = None
+    providers: Sequence[PodProvider] = ()

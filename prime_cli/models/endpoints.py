@@ -12,8 +12,8 @@ from prime_cli.models.prices import Price
 from prime_cli.models.providers import (
     EMPTY,
     OPENAI,
+    EndpointSecret,
     KeySource,
-    Secret,
     find_provider,
     is_hosted,
     is_variable_name,
@@ -39,7 +39,7 @@ class Endpoint:
 
     model: str
     url: str = ""
-    key: Secret | None = None
+    key: EndpointSecret | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     alias: str | None = None
     builtin: bool = False
@@ -258,7 +258,9 @@ def _from_flags(
     return Endpoint(name, url, key, headers, said=_join(found, changed, missing), query=query)
 
 
-def _key_for(url: str, source: KeySource, environ: Mapping[str, str]) -> tuple[Secret, str | None]:
+def _key_for(
+    url: str, source: KeySource, environ: Mapping[str, str]
+) -> tuple[EndpointSecret, str | None]:
     key = source.find(environ)
     if key is not None and not (key.reveal() == EMPTY and is_hosted(url)):
         return key, None
@@ -269,7 +271,7 @@ def _key_for(url: str, source: KeySource, environ: Mapping[str, str]) -> tuple[S
             hint=f"`export {variable}=…`, or try without a key: `-m builtin/oracle`",
         )
     said = f"{source.variable} is not set, so the key sent is EMPTY" if source.variable else None
-    return Secret(EMPTY), said
+    return EndpointSecret(EMPTY), said
 
 
 def _unknown_alias(name: str, registry: Registry) -> NotFound:

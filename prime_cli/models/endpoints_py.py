@@ -14,7 +14,7 @@ from prime_cli.core.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Variable:
+class EnvironReference:
     """A value that the file takes from the environment."""
 
     name: str
@@ -136,7 +136,7 @@ class _Reader:
             found.update(merged)
         return found
 
-    def _variable(self, node: ast.Subscript | ast.Call) -> Variable:
+    def _variable(self, node: ast.Subscript | ast.Call) -> EnvironReference:
         match node:
             case ast.Subscript(value=owner, slice=index) if _dotted(owner).endswith("environ"):
                 arguments = [index]
@@ -149,11 +149,11 @@ class _Reader:
         name, default, *_ = [*(self._read(argument) for argument in arguments), None]
         if not isinstance(name, str) or not isinstance(default, str | None):
             raise self._refusal(node, "a variable's name and default must be strings")
-        return Variable(name, default)
+        return EnvironReference(name, default)
 
     def _text(self, node: ast.expr) -> str:
         value = self._read(node)
-        if isinstance(value, Variable):
+        if isinstance(value, EnvironReference):
             value = value.find(self._environ) or ""
         if not isinstance(value, str):
             raise self._refusal(node, "a string is required here")

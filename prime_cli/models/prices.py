@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 @dataclass(frozen=True)
-class Usage:
+class TokenUsage:
     """Tokens of one or more calls, as the endpoint reported them.
 
     `input` holds `cached`, and `output` holds `reasoning`, as in OpenAI's usage object.
@@ -29,8 +29,8 @@ class Usage:
     estimated: int = 0
     hits: int = 0
 
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        return TokenUsage(
             self.calls + other.calls,
             self.input + other.input,
             self.cached + other.cached,
@@ -41,8 +41,8 @@ class Usage:
             self.hits + other.hits,
         )
 
-    def __sub__(self, other: "Usage") -> "Usage":
-        return Usage(
+    def __sub__(self, other: "TokenUsage") -> "TokenUsage":
+        return TokenUsage(
             self.calls - other.calls,
             self.input - other.input,
             self.cached - other.cached,
@@ -72,7 +72,7 @@ class Price:
     cached: float | None = None
     source: str = ""
 
-    def cost(self, usage: Usage) -> int:
+    def cost(self, usage: TokenUsage) -> int:
         """Picodollars for the tokens of `usage`."""
         cached = min(usage.cached, usage.input)
         cached_price = self.input if self.cached is None else self.cached
@@ -90,7 +90,7 @@ def _per_token(price: float) -> int:
     return round(price * _PER_TOKEN)
 
 
-_NOTHING = Usage()
+_NOTHING = TokenUsage()
 
 
 class ChargeKey(NamedTuple):
@@ -104,12 +104,12 @@ class ChargeKey(NamedTuple):
 class Spend:
     """Tokens of some calls and their cost; `unpriced` calls have no known price."""
 
-    usage: Usage = _NOTHING
+    usage: TokenUsage = _NOTHING
     picodollars: int = 0
     unpriced: int = 0
 
     @classmethod
-    def of(cls, usage: Usage, price: Price | None) -> "Spend":
+    def of(cls, usage: TokenUsage, price: Price | None) -> "Spend":
         """One call's spend; uncounted calls have no known price either."""
         if price is FREE:
             return cls(usage)

@@ -13,7 +13,7 @@ EMPTY = "EMPTY"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class Secret:
+class EndpointSecret:
     """A value that is sent to one endpoint and never shown."""
 
     __slots__ = ("_value",)
@@ -31,7 +31,7 @@ class Secret:
     __str__ = __repr__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and self._value == other._value
+        return isinstance(other, EndpointSecret) and self._value == other._value
 
     def __hash__(self) -> int:
         return hash(self._value)
@@ -42,19 +42,19 @@ class KeySource:
     """Where a key comes from: an environment variable, else the value written down."""
 
     variable: str | None = None
-    literal: Secret | None = None
+    literal: EndpointSecret | None = None
 
     @classmethod
     def parse(cls, text: str) -> "KeySource":
         """Read a registry's `key`: a variable's name, the word EMPTY, or the key itself."""
         if text == EMPTY or not _VARIABLE.fullmatch(text):
-            return cls(literal=Secret(text))
+            return cls(literal=EndpointSecret(text))
         return cls(variable=text)
 
-    def find(self, environ: Mapping[str, str]) -> Secret | None:
+    def find(self, environ: Mapping[str, str]) -> EndpointSecret | None:
         """The key that is set, or None; an empty variable counts as unset."""
         value = environ.get(self.variable, "").strip() if self.variable else None
-        return Secret(value) if value else self.literal
+        return EndpointSecret(value) if value else self.literal
 
 
 def is_variable_name(text: str) -> bool:
@@ -63,7 +63,7 @@ def is_variable_name(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Provider:
+class ModelProvider:
     """An OpenAI-compatible service: base URL, and the variable that holds its key."""
 
     name: str
@@ -72,27 +72,27 @@ class Provider:
     needs_key: bool = True
 
 
-OPENAI = Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
+OPENAI = ModelProvider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
 
 _PROVIDERS = {
     provider.name: provider
     for provider in (
         OPENAI,
-        Provider("prime", "https://api.pinference.ai/api/v1", "PRIME_API_KEY"),
-        Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        ModelProvider("prime", "https://api.pinference.ai/api/v1", "PRIME_API_KEY"),
+        ModelProvider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
         # Anthropic serves OpenAI's format under /v1; the gateway speaks only that one.
-        Provider("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-        Provider("minimax", "https://api.minimax.chat/v1", "MINIMAX_API_KEY"),
-        Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-        Provider("glm", "https://open.bigmodel.cn/api/paas/v4", "GLM_API_KEY"),
-        Provider("local", "http://localhost:8000/v1", "VLLM_API_KEY", needs_key=False),
-        Provider("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", needs_key=False),
+        ModelProvider("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+        ModelProvider("minimax", "https://api.minimax.chat/v1", "MINIMAX_API_KEY"),
+        ModelProvider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+        ModelProvider("glm", "https://open.bigmodel.cn/api/paas/v4", "GLM_API_KEY"),
+        ModelProvider("local", "http://localhost:8000/v1", "VLLM_API_KEY", needs_key=False),
+        ModelProvider("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", needs_key=False),
     )
 }
 _HOSTED = {urlsplit(known.url).hostname for known in _PROVIDERS.values() if known.needs_key}
 
 
-def find_provider(name: str) -> Provider:
+def find_provider(name: str) -> ModelProvider:
     """The provider called `name`; raises UsageError that lists the known ones."""
     provider = _PROVIDERS.get(name.lower())
     if provider is None:

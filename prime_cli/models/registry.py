@@ -9,10 +9,10 @@ from typing import Any
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import prime_home, storage_errors
-from prime_cli.models.endpoints_py import Variable, read_endpoints_dict
+from prime_cli.models.endpoints_py import EnvironReference, read_endpoints_dict
 from prime_cli.models.price_table import read_price
 from prime_cli.models.prices import Price
-from prime_cli.models.providers import KeySource, Secret
+from prime_cli.models.providers import EndpointSecret, KeySource
 
 CHAT = "openai_chat_completions"
 _OPENAI_TYPES = (CHAT, "openai_completions", "openai_responses")
@@ -163,7 +163,7 @@ def _field(
 ) -> str:
     for name in names:
         value = table.get(name)
-        if isinstance(value, Variable):
+        if isinstance(value, EnvironReference):
             value = value.find(environ)
         if isinstance(value, str) and value:
             return value
@@ -177,8 +177,8 @@ def _field(
 def _key(table: Mapping[str, Any], path: Path) -> KeySource:
     value = next((table[name] for name in ("key", "api_key_var") if name in table), None)
     match value:
-        case Variable(name=name, default=default):
-            return KeySource(name, Secret(default) if default else None)
+        case EnvironReference(name=name, default=default):
+            return KeySource(name, EndpointSecret(default) if default else None)
         case str() if value:
             return KeySource.parse(value)
         case None | "":
@@ -193,7 +193,7 @@ def _headers(
     if not isinstance(raw, dict):
         raise UsageError(f"`headers` of `{alias}` in {path} is not a table")
     found = {
-        name: value.find(environ) if isinstance(value, Variable) else value
+        name: value.find(environ) if isinstance(value, EnvironReference) else value
         for name, value in raw.items()
     }
     headers = {name: value for name, value in found.items() if isinstance(value, str)}

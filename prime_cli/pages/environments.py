@@ -5,7 +5,7 @@ from html import escape
 from urllib.parse import urlencode
 
 from prime_cli.pages.html import (
-    Page,
+    HtmlPage,
     TableCell,
     day,
     environment_link,
@@ -28,7 +28,7 @@ from prime_cli.wire.evaluations import EvaluationHistory
 # --- The list of environments ---
 
 
-def render_environments(found: EnvironmentPage, search: str) -> Page:
+def render_environments(found: EnvironmentPage, search: str) -> HtmlPage:
     """A page of the list, newest first; `search` is the text that was searched for."""
     form = (
         '<form method="get"><label for="search">Search name, owner, description and tags</label>'
@@ -49,7 +49,7 @@ def render_environments(found: EnvironmentPage, search: str) -> Page:
     heads = ("Environment", "Version", "Description", "Tags", "Stars", "Updated")
     empty = "No public environments found."
     body = form + table(heads, rows, empty) + _next(found, search)
-    return Page("Environments", body, wide=True)
+    return HtmlPage("Environments", body, wide=True)
 
 
 def _next(found: EnvironmentPage, search: str) -> str:
@@ -69,7 +69,7 @@ def render_environment(
     readme: str,
     history: EvaluationHistory,
     report: CheckReport | None = None,
-) -> Page:
+) -> HtmlPage:
     """The newest version and its evaluations; `readme` is Markdown, or empty."""
     slug = f"{detail.owner.name}/{detail.name}"
     tags = ", ".join(detail.metadata.tags)
@@ -84,7 +84,7 @@ def render_environment(
         + section("Versions", _versions(versions))
         + section("Files", _files(files))
     )
-    return Page(slug, body, wide=True)
+    return HtmlPage(slug, body, wide=True)
 
 
 def _readme(source: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from prime_cli.pages.html import Page, TableCell, environment_link, number, section, table, text
+from prime_cli.pages.html import HtmlPage, TableCell, environment_link, number, section, table, text
 from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary
 
 _SHOWN = 600
@@ -16,7 +16,7 @@ _WIDTH = _BARS * _BAR_WIDTH
 
 def render_evaluation(
     detail: EvaluationDetail, samples: Sequence[Mapping[str, Any]], rewards: Sequence[float]
-) -> Page:
+) -> HtmlPage:
     """Metrics, the distribution of `rewards`, and the samples given."""
     names = ", ".join(environment_link(name) for name in detail.environment_names)
     summary = detail.summary
@@ -29,7 +29,7 @@ def render_evaluation(
         + section("Rewards", draw_histogram(rewards))
         + section(f"First {len(samples)} samples", _samples(samples))
     )
-    return Page(detail.name, body, wide=True)
+    return HtmlPage(detail.name, body, wide=True)
 
 
 def _retried(metadata: Mapping[str, Any]) -> str:

@@ -119,7 +119,7 @@ CONTENT_SECURITY_POLICY = (
 """Of every page: its own style sheet, forms to its own origin, and nothing else."""
 
 
-class Page(NamedTuple):
+class HtmlPage(NamedTuple):
     """A page before it is framed: `title` is plain text, `body` is HTML."""
 
     title: str

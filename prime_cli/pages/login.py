@@ -4,7 +4,7 @@ from html import escape
 from typing import NamedTuple
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.pages.html import Page, error_body
+from prime_cli.pages.html import HtmlPage, error_body
 
 _TITLE = "Log in a client"
 _FIELDS = 'autocomplete="off" autocapitalize="characters" spellcheck="false"'
@@ -18,7 +18,7 @@ class LoginRequest(NamedTuple):
     requested_at: str
 
 
-def render_code_form(problem: PrimeError | None = None) -> Page:
+def render_code_form(problem: PrimeError | None = None) -> HtmlPage:
     """The page without a code, or with an unknown one."""
     body = (
         f"{_problem(problem)}"
@@ -26,10 +26,10 @@ def render_code_form(problem: PrimeError | None = None) -> Page:
         f'<input id="code" name="code" maxlength="20" required {_FIELDS}>'
         "<button>Continue</button></form>\n"
     )
-    return Page(_TITLE, body)
+    return HtmlPage(_TITLE, body)
 
 
-def render_approval_form(login: LoginRequest, problem: PrimeError | None = None) -> Page:
+def render_approval_form(login: LoginRequest, problem: PrimeError | None = None) -> HtmlPage:
     """The page with a code: where the request came from, what it grants, approve or refuse."""
     code = escape(login.code, quote=True)
     body = (
@@ -47,17 +47,19 @@ def render_approval_form(login: LoginRequest, problem: PrimeError | None = None)
         '<button name="answer" value="approve">Approve</button>'
         '<button name="answer" value="refuse">Refuse</button></form>\n'
     )
-    return Page(_TITLE, body)
+    return HtmlPage(_TITLE, body)
 
 
-def render_approved(user: str) -> Page:
+def render_approved(user: str) -> HtmlPage:
     """The page after approval."""
-    return Page("Approved", f"<p>The client is logged in as <b>{escape(user)}</b>.</p>\n")
+    return HtmlPage("Approved", f"<p>The client is logged in as <b>{escape(user)}</b>.</p>\n")
 
 
-def render_refused() -> Page:
+def render_refused() -> HtmlPage:
     """The page after refusal."""
-    return Page("Refused", "<p>The client is not logged in, and its code no longer works.</p>\n")
+    return HtmlPage(
+        "Refused", "<p>The client is not logged in, and its code no longer works.</p>\n"
+    )
 
 
 def _problem(problem: PrimeError | None) -> str:

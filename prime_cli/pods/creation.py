@@ -20,9 +20,9 @@ from prime_cli.wire.pods import (
     DEFAULT_LIFE,
     PodCreation,
     PodRequest,
+    PodVariable,
     ProviderChoice,
     TeamChoice,
-    Variable,
 )
 
 _NAME = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9-]{1,60}")
@@ -43,7 +43,7 @@ class PodOptions:
     memory: int | None = None
     image: str | None = None
     template: str | None = None
-    variables: tuple[Variable, ...] = field(default=(), repr=False)
+    variables: tuple[PodVariable, ...] = field(default=(), repr=False)
     disks: tuple[Disk, ...] = ()
     team_id: str | None = None
     team: str | None = None
@@ -54,7 +54,7 @@ class PodOptions:
     max_price: float | None = None
 
 
-def read_variables(words: Iterable[str], environ: Mapping[str, str]) -> tuple[Variable, ...]:
+def read_variables(words: Iterable[str], environ: Mapping[str, str]) -> tuple[PodVariable, ...]:
     """Variables from `KEY=VALUE`, or from `KEY` alone, whose value is taken from `environ`.
 
     The value may contain `=`. Raises UsageError, without showing a value.
@@ -73,7 +73,7 @@ def read_variables(words: Iterable[str], environ: Mapping[str, str]) -> tuple[Va
                 hint=f"set it, or write `--env {name}=VALUE`",
             )
         found[name] = value if has_value else environ[name]
-    return tuple(Variable(name, value) for name, value in found.items())
+    return tuple(PodVariable(name, value) for name, value in found.items())
 
 
 def free_name(offer: GpuOffer, taken: Iterable[str | None]) -> str:

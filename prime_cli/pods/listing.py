@@ -93,7 +93,7 @@ _TAKEN = (
 _HOUR = 3600
 
 
-class Port(msgspec.Struct, frozen=True):
+class PodPort(msgspec.Struct, frozen=True):
     """A port of a pod, and its address."""
 
     protocol: str
@@ -138,7 +138,7 @@ class PodDetails(msgspec.Struct, frozen=True, kw_only=True):
     installation_status: str | UnsetType = UNSET
     installation_progress: int | UnsetType = UNSET
     installation_error: str | UnsetType = UNSET
-    port_mappings: list[Port] | UnsetType = UNSET
+    port_mappings: list[PodPort] | UnsetType = UNSET
     attached_resources: list[AttachedDisk] | UnsetType = UNSET
     started_again: str | UnsetType = UNSET
 
@@ -201,8 +201,8 @@ def _shown(addresses: Addresses) -> str:
     return ", ".join(each for each in several if each) or _NONE
 
 
-def _port(port: PortMapping) -> Port:
-    return Port(port.protocol, port.external, port.internal, port.description, port.used_by)
+def _port(port: PortMapping) -> PodPort:
+    return PodPort(port.protocol, port.external, port.internal, port.description, port.used_by)
 
 
 def _disk(disk: Attached) -> AttachedDisk:

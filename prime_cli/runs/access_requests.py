@@ -118,7 +118,7 @@ _DATA_HOSTS = ("huggingface.co", "hf.co")
 """Hosts that serve files; Hugging Face inference has its own hosts."""
 
 
-class Connection(msgspec.Struct, frozen=True):
+class NetworkConnection(msgspec.Struct, frozen=True):
     """A host that was connected to; `localhost` is another server of this machine, at `port`.
 
     A `refused` connection was not made. A `proxy` stands for unknown hosts behind it.
@@ -147,32 +147,32 @@ class Connections:
     """The connections of one session, each once; reported by untrusted code."""
 
     def __init__(self) -> None:
-        self._found: dict[Connection, None] = {}
+        self._found: dict[NetworkConnection, None] = {}
 
     def hear(self, event: Network) -> None:
         """Note a worker's report."""
         if len(self._found) < _MOST:
             host = event.host[:_LONGEST_NAME]
-            found = Connection(host, event.port, event.phase, event.proxy, event.refused)
+            found = NetworkConnection(host, event.port, event.phase, event.proxy, event.refused)
             self._found[found] = None
 
     def with_earlier(
-        self, earlier: Iterable[Connection], scrub: Callable[[str], str]
-    ) -> tuple[Connection, ...]:
+        self, earlier: Iterable[NetworkConnection], scrub: Callable[[str], str]
+    ) -> tuple[NetworkConnection, ...]:
         """These after those of earlier sessions, without secrets."""
         own = (msgspec.structs.replace(each, host=scrub(each.host)) for each in self._found)
         return tuple(dict.fromkeys((*earlier, *own)))
 
 
-def uncounted(connections: Iterable[Connection]) -> tuple[str, ...]:
+def uncounted(connections: Iterable[NetworkConnection]) -> tuple[str, ...]:
     """The names of hosts that answered and may have cost something."""
     return _names(each for each in connections if each.may_be_a_model and not each.refused)
 
 
-def refused(connections: Iterable[Connection]) -> tuple[str, ...]:
+def refused(connections: Iterable[NetworkConnection]) -> tuple[str, ...]:
     """The names of hosts that were refused."""
     return _names(each for each in connections if each.refused)
 
 
-def _names(connections: Iterable[Connection]) -> tuple[str, ...]:
+def _names(connections: Iterable[NetworkConnection]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.name for each in connections))

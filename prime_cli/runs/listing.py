@@ -9,7 +9,7 @@ import msgspec
 
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.core.refs import normalize_name
-from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.saved_run import SavedRun, official_date, open_run, status_of
 
 
@@ -136,7 +136,7 @@ def _item(run: SavedRun) -> RunItem:
     )
 
 
-def _own_item(run: SavedRun, manifest: Manifest) -> RunItem:
+def _own_item(run: SavedRun, manifest: RunManifest) -> RunItem:
     plan, counts = manifest.plan, manifest.counts
     finished = counts.scored + counts.errored if counts else 0
     return RunItem(

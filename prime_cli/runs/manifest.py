@@ -10,7 +10,7 @@ from prime_cli import __version__
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.models.price_book import PricesRecord
-from prime_cli.runs.access_requests import Connection, WithheldVariable
+from prime_cli.runs.access_requests import NetworkConnection, WithheldVariable
 from prime_cli.runs.plan import EvalPlan, Labels
 from prime_cli.runs.rows import SCHEMA, AskedAgain, SpentBy
 from prime_cli.runs.scrubber import Scrubber
@@ -63,7 +63,7 @@ class RunSession(msgspec.Struct, frozen=True, kw_only=True):
     prime: str = __version__
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     """One run. Times are ISO 8601 with zone, `seconds` is wall time without preparation.
 
     `started` is that of the first of its `sessions`, `ended`, `status` and `failure` those of the
@@ -100,7 +100,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     usage: dict[str, Any] = {}
     unjournaled: SpentBy = {}
     prices: PricesRecord | None = None
-    connections: tuple[Connection, ...] = ()
+    connections: tuple[NetworkConnection, ...] = ()
     failure: str | None = None
     sessions: tuple[RunSession, ...] = ()
     asked: ModelFlags | None = None
@@ -113,13 +113,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     system: str = msgspec.field(default_factory=platform.platform)
 
 
-def save_manifest(path: Path, manifest: Manifest, scrub: Scrubber) -> None:
+def save_manifest(path: Path, manifest: RunManifest, scrub: Scrubber) -> None:
     """Write `manifest` atomically, without secrets; raises StorageFailed."""
     content = scrub(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
     write_atomically(path, content + b"\n", mode=0o644)
 
 
-def load_manifest(path: Path) -> Manifest:
+def load_manifest(path: Path) -> RunManifest:
     """Read a run.json; raises UsageError if it is invalid, or from a newer prime."""
     with storage_errors(path):
         content = path.read_bytes()
@@ -130,7 +130,7 @@ def load_manifest(path: Path) -> Manifest:
                 f"{path} was written by a newer prime (schema {schema})",
                 hint="upgrade prime to read it",
             )
-        manifest = msgspec.json.decode(content, type=Manifest)
+        manifest = msgspec.json.decode(content, type=RunManifest)
         msgspec.convert(manifest.usage, type=_Usage)
         msgspec.convert(manifest.unjournaled, type=dict[str, dict[str, _Counts]])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

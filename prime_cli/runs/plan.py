@@ -139,7 +139,7 @@ ALL = -1
 """The `num_examples` that means every example."""
 
 
-class PlannedEnvironment(msgspec.Struct, frozen=True):
+class RunEnvironment(msgspec.Struct, frozen=True):
     """The environment as its wheel names it.
 
     `ref` is `owner/name@version` if it came from a hub, else `path` is the folder or wheel.
@@ -172,7 +172,7 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     `options` are non-default flags without a field of their own, by name.
     """
 
-    environment: PlannedEnvironment
+    environment: RunEnvironment
     model: str
     endpoint: str
     num_examples: int

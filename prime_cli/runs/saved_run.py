@@ -13,7 +13,7 @@ from prime_cli.core.paths import storage_errors
 from prime_cli.runs.access_requests import allow_hint, refused, uncounted
 from prime_cli.runs.folder import RunFolder, is_being_written, read_journal
 from prime_cli.runs.index.run_index import ResultsIndex, RunIndex, TracesIndex, index_journal
-from prime_cli.runs.manifest import FINISHED, RUNNING, STOPPED, Manifest, load_manifest
+from prime_cli.runs.manifest import FINISHED, RUNNING, STOPPED, RunManifest, load_manifest
 from prime_cli.runs.plan import EvalPlan, resume_command
 from prime_cli.runs.rows import AskedAgain, Row
 from prime_cli.runs.spending import Spending, read_charges
@@ -33,7 +33,7 @@ class SavedRun:
     """
 
     folder: RunFolder
-    manifest: Manifest | None = None
+    manifest: RunManifest | None = None
     official: Mapping[str, Any] | None = None
 
     def rows(self) -> Iterator[Row]:
@@ -93,14 +93,14 @@ def open_run(path: Path) -> SavedRun:
     )
 
 
-def with_usage(manifest: Manifest, spending: Spending) -> Manifest:
+def with_usage(manifest: RunManifest, spending: Spending) -> RunManifest:
     """`manifest` with the sum of its journal if its last session did not write one."""
     if manifest.status != RUNNING:
         return manifest
     return msgspec.structs.replace(manifest, usage=spending.record())
 
 
-def status_of(folder: RunFolder, manifest: Manifest) -> str:
+def status_of(folder: RunFolder, manifest: RunManifest) -> str:
     """The manifest's status; `stopped` where it says `running` and no process writes."""
     if manifest.status == RUNNING and not is_being_written(folder):
         return STOPPED
@@ -109,7 +109,7 @@ def status_of(folder: RunFolder, manifest: Manifest) -> str:
 
 def summary_of(
     folder: RunFolder,
-    manifest: Manifest,
+    manifest: RunManifest,
     tally: Tally,
     reducers: Sequence[Reducer] | None = None,
 ) -> Summary:

@@ -7,7 +7,7 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from prime_cli.core.secret_detection import extract_credentials, find_secrets
 from prime_cli.models.endpoints import Endpoint, is_secret_parameter
-from prime_cli.models.providers import Secret
+from prime_cli.models.providers import EndpointSecret
 from prime_cli.models.registry import Registry
 from prime_cli.runtime.variables import is_secret
 
@@ -99,7 +99,7 @@ def secrets_of(
 
 
 def _add_called(
-    found: dict[str, str], url: str, key: Secret | None, headers: Mapping[str, str]
+    found: dict[str, str], url: str, key: EndpointSecret | None, headers: Mapping[str, str]
 ) -> None:
     """Add the secret parts of one endpoint."""
     _add(found, "MODEL_KEY", {key.reveal()} if key is not None else set())

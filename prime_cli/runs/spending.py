@@ -7,7 +7,7 @@ import msgspec
 
 from prime_cli.models.gateway.calls import POLICY
 from prime_cli.models.gateway.ledger import ServedBy
-from prime_cli.models.prices import PICO, ChargeKey, Charges, Spend, Usage, add_charges
+from prime_cli.models.prices import PICO, ChargeKey, Charges, Spend, TokenUsage, add_charges
 from prime_cli.runs.rows import Row, SpentBy
 
 _ALWAYS = ("calls", "input", "output")
@@ -32,7 +32,7 @@ def counts_of(spend: Spend) -> dict[str, Any]:
 
 def spend_of(counts: Mapping[str, Any]) -> Spend:
     """The Spend in `counts`; without a `cost` (written before) none is known."""
-    usage = Usage(**{name: int(counts.get(name) or 0) for name in (*_ALWAYS, *_OPTIONAL)})
+    usage = TokenUsage(**{name: int(counts.get(name) or 0) for name in (*_ALWAYS, *_OPTIONAL)})
     unpriced = counts.get("unpriced", 0 if counts.get("cost") is not None else usage.calls)
     known = counts.get("cost") or counts.get("known_cost") or 0.0
     return Spend(usage, round(known * PICO), unpriced)

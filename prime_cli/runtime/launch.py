@@ -19,7 +19,7 @@ from prime_cli.runtime.protocol import (
     Event,
     OracleAsk,
     OracleReply,
-    Spec,
+    WorkerSpec,
     decode_event,
     encode_message,
 )
@@ -60,7 +60,7 @@ class Worker:
     def __init__(
         self,
         interpreter_python: Path,
-        spec: Spec,
+        spec: WorkerSpec,
         *,
         env: Mapping[str, str],
         log_path: Path,
@@ -203,7 +203,7 @@ class Worker:
                 hint="make the environment's messages shorter",
             ) from error
 
-    async def _send(self, message: Spec | Cancel | OracleAsk) -> None:
+    async def _send(self, message: WorkerSpec | Cancel | OracleAsk) -> None:
         stdin = self._running().stdin
         if stdin is None or stdin.is_closing():
             return

@@ -16,7 +16,7 @@ ErrorClass = Literal["infra", "model", "environment"]
 Stage = Literal["import", "load", "arguments", "harness", "data", "run", "interrupted"]
 
 
-class Spec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True):
+class WorkerSpec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True):
     """Everything a worker needs to run an environment; its first line of input.
 
     `n` examples (-1: all) with `r` rollouts each, at most `concurrency` rollouts at a time.
@@ -118,7 +118,7 @@ class EndError(msgspec.Struct, kw_only=True):
     traceback: str | None = None
 
 
-class Usage(msgspec.Struct, kw_only=True):
+class ReportedUsage(msgspec.Struct, kw_only=True):
     """Tokens, as the model's answers counted them; the gateway's count is the better one."""
 
     input: int = 0
@@ -235,7 +235,7 @@ class Rollout(msgspec.Struct, tag_field="t", tag="rollout", kw_only=True):
     task: Any = None
     error: RolloutError | None = None
     timing: dict[str, float] = {}
-    usage: Usage | None = None
+    usage: ReportedUsage | None = None
     stop_condition: str | None = None
     is_truncated: bool = False
     state: dict[str, Any] = {}
@@ -276,6 +276,6 @@ def decode_event(line: bytes) -> Event:
         raise msgspec.DecodeError(str(error)) from error
 
 
-def encode_message(message: Spec | Cancel | OracleAsk) -> bytes:
+def encode_message(message: WorkerSpec | Cancel | OracleAsk) -> bytes:
     """A message for a worker's stdin, with its newline."""
     return msgspec.json.encode(message) + b"\n"

@@ -34,7 +34,7 @@ _PYTHON_IN_THE_WAY = re.compile(
 
 
 @dataclass(frozen=True)
-class ResolveRequest:
+class ResolutionRequest:
     """What to resolve: a wheel, for one Python, with some verifiers, as of some time.
 
     `verifiers` is a PEP 440 specifier added to what the package declares; with `override` it
@@ -74,7 +74,7 @@ class Unresolvable:
     python: bool = False
 
 
-def resolve(question: ResolveRequest, *, offline: bool) -> Resolution | Unresolvable:
+def resolve(question: ResolutionRequest, *, offline: bool) -> Resolution | Unresolvable:
     """Resolve for all platforms, or only for this one if need be.
 
     Raises Unreachable or Offline if uv could not reach its index.
@@ -123,7 +123,7 @@ def verifiers_specifier(text: str) -> str:
         ) from error
 
 
-def _words(question: ResolveRequest, folder: Path) -> list[str]:
+def _words(question: ResolutionRequest, folder: Path) -> list[str]:
     wheels = (question.package, *question.beside)
     lines = [f"{wheel.facts.name} @ {wheel.path.absolute().as_uri()}" for wheel in wheels]
     lines += _sourced(question)
@@ -157,7 +157,7 @@ def _ask(words: Sequence[str], folder: Path, *, offline: bool) -> Completed:
     return completed
 
 
-def _sourced(question: ResolveRequest) -> list[str]:
+def _sourced(question: ResolutionRequest) -> list[str]:
     """The direct references in the project's own sources, which uv applies to every dependent."""
     package = question.package
     sources = (s for s in package.sources if not (question.override and s.name == LIBRARY))
@@ -165,7 +165,7 @@ def _sourced(question: ResolveRequest) -> list[str]:
 
 
 def _with_indexes(
-    packages: Sequence[LockedPackage], question: ResolveRequest
+    packages: Sequence[LockedPackage], question: ResolutionRequest
 ) -> tuple[LockedPackage, ...]:
     indexes = {source.name: source.index for source in question.package.sources}
     return tuple(replace(p, index=None if p.source else indexes.get(p.name)) for p in packages)

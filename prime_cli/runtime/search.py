@@ -15,7 +15,7 @@ from prime_cli.runtime.layers import Layer, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
 from prime_cli.runtime.packages import bundled_lock, import_name
 from prime_cli.runtime.pythons import Python
-from prime_cli.runtime.resolver import Resolution, ResolveRequest, Unresolvable, resolve
+from prime_cli.runtime.resolver import Resolution, ResolutionRequest, Unresolvable, resolve
 from prime_cli.runtime.search_plan import InterpreterRequest, PythonChoice, SearchStep, plan_steps
 from prime_cli.runtime.verifiers_usage import read_requirements
 from prime_cli.wire.locks import Lock
@@ -233,8 +233,8 @@ class _Search:
             made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def _question(self, step: SearchStep, python: Python) -> ResolveRequest:
-        return ResolveRequest(
+    def _question(self, step: SearchStep, python: Python) -> ResolutionRequest:
+        return ResolutionRequest(
             self._package,
             python,
             step.verifiers,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.bundles.collect import make_bundle
-from prime_cli.envs.bundles.manifest import Manifest
+from prime_cli.envs.bundles.manifest import BundleManifest
 from prime_cli.envs.bundles.plan import BundleContext, BundleSpec, plan_bundle
 from prime_cli.envs.bundles.platforms import parse_platform, parse_python, this_platform
 from prime_cli.envs.diff.compare import Difference, compare_snapshots
 from prime_cli.envs.diff.snapshots import SnapshotLoader
 from prime_cli.envs.hub_environments import (
-    EnvironmentPage,
+    EnvironmentListing,
     ListedVersion,
     list_environments,
     list_versions,
@@ -53,7 +53,7 @@ class Environments:
         mine: bool = False,
         page: int = 1,
         per_page: int = 20,
-    ) -> EnvironmentPage:
+    ) -> EnvironmentListing:
         """One page of what the hub has, newest first; `page` counts from 1."""
         query = EnvironmentQuery(
             limit=per_page,
@@ -164,7 +164,7 @@ class Environments:
         pythons: Sequence[str] = (),
         data: Sequence[Path] = (),
         sources: bool = True,
-    ) -> Manifest:
+    ) -> BundleManifest:
         """Write environments and all that they need to `file`, which replaces what is there.
 
         `platforms` (`linux-x86_64`) are by default this one, `pythons` (`3.12`) those of the

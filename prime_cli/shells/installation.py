@@ -74,7 +74,7 @@ _HEAD = 500
 
 
 @dataclass(frozen=True)
-class FileChange:
+class FileEdit:
     """What becomes of one file; `after` is its new content, None to remove it.
 
     `summary` describes it; `line` is added to a file of the user's, which
@@ -88,7 +88,7 @@ class FileChange:
     line: str = ""
 
 
-def plan_installation(paths: CompletionPaths, script: str) -> tuple[FileChange, ...]:
+def plan_installation(paths: CompletionPaths, script: str) -> tuple[FileEdit, ...]:
     """What must change so that `paths` has `script`; nothing if it is so already.
 
     Raises Conflict where the script would replace a file that is not ours.
@@ -101,29 +101,29 @@ def plan_installation(paths: CompletionPaths, script: str) -> tuple[FileChange, 
             hint="remove it, then run the same command again",
         )
     if there != wanted:
-        changes.append(FileChange(paths.script, wanted, "the script"))
+        changes.append(FileEdit(paths.script, wanted, "the script"))
     if paths.rc is not None:
         before = _read(paths.rc) or b""
         after = with_line(before, paths.line)
         if after != before:
-            changes.append(FileChange(paths.rc, after, "this line", is_users=True, line=paths.line))
+            changes.append(FileEdit(paths.rc, after, "this line", is_users=True, line=paths.line))
     return tuple(changes)
 
 
-def plan_removal(paths: CompletionPaths) -> tuple[FileChange, ...]:
+def plan_removal(paths: CompletionPaths) -> tuple[FileEdit, ...]:
     """What must change so that nothing of completion is left in `paths`."""
     changes = []
     before = _read(paths.rc) if paths.rc is not None else None
     if paths.rc is not None and before is not None and without_line(before) != before:
         after = without_line(before)
-        changes.append(FileChange(paths.rc, after, "without prime's line", is_users=True))
+        changes.append(FileEdit(paths.rc, after, "without prime's line", is_users=True))
     there = _read(paths.script)
     if there is not None and _is_ours_to_replace(there):
-        changes.append(FileChange(paths.script, None, "removed"))
+        changes.append(FileEdit(paths.script, None, "removed"))
     return tuple(changes)
 
 
-def apply_change(change: FileChange) -> None:
+def apply_change(change: FileEdit) -> None:
     """Write or remove the file, all of it or nothing; behind a link if it is one.
 
     Raises StorageFailed, and UsageError for an rc file of somebody else.

@@ -84,7 +84,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Moments:
+class MeanEstimate:
     """What the examples say about the mean of all rewards.
 
     `examples` and `rewards` are their numbers, `stderr` is the standard error of `mean`; `skewness`
@@ -111,7 +111,7 @@ class Moments:
         return t_quantile(_TAIL, min(max(spare, 1.0), most))
 
 
-def moments_of(clusters: Sequence[Sequence[float]]) -> Moments:
+def moments_of(clusters: Sequence[Sequence[float]]) -> MeanEstimate:
     """The Moments of at least two clusters, each with at least one reward.
 
     The variance is that of clusters with n / (n - 1) for few of them, as in Miller, "Adding Error
@@ -122,20 +122,20 @@ def moments_of(clusters: Sequence[Sequence[float]]) -> Moments:
     mean = math.fsum(rewards) / len(rewards)
     # Equal rewards have residuals of 1e-17 if the mean is rounded.
     if min(rewards) == max(rewards):
-        return Moments(mean, 0.0, count, len(rewards), 0.0, 3.0)
+        return MeanEstimate(mean, 0.0, count, len(rewards), 0.0, 3.0)
     residuals = [math.fsum(reward - mean for reward in cluster) for cluster in clusters]
     second = math.fsum(residual**2 for residual in residuals) / count
     # Sums of unlike rewards may be equal: then the examples do not differ.
     if second <= (1e-12 * (max(rewards) - min(rewards))) ** 2:
-        return Moments(mean, 0.0, count, len(rewards), 0.0, 3.0)
+        return MeanEstimate(mean, 0.0, count, len(rewards), 0.0, 3.0)
     stderr = count * math.sqrt(second / (count - 1)) / len(rewards)
     # Scaled before raising to a power, where tiny residuals would vanish.
     scaled = [residual / math.sqrt(second) for residual in residuals]
     skewness, kurtosis = (math.fsum(each**power for each in scaled) / count for power in (3, 4))
-    return Moments(mean, stderr, count, len(rewards), skewness, kurtosis)
+    return MeanEstimate(mean, stderr, count, len(rewards), skewness, kurtosis)
 
 
-def interval_of(clusters: Sequence[Sequence[float]], moments: Moments) -> Interval | None:
+def interval_of(clusters: Sequence[Sequence[float]], moments: MeanEstimate) -> Interval | None:
     """The Interval of the mean; None if rewards of unknown range do not differ.
 
     Rewards between 0 and 1 are taken to have that range, which no interval leaves. Otherwise the
@@ -155,7 +155,7 @@ def _are_of_one_size(clusters: Sequence[Sequence[float]]) -> bool:
     return len({len(cluster) for cluster in clusters}) == 1
 
 
-def _effective_rewards(moments: Moments) -> float:
+def _effective_rewards(moments: MeanEstimate) -> float:
     """The number of independent 0/1 rewards with the same information, as far as known.
 
     Korn and Graubard, Survey Methodology 24 (1998), 193-201.
@@ -175,7 +175,7 @@ def _beta(share: float, size: float) -> tuple[float, float]:
     return low, high
 
 
-def _wilson(moments: Moments) -> Interval:
+def _wilson(moments: MeanEstimate) -> Interval:
     """Wilson's interval (1927) for as many rewards of 0 and 1 as would vary like these.
 
     Rewards that do not differ may be 0 and 1 in disguise: each example counts as one.
@@ -189,7 +189,7 @@ def _wilson(moments: Moments) -> Interval:
     return Interval(max(0.0, middle - reach), min(1.0, middle + reach), WILSON)
 
 
-def _hall(moments: Moments) -> Interval:
+def _hall(moments: MeanEstimate) -> Interval:
     """Hall's interval for skewed rewards, by the cubic transformation of the t statistic.
 
     Journal of the Royal Statistical Society B 54 (1992), 221-228.

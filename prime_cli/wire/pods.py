@@ -41,7 +41,7 @@ FINISHED, which is a state of its installation."""
 # --- Creating a pod ---
 
 
-class Variable(msgspec.Struct, forbid_unknown_fields=True):
+class PodVariable(msgspec.Struct, forbid_unknown_fields=True):
     """An environment variable of a pod."""
 
     key: str
@@ -65,7 +65,7 @@ class PodRequest(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unkn
     data_center_id: str | None = None
     country: str | None = None
     security: str | None = None
-    env_vars: list[Variable] = []
+    env_vars: list[PodVariable] = []
     jupyter_password: str | None = None
     ssh_key_id: str | None = None
     auto_restart: bool = False

@@ -93,7 +93,7 @@ class VariableChange(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=T
     description: Description | None = None
 
 
-class Variable(msgspec.Struct, rename="camel"):
+class EnvironmentVariable(msgspec.Struct, rename="camel"):
     """A variable, value and all."""
 
     id: str

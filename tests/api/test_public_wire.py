@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prime_cli.api.accounts import PendingLogin
+from prime_cli.api.accounts import BegunLogin
 from prime_cli.api.client import HubClient
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
@@ -53,7 +53,7 @@ CALLS: dict[str, Call] = {
     "accounts.all_teams": lambda hub, _: hub.accounts.all_teams()[0].slug,
     "accounts.members": lambda hub, _: hub.accounts.members("team_1").data[0].role,
     "logins.begin": lambda hub, _: hub.logins.begin("-----BEGIN PUBLIC KEY-----").code,
-    "logins.poll": lambda hub, _: hub.logins.poll(PendingLogin("CB241826", "token")),
+    "logins.poll": lambda hub, _: hub.logins.poll(BegunLogin("CB241826", "token")),
     "environments.list": lambda hub, _: (
         hub.environments.list(
             EnvironmentQuery(

@@ -22,10 +22,10 @@ from prime_cli.evals.planning.locate import EvalDefaults, ResolvedEnvironment
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import Budget, Price
-from prime_cli.models.providers import Secret
+from prime_cli.models.providers import EndpointSecret
 from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
+from prime_cli.runs.plan import EvalPlan, RunEnvironment
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.packages import WheelPackage
 from tests.helpers.environments import V0
@@ -33,7 +33,7 @@ from tests.helpers.environments import V0
 KEY = "sk-the-real-key-of-the-run"
 
 PLAN = EvalPlan(
-    environment=PlannedEnvironment("tiny-env", "0.1.0", "tiny_env", "ab" * 32),
+    environment=RunEnvironment("tiny-env", "0.1.0", "tiny_env", "ab" * 32),
     model="scripted",
     endpoint="http://127.0.0.1:1/v1",
     num_examples=2,
@@ -65,7 +65,7 @@ def run_live(
     planned = msgspec.structs.replace(PLAN, **{"model": model, "endpoint": url, **plan})
     endpoint = Endpoint(model, builtin=True)
     if url:
-        endpoint = Endpoint(model, url, Secret(KEY), price=price)
+        endpoint = Endpoint(model, url, EndpointSecret(KEY), price=price)
     prepared = prepared_run(planned, endpoint, retry_errors=retry_errors)
     context = RunContext(folder, os.environ, progress or Silent(), budget=budget)
     access = access_to(passed or {}, prepared, context)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
-from prime_cli.hub.compute.provider import PodSpec, PodStatus, Provider, SshAddress
+from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus, SshAddress
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Prices, Spec
 from prime_cli.wire.pods import ACTIVE, PROVISIONING
 
@@ -129,6 +129,6 @@ class Machines:
         return [tag for tag in self.disks if tag.startswith(prefix)]
 
 
-def _is_a_provider(machines: Machines) -> Provider:
+def _is_a_provider(machines: Machines) -> PodProvider:
     """For mypy: what is needed of one is here."""
     return machines

@@ -10,7 +10,7 @@ import httpx
 
 from prime_cli.api.transports import AppTransport
 from prime_cli.hub.app import create_app
-from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.database import database_of
 
@@ -45,7 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def served_hub(
-    data: Path, owner: str = "ada", *, providers: tuple[Provider, ...] = ()
+    data: Path, owner: str = "ada", *, providers: tuple[PodProvider, ...] = ()
 ) -> Iterator[str]:
     """Serve the hub in `data` on a free port of this machine; yields its base URL."""
     server = HTTPServer(("127.0.0.1", 0), _Handler)

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 
 from prime_cli.api.transports import AppTransport
 from prime_cli.hub.app import create_app
-from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.teams import create_team, set_member
@@ -46,7 +46,7 @@ class AccountsHub:
 
     data: Path
     clock: Clock = field(default_factory=Clock)
-    providers: tuple[Provider, ...] = ()
+    providers: tuple[PodProvider, ...] = ()
     app: Starlette = field(init=False)
 
     def __post_init__(self) -> None:

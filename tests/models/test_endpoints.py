@@ -9,11 +9,11 @@ from prime_cli.models.endpoints import (
     parse_headers,
     resolve_endpoint,
 )
-from prime_cli.models.providers import KeySource, Secret
+from prime_cli.models.providers import EndpointSecret, KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
 
 KEYED = {"OPENAI_API_KEY": "sk-own"}
-EMPTY = KeySource(literal=Secret("EMPTY"))
+EMPTY = KeySource(literal=EndpointSecret("EMPTY"))
 QWEN = RegistryEntry(
     "qwen", "Qwen3-0.6B", "http://0.0.0.0:8000/v1", EMPTY, headers={"X-Team": "blue"}
 )
@@ -97,7 +97,7 @@ def test_address_and_key_together_pass_the_registry_by() -> None:
 
 def test_a_registrys_key_and_headers_do_not_go_to_another_host() -> None:
     entry = RegistryEntry(
-        "a", "A", "http://one/v1", KeySource(literal=Secret("sk-a")), headers={"X": "1"}
+        "a", "A", "http://one/v1", KeySource(literal=EndpointSecret("sk-a")), headers={"X": "1"}
     )
     endpoint = resolve_endpoint("a", "http://two/v1", None, Registry(entries=(entry,)), {})
     assert (endpoint.model, endpoint.url) == ("A", "http://two/v1")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import PrimeError, UsageError
-from prime_cli.models.endpoints_py import Variable, read_endpoints_dict
+from prime_cli.models.endpoints_py import EnvironReference, read_endpoints_dict
 
 
 def read(source: str, **environ: str) -> dict[str, dict[str, object]]:
@@ -32,13 +32,13 @@ ENDPOINTS = {"q": {**BASE, "model": "Qwen"}}
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        ('os.getenv("K")', Variable("K")),
-        ('os.getenv("K", "EMPTY")', Variable("K", "EMPTY")),
-        ('os.environ["K"]', Variable("K")),
-        ('os.environ.get("K", "x")', Variable("K", "x")),
+        ('os.getenv("K")', EnvironReference("K")),
+        ('os.getenv("K", "EMPTY")', EnvironReference("K", "EMPTY")),
+        ('os.environ["K"]', EnvironReference("K")),
+        ('os.environ.get("K", "x")', EnvironReference("K", "x")),
     ],
 )
-def test_environment_variables_stay_names(expression: str, expected: Variable) -> None:
+def test_environment_variables_stay_names(expression: str, expected: EnvironReference) -> None:
     found = read(f'import os\nENDPOINTS = {{"a": {{"key": {expression}}}}}', K="secret")
     assert found == {"a": {"key": expected}}
 

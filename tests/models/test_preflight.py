@@ -7,7 +7,7 @@ import pytest
 from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError, Unreachable
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.preflight import check_endpoint
-from prime_cli.models.providers import Secret
+from prime_cli.models.providers import EndpointSecret
 from tests.helpers.gateway_client import run
 from tests.helpers.raw_server import Answer, always, raw_server
 from tests.helpers.scripted_model import ScriptedModel
@@ -16,7 +16,7 @@ from tests.helpers.scripted_model import ScriptedModel
 def check(answer: Answer, *, seconds: float = 5) -> list[str]:
     async def scenario() -> list[str]:
         async with raw_server(answer) as url:
-            endpoint = Endpoint("m", url, Secret("k"))
+            endpoint = Endpoint("m", url, EndpointSecret("k"))
             return (await check_endpoint(endpoint, seconds=seconds)).warnings
 
     return run(scenario())
@@ -24,7 +24,7 @@ def check(answer: Answer, *, seconds: float = 5) -> list[str]:
 
 def test_a_server_that_lists_the_model_is_fine() -> None:
     with ScriptedModel(models=("m",)) as model:
-        assert run(check_endpoint(Endpoint("m", model.url, Secret("k")))).warnings == []
+        assert run(check_endpoint(Endpoint("m", model.url, EndpointSecret("k")))).warnings == []
         assert model.requests[0].headers["authorization"] == "Bearer k"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.models.prices import Price
-from prime_cli.models.providers import KeySource, Secret
+from prime_cli.models.providers import EndpointSecret, KeySource
 from prime_cli.models.registry import Registry, RegistryEntry, load_registry
 
 TOML = """
@@ -51,7 +51,7 @@ def test_both_spellings_of_a_field_are_read(tmp_path: Path) -> None:
             "qwen",
             "Qwen/Qwen3-0.6B",
             "http://localhost:8000/v1",
-            KeySource(literal=Secret("EMPTY")),
+            KeySource(literal=EndpointSecret("EMPTY")),
             headers={"X-Team": "blue"},
         ),
         RegistryEntry(
@@ -96,7 +96,9 @@ ENDPOINTS = {
     path = write(tmp_path / "endpoints.py", source)
     registry = load_registry(path, tmp_path, {"URL": "http://g/v1"})
     assert registry.entries == (
-        RegistryEntry("q", "Q", "http://0.0.0.0:8000/v1", KeySource(literal=Secret("EMPTY"))),
+        RegistryEntry(
+            "q", "Q", "http://0.0.0.0:8000/v1", KeySource(literal=EndpointSecret("EMPTY"))
+        ),
         RegistryEntry("g", "G", "http://g/v1", KeySource("KEY")),
     )
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.pages.html import Page, number, render_markdown, table, text
+from prime_cli.pages.html import HtmlPage, number, render_markdown, table, text
 
 # --- Elements ---
 
@@ -22,14 +22,14 @@ def test_table_without_rows_is_a_sentence() -> None:
 
 
 def test_frame_escapes_the_title_and_has_the_links() -> None:
-    html = Page("<title>", "<p>body</p>").render([("/", "Start"), ("/docs", "A & B")])
+    html = HtmlPage("<title>", "<p>body</p>").render([("/", "Start"), ("/docs", "A & B")])
     assert "<h1>&lt;title&gt;</h1>" in html
     assert '<nav><a href="/">Start</a><a href="/docs">A &amp; B</a></nav>' in html
     assert "<p>body</p>" in html
 
 
 def test_frame_without_links_has_no_navigation() -> None:
-    assert "<nav>" not in Page("title", "").render()
+    assert "<nav>" not in HtmlPage("title", "").render()
 
 
 # --- Markdown ---

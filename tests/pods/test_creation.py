@@ -19,7 +19,7 @@ from prime_cli.pods.creation import (
 )
 from prime_cli.wire.disks import Disk
 from prime_cli.wire.offers import GpuOffer, Prices, Spec
-from prime_cli.wire.pods import Variable
+from prime_cli.wire.pods import PodVariable
 from tests.helpers.machines import A100, SPOT
 
 STEPPED = msgspec.structs.replace(A100, disk=msgspec.structs.replace(A100.disk, step=100))
@@ -114,11 +114,11 @@ def test_the_default_may_be_named_also_where_nothing_is_left_open() -> None:
 
 @given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True), st.text())
 def test_the_value_of_a_variable_is_all_behind_the_first_equals_sign(name: str, value: str) -> None:
-    assert read_variables([f"{name}={value}"], {}) == (Variable(name, value),)
+    assert read_variables([f"{name}={value}"], {}) == (PodVariable(name, value),)
 
 
 def test_a_name_alone_is_taken_from_the_environment() -> None:
-    assert read_variables(["TOKEN"], {"TOKEN": "s3cret="}) == (Variable("TOKEN", "s3cret="),)
+    assert read_variables(["TOKEN"], {"TOKEN": "s3cret="}) == (PodVariable("TOKEN", "s3cret="),)
     with pytest.raises(UsageError, match="`TOKEN` is not set"):
         read_variables(["TOKEN"], {})
     with pytest.raises(UsageError) as caught:
@@ -127,7 +127,7 @@ def test_a_name_alone_is_taken_from_the_environment() -> None:
 
 
 def test_values_of_variables_are_neither_told_nor_in_a_traceback() -> None:
-    plan = planned(variables=(Variable("TOKEN", "s3cret"),))
+    plan = planned(variables=(PodVariable("TOKEN", "s3cret"),))
     assert plan.summary["variables"] == ["TOKEN"]
     assert "s3cret" not in f"{plan!r}{plan.summary}"
 

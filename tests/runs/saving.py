@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, runs_folder
-from prime_cli.runs.manifest import FINISHED, Manifest, save_manifest
-from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
+from prime_cli.runs.manifest import FINISHED, RunManifest, save_manifest
+from prime_cli.runs.plan import EvalPlan, RunEnvironment
 from prime_cli.runs.rows import Row
 from prime_cli.runs.scrubber import Scrubber
 
 PLAN = EvalPlan(
-    environment=PlannedEnvironment("wordle", "1.2", "wordle", "ab" * 32, ref="ada/wordle@1.2"),
+    environment=RunEnvironment("wordle", "1.2", "wordle", "ab" * 32, ref="ada/wordle@1.2"),
     model="org/model",
     endpoint="http://localhost:8000/v1",
     num_examples=2,
@@ -31,7 +31,7 @@ def save_run(cwd: Path, *rows: Row, **manifest: Any) -> RunFolder:
     } | manifest
     plan: EvalPlan = told["plan"]
     folder = new_run_folder(runs_folder(plan.environment.name, plan.model, cwd))
-    save_manifest(folder.manifest, Manifest(run_id=folder.run_id, **told), Scrubber({}))
+    save_manifest(folder.manifest, RunManifest(run_id=folder.run_id, **told), Scrubber({}))
     with Journal(folder.journal, Scrubber({})) as journal:
         for row in rows:
             journal.append(row)

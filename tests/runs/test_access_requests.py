@@ -13,8 +13,8 @@ from prime_cli.core.errors import PartialResult
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.setup import namespace_for
 from prime_cli.runs.access_requests import (
-    Connection,
     Connections,
+    NetworkConnection,
     WithheldVariable,
     WithheldVariables,
     refused,
@@ -156,7 +156,7 @@ def test_an_ordinary_variable_is_given_and_a_key_is_kept_back_and_named(
     assert result.summary.withheld == ()
 
 
-def heard(*events: Network) -> tuple[Connection, ...]:
+def heard(*events: Network) -> tuple[NetworkConnection, ...]:
     connections = Connections()
     for event in events:
         connections.hear(event)
@@ -195,7 +195,7 @@ def test_inference_of_a_host_of_files_is_told() -> None:
 
 
 def test_sessions_add_up_and_secrets_are_taken_out() -> None:
-    earlier = (Connection("api.example.com", 443), Connection("other.example", 443))
+    earlier = (NetworkConnection("api.example.com", 443), NetworkConnection("other.example", 443))
     connections = Connections()
     connections.hear(asked("api.example.com"))
     connections.hear(asked("secret.example"))

@@ -22,7 +22,7 @@ from prime_cli.models.price_table import user_table
 from prime_cli.models.registry import load_registry
 from prime_cli.runs.index.file import index_path
 from prime_cli.runs.listing import list_runs
-from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.summary import Summary
 from prime_cli.terminal.text import as_json
@@ -84,7 +84,7 @@ def _places(value: Any, place: tuple[Any, ...] = ()) -> Any:
 
 def manifest() -> Any:
     return msgspec.to_builtins(
-        Manifest(
+        RunManifest(
             run_id="r",
             plan=PLAN,
             started="2026-01-01T00:00:00+00:00",

@@ -5,7 +5,7 @@ import pytest
 
 from prime_cli.core.errors import PartialResult
 from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import check_errors, summary_of
@@ -19,7 +19,7 @@ def summary(*rows: Row) -> Summary:
     tally = Tally()
     for each in rows:
         tally.add(each)
-    manifest = Manifest(run_id="abcd", plan=PLAN, started="2026-01-01T00:00:00+00:00")
+    manifest = RunManifest(run_id="abcd", plan=PLAN, started="2026-01-01T00:00:00+00:00")
     return summary_of(RunFolder(Path("nowhere")), manifest, tally)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.providers import KeySource, Secret
+from prime_cli.models.providers import EndpointSecret, KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
 from prime_cli.runs.scrubber import Scrubber, secrets_of
 
@@ -78,7 +78,9 @@ def test_keys_and_headers_of_judges_are_known() -> None:
 
 
 def test_a_header_is_known_with_its_scheme_and_without() -> None:
-    endpoint = Endpoint("m", "http://x/v1", Secret("k"), {"Authorization": "Basic dXNlcjpw"})
+    endpoint = Endpoint(
+        "m", "http://x/v1", EndpointSecret("k"), {"Authorization": "Basic dXNlcjpw"}
+    )
     scrub = Scrubber(secrets_of(endpoint, {}, {}))
     assert "dXNlcjpw" not in scrub.text("Basic dXNlcjpw refused: dXNlcjpw")
 
@@ -89,7 +91,7 @@ def test_the_password_of_a_proxy_is_a_secret() -> None:
 
 
 def test_two_keys_of_one_group_have_names_of_their_own() -> None:
-    second = Endpoint("m", "http://y/v1", Secret("sk-second"))
-    first = Endpoint("m", "http://x/v1", Secret("sk-first"), others=(second,))
+    second = Endpoint("m", "http://y/v1", EndpointSecret("sk-second"))
+    first = Endpoint("m", "http://x/v1", EndpointSecret("sk-first"), others=(second,))
     found = secrets_of(first, {}, {})
     assert found == {"MODEL_KEY": "sk-first", "MODEL_KEY 2": "sk-second"}

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.models.gateway.ledger import ServedBy
-from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage
+from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, TokenUsage
 from prime_cli.runs.spending import (
     ServedModel,
     Spending,
@@ -23,7 +23,7 @@ PRICE = Price(input=0.4, output=1.6, cached=0.1)
 spends = st.builds(
     Spend.of,
     st.builds(
-        Usage,
+        TokenUsage,
         calls=st.just(1),
         input=st.integers(0, 10**9),
         output=st.integers(0, 10**9),
@@ -53,8 +53,8 @@ def test_the_whole_without_a_part_is_the_rest(part: Charges, rest: Charges) -> N
 
 
 def test_the_lines_of_a_journal_add_up_all_attempts_roles_and_strangers() -> None:
-    policy = Spend.of(Usage(calls=1, input=10, output=5), PRICE)
-    judge = {ChargeKey("judge", "big"): Spend.of(Usage(calls=1, input=100), None)}
+    policy = Spend.of(TokenUsage(calls=1, input=10, output=5), PRICE)
+    judge = {ChargeKey("judge", "big"): Spend.of(TokenUsage(calls=1, input=100), None)}
     stranger = {ChargeKey("unattributed", "m"): policy}
     spending = Spending("m")
     spending.add_row(row(0, reward=None, usage=counts_of(policy), judges=write_charges(judge)))

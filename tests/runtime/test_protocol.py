@@ -9,7 +9,7 @@ from prime_cli.runtime.protocol import (
     Log,
     OracleAsk,
     Rollout,
-    Spec,
+    WorkerSpec,
     decode_event,
     encode_message,
 )
@@ -17,8 +17,10 @@ from prime_cli.runtime.worker import spec as worker_spec
 from prime_cli.runtime.worker.channel import encode
 
 
-def make_spec() -> Spec:
-    return Spec(module="wordle", env_id="wordle", model="m", base_url="http://h/v1", token="t")
+def make_spec() -> WorkerSpec:
+    return WorkerSpec(
+        module="wordle", env_id="wordle", model="m", base_url="http://h/v1", token="t"
+    )
 
 
 def test_the_worker_has_every_field_of_a_spec_with_the_same_default() -> None:

@@ -21,7 +21,7 @@ from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.formatting import format_bytes
 from prime_cli.envs.bundles.archive import verify_bundle
 from prime_cli.envs.bundles.collect import make_bundle
-from prime_cli.envs.bundles.manifest import FILES, Manifest
+from prime_cli.envs.bundles.manifest import FILES, BundleManifest
 from prime_cli.envs.bundles.plan import BundleContext, BundlePlan, BundleSpec, plan_bundle
 from prime_cli.envs.bundles.platforms import parse_platform, parse_python, this_platform
 from prime_cli.envs.fetch import FetchedEnvironment
@@ -150,7 +150,7 @@ def _show_plan(plan: BundlePlan, output: Output) -> None:
     )
 
 
-def show_bundle(manifest: Manifest, path: Path, output: Output) -> None:
+def show_bundle(manifest: BundleManifest, path: Path, output: Output) -> None:
     """Show what is in a bundle whose digests were compared."""
     sizes = {member.path: member.size for member in manifest.members}
     rows = [
@@ -173,7 +173,7 @@ def show_bundle(manifest: Manifest, path: Path, output: Output) -> None:
     output.say(f"All {len(manifest.members)} members match their sha256")
 
 
-def _tell(target: Path, manifest: Manifest, output: Output) -> None:
+def _tell(target: Path, manifest: BundleManifest, output: Output) -> None:
     wheels = sum(member.path.startswith("wheels/") for member in manifest.members)
     size, sha256 = target.stat().st_size, digest_file(target)
     named = ", ".join(each.ref for each in manifest.environments if not each.required)

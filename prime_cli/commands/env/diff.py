@@ -9,7 +9,7 @@ import typer
 from prime_cli.commands.options import PythonOpt, hub_options, open_session
 from prime_cli.envs.diff.compare import (
     Difference,
-    FileChange,
+    FileDifference,
     SnapshotSummary,
     ValueChange,
     compare_snapshots,
@@ -121,7 +121,7 @@ def _named(change: ValueChange) -> str:
     return f"{_MARKS[_status(change)]} {change.name} {' → '.join(shown)}"
 
 
-def _counted(change: FileChange) -> str:
+def _counted(change: FileDifference) -> str:
     counts = []
     if change.added is not None and change.removed is not None:
         counts = [f"+{change.added} -{change.removed}"]
@@ -129,7 +129,7 @@ def _counted(change: FileChange) -> str:
     return " ".join([_MARKS[change.status], change.path, *counts, *noted])
 
 
-def _file_lines(change: FileChange) -> list[str]:
+def _file_lines(change: FileDifference) -> list[str]:
     if not change.diff:
         return []
     head = ["", f"{_MARKS[change.status]} {change.path}"]

@@ -9,7 +9,7 @@ import typer
 from prime_cli.commands.options import PythonOpt, hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.options import Option
-from prime_cli.envs.hub_environments import COLUMNS, EnvironmentPage, list_environments
+from prime_cli.envs.hub_environments import COLUMNS, EnvironmentListing, list_environments
 from prime_cli.session import Session
 from prime_cli.wire.environments import EnvironmentQuery
 
@@ -63,7 +63,7 @@ def list_published(
     _show(session, list_environments(session.hub, query))
 
 
-def _show(session: Session, listing: EnvironmentPage) -> None:
+def _show(session: Session, listing: EnvironmentListing) -> None:
     remember("environments", [each.environment for each in listing.environments])
     rows = [[text(each) for text in COLUMNS.values()] for each in listing.environments]
     session.output.table(tuple(COLUMNS), rows, records=listing.environments, page=listing)

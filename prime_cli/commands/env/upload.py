@@ -27,7 +27,7 @@ from prime_cli.session import Session
 from prime_cli.wire.codec import to_builtins
 
 
-class Visibility(StrEnum):
+class VisibilityChoice(StrEnum):
     """Who sees an environment."""
 
     PUBLIC = "PUBLIC"
@@ -57,7 +57,7 @@ def upload(
         typer.Option("--name", "-n", help="Its name on the hub.", show_default="the project's"),
     ] = None,
     visibility: Annotated[
-        Visibility | None,
+        VisibilityChoice | None,
         typer.Option(
             "--visibility",
             "-v",

@@ -15,8 +15,8 @@ from prime_cli.commands.eval.run_options import (
     AcceptedOptions,
     DatasetOptions,
     GateOptions,
-    PushOptions,
     ReportOptions,
+    ResultOptions,
     ResumeOptions,
 )
 from prime_cli.commands.eval.suite import run_suite
@@ -77,7 +77,7 @@ def run(
     resume: ResumeOptions,
     limits: GateOptions,
     reports: ReportOptions,
-    pushed: PushOptions,
+    pushed: ResultOptions,
     dataset: DatasetOptions,
     accepted: AcceptedOptions,
 ) -> None:

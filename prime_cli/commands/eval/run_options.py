@@ -91,7 +91,7 @@ class ReportOptions:
 
 
 @dataclass(frozen=True)
-class PushOptions:
+class ResultOptions:
     """Where results go when the run ends, beside the run's folder."""
 
     save_results: Annotated[

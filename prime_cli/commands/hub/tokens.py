@@ -23,7 +23,7 @@ app = group(
 )
 
 
-class Scope(StrEnum):
+class KeyScope(StrEnum):
     """What a key may do; each includes those before it."""
 
     READ = "read"
@@ -38,8 +38,8 @@ def add(
     *,
     name: Annotated[str, typer.Option("--name", help="The key's name.")] = "",
     scope: Annotated[
-        Scope, typer.Option("--scope", help="Read, also publish, or also manage keys and teams.")
-    ] = Scope.WRITE,
+        KeyScope, typer.Option("--scope", help="Read, also publish, or also manage keys and teams.")
+    ] = KeyScope.WRITE,
     owner: Annotated[
         str | None,
         typer.Option(
@@ -94,7 +94,7 @@ _COLUMNS = (
     "User",
     "Begins with",
     "Name",
-    "Scope",
+    "KeyScope",
     "Owner",
     "Made",
     "Last used",

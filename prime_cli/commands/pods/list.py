@@ -13,7 +13,7 @@ from prime_cli.commands.pods.formatting import (
     price_text,
     short_ids,
 )
-from prime_cli.commands.pods.watch import Columns, WatchOpt, require_lines
+from prime_cli.commands.pods.watch import WatchColumns, WatchOpt, require_lines
 from prime_cli.commands.pods.watch import watch as go_on
 from prime_cli.core.completion_cache import note
 from prime_cli.core.formatting import pluralize
@@ -91,7 +91,7 @@ def _row(pod: ListedPod, shown_id: str) -> list[str]:
     ]
 
 
-_COLUMNS = Columns(("Name", "Id", "GPU", "Status", "Created", "Stops in", "$/h"), _row)
+_COLUMNS = WatchColumns(("Name", "Id", "GPU", "Status", "Created", "Stops in", "$/h"), _row)
 
 
 _HISTORY_COLUMNS = ("Name", "Id", "GPU", "Ended", "Duration", "Cost", "Provider", "Team")

@@ -17,7 +17,7 @@ WatchOpt = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes
 
 
 @dataclass(frozen=True)
-class Columns(Generic[Shown]):
+class WatchColumns(Generic[Shown]):
     """How things are put under `titles`: each with its id, or a beginning that tells them apart."""
 
     titles: tuple[str, ...]
@@ -42,7 +42,7 @@ def require_lines(output: Output, flag: str) -> None:
 def watch(
     session: Session,
     ask: Callable[[], Sequence[Shown]],
-    columns: Columns[Shown],
+    columns: WatchColumns[Shown],
     summed_up: Callable[[Sequence[Shown]], str],
 ) -> None:
     """Show what `ask` finds, again and again; `summed_up` is said below the table."""
@@ -57,7 +57,7 @@ def watch(
 
 
 def _tell_changes(
-    output: Output, ask: Callable[[], Sequence[Shown]], columns: Columns[Shown]
+    output: Output, ask: Callable[[], Sequence[Shown]], columns: WatchColumns[Shown]
 ) -> None:
     before: Sequence[Shown] = ()
     for things in poll(ask):

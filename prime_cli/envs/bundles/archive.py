@@ -21,8 +21,8 @@ from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.core.progress import Progress, Task
 from prime_cli.envs.bundles.manifest import (
     NAME,
+    BundleManifest,
     BundleMember,
-    Manifest,
     decode_manifest,
     encode_manifest,
 )
@@ -43,7 +43,7 @@ _BLOCK = 1 << 20
 class OpenBundle:
     """A bundle whose list of members was found to be that of its manifest."""
 
-    manifest: Manifest
+    manifest: BundleManifest
     archive: zipfile.ZipFile
     files: Mapping[str, zipfile.ZipInfo]
 
@@ -117,13 +117,13 @@ def open_bundle(path: Path) -> Iterator[OpenBundle]:
         yield bundle
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> BundleManifest:
     """What a bundle says of itself; its members are not compared. Raises as `open_bundle`."""
     with open_bundle(path) as bundle:
         return bundle.manifest
 
 
-def verify_bundle(path: Path, progress: Progress) -> Manifest:
+def verify_bundle(path: Path, progress: Progress) -> BundleManifest:
     """Compare every member with its digest; raises as `open_bundle`, IntegrityError."""
     with open_bundle(path) as bundle:
         size = bundle.manifest.size
@@ -188,7 +188,7 @@ def describe(path: str, content: Content) -> BundleMember:
 
 
 def write_bundle(
-    target: Path, manifest: Manifest, contents: Mapping[str, Content], progress: Progress
+    target: Path, manifest: BundleManifest, contents: Mapping[str, Content], progress: Progress
 ) -> None:
     """Write `manifest` and the members that it names to `target`, which appears when it is whole.
 

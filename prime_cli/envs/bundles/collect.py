@@ -11,7 +11,7 @@ from prime_cli.core.errors import NotFound, ResolveFailed
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.envs.bundles.archive import Content, describe, write_bundle
 from prime_cli.envs.bundles.artifacts import Artifact
-from prime_cli.envs.bundles.manifest import SCHEMA, BundledEnvironment, Manifest
+from prime_cli.envs.bundles.manifest import SCHEMA, BundledEnvironment, BundleManifest
 from prime_cli.envs.bundles.packages import build_sources, fetch_artifacts, lock_with_built_wheels
 from prime_cli.envs.bundles.plan import BundleContext, BundlePlan, PlannedEnvironment
 from prime_cli.envs.fetch import FetchedEnvironment
@@ -28,11 +28,11 @@ from prime_cli.wire.locks import Lock
 class CollectedBundle:
     """A bundle ready to be written."""
 
-    manifest: Manifest
+    manifest: BundleManifest
     contents: dict[str, Content] = field(default_factory=dict)
 
 
-def make_bundle(plan: BundlePlan, context: BundleContext, target: Path) -> Manifest:
+def make_bundle(plan: BundlePlan, context: BundleContext, target: Path) -> BundleManifest:
     """Gather what `plan` names, and write it to `target`, which appears when it is whole.
 
     Raises what `collect_bundle` and `write_bundle` raise.
@@ -67,7 +67,7 @@ def collect_bundle(plan: BundlePlan, context: BundleContext, scratch: Path) -> C
     for data, inside in plan.data:
         contents |= {f"data/{data.name}/{name}": path for name, path in inside.items()}
     return CollectedBundle(
-        Manifest(
+        BundleManifest(
             SCHEMA,
             plan.targets,
             tuple(sorted(environments, key=lambda each: each.ref)),

@@ -59,7 +59,7 @@ class BundledData(msgspec.Struct, frozen=True):
     kind: str
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class BundleManifest(msgspec.Struct, frozen=True):
     """All of a bundle; every other member of the archive is in `members`, and no more."""
 
     schema: int
@@ -74,12 +74,12 @@ class Manifest(msgspec.Struct, frozen=True):
         return sum(member.size for member in self.members)
 
 
-def encode_manifest(manifest: Manifest) -> bytes:
+def encode_manifest(manifest: BundleManifest) -> bytes:
     """The bytes of `prime-bundle.json`; the same manifest gives the same bytes."""
     return msgspec.json.format(encode(manifest), indent=1) + b"\n"
 
 
-def decode_manifest(content: bytes) -> Manifest:
+def decode_manifest(content: bytes) -> BundleManifest:
     """Read `prime-bundle.json`; raises IntegrityError for what is none that can be used here."""
     try:
         schema = msgspec.json.decode(content, type=_Versioned).schema
@@ -88,7 +88,7 @@ def decode_manifest(content: bytes) -> Manifest:
                 f"The bundle has format {schema}; this prime reads format {SCHEMA}",
                 hint="upgrade prime, or create the bundle again with this release",
             )
-        manifest = msgspec.json.decode(content, type=Manifest)
+        manifest = msgspec.json.decode(content, type=BundleManifest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise IntegrityError(f"The bundle's {NAME} cannot be read: {error}") from error
     _check(manifest)
@@ -99,7 +99,7 @@ class _Versioned(msgspec.Struct):
     schema: int
 
 
-def _check(manifest: Manifest) -> None:
+def _check(manifest: BundleManifest) -> None:
     """Names that are paths within, digests that are digests, and parts that are members."""
     members = {member.path for member in manifest.members}
     if len(members) != len(manifest.members):

@@ -12,7 +12,7 @@ from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.core.errors import ResolveFailed, UsageError
-from prime_cli.envs.bundles.manifest import BundleTarget, Manifest
+from prime_cli.envs.bundles.manifest import BundleManifest, BundleTarget
 from prime_cli.envs.install.workspace import Workspace, python_version
 from prime_cli.runtime.pythons import choose_python, find_pythons
 
@@ -144,7 +144,7 @@ def _platform_tags(name: str) -> Iterator[str]:
             yield "win_amd64" if machine == "x86_64" else f"win_{machine}"
 
 
-def workspace_for_bundle(manifest: Manifest, workspace: Workspace) -> Workspace:
+def workspace_for_bundle(manifest: BundleManifest, workspace: Workspace) -> Workspace:
     """The workspace, if the bundle can be installed there; one that is to be made gets its Python.
 
     Raises ResolveFailed when the bundle is for other platforms or Pythons.
@@ -166,7 +166,7 @@ def workspace_for_bundle(manifest: Manifest, workspace: Workspace) -> Workspace:
     return workspace
 
 
-def _pythons_here(manifest: Manifest) -> tuple[str, ...]:
+def _pythons_here(manifest: BundleManifest) -> tuple[str, ...]:
     here = this_platform()
     found = tuple(target.python for target in manifest.targets if target.platform == here)
     if not found:
@@ -177,7 +177,7 @@ def _pythons_here(manifest: Manifest) -> tuple[str, ...]:
     return found
 
 
-def _first_at_hand(manifest: Manifest, pythons: tuple[str, ...]) -> str:
+def _first_at_hand(manifest: BundleManifest, pythons: tuple[str, ...]) -> str:
     for python in find_pythons():
         if python.minor in pythons:
             return python.minor

@@ -19,8 +19,8 @@ from prime_cli.envs.bundles.data import needs_writing, target_folder
 from prime_cli.envs.bundles.manifest import (
     BundledData,
     BundledEnvironment,
+    BundleManifest,
     BundleMember,
-    Manifest,
     decode_manifest,
     encode_manifest,
 )
@@ -43,7 +43,7 @@ class UnpackedEnvironment:
     sources: Path | None = None
 
 
-def list_unpacked(home: Path) -> Iterator[tuple[Path, Manifest]]:
+def list_unpacked(home: Path) -> Iterator[tuple[Path, BundleManifest]]:
     """The folder and manifest of each unpacked bundle, the last one first; broken ones are not."""
     with storage_errors(home):
         found = list(bundles_folder(home).glob(f"[0-9a-f]*/{MANIFEST}"))
@@ -118,7 +118,7 @@ class UnpackedBundle:
     """A bundle on this machine: its environments, and where its data went."""
 
     folder: Path
-    manifest: Manifest
+    manifest: BundleManifest
     environments: tuple[UnpackedEnvironment, ...]
     data: tuple[tuple[BundledData, Path], ...] = ()
 

@@ -107,7 +107,7 @@ Status = Literal["added", "removed", "changed"]
 
 
 @dataclass(frozen=True)
-class FileChange:
+class FileDifference:
     """One file; `added` and `removed` count lines, None where it is no text that can be shown.
 
     `diff` are lines of a unified diff without its head, fit for a terminal. `note` says what they
@@ -159,7 +159,7 @@ class Difference:
     rewards: tuple[RewardChange, ...] = ()
     arguments: tuple[ValueChange, ...] = ()
     dependencies: tuple[ValueChange, ...] = ()
-    files: tuple[FileChange, ...] = field(default=())
+    files: tuple[FileDifference, ...] = field(default=())
 
     @property
     def is_empty(self) -> bool:
@@ -196,7 +196,7 @@ def _with_pyproject(a: Snapshot, b: Snapshot) -> tuple[FileTree, FileTree]:
     return {PYPROJECT: a.pyproject, **a.files}, {PYPROJECT: b.pyproject, **b.files}
 
 
-def _files(before: FileTree, after: FileTree) -> Iterator[FileChange]:
+def _files(before: FileTree, after: FileTree) -> Iterator[FileDifference]:
     left = _MOST_OF_ALL
     for path in sorted({*before, *after}):
         old, new = before.get(path), after.get(path)
@@ -207,15 +207,17 @@ def _files(before: FileTree, after: FileTree) -> Iterator[FileChange]:
         yield change
 
 
-def _file(path: str, old: FileContent | None, new: FileContent | None, *, most: int) -> FileChange:
+def _file(
+    path: str, old: FileContent | None, new: FileContent | None, *, most: int
+) -> FileDifference:
     status: Status = "added" if old is None else "removed" if new is None else "changed"
     sides = [side for side in (old, new) if side is not None]
     contents = [side.content for side in sides]
     sizes = " to ".join(f"{side.size}" for side in sides)
     if any(content is None for content in contents):
-        return FileChange(path, status, note=f"too large to show, {sizes} bytes")
+        return FileDifference(path, status, note=f"too large to show, {sizes} bytes")
     if any(is_binary(content) for content in contents if content is not None):
-        return FileChange(path, status, note=f"binary, {sizes} bytes")
+        return FileDifference(path, status, note=f"binary, {sizes} bytes")
     one = (old.content if old else None) or b""
     other = (new.content if new else None) or b""
     found = diff_texts(one, other, most=most)
@@ -224,7 +226,7 @@ def _file(path: str, old: FileContent | None, new: FileContent | None, *, most: 
         note = f"{len(found.lines)} lines of its diff are shown" if found.lines else "not shown"
     elif not found.lines:
         note = "only the end of its last line differs" if count_lines(one) else "empty"
-    return FileChange(path, status, found.added, found.removed, found.lines, note)
+    return FileDifference(path, status, found.added, found.removed, found.lines, note)
 
 
 def _dependencies(a: Snapshot, b: Snapshot) -> Iterator[ValueChange]:

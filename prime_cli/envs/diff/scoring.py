@@ -15,8 +15,8 @@ from prime_cli.archive.limits import MEBIBYTE
 from prime_cli.archive.source_analysis import ReadModule
 from prime_cli.envs.diff.symbols import (
     Binding,
+    CodeScope,
     NameResolver,
-    Scope,
     last_name,
     scoped_calls,
     scoped_nodes,
@@ -108,7 +108,7 @@ class _ScoringCollector:
         self._waiting: list[Binding] = []
         self._seen: set[Binding] = set()
 
-    def add_roots(self, scope: Scope) -> None:
+    def add_roots(self, scope: CodeScope) -> None:
         """Begin with what scores in `scope` itself."""
         for name, nodes in scope.bound.items():
             if any(_is_scoring(node, scope) for node in nodes):
@@ -135,14 +135,14 @@ class _ScoringCollector:
     def _put(self, label: str, nodes: Iterable[ast.AST]) -> None:
         self._code.parts[label] = _digest(nodes)
 
-    def _use(self, node: ast.AST, scope: Scope) -> None:
+    def _use(self, node: ast.AST, scope: CodeScope) -> None:
         own = scope.inner.get(node)
         for each, where in scoped_nodes(node, scope):
             for binding in self._meant(each, where):
                 if own is None or own not in binding.scope.outwards():
                     self._waiting.append(binding)
 
-    def _meant(self, node: ast.AST, scope: Scope) -> Iterator[Binding]:
+    def _meant(self, node: ast.AST, scope: CodeScope) -> Iterator[Binding]:
         found = None
         match node:
             case ast.Name(id=name):
@@ -157,7 +157,7 @@ class _ScoringCollector:
             yield found
 
 
-def _is_scoring(node: ast.AST, scope: Scope) -> bool:
+def _is_scoring(node: ast.AST, scope: CodeScope) -> bool:
     match node:
         case ast.ClassDef():
             return _is_rubric_class(scope.inner[node])
@@ -167,7 +167,7 @@ def _is_scoring(node: ast.AST, scope: Scope) -> bool:
     return False
 
 
-def _is_rubric_class(scope: Scope) -> bool:
+def _is_rubric_class(scope: CodeScope) -> bool:
     bases = scope.node.bases if isinstance(scope.node, ast.ClassDef) else []
     return any(last_name(base).endswith(_RUBRIC) for base in bases)
 

@@ -11,7 +11,7 @@ _INNER = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 @dataclass(eq=False)
-class Scope:
+class CodeScope:
     """The names that a module, a class or a function binds, each with the code that does so.
 
     `path` is `load_environment.right`, empty for a module; `body` are its own statements. `touched`
@@ -23,13 +23,13 @@ class Scope:
     module: str
     body: list[ast.stmt]
     path: str = ""
-    parent: "Scope | None" = None
+    parent: "CodeScope | None" = None
     node: Definition | None = None
     bound: dict[str, list[ast.AST]] = field(default_factory=dict)
     touched: dict[str, list[ast.AST]] = field(default_factory=dict)
     imports: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     setters: dict[str, list[str]] = field(default_factory=dict)
-    inner: dict[ast.AST, "Scope"] = field(default_factory=dict)
+    inner: dict[ast.AST, "CodeScope"] = field(default_factory=dict)
 
     @property
     def is_class(self) -> bool:
@@ -41,32 +41,32 @@ class Scope:
         return f"{self.module}.{self.path}" if self.path else self.module
 
     @property
-    def enclosing_class(self) -> "Scope | None":
+    def enclosing_class(self) -> "CodeScope | None":
         """The class whose instance `self` is in this code."""
         return next((scope for scope in self.outwards() if scope.is_class), None)
 
-    def outwards(self) -> Iterator["Scope"]:
+    def outwards(self) -> Iterator["CodeScope"]:
         """Itself and those around it."""
-        scope: Scope | None = self
+        scope: CodeScope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
 
-    def inwards(self) -> Iterator["Scope"]:
+    def inwards(self) -> Iterator["CodeScope"]:
         """Itself and those of the classes and functions in it."""
         yield self
         for scope in self.inner.values():
             yield from scope.inwards()
 
 
-def scope_of(name: str, module: Module) -> Scope:
+def scope_of(name: str, module: Module) -> CodeScope:
     """The scope of a parsed module, with all that are in it."""
-    scope = Scope(name, module.tree.body if module.tree else [])
+    scope = CodeScope(name, module.tree.body if module.tree else [])
     _bind_all(scope.body, scope, module)
     return scope
 
 
-def scoped_nodes(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+def scoped_nodes(node: ast.AST, scope: CodeScope) -> Iterator[tuple[ast.AST, CodeScope]]:
     """Every node in `node`, code of `scope`, each with the scope that its names are looked up in.
 
     Functions and classes in it have scopes of their own, but for decorators, bases and defaults.
@@ -83,7 +83,7 @@ def scoped_nodes(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]
             waiting += [(child, at) for child in children if isinstance(child, ast.AST)]
 
 
-def scoped_calls(scope: Scope) -> Iterator[ast.Call]:
+def scoped_calls(scope: CodeScope) -> Iterator[ast.Call]:
     """The calls that a scope's own statements make; those of functions in it are theirs."""
     for statement in scope.body:
         for node, where in scoped_nodes(statement, scope):
@@ -102,7 +102,7 @@ def last_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _bind_all(body: list[ast.stmt], scope: Scope, module: Module) -> None:
+def _bind_all(body: list[ast.stmt], scope: CodeScope, module: Module) -> None:
     for statement in body:
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -115,17 +115,17 @@ def _bind_all(body: list[ast.stmt], scope: Scope, module: Module) -> None:
                     _bind_all(inner, scope, module)
 
 
-def _bind_definition(definition: Definition, scope: Scope, module: Module) -> None:
+def _bind_definition(definition: Definition, scope: CodeScope, module: Module) -> None:
     scope.bound.setdefault(definition.name, []).append(definition)
     path = f"{scope.path}.{definition.name}" if scope.path else definition.name
-    inner = Scope(scope.module, definition.body, path, scope, definition)
+    inner = CodeScope(scope.module, definition.body, path, scope, definition)
     scope.inner[definition] = inner
     if not isinstance(definition, ast.ClassDef):
         _bind_parameters(definition.args, inner)
     _bind_all(definition.body, inner, module)
 
 
-def _bind_parameters(arguments: ast.arguments, scope: Scope) -> None:
+def _bind_parameters(arguments: ast.arguments, scope: CodeScope) -> None:
     """Each with its default value, which a function inside may rely on."""
     plain = [*arguments.posonlyargs, *arguments.args]
     missing = [None] * (len(plain) - len(arguments.defaults))
@@ -138,7 +138,7 @@ def _bind_parameters(arguments: ast.arguments, scope: Scope) -> None:
         scope.bound[parameter.arg] = [] if default is None else [default]
 
 
-def _bind_import(statement: ast.Import | ast.ImportFrom, scope: Scope, module: Module) -> None:
+def _bind_import(statement: ast.Import | ast.ImportFrom, scope: CodeScope, module: Module) -> None:
     for alias in statement.names:
         if isinstance(statement, ast.Import):
             top = alias.name if alias.asname else alias.name.split(".")[0]
@@ -147,7 +147,7 @@ def _bind_import(statement: ast.Import | ast.ImportFrom, scope: Scope, module: M
             scope.imports[alias.asname or alias.name] = (module.origin(statement), alias.name)
 
 
-def _bind_assigned(statement: ast.stmt, scope: Scope) -> None:
+def _bind_assigned(statement: ast.stmt, scope: CodeScope) -> None:
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
             scope.touched.setdefault(name, []).append(statement)
@@ -162,7 +162,7 @@ def _bind_assigned(statement: ast.stmt, scope: Scope) -> None:
                     _note_setter(name, scope)
 
 
-def _note_setter(name: str, scope: Scope) -> None:
+def _note_setter(name: str, scope: CodeScope) -> None:
     around = scope.parent
     if around is not None and around.is_class and scope.node is not None:
         around.setters.setdefault(name, []).append(scope.node.name)
@@ -201,7 +201,7 @@ class Binding:
     """A name in the scope that binds it."""
 
     name: str
-    scope: Scope
+    scope: CodeScope
 
     @property
     def nodes(self) -> list[ast.AST]:
@@ -219,9 +219,9 @@ class NameResolver:
 
     def __init__(self, read: ReadModule) -> None:
         self._modules = Modules(read)
-        self._known: dict[str, Scope | None] = {}
+        self._known: dict[str, CodeScope | None] = {}
 
-    def module(self, name: str) -> Scope | None:
+    def module(self, name: str) -> CodeScope | None:
         """The scope of a module; None where the package has none of that name, or it is broken."""
         if name not in self._known:
             found = self._modules.find(name) if name else None
@@ -229,7 +229,7 @@ class NameResolver:
             self._known[name] = scope_of(name, found) if found is not None and is_read else None
         return self._known[name]
 
-    def find(self, name: str, scope: Scope) -> Binding | None:
+    def find(self, name: str, scope: CodeScope) -> Binding | None:
         """What `name` means in code of `scope`; None for a builtin or another package's."""
         for at in scope.outwards():
             if at.is_class and at is not scope:
@@ -240,7 +240,7 @@ class NameResolver:
                 return self._imported(*at.imports[name])
         return None
 
-    def find_in_module(self, name: str, alias: str, scope: Scope) -> Binding | None:
+    def find_in_module(self, name: str, alias: str, scope: CodeScope) -> Binding | None:
         """What `alias.name` means where `alias` is a module of the package."""
         for at in scope.outwards():
             if alias in at.imports:
@@ -248,9 +248,9 @@ class NameResolver:
                 return self._imported(module if original is None else f"{module}.{original}", name)
         return None
 
-    def find_in_class(self, name: str, scope: Scope | None) -> Iterator[Binding]:
+    def find_in_class(self, name: str, scope: CodeScope | None) -> Iterator[Binding]:
         """What `self.name` means in a class: its own, else that of the nearest base class."""
-        seen: set[Scope] = set()
+        seen: set[CodeScope] = set()
         waiting = [scope] if scope is not None else []
         while waiting:
             at = waiting.pop(0)
@@ -265,7 +265,7 @@ class NameResolver:
                 return
             waiting += list(self._bases(at))
 
-    def outside(self, name: str, scope: Scope) -> str | None:
+    def outside(self, name: str, scope: CodeScope) -> str | None:
         """The package that `name` was imported from, where it is another one."""
         for at in scope.outwards():
             if name in at.imports:
@@ -275,7 +275,7 @@ class NameResolver:
                 return None
         return None
 
-    def _bases(self, scope: Scope) -> Iterator[Scope]:
+    def _bases(self, scope: CodeScope) -> Iterator[CodeScope]:
         if not isinstance(scope.node, ast.ClassDef) or scope.parent is None:
             return
         for base in scope.node.bases:
@@ -295,5 +295,5 @@ class NameResolver:
             return None
         return self._imported(origin[0], origin[1] if origin[1] != "*" else name, depth - 1)
 
-    def _starred(self, scope: Scope) -> tuple[str, str | None] | None:
+    def _starred(self, scope: CodeScope) -> tuple[str, str | None] | None:
         return scope.imports.get("*")

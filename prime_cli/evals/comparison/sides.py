@@ -10,7 +10,7 @@ import msgspec
 
 from prime_cli.core.errors import Conflict
 from prime_cli.core.refs import normalize_name
-from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.rows import AskedAgain, Row
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.statistics.pairs import Pairs
@@ -79,7 +79,7 @@ def side_of(saved: SavedRun) -> Side:
     )
 
 
-def own_side(manifest: Manifest, examples: Mapping[int, Example]) -> Side:
+def own_side(manifest: RunManifest, examples: Mapping[int, Example]) -> Side:
     """The Side of a run of ours whose examples were gathered."""
     plan = manifest.plan
     return Side(

@@ -13,11 +13,11 @@ from prime_cli.evals.env_check.scoring import (
     raised,
     scale_of,
 )
-from prime_cli.models.gateway.oracle import MOST_TURNS, Probe
+from prime_cli.models.gateway.oracle import MOST_TURNS, OracleProbe
 from prime_cli.runtime.protocol import Rollout
 from prime_cli.wire.check_reports import Check
 
-Rows = dict[tuple[int, Probe], Rollout]
+Rows = dict[tuple[int, OracleProbe], Rollout]
 
 
 def check_range(run: ProbeRun) -> Check:

@@ -32,7 +32,7 @@ from prime_cli.evals.planning.locate import (
 from prime_cli.evals.planning.parsers import with_always_allowed
 from prime_cli.evals.planning.source_scan import declared_keys
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.oracle import PROBES, Probe
+from prime_cli.models.gateway.oracle import PROBES, OracleProbe
 from prime_cli.models.registry import Registry, load_registry
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.scrubber import Scrubber, secrets_of
@@ -153,10 +153,10 @@ class _Checking:
             fresh = make_anew(interpreter, subject.package, subject.beside(), Path(folder))
             bench = self._bench(fresh)
             with progress.task(f"Checking {subject.environment.name}", unit="rollouts") as task:
-                rollouts = options.examples * len(Probe)
+                rollouts = options.examples * len(OracleProbe)
                 task.update(total=2 * rollouts, note="loading it")
                 first = asyncio.run(run_probes(bench, progress, task))
-                others = set(Probe) - set(of_interest(first))
+                others = set(OracleProbe) - set(of_interest(first))
                 task.update(total=2 * rollouts - options.examples * len(others), note="once more")
                 second = asyncio.run(run_probes(bench, progress, task, without=others))
         return fresh, first, second
@@ -221,7 +221,7 @@ def _plan(subject: ResolvedEnvironment, options: CheckOptions) -> EvalPlan:
         model=PROBES,
         endpoint="builtin",
         num_examples=max(SURVEYED, options.examples),
-        rollouts_per_example=len(Probe),
+        rollouts_per_example=len(OracleProbe),
         sampling={},
         env_args=dict(options.env_args),
         extra_args={},

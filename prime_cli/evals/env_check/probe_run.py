@@ -11,7 +11,13 @@ from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.execution.setup import make_spec, worker_variables
 from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.oracle import PROBES, GoldAnswers, Message, OracleQuestion, Probe
+from prime_cli.models.gateway.oracle import (
+    PROBES,
+    GoldAnswers,
+    Message,
+    OracleProbe,
+    OracleQuestion,
+)
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.registry import Registry
 from prime_cli.runs.access_requests import WithheldVariables
@@ -26,9 +32,9 @@ from prime_cli.runtime.protocol import (
     Log,
     Network,
     Rollout,
-    Spec,
     Start,
     Survey,
+    WorkerSpec,
 )
 from prime_cli.runtime.variables import Variables
 
@@ -59,7 +65,7 @@ class ProbeRun:
 
     start: Start | None = None
     survey: Survey | None = None
-    rows: dict[tuple[int, Probe], Rollout] = field(default_factory=dict)
+    rows: dict[tuple[int, OracleProbe], Rollout] = field(default_factory=dict)
     hosts: dict[str, list[str]] = field(default_factory=lambda: {"load": [], "rollout": []})
 
     @property
@@ -67,14 +73,14 @@ class ProbeRun:
         """The examples that were run."""
         return sorted({example for example, _ in self.rows})
 
-    def rewards(self, probe: Probe) -> dict[int, float]:
+    def rewards(self, probe: OracleProbe) -> dict[int, float]:
         """The rewards of a probe, by example; errors are left out."""
         found = {example: self.rows.get((example, probe)) for example in self.examples}
         return {e: row.reward for e, row in found.items() if row and row.reward is not None}
 
 
 async def run_probes(
-    bench: ProbeSetup, progress: Progress, task: Task, *, without: Iterable[Probe] = ()
+    bench: ProbeSetup, progress: Progress, task: Task, *, without: Iterable[OracleProbe] = ()
 ) -> ProbeRun:
     """Load the environment in a new process and run the probes on its first examples.
 
@@ -93,7 +99,7 @@ class _Run:
         self._withheld = WithheldVariables(bench.variables, progress)
         self._worker: Worker
 
-    async def run(self, without: tuple[Probe, ...]) -> ProbeRun:
+    async def run(self, without: tuple[OracleProbe, ...]) -> ProbeRun:
         bench = self._bench
         async with Gateway(
             Endpoint(PROBES, builtin=True),
@@ -131,9 +137,9 @@ class _Run:
             case Network():
                 found.hosts[event.phase].append(event.host)
             case Rollout():
-                if event.rollout not in set(Probe):
+                if event.rollout not in set(OracleProbe):
                     raise EnvironmentFailed(f"There is no probe {event.rollout}")
-                found.rows[event.example_id, Probe(event.rollout)] = event
+                found.rows[event.example_id, OracleProbe(event.rollout)] = event
                 self._task.advance()
             case Log():
                 self._progress.say(self._bench.scrub.text(event.text))
@@ -148,7 +154,7 @@ class _Run:
         return await self._worker.ask_oracle(question.example, question.messages, question.tools)
 
 
-def _spec(bench: ProbeSetup, gateway: Gateway, without: tuple[Probe, ...]) -> Spec:
+def _spec(bench: ProbeSetup, gateway: Gateway, without: tuple[OracleProbe, ...]) -> WorkerSpec:
     spec = make_spec(
         bench.plan, bench.interpreter, gateway.base_url, gateway.token, variables=bench.variables
     )

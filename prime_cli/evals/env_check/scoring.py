@@ -14,7 +14,7 @@ from prime_cli.evals.env_check.findings import (
     warned,
 )
 from prime_cli.evals.env_check.probe_run import ProbeRun
-from prime_cli.models.gateway.oracle import ENDLESS, GOLDEN, Probe
+from prime_cli.models.gateway.oracle import ENDLESS, GOLDEN, OracleProbe
 from prime_cli.runtime.protocol import Rollout
 from prime_cli.wire.check_reports import Check
 
@@ -64,10 +64,10 @@ def golden_examples(run: ProbeRun) -> list[int]:
     return [example for example in run.examples if str(example) in run.start.answers]
 
 
-def golden_form(run: ProbeRun) -> Probe:
+def golden_form(run: ProbeRun) -> OracleProbe:
     """The form in which the gold answers are paid best; an oracle's own words have one only."""
     if has_oracle(run):
-        return Probe.GOLD
+        return OracleProbe.GOLD
     return max(GOLDEN, key=lambda form: math.fsum(run.rewards(form).values()))
 
 
@@ -100,10 +100,10 @@ HALF = 0.5
 QUARTER = 0.25
 """A poor answer that is paid more on average is worth a warning."""
 
-POOR: Mapping[str, tuple[str, tuple[Probe, ...]]] = {
-    "empty": ("Empty answers", (Probe.EMPTY, Probe.BLANK)),
-    "echo": ("Answers that repeat the question", (Probe.ECHO,)),
-    "garbage": ("Meaningless answers", (Probe.GARBAGE,)),
+POOR: Mapping[str, tuple[str, tuple[OracleProbe, ...]]] = {
+    "empty": ("Empty answers", (OracleProbe.EMPTY, OracleProbe.BLANK)),
+    "echo": ("Answers that repeat the question", (OracleProbe.ECHO,)),
+    "garbage": ("Meaningless answers", (OracleProbe.GARBAGE,)),
 }
 """Id of a check: how its answers are called, and the probes that give them."""
 
@@ -128,7 +128,7 @@ def check_gold(run: ProbeRun) -> Check:
     return _judge_gold(run, rewards | dict.fromkeys(unscored, scale.low), scale, form)
 
 
-def _gold_without_rewards(run: ProbeRun, golden: list[int], form: Probe) -> Check:
+def _gold_without_rewards(run: ProbeRun, golden: list[int], form: OracleProbe) -> Check:
     rows = [row for (_, probe), row in run.rows.items() if probe is form]
     if any(map(asks_judge, rows)):
         return skipped("gold", f"Not checked: {_JUDGE}")
@@ -142,7 +142,7 @@ def _gold_without_rewards(run: ProbeRun, golden: list[int], form: Probe) -> Chec
     )
 
 
-def _judge_gold(run: ProbeRun, rewards: dict[int, float], scale: Scale, form: Probe) -> Check:
+def _judge_gold(run: ProbeRun, rewards: dict[int, float], scale: Scale, form: OracleProbe) -> Check:
     lowest = min(rewards.values())
     evidence = {
         "mean": mean(rewards.values()),
@@ -181,10 +181,10 @@ def _judge_within_groups(run: ProbeRun, rewards: dict[int, float]) -> Check:
     return passed("gold", "Gold answers are the best of their groups")
 
 
-def _how(run: ProbeRun, form: Probe) -> str:
+def _how(run: ProbeRun, form: OracleProbe) -> str:
     if has_oracle(run):
         return ", by its own oracle"
-    forms = {Probe.TAGGED: ", within <answer> tags", Probe.BOXED: ", within \\boxed{}"}
+    forms = {OracleProbe.TAGGED: ", within <answer> tags", OracleProbe.BOXED: ", within \\boxed{}"}
     return forms.get(form, "")
 
 
@@ -231,7 +231,7 @@ def _judge_poor(
     return passed(name, words, **evidence)
 
 
-def _highest(run: ProbeRun, probes: tuple[Probe, ...]) -> dict[int, float]:
+def _highest(run: ProbeRun, probes: tuple[OracleProbe, ...]) -> dict[int, float]:
     found: dict[int, float] = {}
     for probe in probes:
         for example, reward in run.rewards(probe).items():
@@ -244,7 +244,7 @@ def _share(paid: dict[int, float], full: dict[int, float], scale: Scale) -> floa
     return (mean(paid.values()) - scale.low) / (mean(full.values()) - scale.low)
 
 
-def of_interest(run: ProbeRun) -> tuple[Probe, ...]:
+def of_interest(run: ProbeRun) -> tuple[OracleProbe, ...]:
     """The probes whose rollouts count: of the gold answer's forms, the one that was chosen."""
     form = golden_form(run)
-    return tuple(probe for probe in Probe if probe is form or probe not in GOLDEN)
+    return tuple(probe for probe in OracleProbe if probe is form or probe not in GOLDEN)

@@ -18,7 +18,7 @@ from prime_cli.runs.manifest import (
     RUNNING,
     STOPPED,
     InterpreterFacts,
-    Manifest,
+    RunManifest,
     RunSession,
     load_manifest,
 )
@@ -37,7 +37,7 @@ class EarlierSessions:
     The session that goes on adds its own scores to `tally`.
     """
 
-    manifest: Manifest | None = None
+    manifest: RunManifest | None = None
     tally: Tally = field(default_factory=Tally)
     spent: Charges = field(default_factory=dict)
 
@@ -58,7 +58,7 @@ def read_earlier_sessions(folder: RunFolder) -> EarlierSessions:
     return EarlierSessions(_closed(manifest, folder), tally, spending.charges())
 
 
-def _closed(manifest: Manifest, folder: RunFolder) -> Manifest:
+def _closed(manifest: RunManifest, folder: RunFolder) -> RunManifest:
     """`manifest` with an end for the session that did not come to write one."""
     sessions = manifest.sessions or (RunSession(started=manifest.started, status=manifest.status),)
     last = sessions[-1]

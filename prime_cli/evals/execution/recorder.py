@@ -88,7 +88,7 @@ RowFinder = Callable[[int, int], Row | None]
 """The last attempt that was journaled at a rollout of an example."""
 
 
-class Ledger(Protocol):
+class SpendSource(Protocol):
     """What the gateway counted; each call's spend is taken once."""
 
     def settle(self, example: int, rollout: int) -> Charges:
@@ -113,7 +113,7 @@ class Recorder:
         journal: Journal,
         tally: Tally,
         task: Task,
-        ledger: Ledger,
+        ledger: SpendSource,
         saved: RowFinder = lambda *_: None,
     ) -> None:
         self._journal = journal

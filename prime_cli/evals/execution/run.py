@@ -33,8 +33,8 @@ from prime_cli.evals.planning.cost import budget_of, partial_at_cap, require_roo
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.resume.candidates import is_complete, resumable_manifest
 from prime_cli.evals.resume.compatibility import require_same, require_same_packages
+from prime_cli.models.gateway.completion_cache import CompletionStore
 from prime_cli.models.gateway.limits.shared_state import limits_folder
-from prime_cli.models.gateway.response_cache import ResponseStore
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import load_prices
 from prime_cli.models.prices import Budget
@@ -317,8 +317,8 @@ def _set_up(
     )
 
 
-def open_cache(scrub: Scrubber) -> ResponseStore:
+def open_cache(scrub: Scrubber) -> CompletionStore:
     """`cache/responses` in PRIME_HOME; raises StorageFailed where it cannot be made."""
-    store = ResponseStore(prime_home() / "cache" / "responses", scrub)
+    store = CompletionStore(prime_home() / "cache" / "responses", scrub)
     store.open()
     return store

@@ -18,7 +18,7 @@ from prime_cli.models.prices import Charges, add_charges
 from prime_cli.runs.access_requests import Connections, WithheldVariables
 from prime_cli.runs.manifest import (
     InterpreterFacts,
-    Manifest,
+    RunManifest,
     RunSession,
     save_manifest,
 )
@@ -65,7 +65,7 @@ class RunRecord:
         prepared, before = setup.prepared, earlier.manifest
         origin = prepared.origin
         if before is None:
-            before = Manifest(
+            before = RunManifest(
                 run_id=setup.run_id,
                 plan=setup.plan,
                 started=self._session.started,

@@ -30,7 +30,7 @@ from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.launch import Isolation
-from prime_cli.runtime.protocol import Spec
+from prime_cli.runtime.protocol import WorkerSpec
 from prime_cli.runtime.sandbox import NetworkNamespace, Sandbox, find_namespace, find_sandbox
 from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.runtime.variables import KnownKeys, Variables, share
@@ -147,7 +147,7 @@ def make_spec(
     work: WorkList | None = None,
     variables: Variables | None = None,
     socket: Path | None = None,
-) -> Spec:
+) -> WorkerSpec:
     """The first line that the worker reads; without `work` all of the plan is run.
 
     It names what `variables` withhold. `socket` is where the gateway is reached by a worker that
@@ -155,7 +155,7 @@ def make_spec(
     """
     work = work or WorkList(plan.concurrency)
     variables = variables or Variables()
-    return Spec(
+    return WorkerSpec(
         module=interpreter.module,
         env_id=plan.environment.name,
         model=plan.model,

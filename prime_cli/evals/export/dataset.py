@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prime_cli.core.paths import storage_errors
-from prime_cli.evals.export.records import Columns, flat_metrics, record_of, schema_of
+from prime_cli.evals.export.records import DatasetColumns, flat_metrics, record_of, schema_of
 from prime_cli.runs.rows import Row
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ BYTES_IN_A_SHARD = 256 << 20
 """Of Arrow data, which is larger than the file; the Hugging Face Hub likes files below 500 MB."""
 
 
-def write_shards(folder: Path, rows: Iterable[Row], columns: Columns) -> list[Path]:
+def write_shards(folder: Path, rows: Iterable[Row], columns: DatasetColumns) -> list[Path]:
     """Write `train-00000-of-0000N.parquet` into `folder`; at least one, also without rows.
 
     Returns the files in order. Raises StorageFailed.
@@ -56,7 +56,7 @@ def _name(path: Path, at: int, of: int) -> Path:
 
 
 def _groups(
-    rows: Iterable[Row], columns: Columns, schema: "pa.Schema"
+    rows: Iterable[Row], columns: DatasetColumns, schema: "pa.Schema"
 ) -> "Iterator[pa.RecordBatch]":
     import pyarrow as pa
 
@@ -98,7 +98,7 @@ def write_dataset(
     summary: Summary,
     facts: Mapping[str, str],
     rows: Callable[[], Iterable[Row]],
-    columns: Columns,
+    columns: DatasetColumns,
 ) -> int:
     """Write the data set into `folder`, in place of one that is there; returns bytes written.
 

@@ -16,7 +16,7 @@ PARTS = ("metrics", "usage", "timing", "state")
 
 
 @dataclass(frozen=True)
-class Columns:
+class DatasetColumns:
     """The keys of each part, sorted, the metrics that are numbers in some row, and the rows."""
 
     keys: dict[str, list[str]] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class Columns:
     rows: int = 0
 
 
-def find_columns(rows: Iterable[Row]) -> Columns:
+def find_columns(rows: Iterable[Row]) -> DatasetColumns:
     """One pass over `rows`; holds names alone."""
     keys: dict[str, set[str]] = {part: set() for part in PARTS}
     numbers: set[str] = set()
@@ -35,7 +35,7 @@ def find_columns(rows: Iterable[Row]) -> Columns:
             keys[part].update(getattr(row, part) or ())
         numbers.update(numeric(row.metrics))
     ordered = {part: sorted(names, key=well_formed) for part, names in keys.items()}
-    return Columns(ordered, frozenset(numbers), count)
+    return DatasetColumns(ordered, frozenset(numbers), count)
 
 
 _FIXED = frozenset(
@@ -47,7 +47,7 @@ _FIXED = frozenset(
 _SAID = frozenset(("role", "content", "tool_calls", "tool_call_id", "name"))
 
 
-def flat_metrics(columns: Columns) -> list[str]:
+def flat_metrics(columns: DatasetColumns) -> list[str]:
     """Metrics with a column of their own, as vf-eval's pushes have: numbers whose name is free."""
     return [
         name
@@ -56,7 +56,7 @@ def flat_metrics(columns: Columns) -> list[str]:
     ]
 
 
-def schema_of(columns: Columns) -> "pa.Schema":
+def schema_of(columns: DatasetColumns) -> "pa.Schema":
     """The Arrow schema. What has no fixed shape (info, usage, state …) is JSON in a string."""
     import pyarrow as pa
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from prime_cli.evals.export.records import PARTS, Columns
+from prime_cli.evals.export.records import PARTS, DatasetColumns
 from prime_cli.evals.export.text import as_text, well_formed
 from prime_cli.runs.rows import Row
 
@@ -20,7 +20,7 @@ _FORMULA = re.compile(r"[\s']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 """What a spreadsheet may run: its four signs, also in full width, behind blanks and quotes."""
 
 
-def write_spreadsheet(file: BinaryIO, rows: Iterable[Row], columns: Columns) -> None:
+def write_spreadsheet(file: BinaryIO, rows: Iterable[Row], columns: DatasetColumns) -> None:
     """Write a header and one record a row, as UTF-8 with CRLF.
 
     Numbers are written as numbers, truth values as `true` and `false`, what is missing as nothing,
@@ -35,13 +35,13 @@ def write_spreadsheet(file: BinaryIO, rows: Iterable[Row], columns: Columns) -> 
     text.detach()
 
 
-def header(columns: Columns) -> list[str]:
+def header(columns: DatasetColumns) -> list[str]:
     """The names: `metrics.NAME`, `usage.NAME`, `timing.NAME`, `state.NAME` for what varies."""
     varying = (f"{part}.{well_formed(name)}" for part in PARTS for name in columns.keys[part])
     return [*FIXED, *varying, *CONTENTS, "judges"]
 
 
-def record(row: Row, columns: Columns) -> Iterator[Any]:
+def record(row: Row, columns: DatasetColumns) -> Iterator[Any]:
     """The values of `row` in the order of `header`."""
     failure = row.error
     yield from (row.example_id, row.rollout, row.attempt, row.reward)

@@ -11,9 +11,9 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.holds import unpriced
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.price_table import own_path
-from prime_cli.models.prices import PICO, Budget, Price, Spend, Usage, format_usd
+from prime_cli.models.prices import PICO, Budget, Price, Spend, TokenUsage, format_usd
 from prime_cli.runs.listing import list_runs
-from prime_cli.runs.manifest import CAPPED, Manifest
+from prime_cli.runs.manifest import CAPPED, RunManifest
 from prime_cli.runs.plan import ALL, EvalPlan, resume_command
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.spending import spend_of
@@ -72,14 +72,14 @@ def estimate(plan: EvalPlan, price: Price, cwd: Path, *, done: int = 0) -> Estim
     if rollouts is None:
         return Estimate()
     if before is None:
-        limit = None if tokens is None else _usd(price, Usage(output=rollouts * tokens))
+        limit = None if tokens is None else _usd(price, TokenUsage(output=rollouts * tokens))
         return Estimate(rollouts, limit=limit, max_tokens=tokens)
     policy, judges = _used(before.usage)
     share = rollouts / _finished(before)
     whole = price.cost(policy) / PICO + judges.known_usd
     limit = None
     if tokens is not None:
-        longest = Usage(input=policy.input, output=max(policy.output, policy.calls * tokens))
+        longest = TokenUsage(input=policy.input, output=max(policy.output, policy.calls * tokens))
         limit = share * (_usd(price, longest) + judges.known_usd)
     other = before.plan.model if before.plan.model != plan.model else None
     return Estimate(
@@ -87,11 +87,11 @@ def estimate(plan: EvalPlan, price: Price, cwd: Path, *, done: int = 0) -> Estim
     )
 
 
-def _usd(price: Price, usage: Usage) -> float:
+def _usd(price: Price, usage: TokenUsage) -> float:
     return price.cost(usage) / PICO
 
 
-def _rollouts(plan: EvalPlan, before: Manifest | None, done: int) -> int | None:
+def _rollouts(plan: EvalPlan, before: RunManifest | None, done: int) -> int | None:
     examples = plan.num_examples
     all_of_them = None
     if before is not None and before.plan.num_examples == ALL:
@@ -105,13 +105,13 @@ def _rollouts(plan: EvalPlan, before: Manifest | None, done: int) -> int | None:
     return max(0, examples * plan.rollouts_per_example - done)
 
 
-def _earlier_run(plan: EvalPlan, cwd: Path) -> Manifest | None:
+def _earlier_run(plan: EvalPlan, cwd: Path) -> RunManifest | None:
     found = list(_usable(plan, cwd))
     same = (run for run in found if run.plan.model == plan.model)
     return next(same, found[0] if found else None)
 
 
-def _usable(plan: EvalPlan, cwd: Path) -> Iterable[Manifest]:
+def _usable(plan: EvalPlan, cwd: Path) -> Iterable[RunManifest]:
     """Newest first: runs of the environment that counted tokens. Built-in models count words."""
     for item in list_runs(cwd):
         if not item.is_of(plan.environment.slug):
@@ -127,11 +127,11 @@ def _usable(plan: EvalPlan, cwd: Path) -> Iterable[Manifest]:
             yield manifest
 
 
-def _finished(manifest: Manifest) -> int:
+def _finished(manifest: RunManifest) -> int:
     return manifest.counts.scored + manifest.counts.errored if manifest.counts else 0
 
 
-def _used(usage: Mapping[str, Any]) -> tuple[Usage, Spend]:
+def _used(usage: Mapping[str, Any]) -> tuple[TokenUsage, Spend]:
     """What the policy used, and what all other roles did."""
     roles = usage.get("roles")
     if roles is None:

@@ -21,7 +21,7 @@ from prime_cli.envs.project.build import build_into_store
 from prime_cli.envs.project.folder import Project, choose_local, load_project
 from prime_cli.envs.project.pyproject import FILENAME
 from prime_cli.envs.trust import TrustPolicy
-from prime_cli.runs.plan import PlannedEnvironment
+from prime_cli.runs.plan import RunEnvironment
 from prime_cli.runtime.packages import WheelPackage, import_name, read_package
 from prime_cli.wire.locks import Lock
 
@@ -73,9 +73,7 @@ def locate(
     return resolve_name(lookup.hub(), text, progress=progress)
 
 
-def at_version_of(
-    located: EnvironmentLocation, environment: PlannedEnvironment
-) -> EnvironmentLocation:
+def at_version_of(located: EnvironmentLocation, environment: RunEnvironment) -> EnvironmentLocation:
     """The version that the run had, of a hub's environment that was named without one."""
     if not isinstance(located, EnvRef) or located.version or environment.ref is None:
         return located
@@ -154,7 +152,7 @@ class ResolvedEnvironment:
     parsed file of its sources, empty where there is none.
     """
 
-    environment: PlannedEnvironment
+    environment: RunEnvironment
     package: WheelPackage
     defaults: EvalDefaults
     lock: Lock | None = None
@@ -180,7 +178,7 @@ def obtain_environment(
 
 
 def cached_environment(
-    environment: PlannedEnvironment, lookup: LookupContext, progress: Progress
+    environment: RunEnvironment, lookup: LookupContext, progress: Progress
 ) -> ResolvedEnvironment | None:
     """The wheel that `environment` had, if its very bytes are still on this disk.
 
@@ -263,7 +261,7 @@ def _subject(
 ) -> ResolvedEnvironment:
     facts = package.facts
     module = import_name(facts)
-    environment = PlannedEnvironment(
+    environment = RunEnvironment(
         name=facts.name,
         version=facts.version,
         module=module,

@@ -37,7 +37,7 @@ from prime_cli.runs.plan import (
     UNLABELLED,
     EvalPlan,
     Labels,
-    PlannedEnvironment,
+    RunEnvironment,
     check_labels,
     revision_of,
 )
@@ -51,7 +51,7 @@ ROLLOUTS_PER_EXAMPLE = 3
 
 def make_plan(
     request: EvalRequest,
-    environment: PlannedEnvironment,
+    environment: RunEnvironment,
     defaults: EvalDefaults,
     *,
     model: str,
@@ -169,7 +169,7 @@ def prepare(
     environ: Mapping[str, str],
     progress: Progress,
     *,
-    before: PlannedEnvironment | None = None,
+    before: RunEnvironment | None = None,
 ) -> PreparedRun:
     """Decide and fetch; says each choice that was made.
 

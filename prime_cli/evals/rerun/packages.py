@@ -20,8 +20,8 @@ from prime_cli.evals.planning.locate import (
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.resume.compatibility import package_differences
 from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.manifest import InterpreterFacts, Manifest
-from prime_cli.runs.plan import PlannedEnvironment
+from prime_cli.runs.manifest import InterpreterFacts, RunManifest
+from prime_cli.runs.plan import RunEnvironment
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.locks import load_lock, lock_digest
 from prime_cli.wire.locks import Lock
@@ -29,7 +29,7 @@ from prime_cli.wire.locks import Lock
 
 def obtain_same_environment(
     run_id: str,
-    environment: PlannedEnvironment,
+    environment: RunEnvironment,
     lookup: LookupContext,
     progress: Progress,
     *,
@@ -69,7 +69,7 @@ def _try(
 
 
 def find_lock(
-    manifest: Manifest,
+    manifest: RunManifest,
     folder: RunFolder | None,
     subject: ResolvedEnvironment,
     *,

@@ -17,7 +17,7 @@ from prime_cli.evals.rerun.packages import find_lock, obtain_same_environment, s
 from prime_cli.evals.rerun.source import RerunSource
 from prime_cli.evals.resume.candidates import request_of_run
 from prime_cli.evals.resume.compatibility import require_headers
-from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.plan import ALL, EvalPlan
 from prime_cli.runs.rows import Row
 from prime_cli.wire.locks import Lock
@@ -80,7 +80,7 @@ def _require_named(source: RerunSource, request: EvalRequest, plan: EvalPlan) ->
         )
 
 
-def _as_before(plan: EvalPlan, manifest: Manifest) -> EvalPlan:
+def _as_before(plan: EvalPlan, manifest: RunManifest) -> EvalPlan:
     """`plan` with what no flag can say, and without what the environment may declare by now."""
     before = manifest.plan
     environment = plan.environment
@@ -130,7 +130,7 @@ def _fingerprint(again: PreparedRerun) -> str | None:
     return before.fingerprint if whole and not again.force else None
 
 
-def _size(plan: EvalPlan, before: Manifest) -> int:
+def _size(plan: EvalPlan, before: RunManifest) -> int:
     return (before.examples or 0) if plan.num_examples == ALL else plan.num_examples
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.listing import find_run
-from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.rows import AskedAgain, Row
 from prime_cli.runs.saved_run import SavedRun
 
@@ -33,7 +33,7 @@ class RerunSource:
     """What was run, and what came of it; `folder` is None for an evaluation of a hub."""
 
     name: str
-    manifest: Manifest
+    manifest: RunManifest
     rows: Callable[[], Iterator[Row]]
     folder: RunFolder | None = None
 

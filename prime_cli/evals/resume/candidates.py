@@ -9,13 +9,13 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.planning.request import EvalRequest, completed_by
 from prime_cli.evals.resume.compatibility import content_differences, differences
 from prime_cli.runs.folder import is_being_written, runs_folder
-from prime_cli.runs.manifest import FINISHED, RUNNING, Manifest, ModelFlags
+from prime_cli.runs.manifest import FINISHED, RUNNING, ModelFlags, RunManifest
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.runs.work_list import owed_again
 
 
-def resumable_manifest(run: SavedRun) -> Manifest:
+def resumable_manifest(run: SavedRun) -> RunManifest:
     """The manifest of a run that can go on; raises UsageError for one that vf-eval wrote.
 
     Also for one that scores what another run has saved: it costs little, and is begun anew.
@@ -33,7 +33,7 @@ def resumable_manifest(run: SavedRun) -> Manifest:
     return run.manifest
 
 
-def request_of_run(request: EvalRequest, manifest: Manifest) -> EvalRequest:
+def request_of_run(request: EvalRequest, manifest: RunManifest) -> EvalRequest:
     """`request` with what it leaves open taken from the run; what it says is yet to be compared."""
     plan, environment = manifest.plan, manifest.plan.environment
     request = _with_endpoint(request, manifest.asked or ModelFlags(model=plan.model))
@@ -131,7 +131,7 @@ def scored_of(run: SavedRun) -> tuple[int, int]:
     return counts.scored, counts.planned
 
 
-def _runs(plan: EvalPlan, cwd: Path) -> Iterator[tuple[SavedRun, Manifest]]:
+def _runs(plan: EvalPlan, cwd: Path) -> Iterator[tuple[SavedRun, RunManifest]]:
     """Runs of the environment and the model, newest first, that nobody writes to."""
     parent = runs_folder(plan.environment.name, plan.model, cwd)
     found = []
@@ -149,11 +149,11 @@ def _runs(plan: EvalPlan, cwd: Path) -> Iterator[tuple[SavedRun, Manifest]]:
         yield run, manifest
 
 
-def _is_same(manifest: Manifest, plan: EvalPlan) -> bool:
+def _is_same(manifest: RunManifest, plan: EvalPlan) -> bool:
     return not content_differences(manifest.plan, plan) and not differences(manifest, plan)
 
 
-def _is_of_size(manifest: Manifest, plan: EvalPlan) -> bool:
+def _is_of_size(manifest: RunManifest, plan: EvalPlan) -> bool:
     before = manifest.plan
     of_examples = plan.num_examples in (before.num_examples, manifest.examples)
     return of_examples and plan.rollouts_per_example == before.rollouts_per_example

@@ -7,7 +7,7 @@ import msgspec
 
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.evals.planning.request import OPTIONS, request_flags
-from prime_cli.runs.manifest import InterpreterFacts, Manifest
+from prime_cli.runs.manifest import InterpreterFacts, RunManifest
 from prime_cli.runs.plan import ALL, EvalPlan
 
 MAY_CHANGE = frozenset(
@@ -22,7 +22,7 @@ _COMPARED_OTHERWISE = frozenset(
 UNSET = "unset"
 
 
-class Difference(NamedTuple):
+class ResumeChange(NamedTuple):
     """One value that a resume would change, as a person reads it."""
 
     name: str
@@ -33,7 +33,7 @@ class Difference(NamedTuple):
         return f"{self.name}: was {self.was}, now {self.now}"
 
 
-def require_same(before: Manifest, plan: EvalPlan) -> None:
+def require_same(before: RunManifest, plan: EvalPlan) -> None:
     """Raise Conflict where `plan` would give other scores than the run that is resumed."""
     require_headers(before.plan, plan)
     content = content_differences(before.plan, plan)
@@ -45,7 +45,7 @@ def require_same(before: Manifest, plan: EvalPlan) -> None:
         raise _refused(before.run_id, found, hint)
 
 
-def require_same_packages(before: Manifest, facts: InterpreterFacts) -> None:
+def require_same_packages(before: RunManifest, facts: InterpreterFacts) -> None:
     """Raise Conflict where the environment would run on other packages than before."""
     if before.interpreter is None:
         return
@@ -54,7 +54,7 @@ def require_same_packages(before: Manifest, facts: InterpreterFacts) -> None:
         raise _refused(before.run_id, found, "start a new run without `--resume`")
 
 
-def require_same_harness(before: Manifest, harness: str | None) -> None:
+def require_same_harness(before: RunManifest, harness: str | None) -> None:
     """Raise Conflict where the agents of a v1 environment would be played otherwise than before."""
     # Up to 1.0 of prime the loop in the worker was given no other name.
     was = "null, in-process" if before.harness == "in-process" else before.harness
@@ -63,9 +63,9 @@ def require_same_harness(before: Manifest, harness: str | None) -> None:
         raise _refused(before.run_id, found, "start a new run without `--resume`")
 
 
-def differences(before: Manifest, plan: EvalPlan) -> list[Difference]:
+def differences(before: RunManifest, plan: EvalPlan) -> list[ResumeChange]:
     """What differs beside the environment's content; a run may only grow."""
-    found: list[Difference] = []
+    found: list[ResumeChange] = []
     for name in plan.__struct_fields__:
         if name in MAY_CHANGE or name in _COMPARED_OTHERWISE:
             continue
@@ -75,36 +75,36 @@ def differences(before: Manifest, plan: EvalPlan) -> list[Difference]:
             found += _values(name, before.plan.option(name, default), plan.option(name, default))
     was, now = _size(before.plan.num_examples, before.examples), _size(plan.num_examples, None)
     if now < was:
-        found.append(Difference("num_examples", _shown_size(was), _shown_size(now)))
+        found.append(ResumeChange("num_examples", _shown_size(was), _shown_size(now)))
     if plan.rollouts_per_example < before.plan.rollouts_per_example:
         sizes = str(before.plan.rollouts_per_example), str(plan.rollouts_per_example)
-        found.append(Difference("rollouts_per_example", *sizes))
+        found.append(ResumeChange("rollouts_per_example", *sizes))
     return found
 
 
-def content_differences(was: EvalPlan, now: EvalPlan) -> list[Difference]:
+def content_differences(was: EvalPlan, now: EvalPlan) -> list[ResumeChange]:
     """Whether the environment is another one, told by its wheel."""
     before, after = was.environment, now.environment
     if before.sha256 == after.sha256:
         return []
-    found = [Difference("environment", before.title, after.title)]
+    found = [ResumeChange("environment", before.title, after.title)]
     if before.title == after.title:
         found = []
-    return [*found, Difference("sha256", before.sha256[:12], after.sha256[:12])]
+    return [*found, ResumeChange("sha256", before.sha256[:12], after.sha256[:12])]
 
 
-def _values(name: str, was: Any, now: Any) -> Iterator[Difference]:
+def _values(name: str, was: Any, now: Any) -> Iterator[ResumeChange]:
     if was == now:
         return
     if isinstance(was, dict) and isinstance(now, dict):
         for key in sorted({*was, *now}):
             if was.get(key, _NOTHING) != now.get(key, _NOTHING):
                 named = f"{name}.{key}"
-                yield Difference(
+                yield ResumeChange(
                     named, _shown(was.get(key, _NOTHING)), _shown(now.get(key, _NOTHING))
                 )
         return
-    yield Difference(name, _shown(was), _shown(now))
+    yield ResumeChange(name, _shown(was), _shown(now))
 
 
 _NOTHING = object()
@@ -129,7 +129,7 @@ def _shown_size(count: float) -> str:
     return "all" if count == float("inf") else str(int(count))
 
 
-def package_differences(was: InterpreterFacts, now: InterpreterFacts) -> Iterator[Difference]:
+def package_differences(was: InterpreterFacts, now: InterpreterFacts) -> Iterator[ResumeChange]:
     """What is installed otherwise."""
     yield from _values("python", _minor(was.python), _minor(now.python))
     yield from _values("verifiers", was.verifiers, now.verifiers)
@@ -162,7 +162,7 @@ def _content_hint(plan: EvalPlan) -> str:
     return f"restore {place} to what it was, or start a new run"
 
 
-def _refused(run_id: str, found: list[Difference], hint: str) -> Conflict:
+def _refused(run_id: str, found: list[ResumeChange], hint: str) -> Conflict:
     return Conflict(
         f"Run {run_id} cannot be resumed: its scores could change",
         detail="\n".join(map(str, found)),

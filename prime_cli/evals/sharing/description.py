@@ -12,8 +12,8 @@ from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, is_reference
 from prime_cli.evals.sharing.samples import MANIFEST
-from prime_cli.runs.manifest import Manifest
-from prime_cli.runs.plan import PlannedEnvironment
+from prime_cli.runs.manifest import RunManifest
+from prime_cli.runs.plan import RunEnvironment
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.summary import EnvironmentFacts, Summary
@@ -101,7 +101,7 @@ def _metrics(summary: Summary) -> dict[str, Any]:
 
 def find_published(
     hub: "HubClient",
-    manifest: Manifest | None,
+    manifest: RunManifest | None,
     facts: EnvironmentFacts,
     *,
     named: EnvRef | None,
@@ -149,7 +149,7 @@ def _of_official(
 
 
 def _of_local(
-    hub: "HubClient", own: PlannedEnvironment, progress: Progress, team: str | None
+    hub: "HubClient", own: RunEnvironment, progress: Progress, team: str | None
 ) -> EnvironmentDetail:
     command = f"publish it with `prime env upload {own.path or '.'}`, then push again"
     mine = hub.accounts.whoami().slug or ""
@@ -185,7 +185,7 @@ def _get(hub: "HubClient", ref: EnvRef) -> EnvironmentDetail:
         raise NotFound(f"{hub.host} has no environment {ref}", hint=hint) from missing
 
 
-def _is_same(own: PlannedEnvironment, found: EnvironmentDetail) -> bool:
+def _is_same(own: RunEnvironment, found: EnvironmentDetail) -> bool:
     """Whether both are one wheel; a hub that tells no digest is believed."""
     return found.wheel_sha256 in (None, own.sha256)
 

@@ -17,7 +17,7 @@ from prime_cli.evals.sharing.description import PUSH_KEY
 from prime_cli.evals.sharing.push_record import PushRecord, content_of, key_of, save_record
 from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
 from prime_cli.runs.folder import Journal, RunFolder, runs_folder
-from prime_cli.runs.manifest import Manifest, save_manifest
+from prime_cli.runs.manifest import RunManifest, save_manifest
 from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.vf_eval_writer import official_metadata, write_results
@@ -67,7 +67,7 @@ def save_evaluation(
     return open_run(target)
 
 
-def _place_of(detail: EvaluationDetail, manifest: Manifest | None, cwd: Path) -> Path:
+def _place_of(detail: EvaluationDetail, manifest: RunManifest | None, cwd: Path) -> Path:
     name = detail.environment_names[0] if detail.environment_names else "unknown"
     environment = EnvRef.parse(name).name if is_reference(name) else name
     if manifest is not None:
@@ -96,7 +96,7 @@ def _appearing(target: Path) -> Iterator[Path]:
 
 
 def _save_own(
-    hub: "HubClient", detail: EvaluationDetail, manifest: Manifest, folder: RunFolder, task: Task
+    hub: "HubClient", detail: EvaluationDetail, manifest: RunManifest, folder: RunFolder, task: Task
 ) -> int:
     manifest = msgspec.structs.replace(manifest, run_id=detail.evaluation_id)
     save_manifest(folder.manifest, manifest, _KEPT_AS_IT_WAS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.rows import SCHEMA, Row
 from prime_cli.runs.vf_eval_reader import number_of_examples, number_rows
 from prime_cli.runs.vf_eval_writer import official_row
@@ -116,7 +116,7 @@ def rows_of_evaluation(hub: "HubClient", evaluation_id: str) -> Iterator[Row]:
     return rows_of(samples, examples)
 
 
-def manifest_of(detail: EvaluationDetail) -> Manifest | None:
+def manifest_of(detail: EvaluationDetail) -> RunManifest | None:
     """The manifest that was pushed with an evaluation; None where another client pushed it.
 
     What it says of the computer that it was made on (addresses of endpoints, names of keys, paths)
@@ -133,14 +133,14 @@ def manifest_of(detail: EvaluationDetail) -> Manifest | None:
             hint="upgrade prime to read it",
         )
     try:
-        return _without_places(msgspec.convert(found, Manifest))
+        return _without_places(msgspec.convert(found, RunManifest))
     except msgspec.ValidationError as error:
         raise UsageError(
             f"The manifest of {detail.evaluation_id} cannot be read: {error}"
         ) from error
 
 
-def _without_places(manifest: Manifest) -> Manifest:
+def _without_places(manifest: RunManifest) -> RunManifest:
     environment = msgspec.structs.replace(manifest.plan.environment, path=None)
     plan = msgspec.structs.replace(manifest.plan, environment=environment, env_vars=())
     return msgspec.structs.replace(manifest, plan=plan, asked=None)

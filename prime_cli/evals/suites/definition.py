@@ -35,7 +35,7 @@ class SuiteLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class Cell:
+class SuiteCell:
     """One evaluation of a suite; `key` says which, by what distinguishes it from the others."""
 
     key: str
@@ -49,7 +49,7 @@ class Suite:
     name: str
     path: Path
     limits: SuiteLimits
-    cells: tuple[Cell, ...]
+    cells: tuple[SuiteCell, ...]
 
     @property
     def digest(self) -> str:
@@ -112,7 +112,7 @@ def _check(path: Path, limits: SuiteLimits, tables: list[dict[str, Any]]) -> Non
             raise UsageError(f"`{name} = {value}` in {path} must be positive")
 
 
-def _cells(path: Path, tables: list[dict[str, Any]]) -> tuple[Cell, ...]:
+def _cells(path: Path, tables: list[dict[str, Any]]) -> tuple[SuiteCell, ...]:
     varying = _varying(tables)
     cells = []
     for number, table in enumerate(tables, 1):
@@ -123,7 +123,7 @@ def _cells(path: Path, tables: list[dict[str, Any]]) -> tuple[Cell, ...]:
         except UsageError as error:
             where = f"{path}, evaluation {number} ({table['env_id']})"
             raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
-        cells.append(Cell(_key(table, varying), request))
+        cells.append(SuiteCell(_key(table, varying), request))
     twice = [key for key, count in Counter(cell.key for cell in cells).items() if count > 1]
     if twice:
         raise UsageError(f"{path} contains the same evaluation twice: {twice[0]}")

@@ -19,7 +19,7 @@ from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
 from prime_cli.evals.resume.candidates import resumable_manifest
-from prime_cli.evals.suites.definition import Cell, Suite, SuiteLimits
+from prime_cli.evals.suites.definition import Suite, SuiteCell, SuiteLimits
 from prime_cli.evals.suites.leaderboard import Leaderboard, make_leaderboard, save_leaderboard
 from prime_cli.evals.suites.record import (
     CAPPED,
@@ -156,7 +156,7 @@ class SuiteRun:
         capped = budget is not None and budget.reason is not None
         return capped or self._switchboard.signal is not None
 
-    def _run(self, cell: Cell) -> None:
+    def _run(self, cell: SuiteCell) -> None:
         """One evaluation, from its request to its end; a failure is written down."""
         telling = LabelledProgress(self._context.progress, cell.key, self._telling)
         context = replace(self._context, progress=telling)
@@ -174,30 +174,30 @@ class SuiteRun:
             self._ended(cell, result)
 
     def _prepare(
-        self, cell: Cell, resumed: SavedRun | None, telling: LabelledProgress
+        self, cell: SuiteCell, resumed: SavedRun | None, telling: LabelledProgress
     ) -> PreparedRun:
         before = resumable_manifest(resumed).plan.environment if resumed is not None else None
         environ = self._context.environ
         return prepare(cell.request, self._lookup, environ, telling, before=before)
 
-    def _earlier(self, cell: Cell) -> SavedRun | None:
+    def _earlier(self, cell: SuiteCell) -> SavedRun | None:
         path = self._of(cell).path
         return None if path is None else open_run(self._context.cwd / path)
 
-    def _of(self, cell: Cell) -> CellRecord:
+    def _of(self, cell: SuiteCell) -> CellRecord:
         with self._lock:
             return next(known for known in self._record.cells if known.key == cell.key)
 
-    def _begun(self, cell: Cell, folder: RunFolder) -> None:
+    def _begun(self, cell: SuiteCell, folder: RunFolder) -> None:
         path = _from(self._context.cwd, folder.path)
         self._put(CellRecord(cell.key, FOUND, folder.run_id, path))
 
-    def _ended(self, cell: Cell, result: EvalResult) -> None:
+    def _ended(self, cell: SuiteCell, result: EvalResult) -> None:
         path = _from(self._context.cwd, result.folder.path)
         status = result.summary.status
         self._put(CellRecord(cell.key, status, result.folder.run_id, path))
 
-    def _failed(self, cell: Cell, error: PrimeError) -> None:
+    def _failed(self, cell: SuiteCell, error: PrimeError) -> None:
         known = self._of(cell)
         self._put(msgspec.structs.replace(known, status=FAILED, failure=error.message))
 

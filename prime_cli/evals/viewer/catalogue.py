@@ -11,7 +11,7 @@ from prime_cli.runs.saved_run import open_run
 
 
 @dataclass(frozen=True)
-class RunGroup:
+class SavedRunGroup:
     """Runs of one model on one environment, the newest first."""
 
     environment: str
@@ -26,12 +26,12 @@ class Catalogue:
         self._cwd = cwd
         self._roots = roots
 
-    def groups(self) -> list[RunGroup]:
+    def groups(self) -> list[SavedRunGroup]:
         """All runs, by environment and then by model; read anew each time."""
         found: dict[tuple[str, str], list[RunItem]] = {}
         for item in list_runs(self._cwd, self._roots):
             found.setdefault((item.environment, item.model), []).append(item)
-        return [RunGroup(*key, runs) for key, runs in sorted(found.items())]
+        return [SavedRunGroup(*key, runs) for key, runs in sorted(found.items())]
 
     def find(self, run: str) -> Path:
         """The folder of the run with this id or in this folder; raises NotFound, UsageError."""

@@ -13,7 +13,7 @@ from prime_cli.runs.index.run_index import RunIndex
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """The last attempt at one rollout; `number` is its line, `is_match` what the filter says."""
 
     number: int
@@ -29,7 +29,7 @@ class GridRow:
     """One example; `mean` is over the rollouts with a reward."""
 
     example_id: int
-    cells: Sequence[Cell]
+    cells: Sequence[GridCell]
     mean: float | None
 
 
@@ -123,9 +123,9 @@ class Grid:
     def _is_match(self, number: int) -> bool:
         return self._found is None or number in self._found
 
-    def _cell(self, number: int) -> Cell:
+    def _cell(self, number: int) -> GridCell:
         entry = self._layout.entries[number]
-        return Cell(
+        return GridCell(
             number,
             entry.rollout,
             entry.reward,

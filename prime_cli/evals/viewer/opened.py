@@ -7,7 +7,7 @@ from threading import RLock
 
 from prime_cli.evals.viewer.filters import Filter, Search
 from prime_cli.evals.viewer.grid import Grid, Layout
-from prime_cli.evals.viewer.page import Page, page_of
+from prime_cli.evals.viewer.page import RolloutView, page_of
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.saved_run import SavedRun, official_date, open_run, status_of
 
@@ -90,11 +90,11 @@ class OpenedRun:
             self._shown = key, Grid(self._layout, search.found)
         return self._shown[1]
 
-    def page(self, number: int) -> Page:
+    def page(self, number: int) -> RolloutView:
         """The rollout of line `number`; raises UsageError, StorageFailed."""
         return page_of(self._index.read_row(number), number)
 
-    def page_at(self, example_id: int, rollout: int) -> Page | None:
+    def page_at(self, example_id: int, rollout: int) -> RolloutView | None:
         """The same by its example and rollout; None when the run has no such rollout."""
         number = self._index.find(example_id, rollout)
         return None if number is None else self.page(number)

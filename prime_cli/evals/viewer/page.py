@@ -26,7 +26,7 @@ class PageBlock:
 
 
 @dataclass(frozen=True)
-class Page:
+class RolloutView:
     """One rollout: its name, its blocks, and its turns counted."""
 
     title: str
@@ -34,7 +34,7 @@ class Page:
     number: int
 
 
-def page_of(row: Row, number: int) -> Page:
+def page_of(row: Row, number: int) -> RolloutView:
     """The page of `row`, which is line `number`: facts first, then the conversation."""
     facts = [PageBlock(FACT, label, text) for label, text in _facts(row)]
     error = list(_error(row.error)) if row.error else []
@@ -46,7 +46,7 @@ def page_of(row: Row, number: int) -> Page:
     ]
     title = f"example {row.example_id}, rollout {row.rollout}"
     again = f", attempt {row.attempt}" if row.attempt > 1 else ""
-    return Page(title + again, [*facts, *error, *turns, *rest], number)
+    return RolloutView(title + again, [*facts, *error, *turns, *rest], number)
 
 
 def _facts(row: Row) -> Iterator[tuple[str, str]]:

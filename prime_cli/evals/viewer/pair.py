@@ -8,7 +8,7 @@ from itertools import chain
 
 from prime_cli.evals.viewer.grid import Grid, GridRow
 from prime_cli.evals.viewer.opened import OpenedRun
-from prime_cli.evals.viewer.page import Page
+from prime_cli.evals.viewer.page import RolloutView
 
 _SAME = 1e-9
 
@@ -60,7 +60,7 @@ class Pair:
         )
         return self._flips[after] if 0 <= after < len(self._flips) else None
 
-    def pages(self, index: int, rollout: int) -> tuple[Page | None, Page | None]:
+    def pages(self, index: int, rollout: int) -> tuple[RolloutView | None, RolloutView | None]:
         """Both runs' rollout number `rollout` of the example in row `index`."""
         example = self._examples[index]
         return self.first.page_at(example, rollout), self.other.page_at(example, rollout)

@@ -78,7 +78,7 @@ class PodStatus:
     is_resumable: bool = False
 
 
-class Provider(Protocol):
+class PodProvider(Protocol):
     """Creates pods and disks. Constructing a provider is cheap: it starts and reads nothing."""
 
     @property

@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, overload
 
-from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.compute.provider import PodProvider
 
 GROUP = "prime.providers"
 
@@ -39,7 +39,7 @@ class ProviderContext:
 
 
 @dataclass(frozen=True)
-class InstalledProviders(Sequence[Provider]):
+class InstalledProviders(Sequence[PodProvider]):
     """The providers of a hub, discovered and opened on demand.
 
     `options` has those of each provider by its name.
@@ -57,28 +57,28 @@ class InstalledProviders(Sequence[Provider]):
     def __len__(self) -> int:
         return len(self._opened)
 
-    def __iter__(self) -> Iterator[Provider]:
+    def __iter__(self) -> Iterator[PodProvider]:
         return iter(self._opened)
 
     @overload
-    def __getitem__(self, index: int) -> Provider: ...
+    def __getitem__(self, index: int) -> PodProvider: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Provider]: ...
-    def __getitem__(self, index: int | slice) -> Provider | Sequence[Provider]:
+    def __getitem__(self, index: slice) -> Sequence[PodProvider]: ...
+    def __getitem__(self, index: int | slice) -> PodProvider | Sequence[PodProvider]:
         return self._opened[index]
 
     @cached_property
-    def _opened(self) -> tuple[Provider, ...]:
+    def _opened(self) -> tuple[PodProvider, ...]:
         found = sorted(entry_points(group=GROUP), key=lambda point: point.name)
         opened = map(self._open, found)
         return tuple(provider for provider in opened if provider is not None)
 
-    def _open(self, point: EntryPoint) -> Provider | None:
+    def _open(self, point: EntryPoint) -> PodProvider | None:
         """A broken package must not affect the others."""
         options = self.options.get(point.name)
         context = ProviderContext(self.data, self.is_embedded, options, self.say)
         try:
-            opened: Provider | None = point.load()(context)
+            opened: PodProvider | None = point.load()(context)
         except Exception:
             if point.value.startswith("prime_cli."):
                 raise

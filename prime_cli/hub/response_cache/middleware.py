@@ -17,8 +17,8 @@ from prime_cli.hub.response_cache.requests import (
 )
 from prime_cli.hub.response_cache.responses import (
     CachedResponse,
-    CacheEntry,
     ResponseCache,
+    ResponseEntry,
     pass_on,
     render,
 )
@@ -81,7 +81,7 @@ class ResponseCacheMiddleware:
             _log.warning("The serial cannot be read: %s", error)
         page = await pass_on(self.app, scope, receive, send)
         if page is not None and stamp is not None:
-            self.cache.put(address, CacheEntry(page, serial, stamp))
+            self.cache.put(address, ResponseEntry(page, serial, stamp))
 
     async def _find(
         self, scope: Scope, address: CacheAddress, wanted: CacheRequest
@@ -104,7 +104,7 @@ class ResponseCacheMiddleware:
             return entry.page, serial
         return None, serial
 
-    async def _is_right(self, entry: CacheEntry, address: CacheAddress, serial: int) -> bool:
+    async def _is_right(self, entry: ResponseEntry, address: CacheAddress, serial: int) -> bool:
         """Whether nothing has changed since, or only what the page does not show."""
         if entry.serial == serial:
             return True
@@ -129,5 +129,5 @@ class ResponseCacheMiddleware:
         stamp = await self._serials.stamp(address.subject)
         page = await render(self.app, scope, packed=address.gzip, private=False)
         if stamp is not None and page.status in _KEPT and not page.is_fleeting:
-            self.cache.put(address, CacheEntry(page, serial, stamp))
+            self.cache.put(address, ResponseEntry(page, serial, stamp))
         return page

@@ -177,7 +177,7 @@ _LARGEST_SHARE = 8
 
 
 @dataclass(slots=True)
-class CacheEntry:
+class ResponseEntry:
     """A response valid at `serial`, and for as long as its subject's stamp is `stamp`."""
 
     page: CachedResponse
@@ -191,7 +191,7 @@ class ResponseCache:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.size = 0
-        self._entries: OrderedDict[CacheAddress, CacheEntry] = OrderedDict()
+        self._entries: OrderedDict[CacheAddress, ResponseEntry] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -199,14 +199,14 @@ class ResponseCache:
     def __contains__(self, address: CacheAddress) -> bool:
         return address in self._entries
 
-    def get(self, address: CacheAddress) -> CacheEntry | None:
+    def get(self, address: CacheAddress) -> ResponseEntry | None:
         """The entry, now the most recently used."""
         entry = self._entries.get(address)
         if entry is not None:
             self._entries.move_to_end(address)
         return entry
 
-    def put(self, address: CacheAddress, entry: CacheEntry) -> None:
+    def put(self, address: CacheAddress, entry: ResponseEntry) -> None:
         """Store an entry, replacing an older one; too large ones are not stored."""
         self.drop(address)
         size = _size(address, entry)
@@ -224,5 +224,5 @@ class ResponseCache:
             self.size -= _size(address, entry)
 
 
-def _size(address: CacheAddress, entry: CacheEntry) -> int:
+def _size(address: CacheAddress, entry: ResponseEntry) -> int:
     return _OVERHEAD + 3 * len(address.path) + len(entry.page.body)

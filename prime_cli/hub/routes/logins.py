@@ -10,7 +10,7 @@ from prime_cli.hub.routes.requests import read_form
 from prime_cli.hub.routes.responses import answer_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import logins
-from prime_cli.pages.html import Page
+from prime_cli.pages.html import HtmlPage
 from prime_cli.pages.login import (
     LoginRequest,
     render_approval_form,
@@ -103,7 +103,7 @@ async def _ask_again(request: Request, code: str, problem: PrimeError) -> Respon
     return _answer_problem(form, problem)
 
 
-def _answer_problem(page: Page, problem: PrimeError) -> Response:
+def _answer_problem(page: HtmlPage, problem: PrimeError) -> Response:
     return answer_page(page, status_of(problem))
 
 

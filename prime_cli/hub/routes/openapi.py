@@ -18,7 +18,7 @@ from prime_cli.hub.dispatch import hub_of
 from prime_cli.hub.routes.responses import answer, answer_page
 from prime_cli.hub.routes.router import Operation
 from prime_cli.hub.urls import API
-from prime_cli.pages.html import Page, TableCell, table, text
+from prime_cli.pages.html import HtmlPage, TableCell, table, text
 from prime_cli.wire.problems import Problem
 
 _REF = "#/components/schemas/{name}"
@@ -125,7 +125,7 @@ def show(operations: Sequence[Operation]) -> Response:
     ]
     heads = ("Method", "Address", "What it does", "Key")
     body = _FOREWORD + table(heads, rows, "No operations.")
-    return answer_page(Page("The hub's API", body, wide=True))
+    return answer_page(HtmlPage("The hub's API", body, wide=True))
 
 
 _FOREWORD = """<p>The OpenAPI document is <a href="/openapi.json">/openapi.json</a>.

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from prime_cli.core.errors import InternalError, NotFound, PrimeError
 from prime_cli.hub.dispatch import caller_of
-from prime_cli.pages.html import CONTENT_SECURITY_POLICY, Page, error_body
+from prime_cli.pages.html import CONTENT_SECURITY_POLICY, HtmlPage, error_body
 from prime_cli.wire.codec import Envelope, encode
 from prime_cli.wire.problems import Problem, status_of, to_problem
 
@@ -66,7 +66,7 @@ _PAGE_HEADERS = {
 }
 
 
-def answer_page(page: Page, status: int = 200) -> Response:
+def answer_page(page: HtmlPage, status: int = 200) -> Response:
     """A page in the hub's frame, which may load and run nothing."""
     html = page.render(_NAVIGATION)
     return Response(html, status, headers=_PAGE_HEADERS, media_type="text/html")
@@ -80,7 +80,7 @@ def answer_page_error(error: PrimeError) -> Response:
     )
     status = status_of(error)
     title = "Not found" if status == HTTPStatus.NOT_FOUND else "Cannot be shown"
-    return answer_page(Page(title, body), status)
+    return answer_page(HtmlPage(title, body), status)
 
 
 # --- Challenges for credentials ---

@@ -7,6 +7,7 @@ from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import secrets
 from prime_cli.wire.secrets import (
     Done,
+    EnvironmentVariable,
     NewSecret,
     NewVariable,
     Secret,
@@ -14,7 +15,6 @@ from prime_cli.wire.secrets import (
     SecretLink,
     SecretPage,
     SecretQuery,
-    Variable,
     VariableChange,
 )
 
@@ -103,18 +103,18 @@ _VARIABLE = _VARIABLES + "/{variable_id}"
 
 
 @router.get(_VARIABLES, "List the variables of an environment")
-async def list_variables(request: Request) -> list[Variable]:
+async def list_variables(request: Request) -> list[EnvironmentVariable]:
     return await call(request, secrets.list_variables, request.path_params["id"])
 
 
 @router.post(_VARIABLES, "Create a variable of an environment")
-async def create_variable(request: Request, body: NewVariable) -> Variable:
+async def create_variable(request: Request, body: NewVariable) -> EnvironmentVariable:
     env_id = request.path_params["id"]
     return await call(request, secrets.create_variable, env_id, body)
 
 
 @router.patch(_VARIABLE, "Update a variable of an environment")
-async def update_variable(request: Request, body: VariableChange) -> Variable:
+async def update_variable(request: Request, body: VariableChange) -> EnvironmentVariable:
     ids = request.path_params["id"], request.path_params["variable_id"]
     return await call(request, secrets.update_variable, *ids, body)
 

@@ -21,6 +21,7 @@ from prime_cli.hub.services.audit import record
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.secrets import (
     Done,
+    EnvironmentVariable,
     NewSecret,
     NewVariable,
     Secret,
@@ -28,7 +29,6 @@ from prime_cli.wire.secrets import (
     SecretLink,
     SecretPage,
     SecretQuery,
-    Variable,
     VariableChange,
 )
 
@@ -322,7 +322,7 @@ def _target(environment: Row[Any], name: str) -> str:
 # --- Variables ---
 
 
-def list_variables(hub: Hub, caller: Caller, environment_id: str) -> list[Variable]:
+def list_variables(hub: Hub, caller: Caller, environment_id: str) -> list[EnvironmentVariable]:
     """The variables of an environment, by name; raises NotFound, NotAllowed."""
     with hub.database.read() as connection:
         environment = writable_environment(connection, caller, environment_id)
@@ -336,7 +336,7 @@ def list_variables(hub: Hub, caller: Caller, environment_id: str) -> list[Variab
 
 def create_variable(
     hub: Hub, caller: Caller, environment_id: str, variable: NewVariable
-) -> Variable:
+) -> EnvironmentVariable:
     """Store a variable; raises Conflict if the environment has one of that name."""
     now = hub.now()
     with hub.database.write() as connection:
@@ -358,7 +358,7 @@ def create_variable(
 
 def update_variable(
     hub: Hub, caller: Caller, environment_id: str, variable_id: str, change: VariableChange
-) -> Variable:
+) -> EnvironmentVariable:
     """Change what is given; raises NotFound, Conflict for a name that is taken."""
     with hub.database.write() as connection:
         environment, row = _find_variable(connection, caller, environment_id, variable_id)
@@ -393,5 +393,7 @@ def _find_variable(
     return environment, row
 
 
-def _shown(row: Row[Any]) -> Variable:
-    return Variable(row.id, row.name, row.value, row.description, row.created_at, row.updated_at)
+def _shown(row: Row[Any]) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        row.id, row.name, row.value, row.description, row.created_at, row.updated_at
+    )

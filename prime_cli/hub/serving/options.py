@@ -14,7 +14,7 @@ from prime_cli.hub.compute.registry import InstalledProviders
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import open_storage
-from prime_cli.hub.upstream import Upstream
+from prime_cli.hub.upstream import UpstreamHub
 
 HOST = "127.0.0.1"
 PORT = 8480
@@ -70,7 +70,7 @@ class ServeOptions:
     pod_images: tuple[str, ...] = (POD_IMAGE,)
     pods_host: str = PODS_HOST
     upstream: str | None = None
-    open_upstream: Callable[[str], Upstream] | None = None
+    open_upstream: Callable[[str], UpstreamHub] | None = None
 
     @property
     def url(self) -> str:
@@ -130,7 +130,7 @@ class ServeOptions:
             options["sky"] = {"command": self.sky, "infra": self.sky_infra}
         return InstalledProviders(self.data, is_embedded=False, options=options)
 
-    def _upstream(self) -> Upstream | None:
+    def _upstream(self) -> UpstreamHub | None:
         if self.upstream is None or self.open_upstream is None:
             return None
         _check_origin("--upstream", self.upstream)

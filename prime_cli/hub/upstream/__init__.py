@@ -1,7 +1,7 @@
-"""Read through to another hub: missing data is fetched from there, checked, and kept.
+"""Read through to another hub: what is missing is fetched from there, checked and kept.
 
-An `Upstream` is passed in, since the hub itself speaks no HTTP to others. It is queried without any
-key, so what it returns is public, and may be given to everybody again.
+An `UpstreamHub` is passed in, since the hub itself sends no HTTP. It is queried without a key, so
+what it returns is public and may be served to everybody.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from prime_cli.wire.environments import EnvironmentDetail, VersionItem
 from prime_cli.wire.version_documents import D, DocumentKind
 
 
-class Upstream(Protocol):
+class UpstreamHub(Protocol):
     """Another hub. Every method raises NotFound, or Unreachable if there is no answer."""
 
     @property

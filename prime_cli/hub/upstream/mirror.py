@@ -32,12 +32,12 @@ from prime_cli.hub.services.publishing import (
 )
 from prime_cli.hub.services.versions import put_document, update_latest
 from prime_cli.hub.tokens import new_id
-from prime_cli.hub.upstream import Upstream
+from prime_cli.hub.upstream import UpstreamHub
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentDetail, VersionItem
 from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, DocumentKind
 
 
-def mirror(hub: Hub, upstream: Upstream, ref: EnvRef) -> list[VersionItem]:
+def mirror(hub: Hub, upstream: UpstreamHub, ref: EnvRef) -> list[VersionItem]:
     """Mirror the upstream version that `ref` means; `latest` here becomes what it is there.
 
     Returns all versions there, newest first. Raises NotFound, Unreachable, and what publishing
@@ -78,7 +78,7 @@ def _is_here(hub: Hub, ref: EnvRef, detail: EnvironmentDetail) -> bool:
         return connection.execute(same).first() is not None
 
 
-def _publish(hub: Hub, upstream: Upstream, ref: EnvRef, detail: EnvironmentDetail) -> None:
+def _publish(hub: Hub, upstream: UpstreamHub, ref: EnvRef, detail: EnvironmentDetail) -> None:
     limits = hub.settings.limits
     folder = make_folder(hub.settings.data / "incoming")
     with storage_errors(folder), tempfile.TemporaryDirectory(dir=folder, prefix="up.") as scratch:
@@ -104,7 +104,7 @@ def _publish(hub: Hub, upstream: Upstream, ref: EnvRef, detail: EnvironmentDetai
         _copy(hub, upstream, ref, SIGNATURES)
 
 
-def _copy(hub: Hub, upstream: Upstream, ref: EnvRef, kind: DocumentKind[D]) -> None:
+def _copy(hub: Hub, upstream: UpstreamHub, ref: EnvRef, kind: DocumentKind[D]) -> None:
     with suppress(PrimeError):
         document = upstream.document(ref, kind)
         if document is not None:

@@ -11,7 +11,7 @@ from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Hub
 from prime_cli.hub.services.access import UPSTREAM, find_owner, find_visible
 from prime_cli.hub.services.environments import mirror_caller
-from prime_cli.hub.upstream import Upstream
+from prime_cli.hub.upstream import UpstreamHub
 from prime_cli.hub.upstream.mirror import mirror
 from prime_cli.wire.environments import VersionItem
 
@@ -29,7 +29,7 @@ class ReadThrough:
     remembered is per process, and valid for `FRESH_SECONDS`.
     """
 
-    def __init__(self, upstream: Upstream, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, upstream: UpstreamHub, clock: Callable[[], float] = time.monotonic) -> None:
         self.upstream = upstream
         self._clock = clock
         self._until: OrderedDict[str, float] = OrderedDict()

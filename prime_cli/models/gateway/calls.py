@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.prices import Usage
+from prime_cli.models.prices import TokenUsage
 
 
 class StreamOptions(msgspec.Struct):
@@ -59,7 +59,7 @@ class UsageObject(msgspec.Struct):
         sides = (self.prompt_tokens, self.completion_tokens, self.input_tokens, self.output_tokens)
         return any(tokens is not None for tokens in sides)
 
-    def to_usage(self, *, estimated: bool = False) -> Usage:
+    def to_usage(self, *, estimated: bool = False) -> TokenUsage:
         """One call's Usage."""
         cached = self.prompt_tokens_details or self.input_tokens_details
         details = self.completion_tokens_details or self.output_tokens_details
@@ -69,7 +69,7 @@ class UsageObject(msgspec.Struct):
         # Some services (such as xAI) exclude reasoning from the output; the total shows it.
         if reasoning and self.total_tokens == asked + said + reasoning:
             said += reasoning
-        return Usage(
+        return TokenUsage(
             calls=1,
             input=asked,
             cached=(cached and cached.cached_tokens) or 0,

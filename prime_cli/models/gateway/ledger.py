@@ -24,7 +24,7 @@ from prime_cli.models.prices import (
     Charges,
     Price,
     Spend,
-    Usage,
+    TokenUsage,
     add_charges,
 )
 
@@ -41,9 +41,9 @@ _CHOICES = ("chat/completions", "completions")
 COUNTED = (*_CHOICES, "responses", "embeddings")
 """The paths whose answers report usage."""
 
-_UNCOUNTED = Usage(calls=1, uncounted=1)
+_UNCOUNTED = TokenUsage(calls=1, uncounted=1)
 
-_HIT = Spend(Usage(hits=1))
+_HIT = Spend(TokenUsage(hits=1))
 
 _MOST_OPEN = 10_000
 """Rollouts that can have calls and no row yet: far more than run at a time. Calls that come in
@@ -92,13 +92,13 @@ class Ledger:
         self._totals: Charges = {}
         self.served: Counter[ServedBy] = Counter()
 
-    def used_by(self, example: int, rollout: int, attempt: int, role: str | None) -> Usage:
+    def used_by(self, example: int, rollout: int, attempt: int, role: str | None) -> TokenUsage:
         """The unsettled usage of an attempt in one role, or in all roles together."""
         charges = self._open.get((example, rollout), {}).get(attempt, {})
         mine = (
             spend.usage for payer, spend in charges.items() if role is None or payer.role == role
         )
-        return sum(mine, Usage())
+        return sum(mine, TokenUsage())
 
     @property
     def open(self) -> Collection[tuple[int, int]]:
@@ -121,14 +121,14 @@ class Ledger:
         """What the whole run used so far, settled or not."""
         return dict(self._totals)
 
-    def by_role(self) -> dict[str, Usage]:
+    def by_role(self) -> dict[str, TokenUsage]:
         """What the whole run used so far, by role."""
-        roles: dict[str, Usage] = {}
+        roles: dict[str, TokenUsage] = {}
         for payer, spend in self._totals.items():
-            roles[payer.role] = roles.get(payer.role, Usage()) + spend.usage
+            roles[payer.role] = roles.get(payer.role, TokenUsage()) + spend.usage
         return roles
 
-    def total(self) -> Usage:
+    def total(self) -> TokenUsage:
         """What the whole run used so far."""
         return self.spent().usage
 

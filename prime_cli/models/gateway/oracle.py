@@ -99,7 +99,7 @@ _GARBLED_WORDS = 12
 _SYLLABLES = "blorf dwix frunt gleep kworn plimf quazz skrib thrup vlent wumph zyggo".split()
 
 
-class Probe(IntEnum):
+class OracleProbe(IntEnum):
     """A rollout's number, and what is said in it.
 
     TAGGED and BOXED give the gold answer in the two forms that parsers expect; BLANK is for
@@ -115,7 +115,7 @@ class Probe(IntEnum):
     GARBAGE = 6
 
 
-GOLDEN = (Probe.GOLD, Probe.TAGGED, Probe.BOXED)
+GOLDEN = (OracleProbe.GOLD, OracleProbe.TAGGED, OracleProbe.BOXED)
 """The forms of a gold answer."""
 
 
@@ -132,20 +132,20 @@ class Probes:
 
         Raises CallFailed for a call outside any rollout, and for an endless conversation.
         """
-        if identity.example is None or identity.rollout not in set(Probe):
+        if identity.example is None or identity.rollout not in set(OracleProbe):
             raise _refusal(f"`{PROBES}` only answers rollouts of a check", 400, "builtin_model")
         self._turns[identity] += 1
         if self._turns[identity] > MOST_TURNS:
             words = f"The conversation did not end within {MOST_TURNS} answers ({ENDLESS})"
             raise _refusal(words, 422, ENDLESS)
-        probe = Probe(identity.rollout)
+        probe = OracleProbe(identity.rollout)
         if probe in GOLDEN:
             return _formed(probe, await gold())
-        if probe is Probe.ECHO:
+        if probe is OracleProbe.ECHO:
             return asked[:_LONGEST_ECHO]
-        if probe is Probe.GARBAGE:
+        if probe is OracleProbe.GARBAGE:
             return garbage(identity.example, self._turns[identity])
-        return "" if probe is Probe.EMPTY else " \n"
+        return "" if probe is OracleProbe.EMPTY else " \n"
 
 
 def garbage(example: int, turn: int) -> str:
@@ -155,10 +155,10 @@ def garbage(example: int, turn: int) -> str:
     return " ".join(words)
 
 
-def _formed(probe: Probe, gold: Message) -> Message:
-    if not isinstance(gold, str) or probe is Probe.GOLD:
+def _formed(probe: OracleProbe, gold: Message) -> Message:
+    if not isinstance(gold, str) or probe is OracleProbe.GOLD:
         return gold
-    return f"<answer>{gold}</answer>" if probe is Probe.TAGGED else f"\\boxed{{{gold}}}"
+    return f"<answer>{gold}</answer>" if probe is OracleProbe.TAGGED else f"\\boxed{{{gold}}}"
 
 
 def _refusal(message: str, status: int, code: str) -> CallFailed:

@@ -29,16 +29,16 @@ from prime_cli.models.gateway.calls import (
     read_head,
     read_identity,
 )
+from prime_cli.models.gateway.completion_cache import CompletionCache
 from prime_cli.models.gateway.holds import CallHold, KeyRefusals
 from prime_cli.models.gateway.ledger import Ledger
 from prime_cli.models.gateway.limits.endpoint_limits import EndpointLimits
 from prime_cli.models.gateway.oracle import GoldAnswers
 from prime_cli.models.gateway.replay import Recording, ReplayStep
-from prime_cli.models.gateway.response_cache import ResponseCache
 from prime_cli.models.gateway.retries import Retries
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.gateway.streams import ask_for_usage
-from prime_cli.models.gateway.upstream import Router, Upstream, allow_only_model_calls
+from prime_cli.models.gateway.upstream import EndpointPool, ModelRouter, allow_only_model_calls
 from prime_cli.models.registry import Registry
 
 _LARGEST_REQUEST = 512 * 1024 * 1024
@@ -71,7 +71,7 @@ class Gateway:
         self._accepted = [each.encode() for each in (self.token, settings.also_accepted) if each]
         self.base_url = ""
         self.socket_path: Path | None = None
-        self._upstream = Upstream()
+        self._upstream = EndpointPool()
         self.ledger = Ledger(
             (endpoint.model, endpoint.alias), price_of=settings.price_of, budget=settings.budget
         )
@@ -85,7 +85,7 @@ class Gateway:
             idle_seconds=settings.idle_seconds,
         )
         self._retries = Retries(settings.retries)
-        router = Router(
+        router = ModelRouter(
             endpoint,
             registry or Registry(),
             send=self._limits.send,
@@ -95,7 +95,7 @@ class Gateway:
             offline=offline,
             sandboxed=settings.sandboxed,
         )
-        cache = settings.cache and ResponseCache(
+        cache = settings.cache and CompletionCache(
             settings.cache, router.group_of, self.ledger.add_hit
         )
         replayed = None

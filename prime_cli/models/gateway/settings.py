@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prime_cli.models.gateway.completion_cache import CompletionStore
 from prime_cli.models.gateway.ledger import PriceOf, price_builtin
-from prime_cli.models.gateway.response_cache import ResponseStore
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.prices import Budget
 
@@ -33,7 +33,7 @@ class GatewaySettings:
     limits_folder: Path | None = None
     price_of: PriceOf = price_builtin
     budget: Budget | None = None
-    cache: ResponseStore | None = None
+    cache: CompletionStore | None = None
     sandboxed: bool = False
     fail_fast: bool = False
     also_accepted: str | None = None

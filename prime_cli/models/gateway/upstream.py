@@ -76,7 +76,7 @@ class _RoundRobin:
         return candidates[chosen]
 
 
-class Router:
+class ModelRouter:
     """The end of the chain: the run's model goes to its endpoint, others where they are known.
 
     Other names are looked up in the registry, then sent to the user's own OPENAI_BASE_URL with
@@ -174,7 +174,7 @@ _NOT_FORWARDED_PREFIXES = ("x-prime-", "x-stainless-", "x-forwarded-")
 _RETURNED = ("content-type", "x-request-id")
 
 
-class Upstream:
+class EndpointPool:
     """A pool of connections to endpoints; an async context manager."""
 
     async def __aenter__(self) -> Self:

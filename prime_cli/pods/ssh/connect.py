@@ -12,7 +12,13 @@ from prime_cli.pods.ssh.addresses import address_of, find_host, require_id
 from prime_cli.pods.ssh.config import SshFiles
 from prime_cli.pods.ssh.host_keys import pin_host_keys
 from prime_cli.pods.ssh.identity import SshIdentity
-from prime_cli.pods.ssh.probe import Probe, ProbeAnswer, needs_typed_passphrase, probe, probe_error
+from prime_cli.pods.ssh.probe import (
+    ProbeAnswer,
+    SshProbe,
+    needs_typed_passphrase,
+    probe,
+    probe_error,
+)
 from prime_cli.pods.ssh.routes import SshRoute
 from prime_cli.wire import pods as wire
 from prime_cli.wire.pods import ACTIVE, Pod
@@ -107,7 +113,7 @@ def connect(
 
 def _try(
     route: SshRoute, pod: Pod, wish: ConnectOptions, attempts: _Attempts, clock: Callable[[], float]
-) -> Probe | None:
+) -> SshProbe | None:
     """None once the pod lets us in; returns what is worth a retry, raises the rest."""
     seen = probe(route)
     starting = pod.shown_status != ACTIVE
@@ -164,7 +170,9 @@ def _ended(pod: Pod) -> PrimeError:
     )
 
 
-def _too_late(pod: Pod, route: SshRoute | None, seen: Probe | None, patience: float) -> PrimeError:
+def _too_late(
+    pod: Pod, route: SshRoute | None, seen: SshProbe | None, patience: float
+) -> PrimeError:
     if route is not None and seen is not None:
         return probe_error(route, seen)
     return Unreachable(
@@ -173,7 +181,7 @@ def _too_late(pod: Pod, route: SshRoute | None, seen: Probe | None, patience: fl
     )
 
 
-def _tell(task: Task, pod: Pod, seen: Probe | None) -> None:
+def _tell(task: Task, pod: Pod, seen: SshProbe | None) -> None:
     share = pod.installation_progress
     note = pod.shown_status.lower() + (f" {share}%" if share and pod.shown_status != ACTIVE else "")
     task.update(note=f"{note}, {seen.answer.value}" if seen is not None else note)

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.process import child_environment
-from prime_cli.pods.ssh.probe import SSH_FAILED, Probe, ProbeAnswer, probe_error, read_failure
+from prime_cli.pods.ssh.probe import SSH_FAILED, ProbeAnswer, SshProbe, probe_error, read_failure
 from prime_cli.pods.ssh.routes import SshRoute, command_options
 
 
@@ -101,6 +101,6 @@ def _ssh_messages(notes: str) -> str:
     return "\n".join(line for line in notes.splitlines() if not line.startswith(_ASIDES))
 
 
-def _lost(seen: Probe) -> Probe:
+def _lost(seen: SshProbe) -> SshProbe:
     """We were just let in, so an unknown failure is a broken connection."""
-    return Probe(ProbeAnswer.SILENT, seen.stderr) if seen.answer == ProbeAnswer.BROKEN else seen
+    return SshProbe(ProbeAnswer.SILENT, seen.stderr) if seen.answer == ProbeAnswer.BROKEN else seen

@@ -53,14 +53,14 @@ _SIGNS = (
 
 
 @dataclass(frozen=True)
-class Probe:
+class SshProbe:
     """An attempt, and ssh's last lines about it."""
 
     answer: ProbeAnswer
     stderr: str = ""
 
 
-def probe(route: SshRoute) -> Probe:
+def probe(route: SshRoute) -> SshProbe:
     """Log in, run `true`, and return, without prompting."""
     seconds = _CONNECT_SECONDS if route.host is None else _THROUGH_SECONDS
     argv = [
@@ -74,23 +74,23 @@ def probe(route: SshRoute) -> Probe:
     try:
         done = run(argv, timeout=_SECONDS)
     except TimedOut as error:
-        return Probe(ProbeAnswer.SILENT, error.partial.last_lines(3) or "it does not go on")
+        return SshProbe(ProbeAnswer.SILENT, error.partial.last_lines(3) or "it does not go on")
     # Any other code is from the account's shell, which was reached.
     if done.code != SSH_FAILED:
-        return Probe(ProbeAnswer.READY)
+        return SshProbe(ProbeAnswer.READY)
     return read_failure(done.err)
 
 
-def read_failure(stderr: str) -> Probe:
+def read_failure(stderr: str) -> SshProbe:
     """Interpret the output of a failed ssh; unknown messages are BROKEN."""
     words = Completed(SSH_FAILED, "", stderr.replace("\r", "")).last_lines(3)
     for answer, signs in _SIGNS:
         if any(sign in stderr.lower() for sign in signs):
-            return Probe(answer, words)
-    return Probe(ProbeAnswer.BROKEN, words)
+            return SshProbe(answer, words)
+    return SshProbe(ProbeAnswer.BROKEN, words)
 
 
-def probe_error(route: SshRoute, seen: Probe) -> PrimeError:
+def probe_error(route: SshRoute, seen: SshProbe) -> PrimeError:
     """The error for an answer."""
     return _MAKERS[seen.answer](route, seen)
 
@@ -108,7 +108,7 @@ def passphrase_needed(route: SshRoute) -> PrimeError:
     )
 
 
-def _denied(route: SshRoute, seen: Probe) -> PrimeError:
+def _denied(route: SshRoute, seen: SshProbe) -> PrimeError:
     if needs_typed_passphrase(route):
         return passphrase_needed(route)
     key = route.identity.file
@@ -120,7 +120,7 @@ def _denied(route: SshRoute, seen: Probe) -> PrimeError:
     )
 
 
-def _other_host_key(route: SshRoute, seen: Probe) -> PrimeError:
+def _other_host_key(route: SshRoute, seen: SshProbe) -> PrimeError:
     if route.pinned:
         return IntegrityError(
             f"`{route.name}` does not have the host key reported by the hub: it is not your pod",
@@ -134,14 +134,14 @@ def _other_host_key(route: SshRoute, seen: Probe) -> PrimeError:
     )
 
 
-def _unknown_name(route: SshRoute, seen: Probe) -> PrimeError:
+def _unknown_name(route: SshRoute, seen: SshProbe) -> PrimeError:
     return Unreachable(
         f"The host name {route.address.host} of `{route.name}` cannot be resolved",
         detail=seen.stderr,
     )
 
 
-def _silent(route: SshRoute, seen: Probe) -> PrimeError:
+def _silent(route: SshRoute, seen: SshProbe) -> PrimeError:
     address = route.address
     return Unreachable(
         f"`{route.name}` does not respond at {address.host}, port {address.port}",
@@ -150,7 +150,7 @@ def _silent(route: SshRoute, seen: Probe) -> PrimeError:
     )
 
 
-def _broken(route: SshRoute, seen: Probe) -> PrimeError:
+def _broken(route: SshRoute, seen: SshProbe) -> PrimeError:
     return EnvironmentFailed(f"ssh cannot connect to `{route.name}`", detail=seen.stderr)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from .jsonable import plain
 from .processes import kill_group
-from .spec import Spec, from_message
+from .spec import WorkerSpec, from_message
 
 OnMessage = Callable[[dict[str, Any]], None]
 
@@ -29,7 +29,7 @@ class Control:
         self._lock = threading.Lock()
         self._receiver: tuple[asyncio.AbstractEventLoop, OnMessage] | None = None
 
-    def read_spec(self) -> Spec:
+    def read_spec(self) -> WorkerSpec:
         line = self._stdin.readline()
         if not line:
             kill_group()

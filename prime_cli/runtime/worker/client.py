@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any, TypeVar
 
-from .spec import Spec
+from .spec import WorkerSpec
 
 HEADER_LIMIT = 1 << 20
 
@@ -177,7 +177,7 @@ def _parse_head(head: bytes) -> tuple[int, list[tuple[str, str]]]:
 TIMEOUT_S = 24 * 3600.0  # the gateway gives up earlier, and knows what it waited for
 
 
-def policy_client(spec: Spec) -> Any:
+def policy_client(spec: WorkerSpec) -> Any:
     """An AsyncOpenAI client for the gateway; its calls carry the role `policy`."""
     from openai import AsyncOpenAI
 
@@ -204,7 +204,7 @@ def loopback_client() -> Any:
     )
 
 
-def wrapped_for_verifiers(client: Any, environment: Any, spec: Spec) -> Any:
+def wrapped_for_verifiers(client: Any, environment: Any, spec: WorkerSpec) -> Any:
     """The same as `verifiers.clients.Client`, required from 0.1.11 on; else unchanged."""
     try:
         from verifiers import clients
@@ -221,7 +221,7 @@ def wrapped_for_verifiers(client: Any, environment: Any, spec: Spec) -> Any:
     return wrapped
 
 
-def _config(spec: Spec) -> Any:
+def _config(spec: WorkerSpec) -> Any:
     from verifiers.types import ClientConfig
 
     return ClientConfig(api_key_var="OPENAI_API_KEY", api_base_url=spec.base_url)

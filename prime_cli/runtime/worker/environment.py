@@ -13,7 +13,7 @@ from .channel import Events
 from .failures import BadArguments, StageFailed
 from .guards import Handlers
 from .jsonable import plain
-from .spec import Spec
+from .spec import WorkerSpec
 
 
 def installed_version(name: str) -> str | None:
@@ -42,7 +42,7 @@ def import_module(name: str) -> ModuleType:
             raise StageFailed("import", error) from error
 
 
-def load_v0(spec: Spec, module: Any) -> Any:
+def load_v0(spec: WorkerSpec, module: Any) -> Any:
     """The environment from `load_environment(**args)`, with the attributes `extra`."""
     load = getattr(module, "load_environment", None)
     if load is None:
@@ -84,7 +84,7 @@ def _list(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _call(load: Callable[..., Any], spec: Spec) -> Any:
+def _call(load: Callable[..., Any], spec: WorkerSpec) -> Any:
     """Load through verifiers, which knows typed configs, and unwrap its errors."""
     import verifiers
 

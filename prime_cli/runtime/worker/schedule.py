@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from .examples import SurveyedExample
 from .rows import Row
-from .spec import Spec
+from .spec import WorkerSpec
 
 
 class Generation(Protocol):
@@ -68,7 +68,7 @@ class Schedule:
     never raises; `emit(row)` is called for each row that is final.
     """
 
-    def __init__(self, spec: Spec, run_unit: RunUnit, emit: Callable[[Row], None]) -> None:
+    def __init__(self, spec: WorkerSpec, run_unit: RunUnit, emit: Callable[[Row], None]) -> None:
         self._spec = spec
         self._run_unit = run_unit
         self._emit = emit

@@ -25,7 +25,7 @@ from .request_identity import stamp_requests
 from .rows import Row
 from .schedule import Generation, Schedule, Unit
 from .sockets import forward
-from .spec import Spec
+from .spec import WorkerSpec
 
 PROTOCOL = 1
 FEWEST_THREADS = 32
@@ -61,7 +61,7 @@ def _detail(error: BaseException) -> dict[str, Any]:
 class WorkerSession:
     """Runs one spec."""
 
-    def __init__(self, spec: Spec, events: Events, control: Control) -> None:
+    def __init__(self, spec: WorkerSpec, events: Events, control: Control) -> None:
         self._spec = spec
         self._events = events
         self._control = control

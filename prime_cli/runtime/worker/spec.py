@@ -5,8 +5,8 @@ from typing import Any
 
 
 @dataclass
-class Spec:
-    """See `prime_cli.runtime.protocol.Spec`, which writes it."""
+class WorkerSpec:
+    """See `prime_cli.runtime.protocol.WorkerSpec`, which writes it."""
 
     module: str
     env_id: str
@@ -64,6 +64,6 @@ class Spec:
         return [(example, rollouts) for example, rollouts in pairs if rollouts]
 
 
-def from_message(message: dict[str, Any]) -> Spec:
-    known = {item.name for item in fields(Spec)}
-    return Spec(**{name: value for name, value in message.items() if name in known})
+def from_message(message: dict[str, Any]) -> WorkerSpec:
+    known = {item.name for item in fields(WorkerSpec)}
+    return WorkerSpec(**{name: value for name, value in message.items() if name in known})

@@ -12,7 +12,7 @@ from .examples import SurveyedExample, line_of
 from .jsonable import plain
 from .request_identity import RolloutIdentity, acting_for
 from .rows import Row
-from .spec import Spec
+from .spec import WorkerSpec
 from .v0_families import FamilyA, FamilyB, FamilyBEarly, FamilyC, usage_of, was_truncated
 from .v0_rescore import SavedRollouts, replay_rollouts
 from .v0_watch import UnitTrace, current_unit, watch_rollouts, watch_scoring
@@ -27,7 +27,7 @@ class V0:
     harness = None
     agents = ()
 
-    def __init__(self, spec: Spec, module: Any) -> None:
+    def __init__(self, spec: WorkerSpec, module: Any) -> None:
         self._spec = spec
         self.environment = load_v0(spec, module)
         self.examples = self._read_examples()

@@ -12,7 +12,7 @@ from typing import Any
 
 from .client import wrapped_for_verifiers
 from .rows import Row
-from .spec import Spec
+from .spec import WorkerSpec
 
 
 class FamilyA:
@@ -20,7 +20,7 @@ class FamilyA:
 
     name = "A"
 
-    def __init__(self, environment: Any, spec: Spec, client: Any) -> None:
+    def __init__(self, environment: Any, spec: WorkerSpec, client: Any) -> None:
         self._environment = environment
         self._spec = spec
         self._client = client
@@ -87,7 +87,7 @@ class FamilyBEarly:
 
     name = "B"
 
-    def __init__(self, environment: Any, spec: Spec, client: Any) -> None:
+    def __init__(self, environment: Any, spec: WorkerSpec, client: Any) -> None:
         self._environment = environment
         self._spec = spec
         self._client = client
@@ -131,7 +131,7 @@ class FamilyC:
 
     name = "C"
 
-    def __init__(self, environment: Any, spec: Spec, client: Any) -> None:
+    def __init__(self, environment: Any, spec: WorkerSpec, client: Any) -> None:
         self._environment = environment
         self._model = spec.model
         self._client = wrapped_for_verifiers(client, environment, spec)

@@ -12,7 +12,7 @@ from .jsonable import plain
 from .processes import free_mb, processes_that_fit
 from .request_identity import RolloutIdentity, acting_for
 from .rows import Row
-from .spec import Spec
+from .spec import WorkerSpec
 from .v1_harness import prepare, settle
 from .v1_rows import error_of, known_of, stopped_scoring
 
@@ -25,7 +25,7 @@ class V1:
     family = "v1"
     unit = "episode"
 
-    def __init__(self, spec: Spec, module: Any) -> None:
+    def __init__(self, spec: WorkerSpec, module: Any) -> None:
         del module  # tasksets are found by name
         self._spec = spec
         os.environ[KEY_VARIABLE] = spec.token

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import v1_harness
 from .failures import BadArguments, StageFailed
-from .spec import Spec
+from .spec import WorkerSpec
 
 CLOUD, LOCAL = "prime", "subprocess"
 PROGRAMS = {"docker": "docker", "podman": "podman", "apptainer": "apptainer"}
@@ -46,7 +46,7 @@ class AgentInfo:
         return f"{self.harness}, {'in-process' if self.in_process else self.runtime}"
 
 
-def build(spec: Spec) -> tuple[Any, list[AgentInfo]]:
+def build(spec: WorkerSpec) -> tuple[Any, list[AgentInfo]]:
     """The config and its agents; raises StageFailed("arguments") for what cannot run here."""
     from verifiers.v1.utils.loaders import resolve_env_config
 
@@ -107,7 +107,7 @@ def _resolved(resolve: Callable[[dict[str, Any]], Any], raw: dict[str, Any]) -> 
         raise StageFailed("arguments", error) from error
 
 
-def _is_moved(name: str, role: Any, spec: Spec) -> bool:
+def _is_moved(name: str, role: Any, spec: WorkerSpec) -> bool:
     """Whether a role runs in the Prime cloud only by default."""
     is_chosen = "runtime" in (spec.extra.get(name) or {})
     return not is_chosen and getattr(role.runtime, "type", None) == CLOUD

@@ -26,7 +26,7 @@ from typing import Any
 from .client import loopback_client
 from .failures import BadArguments, StageFailed
 from .request_identity import current
-from .spec import Spec
+from .spec import WorkerSpec
 
 SOURCES = ("CHAT_PROGRAM_SOURCE", "PROGRAM_SOURCE")
 """The script's name in the harness's module: from 0.4 on, and up to 0.3."""
@@ -150,7 +150,7 @@ _BLOCK = re.compile(r"^# dependencies = \[(.*?)\]$", re.MULTILINE | re.DOTALL)
 _NAME = re.compile(r"""["']([A-Za-z0-9._-]+)""")
 
 
-def settle(spec: Spec) -> None:
+def settle(spec: WorkerSpec) -> None:
     """Let verifiers find uv, or remove the access it where nothing can be fetched."""
     if spec.uv is not None:
         os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), spec.uv])

@@ -3,14 +3,14 @@
 from typing import Any
 
 from prime_cli.commands.eval.summary import summary_lines
-from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage
+from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, TokenUsage
 from prime_cli.runs.plan import Labels, Revision
 from prime_cli.runs.spending import ServedModel, Spending
 from prime_cli.runs.summary import Counts, EnvironmentFacts, Reward, Summary
 
 PRICE = Price(input=1.0, output=10.0)
-ONE = Spend.of(Usage(calls=2, input=10**5, output=10**4, reasoning=9000), PRICE)
-UNKNOWN = Spend.of(Usage(calls=1, input=10), None)
+ONE = Spend.of(TokenUsage(calls=2, input=10**5, output=10**4, reasoning=9000), PRICE)
+UNKNOWN = Spend.of(TokenUsage(calls=1, input=10), None)
 
 
 def told(charges: Charges | None = None, **more: Any) -> dict[str, str]:

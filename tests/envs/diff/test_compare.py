@@ -10,7 +10,7 @@ import uv
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import IntegrityError, NotFound, UnsafeContent
 from prime_cli.core.progress import Silent
-from prime_cli.envs.diff.compare import Difference, FileChange, ValueChange, compare_snapshots
+from prime_cli.envs.diff.compare import Difference, FileDifference, ValueChange, compare_snapshots
 from prime_cli.envs.diff.snapshots import SnapshotLoader
 from prime_cli.envs.install.installed import read_distributions
 from prime_cli.envs.install.plan import InstallOptions, plan_install, run_install
@@ -113,7 +113,7 @@ def test_hostile_content_is_described_and_never_shown_raw(tmp_path: Path) -> Non
         none__txt="",
     )
     files = {each.path: each for each in compare(before, after).files}
-    assert files["image.bin"] == FileChange("image.bin", "added", note="binary, 3 bytes")
+    assert files["image.bin"] == FileDifference("image.bin", "added", note="binary, 3 bytes")
     assert files["large.json"].note == "too large to show, 3000000 bytes"
     assert len("".join(files["long.txt"].diff)) < 1_000
     assert files["none.txt"].note == "empty"

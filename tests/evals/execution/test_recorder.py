@@ -23,12 +23,11 @@ from prime_cli.evals.execution.recorder import (
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import WaitStatus
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage
+from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, TokenUsage
 from prime_cli.runs.plan import ALL
 from prime_cli.runs.tally import Tally
 from prime_cli.runs.work_list import WorkList
-from prime_cli.runtime.protocol import AgentInfo, Rollout, Start
-from prime_cli.runtime.protocol import Usage as Told
+from prime_cli.runtime.protocol import AgentInfo, ReportedUsage, Rollout, Start
 from prime_cli.terminal.progress import LineTask
 from tests.helpers.gateway_client import ask, run
 from tests.helpers.scripted_model import ScriptedModel, status
@@ -38,8 +37,8 @@ from tests.runs.saving import PLAN
 PRICE = Price(input=1.0, output=10.0)
 POLICY = ChargeKey("policy", "m")
 JUDGE = ChargeKey("judge", "big")
-ONE = Spend.of(Usage(calls=1, input=10**5, output=10**4), PRICE)
-UNKNOWN = Spend.of(Usage(calls=1, input=10), None)
+ONE = Spend.of(TokenUsage(calls=1, input=10**5, output=10**4), PRICE)
+UNKNOWN = Spend.of(TokenUsage(calls=1, input=10), None)
 
 
 def finished(**more: object) -> Rollout:
@@ -65,7 +64,7 @@ def test_a_judge_without_a_price_makes_the_cost_unknown_and_keeps_the_policys() 
 
 def test_a_rollout_without_calls_costs_nothing_and_one_whose_calls_went_past_is_unknown() -> None:
     assert row_of(finished(), {}).cost == 0
-    past = row_of(finished(usage=Told(input=5, output=7)), {})
+    past = row_of(finished(usage=ReportedUsage(input=5, output=7)), {})
     assert past.cost is None
     assert past.usage == {"input": 5, "output": 7}
 

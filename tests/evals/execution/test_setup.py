@@ -25,7 +25,7 @@ from prime_cli.evals.planning.prepare import make_plan
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.planning.source_scan import declared_keys
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.providers import Secret
+from prime_cli.models.providers import EndpointSecret
 from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import End, EndError
@@ -109,7 +109,9 @@ def test_declarations_are_read_from_the_source_and_nothing_else_is(tmp_path: Pat
 
 
 def test_every_secret_that_could_be_written_is_known() -> None:
-    endpoint = Endpoint("m", "http://x/v1", Secret("sk-run"), {"Authorization": "Bearer abc"})
+    endpoint = Endpoint(
+        "m", "http://x/v1", EndpointSecret("sk-run"), {"Authorization": "Bearer abc"}
+    )
     found = secrets_of(endpoint, ENVIRON, {"JUDGE_KEY": "jk-the-users"})
     assert set(found.values()) == {
         "jk-the-users",
@@ -237,7 +239,7 @@ def run_walled(
     assert sandbox is not None
     shared = next(interpreter.python.parent.parent.glob("lib/python*/site-packages/shared.pth"))
     packages = tuple(Path(line) for line in shared.read_text(encoding="utf-8").splitlines())
-    endpoint = Endpoint("scripted", model.url, Secret(KEY))
+    endpoint = Endpoint("scripted", model.url, EndpointSecret(KEY))
     sandbox = replace(sandbox, readable=packages)
     prepared = prepared_run(plan, endpoint)
     context = RunContext(folder, os.environ, Silent())

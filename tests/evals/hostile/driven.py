@@ -11,8 +11,8 @@ import msgspec
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.prices import Usage
-from prime_cli.runtime.protocol import Spec
+from prime_cli.models.prices import TokenUsage
+from prime_cli.runtime.protocol import WorkerSpec
 from tests.helpers.hostile_model import Hostile
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, echo
 from tests.runtime.worker.runs import Said, worker_for
@@ -25,7 +25,7 @@ class Driven:
     """What came out of it."""
 
     said: Said
-    used: Usage
+    used: TokenUsage
     met: dict[str, int]
     calls: int
 
@@ -44,7 +44,11 @@ def seed_of_today() -> int:
 
 
 def drive(
-    spec: Spec, hostile: Hostile, settings: GatewaySettings, log: Path, python: Path | None = None
+    spec: WorkerSpec,
+    hostile: Hostile,
+    settings: GatewaySettings,
+    log: Path,
+    python: Path | None = None,
 ) -> Driven:
     """Run `spec` to its end, against an endpoint that is `hostile`."""
 

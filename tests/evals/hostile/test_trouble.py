@@ -7,7 +7,7 @@ import pytest
 
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.runtime.protocol import Spec
+from prime_cli.runtime.protocol import WorkerSpec
 from tests.evals.hostile.driven import Driven, drive, seed_of_today, sometimes_wrong
 from tests.helpers.hostile_model import HANGS, INVALID_JSON, NO_CHOICES, TROUBLE, Hostile
 from tests.helpers.scripted_model import ScriptedModel
@@ -26,12 +26,12 @@ WRONG = 4 * ROLLOUTS
 NOBODY = ScriptedModel()
 
 
-def small() -> Spec:
+def small() -> WorkerSpec:
     spec = small_spec(NOBODY, n=EXAMPLES, r=ROLLOUTS, args={"count": EXAMPLES})
     return msgspec.structs.replace(spec, concurrency=8)
 
 
-def v1() -> Spec:
+def v1() -> WorkerSpec:
     spec = spec_for(NOBODY, "echo_tasks", n=EXAMPLES, r=ROLLOUTS, generation="v1")
     return msgspec.structs.replace(spec, args={"count": EXAMPLES}, concurrency=8)
 

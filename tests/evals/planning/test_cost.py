@@ -19,7 +19,7 @@ from prime_cli.evals.planning.cost import (
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.price_table import PriceTable, shipped_table
-from prime_cli.models.prices import Budget, ChargeKey, Price, Spend, Usage
+from prime_cli.models.prices import Budget, ChargeKey, Price, Spend, TokenUsage
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.spending import Spending
@@ -32,7 +32,7 @@ PRICE = Price(input=1.0, output=10.0)
 
 def earlier(cwd: Path, *, model: str = "org/model", when: int = 1, **more: Any) -> RunFolder:
     """A run of 4 rollouts, 2 calls, 1000 tokens read and 100 written each."""
-    used = Usage(calls=8, input=4000, output=400, estimated=more.pop("estimated", 0))
+    used = TokenUsage(calls=8, input=4000, output=400, estimated=more.pop("estimated", 0))
     spending = Spending(model, {ChargeKey("policy", model): Spend.of(used, PRICE)})
     spending.add(more.pop("judges", {}))
     plan = msgspec.structs.replace(PLAN, model=model, **more.pop("plan", {}))
@@ -93,10 +93,10 @@ def test_judges_count_with_what_they_cost_and_an_unknown_one_makes_it_a_floor(
     tmp_path: Path,
 ) -> None:
     judge = ChargeKey("judge", "big")
-    earlier(tmp_path, judges={judge: Spend.of(Usage(1, output=400), PRICE)})
+    earlier(tmp_path, judges={judge: Spend.of(TokenUsage(1, output=400), PRICE)})
     found = estimate(wanted(), PRICE, tmp_path)
     assert found.cost == pytest.approx(4 * (2000e-6 + 1000e-6))
-    earlier(tmp_path, judges={judge: Spend.of(Usage(1, output=400), None)}, when=2)
+    earlier(tmp_path, judges={judge: Spend.of(TokenUsage(1, output=400), None)}, when=2)
     assert estimate(wanted(), PRICE, tmp_path).words().startswith("at least $0.0080 for 4")
 
 
@@ -143,7 +143,7 @@ def test_a_cap_in_usd_needs_the_price_of_every_endpoint_of_a_group() -> None:
 
 
 def test_what_earlier_sessions_spent_may_leave_no_room() -> None:
-    spent = Spend.of(Usage(1, output=10**6), Price(0, 1.0))
+    spent = Spend.of(TokenUsage(1, output=10**6), Price(0, 1.0))
     require_room(Budget(max_cost=1.5), spent, "1f2e3d4c", wanted(max_cost=1.5), Silent())
     with pytest.raises(PartialResult, match="is reached") as raised:
         require_room(Budget(max_cost=1.0), spent, "1f2e3d4c", wanted(max_cost=1.0), Silent())
@@ -152,7 +152,7 @@ def test_what_earlier_sessions_spent_may_leave_no_room() -> None:
 
 def test_earlier_calls_without_a_price_are_said_not_to_count() -> None:
     progress = Silent()
-    unknown = Spend.of(Usage(3, output=10), None)
+    unknown = Spend.of(TokenUsage(3, output=10), None)
     require_room(Budget(max_cost=1.0), unknown, "1f2e3d4c", wanted(max_cost=1.0), progress)
     assert progress.warned == [
         "3 calls of earlier sessions have no known cost, so the cap does not count them"

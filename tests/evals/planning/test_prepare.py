@@ -9,9 +9,9 @@ from prime_cli.evals.planning.locate import EvalDefaults, defaults_from
 from prime_cli.evals.planning.parsers import parse_names, parse_object
 from prime_cli.evals.planning.prepare import make_plan
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.runs.plan import EvalPlan, PlannedEnvironment
+from prime_cli.runs.plan import EvalPlan, RunEnvironment
 
-HUB = PlannedEnvironment("wordle", "1.2", "wordle", "ab" * 32, ref="ada/wordle@1.2")
+HUB = RunEnvironment("wordle", "1.2", "wordle", "ab" * 32, ref="ada/wordle@1.2")
 
 
 def plan(defaults: EvalDefaults = EvalDefaults(), **flags: Any) -> EvalPlan:  # noqa: B008

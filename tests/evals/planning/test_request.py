@@ -17,7 +17,7 @@ from prime_cli.evals.planning.request import OPTIONS, EvalRequest, Flag
 from prime_cli.evals.resume.candidates import request_of_run
 from prime_cli.evals.resume.compatibility import differences
 from prime_cli.evals.suites.fields import request_of, suite_fields
-from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.plan import EvalPlan
 from tests.evals.live import PLAN, interpreter_in
 
@@ -91,7 +91,7 @@ def test_what_is_asked_is_in_the_plan_and_a_resume_keeps_it(field: OptionField) 
     plan, value = plan_of(asked(field)), sample(field)
     where = flag_of(field).plan or ""
     assert (plan.option(field.name) if where == OPTIONS else getattr(plan, where)) == value
-    manifest = Manifest(run_id="1f2e3d4c", plan=plan, started="2026-01-01T00:00:00+00:00")
+    manifest = RunManifest(run_id="1f2e3d4c", plan=plan, started="2026-01-01T00:00:00+00:00")
     assert getattr(request_of_run(EvalRequest(), manifest), field.name) == value
 
 
@@ -99,7 +99,7 @@ def test_what_is_asked_is_in_the_plan_and_a_resume_keeps_it(field: OptionField) 
 def test_a_resume_compares_the_rows_that_are_fixed(field: OptionField) -> None:
     flag = flag_of(field)
     without, plan = plan_of(EvalRequest("tiny-env")), plan_of(asked(field))
-    before = Manifest(run_id="1f2e3d4c", plan=plan, started="2026-01-01T00:00:00+00:00")
+    before = RunManifest(run_id="1f2e3d4c", plan=plan, started="2026-01-01T00:00:00+00:00")
     found = [each.name.partition(".")[0] for each in differences(before, without)]
     assert found == ([field.name if flag.plan == OPTIONS else flag.plan] if flag.fixed else [])
 

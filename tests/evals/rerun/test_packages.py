@@ -15,8 +15,8 @@ from prime_cli.evals.execution.earlier_sessions import saved_lock
 from prime_cli.evals.planning.locate import LookupContext, ResolvedEnvironment, obtain_environment
 from prime_cli.evals.rerun.packages import find_lock, obtain_same_environment
 from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.manifest import InterpreterFacts, Manifest, load_manifest
-from prime_cli.runs.plan import PlannedEnvironment
+from prime_cli.runs.manifest import InterpreterFacts, RunManifest, load_manifest
+from prime_cli.runs.plan import RunEnvironment
 from prime_cli.runtime.locks import SCHEMA, lock_digest, save_lock
 from prime_cli.wire.codec import encode
 from prime_cli.wire.locks import Lock, LockedPackage
@@ -33,13 +33,11 @@ def lookup(cwd: Path, hub: object = no_hub) -> LookupContext:
     return LookupContext(cwd, hub=hub)  # type: ignore[arg-type]
 
 
-def again(
-    environment: PlannedEnvironment, cwd: Path, *, force: bool = False
-) -> ResolvedEnvironment:
+def again(environment: RunEnvironment, cwd: Path, *, force: bool = False) -> ResolvedEnvironment:
     return obtain_same_environment("1f2e3d4c", environment, lookup(cwd), Silent(), force=force)
 
 
-def built(folder: Path) -> PlannedEnvironment:
+def built(folder: Path) -> RunEnvironment:
     return obtain_environment(write_project(folder), lookup(folder), Silent()).environment
 
 
@@ -108,7 +106,7 @@ OTHER = msgspec.structs.replace(LOCK, packages=(LockedPackage("verifiers", "0.1.
 FACTS = InterpreterFacts("3.11.7", "0.1.14", "v0", lock_digest=lock_digest(LOCK))
 
 
-def run_with(tmp_path: Path, lock: Lock | None) -> tuple[RunFolder, Manifest]:
+def run_with(tmp_path: Path, lock: Lock | None) -> tuple[RunFolder, RunManifest]:
     folder = save_run(tmp_path, interpreter=FACTS)
     if lock is not None:
         folder.packages.write_bytes(encode(lock))
@@ -116,7 +114,7 @@ def run_with(tmp_path: Path, lock: Lock | None) -> tuple[RunFolder, Manifest]:
 
 
 def subject(lock: Lock | None = None) -> ResolvedEnvironment:
-    environment = PlannedEnvironment("e", "1", "e", "ab" * 32)
+    environment = RunEnvironment("e", "1", "e", "ab" * 32)
     return ResolvedEnvironment(environment, None, None, lock)  # type: ignore[arg-type]
 
 

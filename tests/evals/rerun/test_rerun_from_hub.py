@@ -12,7 +12,7 @@ from prime_cli.evals.planning.locate import LookupContext, obtain_environment
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.rerun.rerun import prepare_rerun
 from prime_cli.evals.rerun.source import RerunSource
-from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.manifest import RunManifest
 from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.wild import write_project
 from tests.runs.saving import PLAN
@@ -34,7 +34,7 @@ def source_at(endpoint: str, lookup: LookupContext) -> RerunSource:
     plan = msgspec.structs.replace(
         PLAN, environment=subject.environment, model="scripted", endpoint=endpoint
     )
-    manifest = Manifest(run_id="ev_1", plan=plan, started="2026-01-01T00:00:00+00:00")
+    manifest = RunManifest(run_id="ev_1", plan=plan, started="2026-01-01T00:00:00+00:00")
     return RerunSource("ev_1", manifest, lambda: iter(()))
 
 

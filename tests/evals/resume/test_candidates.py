@@ -25,8 +25,8 @@ from prime_cli.runs.manifest import (
     FINISHED,
     INTERRUPTED,
     RUNNING,
-    Manifest,
     ModelFlags,
+    RunManifest,
 )
 from prime_cli.runs.plan import EvalPlan, resume_command
 from prime_cli.runs.rows import Row
@@ -161,9 +161,9 @@ RUN = msgspec.structs.replace(
 )
 
 
-def manifest(**fields: Any) -> Manifest:
+def manifest(**fields: Any) -> RunManifest:
     told: dict[str, Any] = {"plan": RUN, "started": "2026-01-01T00:00:00+00:00"} | fields
-    return Manifest(run_id="1f2e3d4c", **told)
+    return RunManifest(run_id="1f2e3d4c", **told)
 
 
 def test_a_run_alone_gives_the_plan_that_it_had() -> None:

@@ -12,7 +12,7 @@ from prime_cli.evals.resume.compatibility import (
     require_same_harness,
     require_same_packages,
 )
-from prime_cli.runs.manifest import InterpreterFacts, Manifest
+from prime_cli.runs.manifest import InterpreterFacts, RunManifest
 from prime_cli.runs.plan import EvalPlan
 from tests.runs.saving import PLAN
 
@@ -23,12 +23,12 @@ def changed(**fields: Any) -> EvalPlan:
     return msgspec.structs.replace(PLAN, **fields)
 
 
-def before(plan: EvalPlan = PLAN, **fields: Any) -> Manifest:
+def before(plan: EvalPlan = PLAN, **fields: Any) -> RunManifest:
     told = {"started": "2026-01-01T00:00:00+00:00", "interpreter": FACTS} | fields
-    return Manifest(run_id="1f2e3d4c", plan=plan, **told)  # type: ignore[arg-type]
+    return RunManifest(run_id="1f2e3d4c", plan=plan, **told)  # type: ignore[arg-type]
 
 
-def refusal(manifest: Manifest, plan: EvalPlan) -> list[str]:
+def refusal(manifest: RunManifest, plan: EvalPlan) -> list[str]:
     with pytest.raises(Conflict, match="1f2e3d4c cannot be resumed") as raised:
         require_same(manifest, plan)
     assert raised.value.exit_code == 7

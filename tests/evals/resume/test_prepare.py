@@ -8,7 +8,7 @@ from prime_cli.evals.planning.prepare import PreparedRun, prepare
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resume.candidates import request_of_run
 from prime_cli.evals.resume.compatibility import require_same
-from prime_cli.runs.manifest import Manifest
+from prime_cli.runs.manifest import RunManifest
 from tests.helpers.hubs import open_hub, publish
 
 
@@ -17,13 +17,13 @@ def test_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     lookup = LookupContext(cwd=tmp_path, hub=lambda: hub, owner="ada")
     publish(hub, tmp_path / "old", "wordle", version="0.1.0")
 
-    def prepared(request: EvalRequest, run: Manifest | None = None) -> PreparedRun:
+    def prepared(request: EvalRequest, run: RunManifest | None = None) -> PreparedRun:
         before = run.plan.environment if run is not None else None
         return prepare(request, lookup, {}, Silent(), before=before)
 
     typed = EvalRequest(environment="ada/wordle", model="builtin/oracle", num_examples=3)
     first = prepared(typed)
-    run = Manifest(
+    run = RunManifest(
         run_id="1f2e3d4c",
         plan=first.plan,
         started="2026-01-01T00:00:00+00:00",

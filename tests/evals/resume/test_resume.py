@@ -13,7 +13,7 @@ from prime_cli.core.errors import Conflict, LoadFailed, StorageFailed
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.runs.folder import Journal, RunFolder, writing
 from prime_cli.runs.listing import list_runs
-from prime_cli.runs.manifest import Manifest, load_manifest
+from prime_cli.runs.manifest import RunManifest, load_manifest
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
 from tests.evals.live import run_live
@@ -64,7 +64,7 @@ def cut(folder: RunFolder, lines: int, torn: bytes = b"") -> None:
     folder.manifest.write_text(text, "utf-8")
 
 
-def manifest_of(result: EvalResult) -> Manifest:
+def manifest_of(result: EvalResult) -> RunManifest:
     return load_manifest(result.folder.manifest)
 
 

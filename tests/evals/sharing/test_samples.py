@@ -10,7 +10,7 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.sharing.samples import MANIFEST, manifest_of, rows_of_evaluation, sample_of
-from prime_cli.runs.manifest import Manifest, ModelFlags
+from prime_cli.runs.manifest import ModelFlags, RunManifest
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.wire.environments import ResolveRequest
 from prime_cli.wire.evaluations import EnvironmentReference, EvaluationDetail, EvaluationRequest
@@ -121,7 +121,7 @@ def test_evaluation_of_another_client_has_no_manifest() -> None:
 
 def test_a_manifest_of_a_hub_names_no_key_address_or_path_of_the_one_who_reads_it() -> None:
     environment = msgspec.structs.replace(PLAN.environment, path="/home/ada/keys")
-    manifest = Manifest(
+    manifest = RunManifest(
         run_id="r",
         plan=msgspec.structs.replace(PLAN, environment=environment, env_vars=("GITHUB_TOKEN",)),
         started="2026-01-01T00:00:00+00:00",

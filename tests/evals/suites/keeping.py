@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.suites.definition import Cell, Suite, SuiteLimits
+from prime_cli.evals.suites.definition import Suite, SuiteCell, SuiteLimits
 from prime_cli.evals.suites.record import (
     INTERRUPTED,
     CellRecord,
@@ -13,7 +13,7 @@ from prime_cli.evals.suites.record import (
     save_record,
 )
 
-CELLS = tuple(Cell(key, EvalRequest(key.split()[0])) for key in ("a m", "b m"))
+CELLS = tuple(SuiteCell(key, EvalRequest(key.split()[0])) for key in ("a m", "b m"))
 SUITE = Suite("nightly", Path("nightly.toml"), SuiteLimits(), CELLS)
 
 

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.hub.response_cache.requests import CacheAddress, CacheSubject
-from prime_cli.hub.response_cache.responses import CacheEntry, ResponseCache, make_response
+from prime_cli.hub.response_cache.responses import ResponseCache, ResponseEntry, make_response
 
 
 def address(number: int) -> CacheAddress:
@@ -11,8 +11,8 @@ def address(number: int) -> CacheAddress:
     return CacheAddress(path, "text/html", gzip=False, subject=subject, is_file=False)
 
 
-def entry(size: int) -> CacheEntry:
-    return CacheEntry(make_response(200, [], b"x" * size), 1, (0, 1))
+def entry(size: int) -> ResponseEntry:
+    return ResponseEntry(make_response(200, [], b"x" * size), 1, (0, 1))
 
 
 @given(

@@ -10,7 +10,7 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.api.transports import AppTransport
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.upstream import UpstreamHub
+from prime_cli.envs.upstream import HttpUpstream
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, open_hub
 from prime_cli.hub.services.access import find_owner
@@ -60,7 +60,7 @@ def moment() -> list[float]:
 @pytest.fixture
 def here(tmp_path: Path, wire: Wire, moment: list[float]) -> httpx.Client:
     """Bob's hub, which reads through."""
-    upstream = UpstreamHub(HubClient("http://hub.local", transport=wire, attempts=1))
+    upstream = HttpUpstream(HubClient("http://hub.local", transport=wire, attempts=1))
     app = create_app(settings_for(tmp_path / "here", "bob"))
     app.state.through = ReadThrough(upstream, lambda: moment[0])
     return httpx.Client(transport=AppTransport(app), base_url="http://bob.local")

@@ -10,7 +10,7 @@ from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import GoldAnswers, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.prices import Usage
+from prime_cli.models.prices import TokenUsage
 from tests.helpers.gateway_client import Answered, ask, run
 
 ECHO = Endpoint("builtin/echo", builtin=True)
@@ -59,7 +59,7 @@ def test_words_are_counted_as_estimated_tokens() -> None:
         async with Gateway(ECHO, environ={}) as gate:
             for stream in (False, True):
                 await ask(gate, "one two three", model="builtin/echo", stream=stream)
-            one = Usage(calls=1, input=3, output=3, estimated=1)
+            one = TokenUsage(calls=1, input=3, output=3, estimated=1)
             assert gate.ledger.total() == one + one
 
     run(scenario())

@@ -8,12 +8,12 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.preflight import check_endpoint
-from prime_cli.models.prices import Usage
-from prime_cli.models.providers import Secret
+from prime_cli.models.prices import TokenUsage
+from prime_cli.models.providers import EndpointSecret
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.scripted_model import Reply, ScriptedModel, tool_call
 
-KEY = Secret("sk-real")
+KEY = EndpointSecret("sk-real")
 
 
 def gateway(model: ScriptedModel) -> Gateway:
@@ -31,8 +31,8 @@ def test_a_call_is_answered_and_counted_for_its_rollout(unix: bool, by: str) -> 
                 who = {"X-Prime-Example": "4", "X-Prime-Rollout": "1", "X-Prime-Attempt": "2"}
                 answered = await ask(gate, "two words", headers=who, unix=unix)
             assert answered.said == "two words"
-            assert gate.ledger.used_by(4, 1, 2, "policy") == Usage(calls=1, input=2, output=2)
-            assert gate.ledger.used_by(4, 1, 1, "policy") == Usage()
+            assert gate.ledger.used_by(4, 1, 2, "policy") == TokenUsage(calls=1, input=2, output=2)
+            assert gate.ledger.used_by(4, 1, 1, "policy") == TokenUsage()
 
     with ScriptedModel() as model:
         run(scenario(model))
@@ -44,7 +44,7 @@ def test_roles_are_counted_apart_and_strangers_as_unattributed() -> None:
             await ask(gate, rollout="0.0.1")
             await ask(gate, rollout="0.0.1", headers={"X-Prime-Role": "judge"})
             await ask(gate)
-            one = Usage(calls=1, input=1, output=1)
+            one = TokenUsage(calls=1, input=1, output=1)
             assert gate.ledger.by_role() == {"policy": one, "judge": one, "unattributed": one}
             assert gate.ledger.used_by(0, 0, 1, None) == one + one
             assert gate.ledger.total() == one + one + one
@@ -65,7 +65,7 @@ def test_cached_and_reasoning_tokens_are_counted() -> None:
     async def scenario(model: ScriptedModel) -> None:
         async with gateway(model) as gate:
             await ask(gate, rollout="0.0.1")
-            expected = Usage(calls=1, input=100, cached=80, output=50, reasoning=40)
+            expected = TokenUsage(calls=1, input=100, cached=80, output=50, reasoning=40)
             assert gate.ledger.used_by(0, 0, 1, "policy") == expected
 
     with ScriptedModel(Reply("x", usage=usage)) as model:
@@ -189,7 +189,7 @@ def test_an_embedding_is_counted_by_its_usage() -> None:
     async def scenario(model: ScriptedModel) -> None:
         async with gateway(model) as gate:
             assert (await ask(gate, path="embeddings")).status == 200
-            assert gate.ledger.total() == Usage(calls=1, input=9)
+            assert gate.ledger.total() == TokenUsage(calls=1, input=9)
 
     with ScriptedModel(Reply(raw=body)) as model:
         run(scenario(model))
@@ -204,7 +204,7 @@ def test_the_usage_of_responses_is_understood() -> None:
     async def scenario(model: ScriptedModel) -> None:
         async with gateway(model) as gate:
             await ask(gate, path="responses")
-            assert gate.ledger.total() == Usage(calls=1, input=5, cached=3, output=4)
+            assert gate.ledger.total() == TokenUsage(calls=1, input=5, cached=3, output=4)
 
     with ScriptedModel(Reply(raw=body)) as model:
         run(scenario(model))
@@ -216,7 +216,7 @@ def test_a_call_without_a_usage_is_counted_as_uncounted() -> None:
     async def scenario(model: ScriptedModel) -> None:
         async with gateway(model) as gate:
             assert (await ask(gate)).said == "x"
-            assert gate.ledger.total() == Usage(calls=1, uncounted=1)
+            assert gate.ledger.total() == TokenUsage(calls=1, uncounted=1)
 
     with ScriptedModel(Reply(raw=body)) as model:
         run(scenario(model))

@@ -13,7 +13,7 @@ from prime_cli.models.gateway.holds import KeyRefusals
 from prime_cli.models.gateway.ledger import PriceOf
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.prices import Budget, Price, Spend, Usage
+from prime_cli.models.prices import Budget, Price, Spend, TokenUsage
 from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
 from tests.helpers.gateway_client import ask, run
@@ -280,7 +280,7 @@ def test_a_streams_tokens_count_against_the_budget() -> None:
             await ask(gateway, rollout="0.0.1", stream=True)
             await until(lambda: gateway.hold.in_flight == 0)
             assert await is_held(ask(gateway, rollout="0.0.1", stream=True), gateway)
-        assert budget.spent == Spend.of(Usage(1, input=6, output=4), DEAR)
+        assert budget.spent == Spend.of(TokenUsage(1, input=6, output=4), DEAR)
 
     with ScriptedModel(lambda _: Reply("x", usage=TEN)) as model:
         run(scenario(model))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from prime_cli.models.gateway.calls import CallIdentity, ReasoningTokens, UsageObject
 from prime_cli.models.gateway.ledger import Ledger
-from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, Usage, add_charges
+from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, TokenUsage, add_charges
 
 PRICE = Price(input=0.4, output=1.6, cached=0.1)
 
@@ -19,7 +19,7 @@ calls = st.tuples(
         st.sampled_from(["policy", "judge"]),
     ),
     st.sampled_from(["mine", "alias", "theirs", None]),
-    st.builds(Usage, calls=st.just(1), input=st.integers(0, 9), output=st.integers(0, 9)),
+    st.builds(TokenUsage, calls=st.just(1), input=st.integers(0, 9), output=st.integers(0, 9)),
 )
 settles = st.tuples(st.just("settle"), st.integers(0, 2), st.integers(0, 1))
 aparts = st.tuples(st.just("apart"))
@@ -31,7 +31,7 @@ def test_no_token_is_lost_or_counted_twice_in_any_order(steps: list[tuple[object
     counted, taken = Spend(), Charges()
     for step in steps:
         match step:
-            case ("call", CallIdentity() as identity, model, Usage() as usage):
+            case ("call", CallIdentity() as identity, model, TokenUsage() as usage):
                 spend = Spend.of(usage, PRICE if model != "theirs" else None)
                 counted += spend
                 ledger.add(identity, str(model) if model else None, spend)
@@ -46,12 +46,12 @@ def test_no_token_is_lost_or_counted_twice_in_any_order(steps: list[tuple[object
     assert taken == ledger.totals()
     assert sum(taken.values(), Spend()) == counted
     assert ledger.total() == counted.usage
-    assert sum(ledger.by_role().values(), Usage()) == counted.usage
+    assert sum(ledger.by_role().values(), TokenUsage()) == counted.usage
 
 
 def test_a_settled_rollout_gives_all_its_attempts_roles_and_models_once() -> None:
     ledger = Ledger(("mine",))
-    one = Spend(Usage(calls=1, input=5))
+    one = Spend(TokenUsage(calls=1, input=5))
     ledger.add(CallIdentity(3, 1, 1, "policy"), "mine", one)
     ledger.add(CallIdentity(3, 1, 2, "policy"), "mine", one)
     ledger.add(CallIdentity(3, 1, 2, "judge"), "theirs", one)
@@ -66,18 +66,18 @@ def test_a_settled_rollout_gives_all_its_attempts_roles_and_models_once() -> Non
 
 def test_the_policys_client_asking_another_model_is_counted_apart() -> None:
     ledger = Ledger(("mine",))
-    one = Spend(Usage(calls=1))
+    one = Spend(TokenUsage(calls=1))
     ledger.add(CallIdentity(0, 0, 1, "policy"), "simulated-user", one)
     assert ledger.settle(0, 0) == {ChargeKey("other", "simulated-user"): one}
 
 
 def test_calls_that_come_after_their_row_do_not_pile_up() -> None:
     ledger = Ledger(("mine",))
-    one = Spend(Usage(calls=1))
+    one = Spend(TokenUsage(calls=1))
     for example in range(10_050):
         ledger.add(CallIdentity(example, 0, 1, "judge"), "mine", one)
-    assert ledger.used_by(0, 0, 1, "judge") == Usage()
-    assert ledger.settle_apart() == {ChargeKey("judge", "mine"): Spend(Usage(calls=50))}
+    assert ledger.used_by(0, 0, 1, "judge") == TokenUsage()
+    assert ledger.settle_apart() == {ChargeKey("judge", "mine"): Spend(TokenUsage(calls=50))}
     assert ledger.total().calls == 10_050
 
 
@@ -89,15 +89,15 @@ def test_reasoning_that_is_not_among_the_output_is_added_to_it() -> None:
     within = UsageObject(
         prompt_tokens=10, completion_tokens=55, completion_tokens_details=details, total_tokens=65
     )
-    assert apart.to_usage() == within.to_usage() == Usage(1, input=10, output=55, reasoning=50)
+    assert apart.to_usage() == within.to_usage() == TokenUsage(1, input=10, output=55, reasoning=50)
 
 
 def test_what_is_held_does_not_grow_with_the_rollouts_that_were_settled() -> None:
     ledger = Ledger(("mine",))
-    one = Spend(Usage(calls=1, input=5))
+    one = Spend(TokenUsage(calls=1, input=5))
     for example in range(100_000):
         ledger.add(CallIdentity(example, 0, 1, "policy"), "mine", one)
         ledger.settle(example, 0)
     assert not ledger.open
     assert len(ledger.totals()) == 1
-    assert ledger.total() == Usage(calls=100_000, input=500_000)
+    assert ledger.total() == TokenUsage(calls=100_000, input=500_000)

@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.oracle import ENDLESS, MOST_TURNS, PROBES, GoldAnswers, Probe, garbage
+from prime_cli.models.gateway.oracle import (
+    ENDLESS,
+    MOST_TURNS,
+    PROBES,
+    GoldAnswers,
+    OracleProbe,
+    garbage,
+)
 from prime_cli.models.gateway.server import Gateway
 from tests.helpers.gateway_client import Answered, ask, run
 
@@ -26,16 +33,16 @@ def asked(rollout: str | None, *, times: int = 1) -> Answered:
 @pytest.mark.parametrize(
     ("probe", "said"),
     [
-        (Probe.GOLD, "forty two"),
-        (Probe.TAGGED, "<answer>forty two</answer>"),
-        (Probe.BOXED, "\\boxed{forty two}"),
-        (Probe.EMPTY, ""),
-        (Probe.BLANK, " \n"),
-        (Probe.ECHO, "tell me"),
-        (Probe.GARBAGE, garbage(3, 1)),
+        (OracleProbe.GOLD, "forty two"),
+        (OracleProbe.TAGGED, "<answer>forty two</answer>"),
+        (OracleProbe.BOXED, "\\boxed{forty two}"),
+        (OracleProbe.EMPTY, ""),
+        (OracleProbe.BLANK, " \n"),
+        (OracleProbe.ECHO, "tell me"),
+        (OracleProbe.GARBAGE, garbage(3, 1)),
     ],
 )
-def test_each_rollout_is_answered_in_its_own_way(probe: Probe, said: str) -> None:
+def test_each_rollout_is_answered_in_its_own_way(probe: OracleProbe, said: str) -> None:
     assert asked(f"3.{int(probe)}.1").said == said
 
 
@@ -46,7 +53,7 @@ def test_garbage_is_the_same_each_time_and_other_in_other_turns() -> None:
 
 
 def test_a_conversation_without_an_end_is_ended() -> None:
-    rollout = f"3.{int(Probe.EMPTY)}.1"
+    rollout = f"3.{int(OracleProbe.EMPTY)}.1"
     assert asked(rollout, times=MOST_TURNS).status == 200
     answered = asked(rollout, times=MOST_TURNS + 1)
     assert (answered.status, answered.error["code"]) == (422, ENDLESS)
@@ -54,4 +61,4 @@ def test_a_conversation_without_an_end_is_ended() -> None:
 
 def test_a_call_of_no_rollout_is_refused() -> None:
     assert asked(None).status == 400
-    assert asked(f"3.{len(Probe)}.1").status == 400
+    assert asked(f"3.{len(OracleProbe)}.1").status == 400

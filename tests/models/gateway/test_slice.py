@@ -12,9 +12,9 @@ import pytest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import GoldAnswers
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.prices import Usage
+from prime_cli.models.prices import TokenUsage
 from prime_cli.runtime.launch import Worker
-from prime_cli.runtime.protocol import End, Rollout, Spec, Start
+from prime_cli.runtime.protocol import End, Rollout, Start, WorkerSpec
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.venvs import venv_python
 
@@ -68,7 +68,7 @@ async def run_slice(generation: str, python: Path, folder: Path, *, unix: bool) 
     gold = GoldAnswers()
     oracle = Endpoint("builtin/oracle", builtin=True)
     async with Gateway(oracle, gold=gold, environ={}) as gateway:
-        spec = Spec(
+        spec = WorkerSpec(
             module="slice_env",
             env_id="slice-env",
             model="builtin/oracle",
@@ -125,4 +125,4 @@ def test_every_call_of_a_run_is_known_by_example_rollout_and_role(
             for role in ("policy", "judge"):
                 words = 2 if role == "policy" else 3
                 used = gateway.ledger.used_by(example, rollout, 1, role)
-                assert used == Usage(calls=1, input=words, output=3, estimated=1)
+                assert used == TokenUsage(calls=1, input=words, output=3, estimated=1)

@@ -11,7 +11,7 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Answer
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.streams import count_stream, hide_usage
-from prime_cli.models.prices import Usage
+from prime_cli.models.prices import TokenUsage
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.raw_server import raw_server
 from tests.helpers.scripted_model import ScriptedModel
@@ -21,8 +21,8 @@ DELTA = b'data: {"choices":[{"index":0,"delta":{"content":"a\\u00e9"}}],"usage":
 STREAM = DELTA * 3 + USAGE + b"data: [DONE]\n\n"
 
 
-def streamed(**fields: Any) -> tuple[Answered, Usage, dict[str, Any]]:
-    async def scenario(model: ScriptedModel) -> tuple[Answered, Usage]:
+def streamed(**fields: Any) -> tuple[Answered, TokenUsage, dict[str, Any]]:
+    async def scenario(model: ScriptedModel) -> tuple[Answered, TokenUsage]:
         async with Gateway(Endpoint("scripted", model.url), environ={}) as gate:
             answered = await ask(gate, "one two", rollout="0.0.1", stream=True, **fields)
             return answered, gate.ledger.used_by(0, 0, 1, "policy")
@@ -40,7 +40,7 @@ def said(answered: Answered) -> str:
 def test_a_streams_usage_is_counted_and_not_shown() -> None:
     answered, usage, body = streamed()
     assert said(answered) == "one two"
-    assert usage == Usage(calls=1, input=2, output=2)
+    assert usage == TokenUsage(calls=1, input=2, output=2)
     assert body["stream_options"] == {"include_usage": True}
     assert all(event["choices"] for event in answered.events)
 
@@ -48,7 +48,7 @@ def test_a_streams_usage_is_counted_and_not_shown() -> None:
 def test_a_usage_that_was_asked_for_is_shown() -> None:
     answered, usage, _ = streamed(stream_options={"include_usage": True})
     assert answered.events[-1]["usage"]["total_tokens"] == 4
-    assert usage == Usage(calls=1, input=2, output=2)
+    assert usage == TokenUsage(calls=1, input=2, output=2)
 
 
 def test_events_pass_as_they_come() -> None:
@@ -77,7 +77,7 @@ def test_events_pass_as_they_come() -> None:
             seen.set()
             await reader.read()
             writer.close()
-            assert gate.ledger.total() == Usage(calls=1, input=7, output=3)
+            assert gate.ledger.total() == TokenUsage(calls=1, input=7, output=3)
 
     run(scenario())
 
@@ -125,4 +125,4 @@ def test_the_usage_of_a_responses_stream_is_counted() -> None:
     answer = counted[0]
     assert answer is not None
     assert answer.any_usage is not None
-    assert answer.any_usage.to_usage() == Usage(calls=1, input=5, output=2)
+    assert answer.any_usage.to_usage() == TokenUsage(calls=1, input=5, output=2)

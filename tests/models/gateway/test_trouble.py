@@ -8,8 +8,8 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.prices import Usage
-from prime_cli.models.providers import Secret
+from prime_cli.models.prices import TokenUsage
+from prime_cli.models.providers import EndpointSecret
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.raw_server import raw_server
 from tests.helpers.scripted_model import (
@@ -28,7 +28,7 @@ QUICK = RetryPolicy(
 
 
 async def ask_once(url: str, *, seconds: float = 20, stream: bool = False) -> Answered:
-    endpoint = Endpoint("scripted", url, Secret("sk-real"))
+    endpoint = Endpoint("scripted", url, EndpointSecret("sk-real"))
     async with Gateway(endpoint, environ={}, settings=GatewaySettings(seconds, QUICK)) as gate:
         return await ask(gate, stream=stream)
 
@@ -96,7 +96,7 @@ def test_lasting_nonsense_is_the_endpoints_fault(answer: Reply) -> None:
 
 
 def test_passing_nonsense_is_tried_again_and_what_it_cost_is_counted() -> None:
-    async def scenario(url: str) -> Usage:
+    async def scenario(url: str) -> TokenUsage:
         async with Gateway(
             Endpoint("scripted", url), environ={}, settings=GatewaySettings(retries=QUICK)
         ) as gate:
@@ -107,7 +107,7 @@ def test_passing_nonsense_is_tried_again_and_what_it_cost_is_counted() -> None:
     with ScriptedModel() as model:
         model.queue(Reply(raw=wasted), BAD_JSON)
         used = run(scenario(model.url))
-    assert used == Usage(calls=3, input=7, output=9, uncounted=1)
+    assert used == TokenUsage(calls=3, input=7, output=9, uncounted=1)
 
 
 def test_a_slow_endpoint_meets_the_deadline() -> None:
@@ -171,7 +171,7 @@ def test_a_stream_that_breaks_off_ends_with_an_error_event() -> None:
             ) as gate,
         ):
             answered = await ask(gate, stream=True)
-            assert gate.ledger.total() == Usage(calls=1, uncounted=1)
+            assert gate.ledger.total() == TokenUsage(calls=1, uncounted=1)
             return answered
 
     answered = run(scenario())

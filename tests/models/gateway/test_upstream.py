@@ -7,7 +7,7 @@ import pytest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.providers import KeySource, Secret
+from prime_cli.models.providers import EndpointSecret, KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.scripted_model import ScriptedModel
@@ -25,7 +25,7 @@ def test_every_model_goes_to_its_own_place_with_its_own_key() -> None:
             "OPENAI_API_KEY": "sk-own",
             "OPENAI_BASE_URL": own.url,
         }
-        endpoint = Endpoint("policy", policy.url, Secret("sk-policy"))
+        endpoint = Endpoint("policy", policy.url, EndpointSecret("sk-policy"))
         async with Gateway(endpoint, Registry(entries=(entry,)), environ=environ) as gate:
             return [await ask(gate, model=m) for m in ("policy", "judge", "big-judge", "gpt-9")]
 
@@ -93,7 +93,7 @@ def test_in_a_sandbox_no_key_is_used_that_nobody_named() -> None:
         entry = RegistryEntry("judge", "big-judge", judge.url, KeySource("JUDGE_KEY"))
         environ = {"JUDGE_KEY": "sk-judge", "OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": own.url}
         sandboxed = GatewaySettings(sandboxed=True)
-        endpoint = Endpoint("policy", policy.url, Secret("sk-policy"))
+        endpoint = Endpoint("policy", policy.url, EndpointSecret("sk-policy"))
         async with Gateway(
             endpoint, Registry(entries=(entry,)), environ=environ, settings=sandboxed
         ) as gate:
@@ -108,7 +108,7 @@ def test_in_a_sandbox_no_key_is_used_that_nobody_named() -> None:
 def test_in_a_sandbox_other_models_of_the_runs_own_endpoint_may_judge() -> None:
     async def scenario(model: ScriptedModel) -> Answered:
         environ = {"OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": model.url}
-        endpoint = Endpoint("policy", model.url, Secret("sk-own"))
+        endpoint = Endpoint("policy", model.url, EndpointSecret("sk-own"))
         async with Gateway(
             endpoint, environ=environ, settings=GatewaySettings(sandboxed=True)
         ) as gate:

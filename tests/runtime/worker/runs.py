@@ -16,9 +16,9 @@ from prime_cli.runtime.protocol import (
     Log,
     Network,
     Rollout,
-    Spec,
     Start,
     Survey,
+    WorkerSpec,
 )
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.scripted_model import ScriptedModel
@@ -86,10 +86,10 @@ class Said:
         return found[0]
 
 
-def spec_for(model: ScriptedModel, module: str, **fields: Any) -> Spec:
+def spec_for(model: ScriptedModel, module: str, **fields: Any) -> WorkerSpec:
     """A spec that points at `model`; modules are those of `environments/`."""
     given: dict[str, Any] = {"n": 3, "r": 1, "call_retries": 0, "pythonpath": [ENVIRONMENTS]}
-    return Spec(
+    return WorkerSpec(
         module=module,
         env_id=module.replace("_", "-"),
         model="scripted",
@@ -99,13 +99,13 @@ def spec_for(model: ScriptedModel, module: str, **fields: Any) -> Spec:
     )
 
 
-def small_spec(model: ScriptedModel, module: str = "small", **fields: Any) -> Spec:
+def small_spec(model: ScriptedModel, module: str = "small", **fields: Any) -> WorkerSpec:
     """The same, for the small verifiers and openai under this interpreter."""
     return spec_for(model, module, **({"pythonpath": [ENVIRONMENTS, *SMALL_LIBRARIES]} | fields))
 
 
 def worker_for(
-    spec: Spec, log: Path, python: Path | None = None, walls: Isolation | None = None
+    spec: WorkerSpec, log: Path, python: Path | None = None, walls: Isolation | None = None
 ) -> Worker:
     return Worker(
         python or Path(sys.executable),
@@ -117,7 +117,7 @@ def worker_for(
 
 
 def run_worker(
-    spec: Spec, log: Path, python: Path | None = None, walls: Isolation | None = None
+    spec: WorkerSpec, log: Path, python: Path | None = None, walls: Isolation | None = None
 ) -> Said:
     """All events of a worker, from its start to its end."""
 

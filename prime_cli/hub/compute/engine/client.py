@@ -22,7 +22,7 @@ _UNREACHABLE = 900
 _SECONDS = aiohttp.ClientTimeout(total=120.0, sock_connect=5.0)
 
 
-class Port(msgspec.Struct, rename="pascal", frozen=True):
+class ContainerPort(msgspec.Struct, rename="pascal", frozen=True):
     """A port of a container, and its address."""
 
     private_port: int
@@ -36,7 +36,7 @@ class Container(msgspec.Struct, rename="pascal", frozen=True):
     state: str
     created: int
     labels: dict[str, str] = {}
-    ports: list[Port] | None = None
+    ports: list[ContainerPort] | None = None
 
 
 class Info(msgspec.Struct, frozen=True):

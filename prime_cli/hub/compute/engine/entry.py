@@ -6,13 +6,13 @@ from pathlib import Path
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.extras import install_command
-from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.compute.registry import ProviderContext
 
 ENGINE = "engine"
 
 
-def open_provider(context: ProviderContext) -> Provider | None:
+def open_provider(context: ProviderContext) -> PodProvider | None:
     """The provider with the options `images` and `host`; None without options.
 
     Raises UsageError if there is no engine, or its client package is missing.

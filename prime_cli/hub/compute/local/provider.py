@@ -31,7 +31,7 @@ from prime_cli.hub.compute.logins import (
     session_script,
 )
 from prime_cli.hub.compute.machine import CPU_NODE, this_machine
-from prime_cli.hub.compute.provider import PodSpec, PodStatus, Provider, SshAddress
+from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus, SshAddress
 from prime_cli.hub.compute.registry import ProviderContext
 from prime_cli.hub.compute.sshd import find_sshd, require_login
 from prime_cli.wire.offers import DiskOffer, GpuOffer
@@ -44,7 +44,7 @@ _PAUSE = 0.02
 _DISKS = "disks"
 
 
-def open_provider(context: ProviderContext) -> Provider | None:
+def open_provider(context: ProviderContext) -> PodProvider | None:
     """The machine of an embedded hub; None on a served one, where `engine` isolates users."""
     return LocalProvider(context.data / "pods") if context.is_embedded else None
 

@@ -11,7 +11,7 @@ from prime_cli.core.errors import Conflict, NotFound, Unreachable, UsageError
 from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.sky.installation import Installation
-from prime_cli.hub.compute.sky.machines import Machine, read_machines
+from prime_cli.hub.compute.sky.machines import SkyOffer, read_machines
 from prime_cli.wire.codec import decode, encode
 
 # --- One question at a time ---
@@ -62,7 +62,7 @@ class Catalog:
     patience: float = _ASK_SECONDS
     now: Callable[[], float] = time.time
 
-    def machines(self) -> list[Machine]:
+    def machines(self) -> list[SkyOffer]:
         """All machines; raises PrimeError if SkyPilot cannot list them."""
         return read_machines(self._answer()["rows"])
 
@@ -70,7 +70,7 @@ class Catalog:
         """The files with its user's credentials that SkyPilot would copy to each machine."""
         return list(self._answer()["uploaded"])
 
-    def find(self, cloud_id: str) -> Machine:
+    def find(self, cloud_id: str) -> SkyOffer:
         """The machine of an offer; raises NotFound."""
         for machine in self.machines():
             if machine.offer.cloud_id == cloud_id:

@@ -62,7 +62,7 @@ _DISK_SIZE = 256
 
 
 @dataclass(frozen=True)
-class Machine:
+class SkyOffer:
     """An offer; `refused` are SkyPilot features that its cloud lacks, with its reasons."""
 
     offer: GpuOffer
@@ -80,30 +80,30 @@ class Machine:
         return self.cloud in POOLS
 
 
-def read_machines(rows: Sequence[Mapping[str, Any]]) -> list[Machine]:
+def read_machines(rows: Sequence[Mapping[str, Any]]) -> list[SkyOffer]:
     """The machines of the driver's rows; GPUs without a published type are not offered."""
-    found: dict[str, Machine] = {}
+    found: dict[str, SkyOffer] = {}
     for row in rows:
         for machine in _of_row(row):
             found.setdefault(machine.offer.cloud_id, machine)
     return list(found.values())
 
 
-def _of_row(row: Mapping[str, Any]) -> list[Machine]:
+def _of_row(row: Mapping[str, Any]) -> list[SkyOffer]:
     cloud, _, pool = str(row["infra"]).partition("/")
     infra = f"{cloud.lower()}/{pool}" if pool else cloud.lower()
     refused = dict(row.get("refused") or {})
     if "accelerator_name" not in row:
-        return [Machine(_cpu_offer(infra, pool), {"infra": infra}, refused)]
+        return [SkyOffer(_cpu_offer(infra, pool), {"infra": infra}, refused)]
     name, count = str(row["accelerator_name"]), row["accelerator_count"]
     gpu_type = published_type(name, row["device_memory"])
     if gpu_type is None or count != int(count):
         return []
     if cloud.lower() in POOLS:
         resources = {"infra": infra, "accelerators": {name: int(count)}}
-        return [Machine(_pool_offer(row, infra, pool, gpu_type), resources, refused)]
+        return [SkyOffer(_pool_offer(row, infra, pool, gpu_type), resources, refused)]
     return [
-        Machine(*_rented(row, infra, gpu_type, price, spot=spot), refused)
+        SkyOffer(*_rented(row, infra, gpu_type, price, spot=spot), refused)
         for spot, price in ((False, row["price"]), (True, row["spot_price"]))
         if price is not None
     ]

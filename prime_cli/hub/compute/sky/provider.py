@@ -12,13 +12,13 @@ import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, UsageError
 from prime_cli.core.paths import write_atomically
-from prime_cli.hub.compute.provider import PodSpec, PodStatus, Provider
+from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus
 from prime_cli.hub.compute.registry import ProviderContext
 from prime_cli.hub.compute.sky import tasks
 from prime_cli.hub.compute.sky.catalog import Catalog, single_flight
 from prime_cli.hub.compute.sky.clusters import ClusterFolder, is_tag, see_at_work, see_settled
 from prime_cli.hub.compute.sky.installation import Installation, sentence
-from prime_cli.hub.compute.sky.machines import PROVIDER, Machine
+from prime_cli.hub.compute.sky.machines import PROVIDER, SkyOffer
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import PROVISIONING
@@ -208,7 +208,7 @@ class SkyProvider:
             found = PodStatus(PROVISIONING)
         return found
 
-    def _reaches(self, machine: Machine) -> bool:
+    def _reaches(self, machine: SkyOffer) -> bool:
         return self.embedded or not machine.is_pool
 
     def _require_private(self) -> None:
@@ -265,6 +265,6 @@ def open_provider(context: ProviderContext) -> SkyProvider | None:
     )
 
 
-def _is_a_provider(sky: SkyProvider) -> Provider:
+def _is_a_provider(sky: SkyProvider) -> PodProvider:
     """For mypy: checks that this implements the protocol."""
     return sky

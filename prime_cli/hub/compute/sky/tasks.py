@@ -9,7 +9,7 @@ from typing import Any
 
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.compute.provider import PodSpec
-from prime_cli.hub.compute.sky.machines import Machine
+from prime_cli.hub.compute.sky.machines import SkyOffer
 
 DOCKER = "docker:"
 _MOST = 96 * 1024
@@ -39,7 +39,7 @@ login=$(getent passwd "$(id -un)" | cut -d: -f6)
 """
 
 
-def validate_spec(order: PodSpec, machine: Machine) -> None:
+def validate_spec(order: PodSpec, machine: SkyOffer) -> None:
     """Raise UsageError naming the first request that SkyPilot or the cloud cannot meet."""
     where = machine.resources["infra"]
     if order.disks:
@@ -67,7 +67,7 @@ def validate_spec(order: PodSpec, machine: Machine) -> None:
         raise UsageError(f"The variables and keys of a pod have more than {_MOST // 1024} KiB")
 
 
-def build_task(order: PodSpec, machine: Machine, now: datetime) -> dict[str, Any]:
+def build_task(order: PodSpec, machine: SkyOffer, now: datetime) -> dict[str, Any]:
     """The task, as its YAML would be.
 
     User input is passed as base64 values, never in the script.
@@ -90,12 +90,12 @@ def build_task(order: PodSpec, machine: Machine, now: datetime) -> dict[str, Any
     return task
 
 
-def ends_itself(machine: Machine) -> bool:
+def ends_itself(machine: SkyOffer) -> bool:
     """Whether SkyPilot can end the machine at its deadline; otherwise Slurm's time limit does."""
     return machine.cloud != "slurm" and "autostop" not in machine.refused
 
 
-def _resources(order: PodSpec, machine: Machine) -> dict[str, Any]:
+def _resources(order: PodSpec, machine: SkyOffer) -> dict[str, Any]:
     resources = dict(machine.resources)
     if machine.is_pool:
         vcpus = order.vcpus or machine.offer.vcpu.default_count
@@ -108,7 +108,7 @@ def _resources(order: PodSpec, machine: Machine) -> dict[str, Any]:
     return resources
 
 
-def _setup(order: PodSpec, machine: Machine) -> str:
+def _setup(order: PodSpec, machine: SkyOffer) -> str:
     """Put keys and variables into the login account.
 
     A Slurm account outlives its jobs, and so would keys: there SkyPilot's own opens the job.

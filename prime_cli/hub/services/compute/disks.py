@@ -8,7 +8,7 @@ from uuid import uuid4
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, UsageError
-from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, owners, pod_disks, pods
 from prime_cli.hub.services.access import check_label, find_own_team, owner_id, require_user
@@ -170,7 +170,7 @@ def _require_room(connection: Connection, user_id: str | None) -> None:
         )
 
 
-def _make(hub: Hub, provider: Provider, disk_id: str, values: Mapping[str, Any]) -> None:
+def _make(hub: Hub, provider: PodProvider, disk_id: str, values: Mapping[str, Any]) -> None:
     """Create it; a failure leaves nothing, or a disk in ERROR that can be terminated."""
     try:
         provider.make_disk(values["tag"], values["size"])
@@ -201,7 +201,7 @@ def _change(hub: Hub, connection: Connection, disk_id: str, **values: Any) -> No
 _MOST_NAMED = 5
 
 
-def choose_offer(hub: Hub, creation: DiskCreation) -> tuple[Provider, DiskOffer]:
+def choose_offer(hub: Hub, creation: DiskCreation) -> tuple[PodProvider, DiskOffer]:
     """The one offer that meets the request, and its provider.
 
     Raises NotFound if there is none, UsageError if there are several or the size is not available,

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError as RowIsThere
 
 from prime_cli.core.errors import InternalError, NotAllowed, NotFound, PrimeError
-from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import counters, disks
 from prime_cli.hub.services.compute.access import disks_of
@@ -79,10 +79,10 @@ def summarize(hub: Hub, caller: Caller, *, clusters: bool) -> Summary:
 
 
 def gather(
-    hub: Hub, question: Callable[[Provider], Sequence[Offer]], *, of: str | None = None
-) -> list[tuple[Provider, Offer]]:
+    hub: Hub, question: Callable[[PodProvider], Sequence[Offer]], *, of: str | None = None
+) -> list[tuple[PodProvider, Offer]]:
     """All providers' answers, or one's; failing ones are skipped, unless all of them fail."""
-    found: list[tuple[Provider, Offer]] = []
+    found: list[tuple[PodProvider, Offer]] = []
     failures: list[PrimeError] = []
     asked = [each for each in hub.settings.providers if of in (None, "", each.name)]
     is_raised = len(asked) == 1 and not hub.settings.accounts
@@ -207,12 +207,12 @@ def _draw(hub: Hub) -> int:
 _log = logging.getLogger(__name__)
 
 
-def find_provider(hub: Hub, name: str) -> Provider | None:
+def find_provider(hub: Hub, name: str) -> PodProvider | None:
     """The provider `name`, or None if it is not enabled (any more)."""
     return next((each for each in hub.settings.providers if each.name == name), None)
 
 
-def provider_named(hub: Hub, name: str) -> Provider:
+def provider_named(hub: Hub, name: str) -> PodProvider:
     """The same; raises NotAllowed."""
     found = find_provider(hub, name)
     if found is None:
@@ -230,7 +230,7 @@ def require_providers(hub: Hub) -> None:
 
 
 def ask(
-    provider: Provider, question: Callable[[Provider], T], *, is_raised: bool = False
+    provider: PodProvider, question: Callable[[PodProvider], T], *, is_raised: bool = False
 ) -> T | PrimeError:
     """A provider's answer, or why there is none, which is also logged.
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, select
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
-from prime_cli.hub.compute.provider import Mount, Provider
+from prime_cli.hub.compute.provider import Mount, PodProvider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, pod_disks, pods
 from prime_cli.hub.services.access import check_label
@@ -33,7 +33,7 @@ _SEE = "see what there is with `prime availability list`"
 class ChosenOffer:
     """The offer for a pod, and its provider."""
 
-    provider: Provider
+    provider: PodProvider
     offer: GpuOffer
 
 

@@ -67,7 +67,7 @@ def failure_column(failure: str | None) -> str | None:
 
 def request_column(creation: PodCreation) -> str:
     """The request as stored in the table: only the names of variables."""
-    named = [wire.Variable(variable.key, "") for variable in creation.pod.env_vars]
+    named = [wire.PodVariable(variable.key, "") for variable in creation.pod.env_vars]
     pod = msgspec.structs.replace(creation.pod, env_vars=named)
     return encode(msgspec.structs.replace(creation, pod=pod)).decode()
 

@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Row, Table, insert, or_, select, true, update
 
 from prime_cli.core.errors import NotAllowed, PrimeError
-from prime_cli.hub.compute.provider import PodStatus, Provider
+from prime_cli.hub.compute.provider import PodProvider, PodStatus
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import counters, disks, owners, pods
 from prime_cli.hub.services.access import require_user
@@ -59,7 +59,7 @@ def terminate(hub: Hub, caller: Caller, pod_id: str) -> Ended:
 def end_pod(
     hub: Hub,
     caller: Caller,
-    provider: Provider,
+    provider: PodProvider,
     row: Row[Any],
     *,
     why: str,
@@ -133,9 +133,11 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> None:
             _end(hub, provider, row, why="asked for")
 
 
-def look(hub: Hub, rows: Sequence[Row[Any]]) -> list[tuple[Provider, Row[Any], PodStatus | None]]:
+def look(
+    hub: Hub, rows: Sequence[Row[Any]]
+) -> list[tuple[PodProvider, Row[Any], PodStatus | None]]:
     """The state of pods whose providers answer."""
-    found: list[tuple[Provider, Row[Any], PodStatus | None]] = []
+    found: list[tuple[PodProvider, Row[Any], PodStatus | None]] = []
     by_provider: defaultdict[str, list[Row[Any]]] = defaultdict(list)
     for row in rows:
         by_provider[row.provider].append(row)
@@ -147,13 +149,13 @@ def look(hub: Hub, rows: Sequence[Row[Any]]) -> list[tuple[Provider, Row[Any], P
     return found
 
 
-def see(provider: Provider, tags: Sequence[str]) -> Mapping[str, PodStatus] | None:
+def see(provider: PodProvider, tags: Sequence[str]) -> Mapping[str, PodStatus] | None:
     """The state of `tags` at a provider; None if it does not answer."""
     answer = ask(provider, lambda provider: provider.inspect(tags))
     return None if isinstance(answer, PrimeError) else answer
 
 
-def _resume(provider: Provider, tag: str, seen: PodStatus) -> PodStatus:
+def _resume(provider: PodProvider, tag: str, seen: PodStatus) -> PodStatus:
     """The state of a pod after a restart; a failed restart is retried at the next refresh."""
     failure = ask(provider, lambda each: each.resume(tag))
     if isinstance(failure, PrimeError):
@@ -161,13 +163,13 @@ def _resume(provider: Provider, tag: str, seen: PodStatus) -> PodStatus:
     return seen
 
 
-def _end(hub: Hub, provider: Provider, row: Row[Any], *, why: str) -> None:
+def _end(hub: Hub, provider: PodProvider, row: Row[Any], *, why: str) -> None:
     # The pod shows why it failed, and the next refresh tries again.
     with suppress(PrimeError):
         end_pod(hub, THE_HUB, provider, row, why=why)
 
 
-def _note_absence(hub: Hub, provider: Provider, row: Row[Any]) -> None:
+def _note_absence(hub: Hub, provider: PodProvider, row: Row[Any]) -> None:
     now = hub.now()
     if row.status == ERROR:
         close(hub, row, ERROR, ended_at=now)
@@ -249,7 +251,7 @@ def _end_leak(found: _Found) -> Leak:
     return msgspec.structs.replace(found.leak, ended=True)
 
 
-def _find(hub: Hub, caller: Caller, provider: Provider) -> list[_Found]:
+def _find(hub: Hub, caller: Caller, provider: PodProvider) -> list[_Found]:
     """The leaks of one provider; query it before reading the rows, so that those are newer."""
     prefix = tag_prefix(hub)
     answer = ask(provider, lambda each: (each.list_tags(prefix), each.list_disk_tags(prefix)))
@@ -265,7 +267,7 @@ def _find(hub: Hub, caller: Caller, provider: Provider) -> list[_Found]:
 
 
 def _find_machines(
-    hub: Hub, caller: Caller, provider: Provider, prefix: str, tags: Collection[str]
+    hub: Hub, caller: Caller, provider: PodProvider, prefix: str, tags: Collection[str]
 ) -> list[_Found]:
     query = select_pods().where(pods.c.provider == provider.name, is_live())
     with hub.database.read() as connection:
@@ -298,7 +300,7 @@ def _live_tags(hub: Hub, table: Table) -> set[str]:
 
 
 def _ending(
-    hub: Hub, caller: Caller, provider: Provider, row: Row[Any], seen: PodStatus
+    hub: Hub, caller: Caller, provider: PodProvider, row: Row[Any], seen: PodStatus
 ) -> Callable[[], object]:
     failed = seen.failure if seen.status == ERROR else None
     return partial(end_pod, hub, caller, provider, row, why="swept", failed=failed)
@@ -315,7 +317,7 @@ def _kind(hub: Hub, row: Row[Any], seen: PodStatus, *, is_own: bool) -> str | No
 def _strays(
     hub: Hub,
     caller: Caller,
-    provider: Provider,
+    provider: PodProvider,
     table: Table,
     kind: str,
     tags: list[str],
@@ -337,11 +339,11 @@ def _may_sweep(table: Table, caller: Caller) -> ColumnElement[bool]:
     return true() if caller.admin else is_of(table, caller, caller.writes or caller.reads)
 
 
-def _leak(kind: str, provider: Provider, row: Row[Any]) -> Leak:
+def _leak(kind: str, provider: PodProvider, row: Row[Any]) -> Leak:
     return Leak(kind, row.id, name=row.name, provider=provider.name, owner=row.owner)
 
 
-def _silent(provider: Provider, error: PrimeError) -> _Found:
+def _silent(provider: PodProvider, error: PrimeError) -> _Found:
     return _Found(Leak(SILENT, provider.name, provider=provider.name, failure=error.message), None)
 
 

@@ -24,7 +24,7 @@ from prime_cli.hub.services.evaluations.queries import (
     lock_evaluation,
     select_evaluated,
 )
-from prime_cli.hub.services.evaluations.statistics import Tally
+from prime_cli.hub.services.evaluations.statistics import SampleTotals
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import (
@@ -348,7 +348,7 @@ def _figures(connection: Connection, row: Row[Any]) -> dict[str, Any]:
     """The summary recomputed from all samples, if some were replaced since the last one."""
     if row.summary is not None:
         return {}
-    tally = Tally()
+    tally = SampleTotals()
     scores = msgspec.json.Decoder(dict[str, float])
     last = 0
     while page := connection.execute(

@@ -27,7 +27,7 @@ from prime_cli.hub.services.access import (
     require_owner_slug,
     require_user,
 )
-from prime_cli.hub.services.evaluations.statistics import Tally
+from prime_cli.hub.services.evaluations.statistics import SampleTotals
 from prime_cli.hub.urls import evaluation_url
 from prime_cli.wire.codec import decode
 from prime_cli.wire.evaluations import (
@@ -136,7 +136,7 @@ def summarize(row: Row[Any]) -> EvaluationSummary | None:
     """The figures of the samples, or None while some were replaced since the last finalize."""
     if row.summary is None:
         return None
-    tally = decode(row.summary.encode(), Tally)
+    tally = decode(row.summary.encode(), SampleTotals)
     return EvaluationSummary(
         samples=row.sample_count,
         errors=tally.errors,

@@ -16,7 +16,7 @@ from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import batches, evaluations, samples
 from prime_cli.hub.services.evaluations.queries import find_writable, lock_evaluation
-from prime_cli.hub.services.evaluations.statistics import REWARD, Tally
+from prime_cli.hub.services.evaluations.statistics import REWARD, SampleTotals
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.evaluations import (
     CANCELLED,
@@ -214,7 +214,7 @@ def _store(
 ) -> None:
     """Add and replace samples, and update the evaluation's own figures."""
     count = evaluation.sample_count
-    added = Tally()
+    added = SampleTotals()
     replaced = 0
     for group in _groups(_latest(batch)):
         known = _known_names(connection, evaluation.id, group)
@@ -244,11 +244,11 @@ def _store(
     )
 
 
-def _figures(evaluation: Row[Any], added: Tally, *, replaced: int) -> dict[str, Any]:
+def _figures(evaluation: Row[Any], added: SampleTotals, *, replaced: int) -> dict[str, Any]:
     """The summary plus what was added. Replaced samples cannot be subtracted from it."""
     if replaced or evaluation.summary is None:
         return {"summary": None, "average_reward": None}
-    tally = decode(evaluation.summary.encode(), Tally)
+    tally = decode(evaluation.summary.encode(), SampleTotals)
     tally.merge(added)
     return {"summary": encode(tally).decode(), "average_reward": tally.mean_reward()}
 

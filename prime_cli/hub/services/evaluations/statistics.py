@@ -12,7 +12,7 @@ _LARGEST = 1e100
 _MOST_NAMES = 200
 
 
-class Moments(msgspec.Struct):
+class RunningMoments(msgspec.Struct):
     """Of the numbers seen so far; `squares` is the sum of squared distances from the mean.
 
     The formulas are those of Chan, Golub and LeVeque (1979), Welford's for one number.
@@ -33,7 +33,7 @@ class Moments(msgspec.Struct):
         self.least = min(self.least, value)
         self.most = max(self.most, value)
 
-    def merge(self, other: "Moments") -> None:
+    def merge(self, other: "RunningMoments") -> None:
         """Add all numbers in `other`."""
         count = self.count + other.count
         if not count:
@@ -50,14 +50,14 @@ class Moments(msgspec.Struct):
         return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else None
 
 
-class Tally(msgspec.Struct):
+class SampleTotals(msgspec.Struct):
     """The totals of one evaluation's samples: by name of the number, and errors.
 
     Keeps at most 200 names; numbers under further ones are left out.
     """
 
     errors: int = 0
-    scores: dict[str, Moments] = {}
+    scores: dict[str, RunningMoments] = {}
 
     def add(self, reward: float | None, scores: Mapping[str, float], *, failed: bool) -> None:
         """Count one sample."""
@@ -67,12 +67,12 @@ class Tally(msgspec.Struct):
         for name, value in scores.items():
             self._see(name, value)
 
-    def merge(self, other: "Tally") -> None:
+    def merge(self, other: "SampleTotals") -> None:
         """Add all counts of `other`."""
         self.errors += other.errors
         for name, moments in other.scores.items():
             if name in self.scores or len(self.scores) < _MOST_NAMES:
-                self.scores.setdefault(name, Moments()).merge(moments)
+                self.scores.setdefault(name, RunningMoments()).merge(moments)
 
     def mean_reward(self) -> float | None:
         """The mean of the rewards, None if there are none."""
@@ -86,5 +86,5 @@ class Tally(msgspec.Struct):
         if moments is None:
             if len(self.scores) >= _MOST_NAMES:
                 return
-            moments = self.scores[name] = Moments()
+            moments = self.scores[name] = RunningMoments()
         moments.add(value)

@@ -6,7 +6,12 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from prime_cli.models.gateway.limits.shared_state import Caller, SharedState, fair_share, open_state
+from prime_cli.models.gateway.limits.shared_state import (
+    ProcessSlot,
+    SharedState,
+    fair_share,
+    open_state,
+)
 
 LONGEST_PAUSE_S = 600.0
 """Longer pauses are not honoured: the calls fail at once, and the run ends."""
@@ -128,11 +133,11 @@ class Limiter:
         cut = self._state.cut_at
         return cut if cut <= self._clock() else 0.0
 
-    def _callers(self, *, more: int = 0) -> list[Caller]:
+    def _callers(self, *, more: int = 0) -> list[ProcessSlot]:
         """All processes, this one as it is now plus `more` waiting calls."""
         place = self._state.place
         others = [caller for caller in self._state.callers() if caller.place != place]
-        return [*others, Caller(place, self._running, self.waiting + more)]
+        return [*others, ProcessSlot(place, self._running, self.waiting + more)]
 
     def _has_room(self, *, more: int = 1) -> bool:
         """Whether a call may start: one that waits already, or one `more`."""

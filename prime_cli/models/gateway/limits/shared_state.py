@@ -69,7 +69,7 @@ TURN_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class ProcessSlot:
     """A process: its place in the shared file, its calls at the endpoint, and those waiting."""
 
     place: int
@@ -82,7 +82,7 @@ class Caller:
         return self.running + self.waiting
 
 
-def fair_share(place: int, callers: Sequence[Caller], limit: int, now: float) -> int:
+def fair_share(place: int, callers: Sequence[ProcessSlot], limit: int, now: float) -> int:
     """How many of `limit` calls the process at `place` may have under way.
 
     Max-min fair: a process that wants less than an even share gets what it wants, and the rest is
@@ -163,11 +163,11 @@ class SharedState:
         self._cells[self._own] = running
         self._cells[self._own + 1] = waiting
 
-    def callers(self) -> list[Caller]:
+    def callers(self) -> list[ProcessSlot]:
         """The processes that call or wait, this one included."""
         cells = self._cells[_FIRST : _FIRST + 2 * PLACES].tolist()
         return [
-            Caller(place, int(_sane(cells[2 * place])), int(_sane(cells[2 * place + 1])))
+            ProcessSlot(place, int(_sane(cells[2 * place])), int(_sane(cells[2 * place + 1])))
             for place in range(PLACES)
             if cells[2 * place] or cells[2 * place + 1]
         ]

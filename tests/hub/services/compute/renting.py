@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from prime_cli.hub.compute.provider import Provider
+from prime_cli.hub.compute.provider import PodProvider
 from tests.helpers.machines import A100, Machines
 from tests.helpers.ssh_keys import line
 from tests.hub.accounts_hub import AccountsHub
@@ -32,7 +32,7 @@ class PodHub:
 
     data: Path
     machines: Machines = field(default_factory=Machines)
-    others: tuple[Provider, ...] = ()
+    others: tuple[PodProvider, ...] = ()
 
     def __post_init__(self) -> None:
         self.accounts_hub = AccountsHub(self.data, providers=(self.machines, *self.others))

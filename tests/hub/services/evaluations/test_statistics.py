@@ -4,14 +4,14 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.hub.services.evaluations.statistics import Moments, Tally
+from prime_cli.hub.services.evaluations.statistics import RunningMoments, SampleTotals
 from prime_cli.wire.codec import decode, encode
 
 numbers = st.floats(-1e6, 1e6)
 
 
-def moments_of(values: list[float]) -> Moments:
-    moments = Moments()
+def moments_of(values: list[float]) -> RunningMoments:
+    moments = RunningMoments()
     for value in values:
         moments.add(value)
     return moments
@@ -19,7 +19,7 @@ def moments_of(values: list[float]) -> Moments:
 
 @given(st.lists(st.lists(numbers, max_size=20), min_size=1, max_size=6))
 def test_merged_parts_come_to_what_the_whole_comes_to(parts: list[list[float]]) -> None:
-    merged = Moments()
+    merged = RunningMoments()
     for part in parts:
         merged.merge(moments_of(part))
     whole = [value for part in parts for value in part]
@@ -36,16 +36,16 @@ def test_merged_parts_come_to_what_the_whole_comes_to(parts: list[list[float]]) 
 
 
 def test_numbers_too_large_to_square_are_left_out() -> None:
-    tally = Tally()
+    tally = SampleTotals()
     tally.add(1e300, {"a": -1e200, "b": 1e90}, failed=False)
     tally.add(-1.0, {"b": -1e90}, failed=True)
     assert tally.mean_reward() == -1.0
     assert set(tally.scores) == {"reward", "b"}
-    assert decode(encode(tally), Tally) == tally
+    assert decode(encode(tally), SampleTotals) == tally
 
 
 def test_names_are_bounded() -> None:
-    tally, other = Tally(), Tally()
+    tally, other = SampleTotals(), SampleTotals()
     for number in range(300):
         tally.add(None, {f"n{number}": 1.0}, failed=False)
         other.add(None, {f"m{number}": 1.0}, failed=False)

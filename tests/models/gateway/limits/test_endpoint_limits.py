@@ -13,7 +13,7 @@ from prime_cli.models.gateway.limits.shared_state import open_state
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.providers import Secret
+from prime_cli.models.providers import EndpointSecret
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.raw_server import raw_server
 from tests.helpers.scripted_model import HANG, Received, Reply, ScriptedModel, status
@@ -33,7 +33,7 @@ async def until(seen: Callable[[], bool]) -> None:
 
 def test_one_refusal_holds_all_runs_of_the_machine(tmp_path: Path) -> None:
     async def scenario(model: ScriptedModel) -> None:
-        endpoint = Endpoint("scripted", model.url, Secret("sk-one"))
+        endpoint = Endpoint("scripted", model.url, EndpointSecret("sk-one"))
         async with gateway(endpoint, tmp_path) as one, gateway(endpoint, tmp_path) as two:
             model.queue(status(429, retry_after=0.3))
             refused = asyncio.create_task(ask(one))
@@ -51,8 +51,8 @@ def test_one_refusal_holds_all_runs_of_the_machine(tmp_path: Path) -> None:
 
 
 def test_another_key_is_another_limit() -> None:
-    endpoint = Endpoint("scripted", "http://127.0.0.1:1/v1", Secret("a"))
-    assert name_of(endpoint) != name_of(replace(endpoint, key=Secret("b")))
+    endpoint = Endpoint("scripted", "http://127.0.0.1:1/v1", EndpointSecret("a"))
+    assert name_of(endpoint) != name_of(replace(endpoint, key=EndpointSecret("b")))
     assert name_of(endpoint) == name_of(replace(endpoint, model="judge"))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from prime_cli.models.gateway.limits.shared_state import (
     SIZE,
     TURN_SECONDS,
-    Caller,
+    ProcessSlot,
     SharedState,
     can_share,
     fair_share,
@@ -26,7 +26,7 @@ def test_two_see_each_other(tmp_path: Path) -> None:
     assert one.place != two.place
     one.publish(3, 4)
     two.limit = 7.5
-    assert two.callers() == [Caller(one.place, 3, 4)]
+    assert two.callers() == [ProcessSlot(one.place, 3, 4)]
     assert one.limit == 7.5
     one.close()
     assert two.callers() == []
@@ -120,7 +120,7 @@ def test_where_nothing_can_be_written_a_process_is_alone(tmp_path: Path) -> None
     state.forget_the_dead()
     with state.changing() as mine:
         assert mine
-    assert state.callers() == [Caller(0, 1, 2)]
+    assert state.callers() == [ProcessSlot(0, 1, 2)]
     state.close()
 
 
@@ -144,11 +144,11 @@ limits = st.integers(1, 200)
 moments = st.floats(0, 1e6)
 
 
-def callers_of(pairs: list[tuple[int, int]]) -> list[Caller]:
-    return [Caller(3 * n, running, waiting) for n, (running, waiting) in enumerate(pairs)]
+def callers_of(pairs: list[tuple[int, int]]) -> list[ProcessSlot]:
+    return [ProcessSlot(3 * n, running, waiting) for n, (running, waiting) in enumerate(pairs)]
 
 
-def shares_of(callers: list[Caller], limit: int, now: float) -> list[int]:
+def shares_of(callers: list[ProcessSlot], limit: int, now: float) -> list[int]:
     return [fair_share(caller.place, callers, limit, now) for caller in callers]
 
 
@@ -158,7 +158,7 @@ def test_who_wants_little_gets_it_and_the_others_divide_the_rest() -> None:
 
 
 def test_one_process_has_the_whole_limit() -> None:
-    assert fair_share(5, [Caller(5, 10, 90)], 64, 0.0) == 64
+    assert fair_share(5, [ProcessSlot(5, 10, 90)], 64, 0.0) == 64
 
 
 @given(demands, limits, moments)
@@ -178,7 +178,7 @@ def test_all_shares_together_fill_the_limit_and_no_more(
 def test_equal_wants_differ_by_one_at_most(
     pairs: list[tuple[int, int]], limit: int, now: float
 ) -> None:
-    callers = [Caller(caller.place, 0, 500) for caller in callers_of(pairs)]
+    callers = [ProcessSlot(caller.place, 0, 500) for caller in callers_of(pairs)]
     shares = shares_of(callers, limit, now)
     assert max(shares) - min(shares) <= 1
 
@@ -187,6 +187,6 @@ def test_equal_wants_differ_by_one_at_most(
 def test_everybody_has_a_turn_where_there_are_more_processes_than_calls(
     processes: int, limit: int
 ) -> None:
-    callers = [Caller(n, 0, 50) for n in range(processes)]
+    callers = [ProcessSlot(n, 0, 50) for n in range(processes)]
     turns = [shares_of(callers, limit, turn * TURN_SECONDS) for turn in range(processes)]
     assert all(sum(shares) > 0 for shares in zip(*turns, strict=True))

@@ -1,4 +1,4 @@
-"""Responses kept between runs: the store on disk, and the step that answers from it.
+"""Completions kept between runs: the store on disk, and the step that answers from it.
 
 A response is one file: `<folder>/<2 hex digits>/<62 hex digits>.json`.
 """
@@ -29,7 +29,7 @@ _ROOM = 0.9
 """The share of `MOST_BYTES` kept when answers have to be dropped."""
 
 
-class CachedResponse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CachedCompletion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One answer with status 200: a `body`, or the `events` of a stream, each without its end."""
 
     schema: int
@@ -39,10 +39,10 @@ class CachedResponse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     events: list[str] | None = None
 
 
-_decoder = msgspec.json.Decoder(CachedResponse)
+_decoder = msgspec.json.Decoder(CachedCompletion)
 
 
-class ResponseStore:
+class CompletionStore:
     """Answers by the digest of the request; an answer that contains a secret is not kept.
 
     `scrub` removes secrets from bytes. If the disk is not writable, `trouble` reports it and
@@ -63,7 +63,7 @@ class ResponseStore:
         """Create the folder, accessible only by its owner; raises StorageFailed."""
         make_folder(self._folder)
 
-    def get(self, key: str) -> CachedResponse | None:
+    def get(self, key: str) -> CachedCompletion | None:
         """The answer under `key`; None too for one torn by a crash."""
         path = self._path(key)
         try:
@@ -77,7 +77,7 @@ class ResponseStore:
             os.utime(path)
         return kept
 
-    def put(self, key: str, kept: CachedResponse) -> None:
+    def put(self, key: str, kept: CachedCompletion) -> None:
         """Store an answer, whole or not at all."""
         said = "".join([kept.body or "", *(kept.events or [])]).encode()
         if self.trouble is not None or self._scrub(said) != said:
@@ -141,7 +141,7 @@ _MOST_COUNTED = 50_000
 """Requests of which it is known how often a rollout made them: those of far more than run."""
 
 
-class ResponseCache:
+class CompletionCache:
     """Caches complete answers with status 200, and returns them for equal requests.
 
     Equal means: endpoint and model, path, every member of the request, the index of the rollout,
@@ -151,7 +151,7 @@ class ResponseCache:
 
     def __init__(
         self,
-        store: ResponseStore,
+        store: CompletionStore,
         group_of: Callable[[str | None], tuple[Endpoint, ...]],
         count: Callable[[CallIdentity, str | None], None],
     ) -> None:
@@ -239,7 +239,7 @@ class ResponseCache:
         events: Iterable[bytes] | None = None,
     ) -> None:
         try:
-            kept = CachedResponse(
+            kept = CachedCompletion(
                 schema=SCHEMA,
                 model=call.head.model or "",
                 content_type=reply.headers.get("content-type", "application/json"),
@@ -251,7 +251,7 @@ class ResponseCache:
         self._store.put(key, kept)
 
 
-def _reply(kept: CachedResponse) -> Reply:
+def _reply(kept: CachedCompletion) -> Reply:
     headers = {"content-type": kept.content_type}
     if kept.events is not None:
         return Reply(HTTPStatus.OK, headers=headers, chunks=_events(kept.events))

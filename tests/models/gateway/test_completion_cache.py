@@ -1,4 +1,4 @@
-"""The folder of kept answers."""
+"""Completions are kept between runs, and answered from the disk."""
 
 import asyncio
 import os
@@ -16,27 +16,27 @@ from hypothesis import strategies as st
 from prime_cli.core.digests import digest_bytes
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallIdentity, Reply, RequestHead
-from prime_cli.models.gateway.response_cache import (
+from prime_cli.models.gateway.completion_cache import (
     SCHEMA,
-    CachedResponse,
-    ResponseCache,
-    ResponseStore,
+    CachedCompletion,
+    CompletionCache,
+    CompletionStore,
 )
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
-from prime_cli.models.prices import Budget, Price, Usage
-from prime_cli.models.providers import Secret
+from prime_cli.models.prices import Budget, Price, TokenUsage
+from prime_cli.models.providers import EndpointSecret
 from tests.helpers import scripted_model
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.scripted_model import BAD_JSON, Received, ScriptedModel, status
 
 
-def kept(text: str) -> CachedResponse:
-    return CachedResponse(schema=SCHEMA, model="m", content_type="application/json", body=text)
+def kept(text: str) -> CachedCompletion:
+    return CachedCompletion(schema=SCHEMA, model="m", content_type="application/json", body=text)
 
 
-def store_in(folder: Path, most_bytes: int = 10_000) -> ResponseStore:
-    return ResponseStore(folder, lambda content: content, most_bytes=most_bytes)
+def store_in(folder: Path, most_bytes: int = 10_000) -> CompletionStore:
+    return CompletionStore(folder, lambda content: content, most_bytes=most_bytes)
 
 
 def key(number: int) -> str:
@@ -99,20 +99,20 @@ def model() -> Iterator[ScriptedModel]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> ResponseStore:
-    found = ResponseStore(tmp_path / "responses", lambda content: content)
+def store(tmp_path: Path) -> CompletionStore:
+    found = CompletionStore(tmp_path / "responses", lambda content: content)
     found.open()
     return found
 
 
 def in_a_run(
-    model: ScriptedModel, store: ResponseStore, scenario: Scenario, budget: Budget | None = None
-) -> tuple[Any, Usage]:
+    model: ScriptedModel, store: CompletionStore, scenario: Scenario, budget: Budget | None = None
+) -> tuple[Any, TokenUsage]:
     """What `scenario` gives in a gateway of its own, and what that run used."""
 
-    async def whole() -> tuple[Any, Usage]:
+    async def whole() -> tuple[Any, TokenUsage]:
         settings = GatewaySettings(cache=store, price_of=lambda _: PRICE, budget=budget)
-        endpoint = Endpoint("scripted", model.url, Secret(KEY))
+        endpoint = Endpoint("scripted", model.url, EndpointSecret(KEY))
         async with Gateway(endpoint, environ={}, settings=settings) as gate:
             return await scenario(gate), gate.ledger.total()
 
@@ -127,13 +127,13 @@ def asking(*texts: str, **told: Any) -> Scenario:
 
 
 def test_the_same_request_of_a_later_run_is_no_call(
-    model: ScriptedModel, store: ResponseStore
+    model: ScriptedModel, store: CompletionStore
 ) -> None:
     (first,), used = in_a_run(model, store, asking("hello", temperature=1))
     assert (used.calls, used.hits) == (1, 0)
     (again,), used = in_a_run(model, store, asking("hello", temperature=1))
     assert again.json == first.json
-    assert used == Usage(hits=1)
+    assert used == TokenUsage(hits=1)
     assert len(model.calls) == 1
 
 
@@ -142,14 +142,14 @@ def test_the_same_request_of_a_later_run_is_no_call(
     [{"rollout": "0.1.1"}, {"temperature": 0.5}, {"seed": 7}, {"tools": []}, {"stream": True}],
 )
 def test_what_decides_the_answer_is_asked_anew(
-    other: dict[str, Any], model: ScriptedModel, store: ResponseStore
+    other: dict[str, Any], model: ScriptedModel, store: CompletionStore
 ) -> None:
     in_a_run(model, store, asking("hello"))
     _, used = in_a_run(model, store, asking("hello", **other))
     assert (used.calls, used.hits) == (1, 0)
 
 
-def test_another_endpoint_is_asked_anew(model: ScriptedModel, store: ResponseStore) -> None:
+def test_another_endpoint_is_asked_anew(model: ScriptedModel, store: CompletionStore) -> None:
     in_a_run(model, store, asking("hello"))
     with ScriptedModel() as other:
         (answered,), _ = in_a_run(other, store, asking("hello"))
@@ -157,7 +157,7 @@ def test_another_endpoint_is_asked_anew(model: ScriptedModel, store: ResponseSto
 
 
 def test_several_samples_of_one_rollout_stay_different(
-    model: ScriptedModel, store: ResponseStore
+    model: ScriptedModel, store: CompletionStore
 ) -> None:
     first, used = in_a_run(model, store, asking("vote", "vote", "vote"))
     assert used.calls == 3
@@ -167,7 +167,7 @@ def test_several_samples_of_one_rollout_stay_different(
     assert (used.calls, used.hits) == (1, 3)
 
 
-def test_streams_are_kept_as_their_events(model: ScriptedModel, store: ResponseStore) -> None:
+def test_streams_are_kept_as_their_events(model: ScriptedModel, store: CompletionStore) -> None:
     (first,), used = in_a_run(model, store, asking("hello", stream=True))
     assert used.calls == 1
     told: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
@@ -180,14 +180,14 @@ def test_streams_are_kept_as_their_events(model: ScriptedModel, store: ResponseS
     )
     assert again.events == first.events
     assert with_usage.events[-1]["usage"]["total_tokens"]
-    assert used == Usage(hits=2)
+    assert used == TokenUsage(hits=2)
 
 
 @pytest.mark.parametrize(
     "bad", [status(400), BAD_JSON, scripted_model.Reply(raw=b'{"choices": []}')]
 )
 def test_errors_and_nonsense_are_never_kept(
-    bad: scripted_model.Reply, model: ScriptedModel, store: ResponseStore, tmp_path: Path
+    bad: scripted_model.Reply, model: ScriptedModel, store: CompletionStore, tmp_path: Path
 ) -> None:
     model.queue(*[bad] * 20)
     (answered,), _ = in_a_run(model, store, asking("hello"))
@@ -207,7 +207,7 @@ def test_errors_and_nonsense_are_never_kept(
     ],
 )
 def test_only_streams_that_came_to_their_end_are_kept(
-    sent: list[bytes], is_kept: bool, store: ResponseStore, tmp_path: Path
+    sent: list[bytes], is_kept: bool, store: CompletionStore, tmp_path: Path
 ) -> None:
     async def chunks() -> AsyncGenerator[bytes, None]:
         for chunk in sent:
@@ -219,7 +219,7 @@ def test_only_streams_that_came_to_their_end_are_kept(
 
     async def read(most: int) -> list[bytes]:
         endpoint = Endpoint("scripted", "http://127.0.0.1:1/v1")
-        cache = ResponseCache(store, lambda _: (endpoint,), lambda _, __: None)
+        cache = CompletionCache(store, lambda _: (endpoint,), lambda _, __: None)
         body = b'{"model": "scripted", "stream": true}'
         identity = CallIdentity(0, 0, 1, "policy")
         head = RequestHead("scripted", stream=True)
@@ -246,33 +246,33 @@ async def some_of(chunks: AsyncGenerator[bytes, None], most: int) -> AsyncGenera
 
 
 def test_hits_do_not_count_against_a_budget_and_pass_when_it_is_used_up(
-    model: ScriptedModel, store: ResponseStore
+    model: ScriptedModel, store: CompletionStore
 ) -> None:
     in_a_run(model, store, asking("hello", "there"))
     budget = Budget(token_budget=1)
     budget.stop("used up")
     answers, used = in_a_run(model, store, asking("hello", "there"), budget)
     assert [each.status for each in answers] == [200, 200]
-    assert used == Usage(hits=2)
+    assert used == TokenUsage(hits=2)
 
 
 def test_judges_are_answered_from_the_cache_as_well(
-    model: ScriptedModel, store: ResponseStore
+    model: ScriptedModel, store: CompletionStore
 ) -> None:
     for _ in range(2):
         _, used = in_a_run(model, store, asking("grade", rollout="3.1.1.judge"))
-    assert used == Usage(hits=1)
+    assert used == TokenUsage(hits=1)
 
 
 def test_an_answer_with_a_secret_is_not_kept(model: ScriptedModel, tmp_path: Path) -> None:
-    careful = ResponseStore(tmp_path / "r", lambda content: content.replace(b"hunter2", b"[KEY]"))
+    careful = CompletionStore(tmp_path / "r", lambda content: content.replace(b"hunter2", b"[KEY]"))
     in_a_run(model, careful, asking("my password is hunter2", "hello"))
     (kept,) = tmp_path.rglob("*.json")
     assert b"hunter2" not in kept.read_bytes()
 
 
 def test_files_are_for_their_owner_and_hold_no_key(
-    model: ScriptedModel, store: ResponseStore, tmp_path: Path
+    model: ScriptedModel, store: CompletionStore, tmp_path: Path
 ) -> None:
     in_a_run(model, store, asking("hello"))
     (kept,) = tmp_path.rglob("*.json")
@@ -282,7 +282,7 @@ def test_files_are_for_their_owner_and_hold_no_key(
 
 
 def test_a_torn_file_is_asked_anew(
-    model: ScriptedModel, store: ResponseStore, tmp_path: Path
+    model: ScriptedModel, store: CompletionStore, tmp_path: Path
 ) -> None:
     in_a_run(model, store, asking("hello"))
     (kept,) = tmp_path.rglob("*.json")
@@ -290,11 +290,11 @@ def test_a_torn_file_is_asked_anew(
     _, used = in_a_run(model, store, asking("hello"))
     assert used.calls == 1
     _, used = in_a_run(model, store, asking("hello"))
-    assert used == Usage(hits=1)
+    assert used == TokenUsage(hits=1)
 
 
 def test_built_in_models_and_other_paths_are_left_alone(
-    model: ScriptedModel, store: ResponseStore, tmp_path: Path
+    model: ScriptedModel, store: CompletionStore, tmp_path: Path
 ) -> None:
     in_a_run(model, store, asking("hello", model="builtin/echo"))
     in_a_run(model, store, asking("hello", path="models", method="GET"))
