@@ -76,12 +76,13 @@ app = group(
             "prime_cli.commands.completion:app",
             "Set up shell completion.",
         ),
+        "update": ("prime_cli.commands.update:update", "Update prime."),
     },
     aliases={"team": "teams", "pod": "pods", "disk": "disks", "ssh-key": "ssh-keys"},
     panels={
         "Hubs and accounts": "logout whoami switch teams context hub",
         "Compute": "availability disks ssh-keys gc",
-        "Settings": "config cache completion",
+        "Settings": "config cache completion update",
     },
     callback=_root,
 )

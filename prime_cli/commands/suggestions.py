@@ -96,7 +96,7 @@ _OPTIONS = {
 _COMMANDS = {
     "prime": {
         **dict.fromkeys(("ssh", "connect"), "use `prime pods ssh`"),
-        "upgrade": "upgrade with `uv tool upgrade prime-cli` or `pip install -U prime-cli`",
+        "upgrade": "use `prime update`",
     },
     "prime env": {
         "eval": "use `prime eval run`",

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import format_bytes
+from prime_cli.core.installation import package_command
 from prime_cli.doctor.base import Finding, System, failed, ok, skipped, warned
 from prime_cli.runtime.sandbox import find_sandbox
 
@@ -180,7 +181,7 @@ def _trouble(name: str, value: str) -> Finding | None:
         return failed("proxy", sentence, f"write it as `{name}=http://host:port`, or unset it")
     if parts.scheme.startswith("socks") and find_spec("socksio") is None:
         sentence = f"{name} names a SOCKS proxy, which prime cannot use without another package"
-        return failed("proxy", sentence, "`pip install 'httpx[socks]'`")
+        return failed("proxy", sentence, f"`{package_command('httpx[socks]')}`")
     return None
 
 

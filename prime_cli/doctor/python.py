@@ -10,6 +10,12 @@ from packaging.requirements import Requirement
 
 from prime_cli import __version__
 from prime_cli.core.errors import EnvironmentFailed, ResolveFailed
+from prime_cli.core.installation import (
+    DISTRIBUTION,
+    in_words,
+    package_command,
+    this_installation,
+)
 from prime_cli.core.process import TimedOut, run
 from prime_cli.doctor.base import Finding, System, failed, ok, warned
 from prime_cli.envs.install.workspace import Workspace, find_workspace
@@ -18,7 +24,6 @@ from prime_cli.runtime.uv_tool import find_uv
 
 _PYTHON = "python"
 
-_DISTRIBUTION = "prime-cli"
 _OFFICIAL = "prime"
 """Prime Intellect's own client. It too installs `prime_cli/` and `bin/prime`."""
 
@@ -35,7 +40,7 @@ def check_python(system: System) -> list[Finding]:
             warned(
                 _PYTHON,
                 f"{sentence}, but prime {installed} is installed",
-                "reinstall it: `uv pip install --reinstall prime-cli`",
+                f"reinstall it: `{in_words(this_installation().reinstall())}`",
             )
         ]
     official = official_client()
@@ -45,7 +50,7 @@ def check_python(system: System) -> list[Finding]:
                 _PYTHON,
                 f"{sentence}, but the official client (`prime` {official}) is installed in the same"
                 " environment: both own `prime_cli` and the `prime` command",
-                "`uv pip uninstall prime && uv pip install --reinstall prime-cli`;"
+                f"remove `prime` from it, then `{in_words(this_installation().reinstall())}`;"
                 " run the official client with `uvx --from prime prime`",
             )
         ]
@@ -89,7 +94,7 @@ def _scripts(prefix: Path) -> Path:
 
 def _installed_version() -> str | None:
     try:
-        return metadata.version(_DISTRIBUTION)
+        return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
         return None  # not installed: running from source
 
@@ -109,11 +114,15 @@ def check_uv(_system: System) -> list[Finding]:
     except EnvironmentFailed as error:
         return [failed(_UV, error.message, error.hint or "install uv")]
     except (OSError, TimedOut) as error:
-        return [failed(_UV, f"uv does not start: {error}", "`pip install --force-reinstall uv`")]
+        return [failed(_UV, f"uv does not start: {error}", _uv_again())]
     found = _VERSION.match(ended.out)
     if not ended.ok or found is None:
-        return [failed(_UV, f"{path} does not work", "`pip install --force-reinstall uv`")]
+        return [failed(_UV, f"{path} does not work", _uv_again())]
     return [judge_uv(found[1], path)]
+
+
+def _uv_again() -> str:
+    return f"`{package_command('uv', again=True)}`"
 
 
 def judge_uv(version: str, path: str) -> Finding:
@@ -121,13 +130,13 @@ def judge_uv(version: str, path: str) -> Finding:
     wanted = _required_uv()
     if wanted is not None and not wanted.specifier.contains(version, prereleases=True):
         sentence = f"uv {version} at {path} is too old: prime needs {wanted.specifier}"
-        return warned(_UV, sentence, f"`pip install '{wanted}'`")
+        return warned(_UV, sentence, f"`{package_command(str(wanted))}`")
     return ok(_UV, f"uv {version} at {path}")
 
 
 def _required_uv() -> Requirement | None:
     try:
-        lines = metadata.requires("prime-cli") or []
+        lines = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
         return None
     own = (Requirement(line) for line in lines if line.startswith("uv"))

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from prime_cli.core.errors import EnvironmentFailed, Offline, PrimeError, StorageFailed, Unreachable
+from prime_cli.core.installation import package_command
 from prime_cli.core.paths import prime_home
 from prime_cli.core.process import Completed, TimedOut, child_environment, run
 
@@ -78,7 +79,7 @@ def find_uv() -> str:
     if found is None:
         raise EnvironmentFailed(
             "uv is not installed beside prime",
-            hint="install it with `pip install uv`",
+            hint=f"install it with `{package_command('uv')}`",
         )
     return found
 

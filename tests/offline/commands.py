@@ -100,6 +100,7 @@ WORDS: dict[str, str] = {
     "cache prune": "",
     "cache verify": "",
     "doctor": "",
+    "update": "--check",
     "completion install": "bash",
     "completion uninstall": "bash",
     "completion bash": "",

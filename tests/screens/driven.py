@@ -62,6 +62,7 @@ QUESTIONS = {
     ("commands/teams.py", "Which account do you want to use?"): (
         f"{_LOGIN}::test_a_team_is_chosen_by_its_number"
     ),
+    ("commands/update.py", "Run this?"): f"{_PROMPTS}::test_updating_prime",
     ("commands/trust_prompt.py", "Trust `"): f"{_PROMPTS}::test_trusting_somebody",
 }
 """By module and how the question begins."""
@@ -75,6 +76,7 @@ BARS = {
     ("api/transfers.py", "Uploading "): _BYTES,
     ("doctor/run.py", "Checking this machine"): (f"{_BARS}::test_looking_at_this_machine_is_shown"),
     ("commands/env/diff.py", "Comparing"): _INSTALL,
+    ("commands/update.py", "Updating prime"): f"{_BARS}::test_updating_prime_is_shown",
     ("envs/lockfile/update.py", "Locking"): _INSTALL,
     ("commands/env/lock.py", "Asking the hub"): _INSTALL,
     ("commands/eval/compare.py", "Comparing"): _RUNS,

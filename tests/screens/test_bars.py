@@ -186,3 +186,11 @@ def test_ctrl_c_takes_the_bar_away_and_gives_the_cursor_back(tmp_path: Path) -> 
     assert "Building" not in terminal.text
     assert "Traceback" not in terminal.text
     assert not list(tmp_path.rglob("*.whl"))
+
+
+def test_updating_prime_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("git", "uv"):
+        (tmp_path / name).write_text("#!/bin/sh\nsleep 0.5\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    watch("update", "--yes", cwd=tmp_path, shown="Updating prime")

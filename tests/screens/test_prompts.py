@@ -133,6 +133,14 @@ def test_moving_the_verifiers_of_a_workspace(hub: HubClient, tmp_path: Path) -> 
     )
 
 
+def test_updating_prime(tmp_path: Path) -> None:
+    with Terminal("update", cwd=tmp_path) as terminal:
+        assert "install" in terminal.wait_for("Run this? [y/N]")
+        terminal.type("n\n")
+        assert terminal.end() == 130
+        assert "Nothing was changed" in terminal.text
+
+
 def test_an_answer_that_is_no_text_is_no_yes(hub: HubClient, tmp_path: Path) -> None:
     publish(hub, tmp_path)
     with Terminal("env", "delete", "ada/tiny-env", cwd=tmp_path) as terminal:

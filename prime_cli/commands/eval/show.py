@@ -9,7 +9,7 @@ import typer
 from prime_cli.commands.eval.summary import summary_lines
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.core.extras import require
+from prime_cli.core.installation import require
 from prime_cli.runs.listing import RunRoots, find_run
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import SavedRun

@@ -8,7 +8,7 @@ import typer
 from prime_cli.commands.hub.options import HubStore
 from prime_cli.commands.options import QUIET, common_options, open_session, panel_order
 from prime_cli.core.errors import UsageError
-from prime_cli.core.extras import install_command
+from prime_cli.core.installation import install_command
 from prime_cli.envs.upstream import open_upstream
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.options import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prime_cli.core.errors import NotLoggedIn, Unreachable, UsageError
-from prime_cli.core.extras import require
+from prime_cli.core.installation import require
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.signatures.signers import SigstoreIdentity
 

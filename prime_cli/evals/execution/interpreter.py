@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import PrimeError
-from prime_cli.core.extras import install_command
+from prime_cli.core.installation import install_command
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.install.installed import InstalledPackage, altered_files, read_distributions

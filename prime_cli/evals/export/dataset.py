@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 import tempfile
 from collections.abc import Callable, Mapping
 
-from prime_cli.core.extras import require
+from prime_cli.core.installation import require
 from prime_cli.core.paths import write_atomically
 from prime_cli.evals.export.card import make_card
 from prime_cli.evals.export.text import ENDPOINT

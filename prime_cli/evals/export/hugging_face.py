@@ -14,7 +14,7 @@ from prime_cli.core.errors import (
     Unreachable,
     UsageError,
 )
-from prime_cli.core.extras import require
+from prime_cli.core.installation import require
 from prime_cli.runs.summary import Summary
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from prime_cli.core.errors import (
     Unreachable,
     UsageError,
 )
-from prime_cli.core.extras import install_command
+from prime_cli.core.installation import install_command
 from prime_cli.hub.db.engine import Database
 
 _SCHEMES = ("postgresql", "postgres")

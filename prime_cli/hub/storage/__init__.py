@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.extras import install_command
+from prime_cli.core.installation import install_command
 
 _SCHEME = re.compile(r"s3:|[a-z][a-z0-9+.-]+://")
 

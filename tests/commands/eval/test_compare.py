@@ -4,7 +4,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from prime_cli.core.extras import install_command
+from prime_cli.core.installation import install_command
 from prime_cli.runs.rows import Row
 from tests.helpers.cli import Prime
 from tests.runs.rows import row

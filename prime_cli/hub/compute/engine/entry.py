@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.extras import install_command
+from prime_cli.core.installation import install_command
 from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.compute.registry import ProviderContext
 

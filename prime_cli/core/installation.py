@@ -1,0 +1,264 @@
+"""How prime itself is installed, and the commands that add to it or update it."""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+import sysconfig
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from prime_cli.core.errors import UsageError
+
+DISTRIBUTION = "prime-cli"
+
+Command = tuple[str, ...]
+"""A program and its arguments."""
+
+
+class Manager(StrEnum):
+    """What manages the environment that prime is in."""
+
+    UV_TOOL = "uv tool"
+    PIPX = "pipx"
+    VENV = "a virtual environment"
+    SYSTEM = "the system's Python"
+    MANAGED = "an externally managed Python"
+    """One in which pip refuses to install (PEP 668)."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """An installation of prime.
+
+    `prefix` is the environment's folder and `python` its interpreter. `project` is the checkout
+    that it was installed from, None for an index; `url` is the direct reference of PEP 508 if it
+    came from a repository. `extras` and `others` (requirements) were asked for besides, as far as
+    the manager keeps them. `environ` and `here` decide how commands are shortened.
+    """
+
+    manager: Manager
+    prefix: Path
+    python: Path
+    project: Path | None = None
+    is_editable: bool = False
+    url: str | None = None
+    extras: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    here: Path | None = None
+
+    def add_extra(self, extra: str) -> Command:
+        """The command that adds one of prime's extras; what is there stays."""
+        if self.manager is Manager.UV_TOOL:
+            return self._uv_tool((extra,), ())
+        if self.manager is Manager.PIPX:
+            return ("pipx", "install", "--force", *self._source((*self.extras, extra)))
+        if self.manager is Manager.MANAGED:
+            return ("uv", "tool", "install", *self._source((extra,)))
+        return (*self._installer(), *self._source((extra,)))
+
+    def add_package(self, requirement: str, *, again: bool = False) -> Command:
+        """The command that adds a package beside prime; `again` installs over one that is there."""
+        if self.manager is Manager.UV_TOOL:
+            return self._uv_tool((), (requirement,), *(["--reinstall"] if again else []))
+        if self.manager is Manager.PIPX:
+            return ("pipx", "inject", *(["--force"] if again else []), DISTRIBUTION, requirement)
+        if self.manager is Manager.MANAGED:
+            return self._uv_tool((), (requirement,))
+        return (*self._installer(), *([self._reinstall_flag] if again else []), requirement)
+
+    def reinstall(self) -> Command:
+        """The command that installs the same again, over files that are damaged."""
+        if self.manager is Manager.UV_TOOL:
+            return self._uv_tool((), (), "--reinstall")
+        if self.manager is Manager.PIPX:
+            return ("pipx", "reinstall", DISTRIBUTION)
+        return (*self._installer(), self._reinstall_flag, *self._source(self.extras))
+
+    def update(self) -> tuple[Command, ...]:
+        """The commands that update prime, in order: for a checkout, git first."""
+        pull: tuple[Command, ...] = ()
+        if self.project is not None and (self.project / ".git").exists():
+            place = self._short(self.project)
+            pull = (("git", *(["-C", place] if place != "." else []), "pull", "--ff-only"),)
+        return (*pull, self._update())
+
+    def _update(self) -> Command:
+        if self.manager is Manager.UV_TOOL:
+            again = ["--reinstall"] if self.project is not None else []
+            return ("uv", "tool", "upgrade", *again, DISTRIBUTION)
+        if self.manager is Manager.PIPX:
+            return ("pipx", "upgrade", DISTRIBUTION)
+        if self.manager is Manager.MANAGED:
+            return ("uv", "tool", "install", *self._source(()))
+        if self.project is not None:
+            only = f"--reinstall-package={DISTRIBUTION}" if self._uv() else "--upgrade"
+            return (*self._installer(), only, *self._source(self.extras))
+        return (*self._installer(), "--upgrade", *self._source(self.extras))
+
+    def _uv_tool(self, extras: Sequence[str], others: Sequence[str], *flags: str) -> Command:
+        """`uv tool install` replaces what was asked for before, so that is said again."""
+        kept = list(dict.fromkeys([*self.others, *others]))
+        beside = [word for each in kept for word in ("--with", each)]
+        return ("uv", "tool", "install", *flags, *self._source((*self.extras, *extras)), *beside)
+
+    def _source(self, extras: Sequence[str]) -> Command:
+        """Prime with `extras`, as the words of an installer."""
+        names = f"[{','.join(sorted({*extras}))}]" if extras else ""
+        if self.project is not None:
+            flag = ["--editable"] if self.is_editable else []
+            return (*flag, f"{self._short(self.project)}{names}")
+        return (f"{DISTRIBUTION}{names}{f' @ {self.url}' if self.url else ''}",)
+
+    @property
+    def _reinstall_flag(self) -> str:
+        return "--force-reinstall" if self._uv() is None else "--reinstall"
+
+    def _installer(self) -> Command:
+        """What installs into `prefix`: uv, which needs no pip there, else pip."""
+        uv = self._uv()
+        if uv is None:
+            return (self._short(self.python), "-m", "pip", "install")
+        active = self.environ.get("VIRTUAL_ENV")
+        if active and Path(active) == self.prefix:
+            return (uv, "pip", "install")
+        return (uv, "pip", "install", "--python", self._short(self.python))
+
+    def _uv(self) -> str | None:
+        """The uv on PATH, else the one that prime depends on."""
+        if shutil.which("uv", path=self.environ.get("PATH")):
+            return "uv"
+        own = self.python.with_name("uv.exe" if sys.platform == "win32" else "uv")
+        return self._short(own) if own.exists() else None
+
+    def _short(self, path: Path) -> str:
+        """As a person types it: relative to where they are, if it is below that."""
+        try:
+            inside = path.relative_to(self.here or Path.cwd())
+        except (OSError, ValueError):
+            return str(path)
+        shown = str(inside)
+        # `prime[tui]` would be a package, `./prime[tui]` is a folder.
+        return shown if os.sep in shown or shown == "." else os.path.join(".", shown)  # noqa: PTH118
+
+
+def this_installation() -> Installation:
+    """The one that runs."""
+    try:
+        origin = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        origin = None
+    return read_installation(
+        Path(sys.prefix), Path(sys.executable), json.loads(origin) if origin else {}
+    )
+
+
+def read_installation(prefix: Path, python: Path, origin: Mapping[str, Any]) -> Installation:
+    """The installation in `prefix`; `origin` is its direct_url.json (PEP 610), {} for an index."""
+    manager, asked = _manager(prefix)
+    own = next((each for each in asked if each.name == DISTRIBUTION), None)
+    url = urlsplit(str(origin.get("url", "")))
+    is_folder = url.scheme == "file" and "dir_info" in origin
+    return Installation(
+        manager,
+        prefix,
+        python,
+        project=Path(url2pathname(url.path)) if is_folder else None,
+        is_editable=is_folder and bool(origin["dir_info"].get("editable")),
+        url=_repository(origin),
+        extras=tuple(sorted(own.extras)) if own else (),
+        others=tuple(str(each) for each in asked if each.name != DISTRIBUTION),
+    )
+
+
+def _manager(prefix: Path) -> tuple[Manager, list[Requirement]]:
+    """Who made `prefix`, and what they keep of what was asked for."""
+    receipt, pipx = prefix / "uv-receipt.toml", prefix / "pipx_metadata.json"
+    if receipt.is_file():
+        return Manager.UV_TOOL, _in_receipt(receipt)
+    if pipx.is_file():
+        return Manager.PIPX, _in_pipx(pipx)
+    if (prefix / "pyvenv.cfg").is_file():
+        return Manager.VENV, []
+    mark = Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED"
+    return (Manager.MANAGED if mark.is_file() else Manager.SYSTEM), []
+
+
+def _in_receipt(path: Path) -> list[Requirement]:
+    """The requirements in a uv-receipt.toml; none where it cannot be read."""
+    try:
+        tool = tomllib.loads(path.read_text(encoding="utf-8"))["tool"]
+        return [_of_receipt(each) for each in tool["requirements"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _of_receipt(each: Mapping[str, Any]) -> Requirement:
+    extras = f"[{','.join(each.get('extras', ()))}]" if each.get("extras") else ""
+    url = each.get("git") or each.get("url")
+    place = f" @ {'git+' if 'git' in each else ''}{url}" if url else each.get("specifier", "")
+    return Requirement(f"{each['name']}{extras}{place}")
+
+
+def _in_pipx(path: Path) -> list[Requirement]:
+    """The requirements in a pipx_metadata.json; none where it cannot be read."""
+    try:
+        asked = json.loads(path.read_text(encoding="utf-8"))["main_package"]["package_or_url"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    _, bracket, rest = str(asked).rpartition("[")
+    names = rest.removesuffix("]") if bracket and rest.endswith("]") else ""
+    with suppress(InvalidRequirement):
+        return [Requirement(f"{DISTRIBUTION}[{names}]")]
+    return []
+
+
+def _repository(origin: Mapping[str, Any]) -> str | None:
+    vcs = origin.get("vcs_info")
+    if not isinstance(vcs, dict):
+        return None
+    revision = vcs.get("requested_revision")
+    return f"{vcs.get('vcs')}+{origin.get('url')}{f'@{revision}' if revision else ''}"
+
+
+def in_words(command: Sequence[str]) -> str:
+    """A command as a shell reads it."""
+    return shlex.join(command)
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to this prime, as a person types it."""
+    return in_words(this_installation().add_extra(extra))
+
+
+def package_command(requirement: str, *, again: bool = False) -> str:
+    """The command that adds a package to this prime's environment, as a person types it."""
+    return in_words(this_installation().add_package(requirement, again=again))
+
+
+def require(extra: str, purpose: str, *modules: str) -> None:
+    """Raise UsageError with the install command unless all `modules` can be imported.
+
+    `purpose` begins the sentence, as in "Writing Parquet"; `extra` is that of pyproject.toml.
+    Nothing is imported.
+    """
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise UsageError(
+            f"{purpose} needs {' and '.join(missing)}, which {verb} not installed",
+            hint=f"install what is missing: `{install_command(extra)}`",
+        )

@@ -1,0 +1,124 @@
+"""How prime is installed, and the commands that its hints name for it."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.installation import (
+    Installation,
+    Manager,
+    in_words,
+    install_command,
+    read_installation,
+    require,
+)
+
+CHECKOUT = {"url": "file:///home/ada/my%20prime", "dir_info": {}}
+
+
+def installed(folder: Path, origin: Mapping[str, object] | None = None) -> Installation:
+    """What is read of an environment in `folder`, as seen without uv on PATH."""
+    python = folder / "bin" / "python"
+    python.parent.mkdir(exist_ok=True)
+    (folder / "bin" / ("uv.exe" if sys.platform == "win32" else "uv")).touch()
+    found = read_installation(folder, python, origin or {})
+    return replace(found, environ={"PATH": ""}, here=folder.parent)
+
+
+def test_what_is_installed_is_not_asked_for() -> None:
+    require("hf", "Reading JSON", "json", "csv")
+
+
+def test_what_is_missing_is_named_with_the_command_that_installs_it() -> None:
+    with pytest.raises(UsageError) as caught:
+        require("hf", "Writing Parquet", "json", "no_such_module", "nor_this_one")
+    assert caught.value.message == (
+        "Writing Parquet needs no_such_module and nor_this_one, which are not installed"
+    )
+    assert install_command("hf") in (caught.value.hint or "")
+
+
+def test_a_uv_tool_is_installed_again_with_what_it_had(tmp_path: Path) -> None:
+    (tmp_path / "uv-receipt.toml").write_text(
+        '[tool]\nrequirements = [{ name = "prime-cli", extras = ["tui"] },'
+        ' { name = "httpx", extras = ["socks"], specifier = ">=0.28" }]\n'
+    )
+    tool = installed(tmp_path)
+    assert tool.manager is Manager.UV_TOOL
+    assert in_words(tool.add_extra("stats")) == (
+        "uv tool install 'prime-cli[stats,tui]' --with 'httpx[socks]>=0.28'"
+    )
+    assert tool.update() == (("uv", "tool", "upgrade", "prime-cli"),)
+
+
+def test_a_uv_tool_of_a_checkout_is_made_of_the_checkout_again(tmp_path: Path) -> None:
+    (tmp_path / "uv-receipt.toml").write_text(
+        '[tool]\nrequirements = [{ name = "prime-cli", editable = "/home/ada/my prime" }]\n'
+    )
+    tool = installed(tmp_path, CHECKOUT | {"dir_info": {"editable": True}})
+    assert in_words(tool.add_extra("hub")) == (
+        "uv tool install --editable '/home/ada/my prime[hub]'"
+    )
+    assert tool.update() == (("uv", "tool", "upgrade", "--reinstall", "prime-cli"),)
+
+
+def test_pipx_is_asked_to_install_with_the_extras_that_it_knows(tmp_path: Path) -> None:
+    asked = {"main_package": {"package_or_url": "prime-cli[tui]"}}
+    (tmp_path / "pipx_metadata.json").write_text(json.dumps(asked))
+    pipx = installed(tmp_path)
+    assert in_words(pipx.add_extra("hf")) == "pipx install --force 'prime-cli[hf,tui]'"
+    assert in_words(pipx.add_package("httpx[socks]")) == "pipx inject prime-cli 'httpx[socks]'"
+    assert pipx.update() == (("pipx", "upgrade", "prime-cli"),)
+
+
+def test_a_virtual_environment_is_named_since_it_may_not_be_active(tmp_path: Path) -> None:
+    folder = tmp_path / ".venv"
+    folder.mkdir()
+    (folder / "pyvenv.cfg").touch()
+    venv = installed(folder)
+    assert in_words(venv.add_extra("tui")) == (
+        ".venv/bin/uv pip install --python .venv/bin/python 'prime-cli[tui]'"
+    )
+    active = replace(venv, environ={"PATH": "", "VIRTUAL_ENV": str(folder)})
+    assert in_words(active.add_extra("tui")) == ".venv/bin/uv pip install 'prime-cli[tui]'"
+
+
+def test_without_any_uv_the_environments_own_pip_is_used(tmp_path: Path) -> None:
+    (tmp_path / "pyvenv.cfg").touch()
+    venv = replace(installed(tmp_path), python=tmp_path / "elsewhere" / "python", here=Path("/"))
+    words = venv.add_package("uv", again=True)
+    assert words[1:] == ("-m", "pip", "install", "--force-reinstall", "uv")
+
+
+def test_a_checkout_is_pulled_before_it_is_installed_again(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / ".venv"
+    folder.mkdir()
+    (folder / "pyvenv.cfg").touch()
+    venv = installed(folder, {"url": tmp_path.as_uri(), "dir_info": {}})
+    assert [in_words(each) for each in venv.update()] == [
+        "git pull --ff-only",
+        ".venv/bin/uv pip install --python .venv/bin/python --reinstall-package=prime-cli .",
+    ]
+    assert in_words(venv.add_extra("tui")).endswith("'.[tui]'")
+
+
+def test_a_repository_stays_the_source(tmp_path: Path) -> None:
+    (tmp_path / "pyvenv.cfg").touch()
+    vcs = {"vcs": "git", "requested_revision": "main", "commit_id": "0" * 40}
+    venv = installed(tmp_path, {"url": "https://git.example.org/prime", "vcs_info": vcs})
+    assert venv.update()[-1][-2:] == (
+        "--upgrade",
+        "prime-cli @ git+https://git.example.org/prime@main",
+    )
+
+
+def test_a_python_in_which_pip_refuses_gets_a_tool_of_its_own() -> None:
+    found = Installation(Manager.MANAGED, Path("/usr"), Path("/usr/bin/python3"))
+    assert in_words(found.add_extra("tui")) == "uv tool install 'prime-cli[tui]'"
+    assert not any("pip" in word for word in found.update()[-1])
