@@ -23,6 +23,7 @@ _prime_step() {
     'prime cache') at='prime cache' ;;
     'prime doctor') at='prime doctor' ;;
     'prime completion') at='prime completion' ;;
+    'prime update') at='prime update' ;;
     'prime env init') at='prime env init' ;;
     'prime env build') at='prime env build' ;;
     'prime env check') at='prime env check' ;;
@@ -626,6 +627,7 @@ _prime_offers() {
     'prime doctor --context') offers='local prime @contexts' ;;
     'prime completion install --output'|'prime completion install -o') offers='table plain json jsonl' ;;
     'prime completion uninstall --output'|'prime completion uninstall -o') offers='table plain json jsonl' ;;
+    'prime update --output'|'prime update -o') offers='table plain json jsonl' ;;
     'prime env init 0') offers='' ;;
     'prime env build 0') offers='@folders @projects' ;;
     'prime env check 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
@@ -710,7 +712,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval availability pods disks ssh-keys gc hub login logout whoami switch teams context config cache doctor completion' options='--context --version -v -h --help' ;;
+    'prime') words='env eval availability pods disks ssh-keys gc hub login logout whoami switch teams context config cache doctor completion update' options='--context --version -v -h --help' ;;
     'prime env') words='init build check upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -831,6 +833,7 @@ _prime_words() {
     'prime completion zsh') words='' options='-h --help' ;;
     'prime completion fish') words='' options='-h --help' ;;
     'prime completion powershell') words='' options='-h --help' ;;
+    'prime update') words='' options='--check --yes -y --output -o --quiet -q -h --help' ;;
   esac
 }
 # A name from a file or of a folder is offered only if no shell would act upon it.

@@ -45,6 +45,8 @@ function __prime_step
             printf '%s\n' 'prime doctor'
         case 'prime completion'
             printf '%s\n' 'prime completion'
+        case 'prime update'
+            printf '%s\n' 'prime update'
         case 'prime env init'
             printf '%s\n' 'prime env init'
         case 'prime env build'
@@ -1243,6 +1245,8 @@ function __prime_offers
             printf '%s\n' 'table plain json jsonl'
         case 'prime completion uninstall --output' 'prime completion uninstall -o'
             printf '%s\n' 'table plain json jsonl'
+        case 'prime update --output' 'prime update -o'
+            printf '%s\n' 'table plain json jsonl'
         case 'prime env init 0'
             printf '%s\n' ''
         case 'prime env build 0'
@@ -1408,7 +1412,7 @@ end
 function __prime_commands
     switch $argv[1]
         case 'prime'
-            printf '%s\n' 'env	Write, publish and install environments.' 'eval	Evaluate models on environments.' 'availability	Find machines to rent, with prices.' 'pods	Create, connect to and terminate pods.' 'disks	Manage persistent disks.' 'ssh-keys	Manage the SSH keys that can access your pods.' 'gc	Terminate orphaned and expired pods and disks.' 'hub	Run a hub for a team.' 'login	Log in to a hub and make it the current one.' 'logout	Log out of a hub and remove its key.' 'whoami	Show the current user and hub.' 'switch	Switch to a team or to your personal account.' 'teams	List your teams and their members.' 'context	Manage the hubs that you use.' 'config	Show and change settings.' 'cache	List, verify and prune prime\'s cache.' 'doctor	Diagnose problems with this machine and its settings.' 'completion	Set up shell completion.'
+            printf '%s\n' 'env	Write, publish and install environments.' 'eval	Evaluate models on environments.' 'availability	Find machines to rent, with prices.' 'pods	Create, connect to and terminate pods.' 'disks	Manage persistent disks.' 'ssh-keys	Manage the SSH keys that can access your pods.' 'gc	Terminate orphaned and expired pods and disks.' 'hub	Run a hub for a team.' 'login	Log in to a hub and make it the current one.' 'logout	Log out of a hub and remove its key.' 'whoami	Show the current user and hub.' 'switch	Switch to a team or to your personal account.' 'teams	List your teams and their members.' 'context	Manage the hubs that you use.' 'config	Show and change settings.' 'cache	List, verify and prune prime\'s cache.' 'doctor	Diagnose problems with this machine and its settings.' 'completion	Set up shell completion.' 'update	Update prime.'
         case 'prime env'
             printf '%s\n' 'init	Create a new environment that runs as it is.' 'build	Build a wheel and check that it loads.' 'check	Check the quality of an environment.' 'upload	Build an environment and publish it to the hub.' 'install	Install environments into the workspace.' 'trust	Trust owners on the current hub, or list trusted owners.' 'bundle	Bundle environments and their packages into one file.' 'signers	List or change trusted signers.' 'uninstall	Remove environments from the workspace.' 'lock	Lock environment versions and hashes in prime.lock.' 'sync	Sync the workspace with prime.lock.' 'outdated	Show environments that have a newer version.' 'diff	Compare two versions of an environment.' 'pull	Download the source of an environment.' 'info	Show an environment and how to use it.' 'status	Show an environment\'s visibility and latest version.' 'list	List environments on the hub.' 'verify	Rebuild a published wheel from source and compare the two.' 'versions	List the versions of an environment.' 'delete	Delete an environment or one version of it.' 'inspect	Browse the files of a published version.'
         case 'prime eval'
@@ -1687,6 +1691,8 @@ function __prime_options
             printf '%s\n' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case 'prime completion powershell'
             printf '%s\n' '-h	Show this message and exit.' '--help	Show this message and exit.'
+        case 'prime update'
+            printf '%s\n' '--check	Show how prime is updated; change nothing.' '--yes	Skip confirmation prompts.' '-y	Skip confirmation prompts.' '--output	Output format: table, plain (tab-separated, no header), json or jsonl.' '-o	Output format: table, plain (tab-separated, no header), json or jsonl.' '--quiet	Print data, warnings and errors only.' '-q	Print data, warnings and errors only.' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case '*'
             return 1
     end

@@ -24,6 +24,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $steps['prime cache'] = 'prime cache'
   $steps['prime doctor'] = 'prime doctor'
   $steps['prime completion'] = 'prime completion'
+  $steps['prime update'] = 'prime update'
   $steps['prime env init'] = 'prime env init'
   $steps['prime env build'] = 'prime env build'
   $steps['prime env check'] = 'prime env check'
@@ -140,7 +141,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $defaults = [System.Collections.Hashtable]::new([System.StringComparer]::Ordinal)
   $defaults['prime eval'] = 'prime eval run'
   $words = [System.Collections.Hashtable]::new([System.StringComparer]::Ordinal)
-  $words['prime'] = 'env eval availability pods disks ssh-keys gc hub login logout whoami switch teams context config cache doctor completion'
+  $words['prime'] = 'env eval availability pods disks ssh-keys gc hub login logout whoami switch teams context config cache doctor completion update'
   $words['prime env'] = 'init build check upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete inspect'
   $words['prime env init'] = ''
   $words['prime env build'] = ''
@@ -261,6 +262,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $words['prime completion zsh'] = ''
   $words['prime completion fish'] = ''
   $words['prime completion powershell'] = ''
+  $words['prime update'] = ''
   $options = [System.Collections.Hashtable]::new([System.StringComparer]::Ordinal)
   $options['prime'] = '--context --version -v -h --help'
   $options['prime env'] = '-h --help'
@@ -383,6 +385,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $options['prime completion zsh'] = '-h --help'
   $options['prime completion fish'] = '-h --help'
   $options['prime completion powershell'] = '-h --help'
+  $options['prime update'] = '--check --yes -y --output -o --quiet -q -h --help'
   $values = [System.Collections.Hashtable]::new([System.StringComparer]::Ordinal)
   $values['prime --context'] = 'local prime @contexts'
   $values['prime env init --template'] = 'single-turn multi-turn tool'
@@ -1054,6 +1057,8 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $values['prime completion install -o'] = 'table plain json jsonl'
   $values['prime completion uninstall --output'] = 'table plain json jsonl'
   $values['prime completion uninstall -o'] = 'table plain json jsonl'
+  $values['prime update --output'] = 'table plain json jsonl'
+  $values['prime update -o'] = 'table plain json jsonl'
   $values['prime env init 0'] = ''
   $values['prime env build 0'] = '@folders @projects'
   $values['prime env check 0'] = 'starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files'
