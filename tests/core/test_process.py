@@ -1,7 +1,6 @@
 """Other programs: how they are run, ended, and what variables they are given."""
 
 import ast
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ import pytest
 
 import prime_cli
 from prime_cli.core.process import TimedOut, child_environment, run
+from tests.helpers.processes import is_running
 
 
 def test_output_error_stream_and_code_are_kept_apart() -> None:
@@ -74,12 +74,7 @@ def test_the_error_stream_is_what_counts_in_the_last_lines() -> None:
 
 def _has_ended(pid: int) -> bool:
     for _ in range(600):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        status = Path(f"/proc/{pid}/stat")
-        if status.exists() and status.read_text(encoding="utf-8").split(")")[1].split()[0] == "Z":
+        if not is_running(pid):
             return True
         time.sleep(0.1)
     return False

@@ -1,19 +1,18 @@
 """Sockets refused at the bottom: what Python itself reports before it opens one or starts uv.
 
-An audit hook (PEP 578) cannot be taken out again, so it is there once and looks at a list that is
-None while nobody watches. Loopback and Unix sockets are let through: they are how a run's worker
-reaches the gateway of its own parent.
+Loopback and Unix sockets are let through: they are how a run's worker reaches the gateway of its
+own parent.
 """
 
 import ipaddress
 import socket
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_found: list[str] | None = None
+from tests.helpers.audited import programs_heard, sockets_heard
+
 _NAMES = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
 _SENDS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 
@@ -25,28 +24,24 @@ class Opened(Exception):
 @contextmanager
 def no_connection() -> Iterator[list[str]]:
     """What was tried while the block lasted; every try fails."""
-    global _found  # noqa: PLW0603 a hook of the interpreter has no other place
     found: list[str] = []
-    _found = found
-    try:
+
+    def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        what = _leaves(event, arguments)
+        if what is not None:
+            found.append(what)
+            raise Opened(what)
+
+    with sockets_heard(hear), programs_heard(hear):
         yield found
-    finally:
-        _found = None
 
 
-def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if _found is None:
-        return
-    what = None
+def _leaves(event: str, arguments: tuple[Any, ...]) -> str | None:
     if event in _NAMES and not _is_here(arguments[0]):
-        what = f"{event} {arguments[0]!r}"
-    elif event in _SENDS:
-        what = _sends_away(event, *arguments)
-    elif event == "subprocess.Popen":
-        what = _asks_uv(arguments[1])
-    if what is not None:
-        _found.append(what)
-        raise Opened(what)
+        return f"{event} {arguments[0]!r}"
+    if event in _SENDS:
+        return _sends_away(event, *arguments)
+    return _asks_uv(arguments[1]) if event == "subprocess.Popen" else None
 
 
 def _sends_away(event: str, own: socket.socket, address: Any) -> str | None:
@@ -69,6 +64,3 @@ def _is_here(host: Any) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-sys.addaudithook(_hook)

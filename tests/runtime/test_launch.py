@@ -13,6 +13,7 @@ import pytest
 
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.runtime.protocol import Rollout
+from tests.helpers.processes import is_running
 from tests.helpers.scripted_model import ScriptedModel
 from tests.runtime.worker.runs import run_worker, small_spec, worker_for
 
@@ -24,21 +25,9 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "logs" / "worker.log"
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except OSError:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        return not Path("/proc/self").exists()
-    return state != "Z"
-
-
 def wait_until_gone(pid: int) -> None:
     end = time.monotonic() + GONE_AFTER_S
-    while is_alive(pid):
+    while is_running(pid):
         assert time.monotonic() < end, f"process {pid} is still there"
         time.sleep(0.05)
 
@@ -85,6 +74,7 @@ from pathlib import Path
 from prime_cli.runtime.protocol import Rollout
 from tests.runtime.worker.runs import small_spec, worker_for
 from tests.helpers.scripted_model import ScriptedModel
+from tests.helpers.processes import is_running
 
 async def main():
     with ScriptedModel() as model:
@@ -111,7 +101,7 @@ def test_a_worker_dies_with_its_parent_even_while_it_blocks(log: Path, tmp_path:
     try:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        assert is_alive(pid)
+        assert is_running(pid)
         parent.send_signal(signal.SIGKILL)
         wait_until_gone(pid)
         wait_until_gone(int(pid_file.read_text(encoding="utf-8")))

@@ -1,6 +1,5 @@
 """How a served hub ends: told once, told twice, or killed."""
 
-import os
 import signal
 import time
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.helpers.processes import is_running
 from tests.helpers.raw_upload import RawUpload
 from tests.helpers.serving import ServedHub, serve
 from tests.hub.pushing import HUB, Push, data
@@ -79,16 +79,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         hub.process.kill()
         hub.process.wait()
         for _ in range(1000):
-            if not any(_runs(pid) for pid in pids):
+            if not any(is_running(pid) for pid in pids):
                 return
             time.sleep(0.01)
     raise AssertionError("a worker lives on")
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-    return state != "Z"

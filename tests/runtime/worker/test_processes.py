@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from prime_cli.runtime.worker.processes import descendants, free_mb, processes_that_fit
+from tests.helpers.processes import is_running
 from tests.helpers.scripted_model import HANG, Answer, Received, Reply, ScriptedModel, tool_call
 from tests.helpers.venvs import venv_python
 from tests.runtime.worker.runs import run_worker, spec_for
@@ -38,6 +39,7 @@ from pathlib import Path
 import msgspec
 from prime_cli.runtime.protocol import Spec
 from tests.runtime.worker.runs import run_worker
+from tests.helpers.processes import is_running
 run_worker(msgspec.json.decode(sys.argv[1], type=Spec), Path(sys.argv[2]), Path(sys.argv[3]))
 """
 
@@ -58,7 +60,7 @@ def test_an_orphan_in_a_session_of_its_own_is_ended_too() -> None:
         timeout=PATIENCE_S,
     )
     orphan, own = map(int, done.stdout.split())
-    assert not [pid for pid in (orphan, own) if is_alive(pid)]
+    assert not [pid for pid in (orphan, own) if is_running(pid)]
 
 
 def looks_it_up(request: Received) -> Reply:
@@ -120,13 +122,6 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < ends
         time.sleep(0.1)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize(("free", "expected"), [(10, 1), (6000, 60), (10**6, 128)])

@@ -51,7 +51,8 @@ def end_processes(folder: PodFolder) -> None:
             process.terminate()
     psutil.wait_procs(asked, timeout=_GRACE)
     deadline = time.monotonic() + _SECONDS
-    while left := members(folder):
+    # One look misses what was forked during it by a process that then ended.
+    while left := members(folder) or members(folder):
         if time.monotonic() > deadline:
             numbers = ", ".join(str(process.pid) for process in left)
             raise StorageFailed(
@@ -65,8 +66,10 @@ def end_processes(folder: PodFolder) -> None:
 
 
 def _marked(folder: PodFolder) -> Iterator[psutil.Process]:
-    for process in psutil.process_iter():
+    # Not psutil.process_iter: its cache takes a reused pid for the process that had it before.
+    for pid in psutil.pids():
         with suppress(psutil.Error, OSError):
+            process = psutil.Process(pid)
             if _is_sshd_of(process, folder) or process.environ().get(MARK) == str(folder.path):
                 yield process
 

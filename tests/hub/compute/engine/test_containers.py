@@ -75,13 +75,13 @@ def test_a_pod_is_entered_and_nothing_is_left_of_it_when_it_ends(pods: Pods) -> 
     assert pods.ssh(tag, 'pwd; printf %s "$HARD"').stdout == '/root\nit\'s "so"\n$HOME'
     assert pods.ssh(tag, "exit 7").returncode == 7
     assert "Accepted publickey" in pods.provider.log(tag, 20)
-    pods.ssh(tag, "env -i setsid sleep 4321 >/dev/null 2>&1 &")
-    wait_until(lambda: _runs("sleep 4321"), what="the job runs")
+    pods.ssh(tag, "env -i setsid sleep 4325 >/dev/null 2>&1 &")
+    wait_until(lambda: _runs("sleep 4325"), what="the job runs")
     pods.provider.end(tag)
     pods.provider.end(tag)
     assert pods.provider.inspect([tag]) == {}
     assert pods.provider.log(tag, 5) == ""
-    assert not _runs("sleep 4321")
+    assert not _runs("sleep 4325")
 
 
 def test_to_start_again_changes_nothing(pods: Pods) -> None:

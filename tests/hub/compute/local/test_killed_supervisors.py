@@ -13,6 +13,7 @@ import psutil
 
 from prime_cli.hub.compute.local.processes import members
 from tests.helpers.local_pods import Here, wait_until
+from tests.helpers.processes import is_running
 from tests.helpers.seed import read_seed
 
 
@@ -28,7 +29,7 @@ def test_a_process_that_has_the_number_of_the_sshd_is_not_taken_for_it(here: Her
         here.provider.end(tag)
         assert stranger.poll() is None
         stranger.kill()
-    wait_until(lambda: not psutil.pid_exists(state.sshd_pid), what="its own sshd has ended")
+    wait_until(lambda: not is_running(state.sshd_pid), what="its own sshd has ended")
 
 
 def test_many_that_look_at_once_start_it_once(here: Here) -> None:

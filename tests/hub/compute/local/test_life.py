@@ -10,7 +10,6 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import psutil
 import pytest
 
 from prime_cli.core.errors import StorageFailed, UsageError
@@ -19,6 +18,7 @@ from prime_cli.hub.compute.local.folder import PodFolder
 from prime_cli.hub.compute.local.processes import members
 from prime_cli.hub.compute.local.provider import LocalProvider
 from tests.helpers.local_pods import Here, wait_until
+from tests.helpers.processes import is_running
 
 BEGIN = """
 import sys
@@ -87,12 +87,14 @@ def test_to_begin_again_changes_nothing(here: Here) -> None:
 
 def test_what_was_put_into_the_background_ends_with_the_pod(here: Here) -> None:
     tag = here.up()
-    detached = "setsid nohup sh -c '(sleep 4321 & echo $!) & wait' > pid 2>&1 < /dev/null & sleep 1"
-    assert here.ssh(tag, f"{detached}; env -i setsid sleep 4322 > /dev/null 2>&1 &").returncode == 0
+    detached = "setsid nohup sh -c '(sleep 4321 & echo $!) & wait' > pid 2>&1 < /dev/null &"
+    noted = "until [ -s pid ]; do sleep 0.1; done"
+    unmarked = "env -i setsid sleep 60 > /dev/null 2>&1 &"
+    assert here.ssh(tag, f"{detached} {noted}; {unmarked}").returncode == 0
     pid = int((here.folder(tag).home / "pid").read_text(encoding="utf-8"))
-    assert psutil.pid_exists(pid)
+    assert is_running(pid)
     here.provider.end(tag)
-    assert not psutil.pid_exists(pid)
+    assert not is_running(pid)
 
 
 def test_a_session_without_a_command_ends_with_the_pod(here: Here) -> None:

@@ -8,11 +8,11 @@ import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import psutil
 import pytest
 
 from prime_cli.hub.compute.local.processes import find_sshd_of, members
 from tests.helpers.local_pods import Here, wait_until
+from tests.helpers.processes import is_running
 
 DETACHED = "nohup setsid sleep 4330 > /dev/null 2>&1 < /dev/null & echo $!"
 
@@ -119,11 +119,11 @@ def test_a_supervisor_that_was_killed_is_followed_and_what_runs_goes_on(here: He
         session.stdin.close()
         assert session.stdout.readline() == b"still here\n"
     assert replace(after, started_again=None) == before
-    assert psutil.pid_exists(job)
+    assert is_running(job)
     assert here.ssh(tag, "true").returncode == 0
     assert "took over sshd" in here.provider.log(tag, 50)
     here.provider.end(tag)
-    wait_until(lambda: not psutil.pid_exists(job), what="the job is gone")
+    wait_until(lambda: not is_running(job), what="the job is gone")
     wait_until(lambda: not members(here.folder(tag)), what="its supervisor has ended")
 
 
