@@ -14,6 +14,7 @@ import secrets
 import shutil
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +24,16 @@ from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.process import Completed
-from prime_cli.runtime.locks import is_complete, lock_digest, lock_to_requirements
+from prime_cli.runtime.locks import (
+    is_complete,
+    lock_digest,
+    lock_to_requirements,
+    requirements_text,
+)
 from prime_cli.runtime.packages import WheelPackage, find_links
 from prime_cli.runtime.pythons import Python, executable_in
-from prime_cli.runtime.uv_tool import network_failure, run_uv
-from prime_cli.wire.locks import Lock
+from prime_cli.runtime.uv_tool import network_failure, reason_of_failure, run_uv
+from prime_cli.wire.locks import Lock, LockedPackage
 
 INTERPRETERS = "interpreters"
 _READY = "prime-ready"
@@ -134,6 +140,19 @@ def prepare_top(
     return _publish(home, digest, python, fill, offline=True)
 
 
+def install_aside(packages: Sequence[LockedPackage], python: Python, *, offline: bool) -> None:
+    """Install `packages` where nothing keeps them, to learn whether their sources compile.
+
+    What was built stays in uv's cache. Raises as prepare_dependencies.
+    """
+    with tempfile.TemporaryDirectory(prefix="prime-build-") as name:
+        listed = Path(name) / "requirements.txt"
+        listed.write_text(requirements_text(packages), encoding="utf-8", newline="\n")
+        words = ["pip", "install", "--quiet", "--no-deps", "--python", str(python.path)]
+        words += ["--target", str(Path(name) / "packages"), "--requirement", str(listed)]
+        _succeed(run_uv(words, offline=offline), offline=offline)
+
+
 def _publish(
     home: Path, digest: str, python: Python, fill: Callable[[Path], None], *, offline: bool
 ) -> Layer:
@@ -187,7 +206,8 @@ def _succeed(completed: Completed, *, offline: bool) -> None:
     if failure is not None:
         raise failure
     raise ResolveFailed(
-        "The environment's packages could not be installed", detail=completed.last_lines()
+        f"The environment's packages could not be installed: {reason_of_failure(completed)}",
+        detail=completed.last_lines(),
     )
 
 

@@ -1,7 +1,7 @@
 """Record what an isolated interpreter holds, and turn that back into uv's input."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -57,13 +57,18 @@ def lock_digest(lock: Lock) -> str:
 
 
 def lock_to_requirements(lock: Lock) -> str:
-    """`lock` as a requirements file; with hashes only if every package is pinned.
+    """`lock` as a requirements file; raises UsageError if it contains more than packages."""
+    return requirements_text(lock.packages)
+
+
+def requirements_text(packages: Sequence[LockedPackage]) -> str:
+    """`packages` as a requirements file; with hashes only if every one is pinned.
 
     A git commit is its own digest; uv still verifies the hashes of the other packages. Raises
-    UsageError for an untrusted lock that contains more than packages.
+    UsageError for one whose name or version is more than that: locks are not trusted.
     """
-    hashed = all(package.sha256 or package.source for package in lock.packages)
-    return "".join(f"{line}\n" for line in _requirement_lines(lock.packages, hashed=hashed))
+    hashed = all(package.sha256 or package.source for package in packages)
+    return "".join(f"{line}\n" for line in _requirement_lines(packages, hashed=hashed))
 
 
 def is_complete(lock: Lock) -> bool:

@@ -174,7 +174,7 @@ def _no_python(allowed: SpecifierSet, pythons: list[Python]) -> ResolveFailed:
     minors = sorted({python.minor for python in pythons}, key=Version)
     return ResolveFailed(
         f"No installed Python matches {str(allowed) or 'the request'}; found {', '.join(minors)}",
-        hint="install one, for example with `uv python install 3.12`",
+        hint=f"install one with `uv python install '{str(allowed) or '3.12'}'`",
     )
 
 

@@ -19,7 +19,7 @@ from prime_cli.runtime.locks import read_requirements_file
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.sources import source_requirements
-from prime_cli.runtime.uv_tool import network_failure, run_uv
+from prime_cli.runtime.uv_tool import network_failure, reason_of_failure, run_uv
 from prime_cli.runtime.verifiers_releases import LIBRARY
 from prime_cli.wire.locks import LockedPackage
 
@@ -39,7 +39,7 @@ class ResolutionRequest:
 
     `verifiers` is a PEP 440 specifier added to what the package declares; with `override` it
     replaces that. `beside` are wheels of packages that no index has. Without `build` no package is
-    built from source, which would run its code.
+    built from source, which would run its code. `without_verifiers` asks about everything else.
     """
 
     package: WheelPackage
@@ -49,6 +49,7 @@ class ResolutionRequest:
     as_of: datetime | None = None
     beside: tuple[WheelPackage, ...] = ()
     build: bool = True
+    without_verifiers: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,14 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Unresolvable:
-    """No set of packages fits; `said` is uv's reason, `python` whether another might fit."""
+    """No set of packages fits.
+
+    `said` are uv's last lines, `reason` is their sentence; `python`: another one might fit.
+    """
 
     said: str
     python: bool = False
+    reason: str = ""
 
 
 def resolve(question: ResolutionRequest, *, offline: bool) -> Resolution | Unresolvable:
@@ -82,15 +87,17 @@ def resolve(question: ResolutionRequest, *, offline: bool) -> Resolution | Unres
     with tempfile.TemporaryDirectory(prefix="prime-resolve-") as name:
         folder = Path(name)
         words = _words(question, folder)
-        completed = _ask([*words, "--universal"], folder, offline=offline)
-        everywhere = completed.ok
+        everywhere = False
+        if not question.without_verifiers:
+            completed = _ask([*words, "--universal"], folder, offline=offline)
+            everywhere = completed.ok
         if not everywhere:
             completed = _ask(words, folder, offline=offline)
         if not completed.ok and _WANTS_PRERELEASE.search(completed.err):
             completed = _ask([*words, "--prerelease", "allow"], folder, offline=offline)
     if not completed.ok:
         other_python = bool(_PYTHON_IN_THE_WAY.search(completed.err))
-        return Unresolvable(completed.last_lines(), python=other_python)
+        return Unresolvable(completed.last_lines(), other_python, reason_of_failure(completed))
     own = [question.package.facts.name, *(wheel.facts.name for wheel in question.beside)]
     packages = read_requirements_file(completed.out, without=own)
     return Resolution(
@@ -132,6 +139,9 @@ def _words(question: ResolutionRequest, folder: Path) -> list[str]:
     by_url = declared is not None and declared.url is not None
     if not by_url or question.override:
         lines.append(f"{LIBRARY}{extras}{question.verifiers}")
+    replaced = f"{LIBRARY}{extras}{question.verifiers}" if question.override else ""
+    if question.without_verifiers:
+        replaced = f"{LIBRARY} ; python_version < '3'"
     needs = folder / "needs.in"
     needs.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     words = ["pip", "compile", str(needs), "--python", str(question.python.path), "--quiet"]
@@ -140,11 +150,9 @@ def _words(question: ResolutionRequest, folder: Path) -> list[str]:
         words.append("--no-build")
     if question.as_of is not None:
         words += ["--exclude-newer", question.as_of.astimezone(UTC).isoformat()]
-    if question.override:
+    if replaced:
         override = folder / "override.txt"
-        override.write_text(
-            f"{LIBRARY}{extras}{question.verifiers}\n", encoding="utf-8", newline="\n"
-        )
+        override.write_text(f"{replaced}\n", encoding="utf-8", newline="\n")
         words += ["--override", str(override)]
     return words
 

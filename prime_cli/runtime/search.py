@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from dataclasses import replace as changed
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
@@ -11,14 +12,14 @@ from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.core.progress import Progress
 from prime_cli.runtime import verifiers_releases
 from prime_cli.runtime.import_check import ImportVerdict, try_import
-from prime_cli.runtime.layers import Layer, prepare_dependencies, prepare_top
+from prime_cli.runtime.layers import Layer, install_aside, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
 from prime_cli.runtime.packages import bundled_lock, import_name
 from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.resolver import Resolution, ResolutionRequest, Unresolvable, resolve
 from prime_cli.runtime.search_plan import InterpreterRequest, PythonChoice, SearchStep, plan_steps
 from prime_cli.runtime.verifiers_usage import read_requirements
-from prime_cli.wire.locks import Lock
+from prime_cli.wire.locks import Lock, LockedPackage
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class _Search:
         self._refusals: list[str] = []
         self._last: ImportVerdict | Unresolvable | None = None
         self._closest: Found | None = None
+        self._own: tuple[LockedPackage, ...] = ()
         self._pythons = PythonChoice(
             request.package.facts.requires_python,
             request.python,
@@ -114,6 +116,7 @@ class _Search:
         """Go through the steps; raises LoadFailed or ResolveFailed if none passes."""
         if self._request.is_pinned:
             raise self._failure()
+        self._require_own_packages()
         for step in plan_steps(self._package, self._reading, self._request.verifiers):
             found = self._step(step)
             if found is not None:
@@ -121,6 +124,64 @@ class _Search:
         if self._closest is not None:
             return self._closest
         raise self._failure()
+
+    def _require_own_packages(self) -> None:
+        """Resolve what the package needs besides verifiers; raises ResolveFailed if nothing fits.
+
+        No release of verifiers could cure that.
+        """
+        wheels, _ = self._resolve_plainly(without_verifiers=True, build=False)
+        if isinstance(wheels, Resolution):
+            self._own = wheels.packages
+            return
+        resolved, python = self._resolve_plainly(without_verifiers=True)
+        if isinstance(resolved, Unresolvable):
+            raise self._cannot_be_installed(resolved.reason)
+        self._own = resolved.packages
+        try:
+            install_aside(self._own, python, offline=self._request.offline)
+        except ResolveFailed as error:
+            raise self._cannot_be_installed(error.message.partition(": ")[2]) from error
+
+    def _require_any_verifiers(self) -> None:
+        """The same with all releases that the package allows, once one of them did not fit."""
+        if self._refusals or self._request.verifiers is not None:
+            return
+        resolved, _ = self._resolve_plainly()
+        if isinstance(resolved, Unresolvable):
+            hint = "choose a release with `--verifiers`, or correct its pyproject.toml"
+            raise self._cannot_be_installed(resolved.reason, hint)
+
+    def _resolve_plainly(
+        self, *, without_verifiers: bool = False, build: bool = True
+    ) -> tuple[Resolution | Unresolvable, Python]:
+        """Today's packages, else those of its publication, for the first Python that has any."""
+        try:
+            pythons = self._pythons.for_step(None)
+        except ResolveFailed as error:
+            reason = error.message[:1].lower() + error.message[1:]
+            raise self._cannot_be_installed(reason, error.hint) from error
+        for as_of in dict.fromkeys((None, self._package.published)):
+            for python in pythons:
+                question = self._question(SearchStep("", "", as_of=as_of), python)
+                question = changed(
+                    question,
+                    without_verifiers=without_verifiers,
+                    build=build and question.build,
+                )
+                resolved = resolve(question, offline=self._request.offline)
+                if isinstance(resolved, Resolution):
+                    return resolved, python
+                if not resolved.python:
+                    break
+        return resolved, python
+
+    def _cannot_be_installed(self, reason: str, hint: str | None = None) -> ResolveFailed:
+        facts = self._package.facts
+        return ResolveFailed(
+            f"{facts.name} {facts.version} cannot be installed: {reason}",
+            hint=hint or "correct the dependencies in its pyproject.toml",
+        )
 
     def _step(self, step: SearchStep) -> Found | None:
         try:
@@ -132,6 +193,7 @@ class _Search:
             resolved = resolve(self._question(step, python), offline=self._request.offline)
             if isinstance(resolved, Resolution):
                 return self._take(step, resolved, python)
+            self._require_any_verifiers()
             self._progress.say(f"{_sentence(step.said)}: no set of packages works")
             self._refuse(f"{step.said}: no set of packages works", resolved)
             if not resolved.python:
@@ -155,6 +217,8 @@ class _Search:
         try:
             return self._try(lock, python, step.name)
         except ResolveFailed as error:
+            if any(f"`{own.name}=={own.version}`" in error.message for own in self._own):
+                raise self._cannot_be_installed(error.message.partition(": ")[2]) from error
             self._refuse(f"{words}: {error.message}", Unresolvable(error.detail or error.message))
             return None
 

@@ -172,7 +172,12 @@ def download_python(requires: str, progress: Progress) -> bool:
     if os.environ.get("UV_PYTHON_DOWNLOADS") in _FORBIDDEN:
         return False
     progress.say(f"No installed Python matches {requires}, so uv downloads one")
-    return run_uv(["python", "install", "--quiet", requires], download_python=True).ok
+    # With uv's three retries a machine without a network would wait for ten seconds.
+    return run_uv(
+        ["python", "install", "--quiet", requires],
+        download_python=True,
+        variables={"UV_HTTP_RETRIES": "1"},
+    ).ok
 
 
 @dataclass

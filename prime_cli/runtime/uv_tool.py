@@ -62,6 +62,10 @@ _DISK = re.compile(r"(?P<reason>[A-Z][^:`()\n]*) \(os error (?P<number>13|28|30|
 _WRITING = re.compile(
     r"failed to (create|write|copy|rename)|could not (create|acquire)", re.IGNORECASE
 )
+_BECAUSE = re.compile(r"[Bb]ecause (.+?),? we can conclude")
+_SELF_EVIDENT = re.compile(r"only \S+==\S+ is available|you require [\w.-]+")
+_MOST_FACTS = 4
+_NOT_BUILT = re.compile(r"Failed to (?:download and )?build `(?P<package>[^`]+)`")
 _BY_URL = re.compile(r"`(?P<name>[\w.-]+)\s+@\s+[a-z+]+://(?:[^/@`]*@)?(?P<host>[^/:`]+)")
 """A requirement with a URL, in a message from uv."""
 
@@ -136,6 +140,21 @@ def disk_failure(completed: Completed) -> StorageFailed | None:
         hint="run the command in a folder that can be written, or set UV_CACHE_DIR to one",
         detail=completed.last_lines(),
     )
+
+
+def reason_of_failure(completed: Completed) -> str:
+    """Why uv failed, as one clause in its own words that names the package."""
+    text = " ".join(completed.err.split())
+    built = _NOT_BUILT.search(text)
+    if built is not None:
+        lines = [line.strip() for line in completed.err.partition("\nhint:")[0].splitlines()]
+        last = next((line for line in reversed(lines) if line), "")
+        return f"`{built['package']}` could not be built from source: {last}"
+    facts = [fact for reason in _BECAUSE.findall(text) for fact in reason.split(" and ")]
+    telling = [fact for fact in dict.fromkeys(facts) if not _SELF_EVIDENT.fullmatch(fact)]
+    if telling:
+        return " and ".join(telling[:_MOST_FACTS])
+    return next(iter(completed.last_lines(1).splitlines()), "uv gave no reason").strip()
 
 
 def network_failure(completed: Completed, *, offline: bool) -> PrimeError | None:

@@ -255,13 +255,33 @@ def test_a_package_that_is_no_environment_is_told_so_at_once(tmp_path: Path) -> 
     assert not any("Trying" in line for line in progress.said)
 
 
-@pytest.mark.slow
-def test_requirements_that_cannot_be_met_show_what_was_tried(tmp_path: Path) -> None:
-    with pytest.raises(ResolveFailed) as raised:
-        prepare(package(tmp_path, V0, requires=("dataset-tools>=9",)))
+@pytest.mark.parametrize(
+    ("requires", "named"),
+    [
+        (("dataset-tools>=9",), "only dataset-tools<=2.0rc1 is available"),
+        (("datset-tools",), "datset-tools was not found"),
+        (("verifiers>=9",), "depends on verifiers>=9"),
+    ],
+)
+def test_a_requirement_that_no_verifiers_can_cure_is_named_at_once(
+    tmp_path: Path, requires: tuple[str, ...], named: str
+) -> None:
+    progress = Silent()
 
-    assert "dataset-tools" in (raised.value.detail or "")
-    assert "Trying verifiers 0.3.1".lower() in (raised.value.detail or "").lower()
+    with pytest.raises(ResolveFailed, match=r"tiny_env 0\.1\.0 cannot be installed: ") as raised:
+        prepare(package(tmp_path, V0, requires=requires), progress)
+
+    assert named in raised.value.message
+    assert progress.said == []
+
+
+def test_a_python_that_is_missing_is_named_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
+
+    with pytest.raises(ResolveFailed, match=r"no installed Python matches >=3\.99"):
+        prepare(package(tmp_path, V0, requires_python=">=3.99"))
 
 
 @pytest.mark.slow

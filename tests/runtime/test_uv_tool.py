@@ -8,7 +8,12 @@ import pytest
 from prime_cli.core.errors import Offline, StorageFailed, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.process import Completed
-from prime_cli.runtime.uv_tool import disk_failure, network_failure, spare_cache
+from prime_cli.runtime.uv_tool import (
+    disk_failure,
+    network_failure,
+    reason_of_failure,
+    spare_cache,
+)
 
 _CAUSE = "\n  cause: Request failed after 3 retries\n  cause: dns error\n"
 
@@ -101,3 +106,41 @@ def test_a_home_that_cannot_be_written_leaves_it_to_prime(
     monkeypatch.setenv("HOME", "/proc/1/nowhere")
     assert spare_cache({}) == prime_home() / "uv"
     assert spare_cache({"XDG_CACHE_HOME": str(tmp_path)}) is None
+
+
+_MISSPELT = """error: No solution found when resolving dependencies
+  cause: Because nltkk was not found in the package registry and tiny==1 depends on nltkk, we
+         can conclude that tiny==1 cannot be used.
+         And because only tiny==1 is available and you require tiny, we can conclude that it fails.
+"""
+_IMPOSSIBLE = """error: No solution found when resolving dependencies
+  cause: Because only tiny==1 is available and tiny==1 depends on numpy>=99, we can conclude that
+         all versions of tiny depend on numpy>=99.
+         And because only numpy<=2.5.5 is available and you require tiny, we can conclude that
+"""
+_UNBUILT = """error: Failed to build `numpy==1.19.0`
+  cause: The build backend returned an error
+
+   [stderr]
+   NameError: no compiler
+
+hint: This error likely indicates
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            _MISSPELT,
+            "nltkk was not found in the package registry and tiny==1 depends on nltkk",
+        ),
+        (_IMPOSSIBLE, "tiny==1 depends on numpy>=99 and only numpy<=2.5.5 is available"),
+        (_UNBUILT, "`numpy==1.19.0` could not be built from source: NameError: no compiler"),
+        ("error: something else", "error: something else"),
+    ],
+)
+def test_the_reason_of_a_failure_is_one_clause_that_names_the_package(
+    said: str, reason: str
+) -> None:
+    assert reason_of_failure(Completed(1, "", said)) == reason
