@@ -10,13 +10,20 @@ from prime_cli.core.errors import NotFound, NotLoggedIn, Offline, UsageError
 from prime_cli.core.http import is_loopback
 from prime_cli.models.prices import Price
 from prime_cli.models.providers import (
+    AUTHORIZATION,
+    AZURE,
     EMPTY,
     OPENAI,
     EndpointSecret,
     KeySource,
+    ModelProvider,
+    azure_address,
     find_provider,
     is_hosted,
     is_variable_name,
+    provider_at,
+    provider_of_model,
+    refuse_native,
 )
 from prime_cli.models.registry import Registry, RegistryEntry
 
@@ -34,7 +41,9 @@ class Endpoint:
 
     `query` is added to every call's URL, such as Azure's `api-version=…`. `said` says what was
     chosen for the user. `others` are the rest of a round-robin group. A built-in model has an empty
-    URL and needs neither key nor network. `price` is the registry's.
+    URL and needs neither key nor network. `price` is the registry's. The key is sent in
+    `key_header`, and was found in the variable `key_var`. `chosen_by` is what of the user's named
+    the URL, empty if nothing did.
     """
 
     model: str
@@ -47,6 +56,9 @@ class Endpoint:
     others: tuple["Endpoint", ...] = ()
     price: Price | None = None
     query: str = ""
+    key_header: str = AUTHORIZATION
+    key_var: str | None = None
+    chosen_by: str = ""
 
     @property
     def address(self) -> str:
@@ -90,7 +102,7 @@ def resolve_endpoint(
     headers: Mapping[str, str] | None = None,
     offline: bool = False,
 ) -> Endpoint:
-    """The endpoint of a run; flags win over the registry, the registry over the defaults.
+    """The endpoint of a run; flags win over the registry, that over what the model's name tells.
 
     Raises NotFound for a name missing from a registry given with `-e`, NotLoggedIn if a hosted
     service needs a key that is not set, Offline for another host under `--offline`, UsageError for
@@ -108,7 +120,9 @@ def resolve_endpoint(
     elif registry.explicit and base_url is None and provider is None:
         raise _unknown_alias(name, registry)
     else:
-        endpoint = _from_flags(name, base_url, key_var, provider, environ)
+        endpoint = _from_flags(
+            name, base_url, key_var, provider, environ, has_headers=bool(headers)
+        )
     if headers:
         endpoint = _with_headers(endpoint, headers)
     if offline:
@@ -212,10 +226,9 @@ def _from_entry(
     if not entry.speaks_openai:
         raise UsageError(
             f"`{entry.alias}` has the type `{entry.type}`, which is not OpenAI-compatible",
-            hint="use the OpenAI-compatible URL of the same service",
+            hint="use the OpenAI-compatible URL of the same service, or a proxy such as LiteLLM",
         )
-    address, changed = clean_url(base_url or entry.url)
-    url, _, query = address.partition("?")
+    url, query, changed = _address(base_url or entry.url, entry.model, environ)
     # A key or header for one host is not sent to another one.
     own_host = base_url is None or urlsplit(url).netloc == urlsplit(entry.url).netloc
     source = KeySource.parse(key_var or OPENAI.key_var)
@@ -231,7 +244,17 @@ def _from_entry(
     headers = entry.headers if own_host else {}
     price = entry.price if own_host else None
     return Endpoint(
-        entry.model, url, key, headers, entry.alias, said=said, price=price, query=query
+        entry.model,
+        url,
+        key,
+        headers,
+        entry.alias,
+        said=said,
+        price=price,
+        query=query,
+        key_header=_key_header(url),
+        key_var=source.variable if source.is_set(environ) else None,
+        chosen_by="`-b`" if base_url else "the endpoint registry",
     )
 
 
@@ -241,30 +264,97 @@ def _from_flags(
     key_var: str | None,
     provider: str | None,
     environ: Mapping[str, str],
+    *,
+    has_headers: bool,
 ) -> Endpoint:
-    service = find_provider(provider) if provider else OPENAI
+    service, chosen_by = _service_of(name, base_url, provider, environ)
     if service.name == "prime" and key_var is None:
         _check_public_key(environ)
-    default = environ.get("OPENAI_BASE_URL") if provider is None else None
-    address, changed = clean_url(base_url or default or service.url)
-    url, _, query = address.partition("?")
-    source = KeySource.parse(key_var or service.key_var)
-    key, missing = _key_for(url, source, environ)
-    found = f"OPENAI_BASE_URL is set: {url} is called" if default and not base_url else None
+    model = service.sent_as(name) if base_url is None else name
+    given = base_url or (environ["OPENAI_BASE_URL"] if chosen_by == _OWN_URL else service.url)
+    url, query, changed = _address(given, model, environ, is_azure=service is AZURE)
+    source, instead = _key_source(service, key_var, base_url, environ)
+    key, missing = _key_for(url, source, environ, needed=service is AZURE and not has_headers)
+    found = None
+    if chosen_by == _OWN_URL:
+        found = f"OPENAI_BASE_URL is set: {url} is called"
+    elif chosen_by == _BY_NAME:
+        sent = f"`{name}` is" + ("" if model == name else f" `{model}`")
+        found = f"{sent} at {url}, with the key in {source.variable}"
     headers: dict[str, str] = {}
     team = environ.get("PRIME_TEAM_ID", "").strip()
     if service.name == "prime" and team not in ("", PERSONAL):
         headers["X-Prime-Team-ID"] = team
-    return Endpoint(name, url, key, headers, said=_join(found, changed, missing), query=query)
+    return Endpoint(
+        model,
+        url,
+        key,
+        headers,
+        said=_join(found, changed, instead, missing),
+        query=query,
+        key_header="api-key" if service is AZURE else _key_header(url),
+        key_var=source.variable if source.is_set(environ) else None,
+        chosen_by=chosen_by,
+    )
+
+
+_OWN_URL = "OPENAI_BASE_URL"
+_BY_NAME = "`-m`"
+
+
+def _service_of(
+    name: str, base_url: str | None, provider: str | None, environ: Mapping[str, str]
+) -> tuple[ModelProvider, str]:
+    """Whose key a call needs, and what of the user's says where it goes."""
+    if provider is not None:
+        return find_provider(provider), f"`-p {provider}`" if base_url is None else "`-b`"
+    if base_url is not None:
+        return provider_at(base_url) or OPENAI, "`-b`"
+    own = environ.get(_OWN_URL, "").strip()
+    if own and provider_at(own) is not OPENAI:
+        return OPENAI, _OWN_URL
+    known = provider_of_model(name)
+    if known is not None:
+        return known, _BY_NAME
+    return OPENAI, _OWN_URL if own else ""
+
+
+def _key_source(
+    service: ModelProvider, key_var: str | None, base_url: str | None, environ: Mapping[str, str]
+) -> tuple[KeySource, str | None]:
+    """Where the key is, and a sentence where it is not the service's own that is sent."""
+    if key_var is not None:
+        return KeySource.parse(key_var), None
+    own = service.find_key_var(environ)
+    if base_url and not environ.get(own) and environ.get(OPENAI.key_var):
+        said = f"{own} is not set, so the key in {OPENAI.key_var} is sent"
+        return KeySource(OPENAI.key_var), said
+    return KeySource(own), None
+
+
+def _address(
+    given: str, model: str, environ: Mapping[str, str], *, is_azure: bool = False
+) -> tuple[str, str, str | None]:
+    """The URL that is called, its query, and a sentence if that is not what was `given`."""
+    if is_azure or provider_at(given) is AZURE:
+        given = azure_address(given or None, model, environ)
+    refuse_native(given)
+    address, changed = clean_url(given)
+    url, _, query = address.partition("?")
+    return url, query, changed
+
+
+def _key_header(url: str) -> str:
+    return "api-key" if provider_at(url) is AZURE else AUTHORIZATION
 
 
 def _key_for(
-    url: str, source: KeySource, environ: Mapping[str, str]
+    url: str, source: KeySource, environ: Mapping[str, str], *, needed: bool = False
 ) -> tuple[EndpointSecret, str | None]:
     key = source.find(environ)
     if key is not None and not (key.reveal() == EMPTY and is_hosted(url)):
         return key, None
-    if is_hosted(url):
+    if needed or is_hosted(url):
         variable = source.variable or OPENAI.key_var
         raise NotLoggedIn(
             f"{urlsplit(url).hostname} needs a key, but {variable} is not set",

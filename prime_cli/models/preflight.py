@@ -16,6 +16,7 @@ from prime_cli.models.gateway.holds import refusal
 from prime_cli.models.gateway.upstream import authorized, proxy_for
 from prime_cli.models.price_book import stated_price
 from prime_cli.models.prices import Price
+from prime_cli.models.providers import AUTHORIZATION, is_hosted, provider_at
 
 
 class ModelItem(msgspec.Struct):
@@ -56,20 +57,19 @@ async def check_endpoint(endpoint: Endpoint, *, seconds: float = 10.0) -> Prefli
 
 
 async def _check_one(session: aiohttp.ClientSession, endpoint: Endpoint, found: Preflight) -> None:
-    where = urlsplit(endpoint.url).netloc
+    where, proxy = urlsplit(endpoint.url).netloc, proxy_for(endpoint.url)
     try:
         async with session.get(
             URL(endpoint.url_of("models"), encoded=True),
-            headers=authorized(endpoint, {}),
+            headers=_listing_headers(endpoint),
             allow_redirects=False,
-            proxy=proxy_for(endpoint.url),
+            proxy=proxy,
         ) as response:
             status, body = response.status, await response.read()
     except aiohttp.ClientConnectorError as error:
-        raise Unreachable(
-            f"No model server answers at {endpoint.url}: {error.strerror or error}",
-            hint="start the server, or check the URL given with `-b` or in the registry",
-        ) from error
+        raise _unreachable(endpoint, proxy, error) from error
+    except aiohttp.ClientHttpProxyError as error:
+        raise _unreachable(endpoint, proxy, error) from error
     except TimeoutError:
         found.warnings.append(f"{where} did not list its models in time")
         return
@@ -84,6 +84,51 @@ async def _check_one(session: aiohttp.ClientSession, endpoint: Endpoint, found: 
         _check_listed(endpoint, where, body, found)
 
 
+def _listing_headers(endpoint: Endpoint) -> dict[str, str]:
+    """Anthropic lists its models by its own API alone, which wants the key in another header."""
+    headers = authorized(endpoint, {})
+    service = provider_at(endpoint.url)
+    if service is not None and service.name == "anthropic" and endpoint.key is not None:
+        headers.pop(AUTHORIZATION, None)
+        headers |= {"x-api-key": endpoint.key.reveal(), "anthropic-version": "2023-06-01"}
+    return headers
+
+
+def _unreachable(
+    endpoint: Endpoint,
+    proxy: str | None,
+    error: aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError,
+) -> Unreachable:
+    """What did not answer, and a hint about what the user gave to get there."""
+    host = urlsplit(endpoint.url).hostname
+    why = getattr(error, "strerror", None) or error
+    if proxy is not None:
+        from prime_cli.runtime.sources import without_credentials
+
+        if isinstance(error, aiohttp.ClientHttpProxyError):
+            why = f"it answered {error.status} {error.message}".rstrip()
+        return Unreachable(
+            f"The proxy {without_credentials(proxy)} cannot be used to call {host}: {why}",
+            hint=f"correct {urlsplit(endpoint.url).scheme.upper()}_PROXY, "
+            f"or call the host without it: `export NO_PROXY={host}`",
+        )
+    if not endpoint.chosen_by:
+        return Unreachable(
+            f"OpenAI, which is called as no other endpoint was named, does not answer: {why}",
+            hint="check the network, or use a server of yours with `-b URL`; "
+            "`-m builtin/oracle` needs neither",
+        )
+    if is_hosted(endpoint.url):
+        return Unreachable(
+            f"{endpoint.url} does not answer: {why}",
+            hint="check the network; `-m builtin/oracle` needs none",
+        )
+    return Unreachable(
+        f"No model server answers at {endpoint.url}: {why}",
+        hint=f"start the server, or correct the URL given by {endpoint.chosen_by}",
+    )
+
+
 def _check_listed(endpoint: Endpoint, where: str, body: bytes, found: Preflight) -> None:
     try:
         served = {item.id: item for item in msgspec.json.decode(body, type=ModelList).data}
@@ -91,11 +136,15 @@ def _check_listed(endpoint: Endpoint, where: str, body: bytes, found: Preflight)
         return
     if not served:
         return
+    if endpoint.model not in served and f"models/{endpoint.model}" in served:  # as Gemini has them
+        return
     if endpoint.model in served:
         price = stated_price(served[endpoint.model].pricing, where)
         if price is not None:
             found.prices[endpoint.url, endpoint.model] = price
         return
+    if any(name.startswith(f"{endpoint.model}-") for name in served):
+        return  # the name stands for its newest version, such as claude-sonnet-4-5-20250929
     close = difflib.get_close_matches(endpoint.model, served, n=1, cutoff=0.4)
     guess = f"; did you mean `{close[0]}`?" if close else ""
     found.warnings.append(f"`{endpoint.model}` is not among the models that {where} lists{guess}")

@@ -167,9 +167,10 @@ class RunEnvironment(msgspec.Struct, frozen=True):
 class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides what a run does; holds no key.
 
-    `endpoint` is the base URL, or `builtin`. `sampling` is sent with every call. `concurrency`
-    counts rollouts, `max_cost` USD and `token_budget` tokens, both of all sessions together.
-    `options` are non-default flags without a field of their own, by name.
+    `endpoint` is the base URL, or `builtin`, `key_var` the variable with its key. `sampling` is
+    sent with every call. `concurrency` counts rollouts, `max_cost` USD and `token_budget` tokens,
+    both of all sessions together. `options` are non-default flags without a field of their own, by
+    name.
     """
 
     environment: RunEnvironment
@@ -191,6 +192,7 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     max_error_rate: float = 0.0
     fail_fast: bool = True
     headers: tuple[str, ...] = ()
+    key_var: str | None = None
     env_vars: tuple[str, ...] = ()
     sandbox: bool = False
     allow_net: bool = False
@@ -210,7 +212,7 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
         examples = "all" if self.num_examples == ALL else str(self.num_examples)
         lines = [
             ("Environment", self.environment.title),
-            ("Model", f"{self.model} at {self.endpoint}"),
+            ("Model", f"{self.model} at {self.endpoint}" + self._key()),
             ("Rollouts", f"{examples} examples x {self.rollouts_per_example}"),
             ("Concurrency", str(self.concurrency)),
             ("Deadlines", str(self.deadlines)),
@@ -229,6 +231,9 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
         options = {} if self.options is msgspec.UNSET else self.options
         lines += [(_label(name), str(value)) for name, value in options.items()]
         return lines
+
+    def _key(self) -> str:
+        return f", with the key in {self.key_var}" if self.key_var else ""
 
 
 def _label(name: str) -> str:

@@ -1,11 +1,13 @@
 """A model server that is not there is noticed before anything is made ready for it."""
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
 from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError, Unreachable
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.upstream import proxy_for
 from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.providers import EndpointSecret
 from tests.helpers.gateway_client import run
@@ -79,3 +81,56 @@ def test_a_price_that_the_endpoint_states_is_read() -> None:
             assert price.source.startswith("stated by 127.0.0.1")
 
     run(scenario())
+
+
+def test_anthropic_is_asked_for_its_models_in_its_own_way(proxied: ScriptedModel) -> None:
+    endpoint = Endpoint("claude-x", "http://api.anthropic.com/v1", EndpointSecret("k"))
+    run(check_endpoint(endpoint))
+    (request,) = proxied.requests
+    assert request.headers["x-api-key"] == "k"
+    assert "anthropic-version" in request.headers
+    assert "authorization" not in request.headers
+
+
+@pytest.fixture
+def proxied(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedModel]:
+    """A server that answers for every host, as the proxy of plain HTTP."""
+    with ScriptedModel() as model:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{model.port}")
+        monkeypatch.delenv("http_proxy", raising=False)
+        proxy_for.cache_clear()
+        yield model
+    proxy_for.cache_clear()
+
+
+def test_a_dead_proxy_is_named_with_the_variable_that_names_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://ada:secret@127.0.0.1:1")
+    monkeypatch.delenv("https_proxy", raising=False)
+    proxy_for.cache_clear()
+    with pytest.raises(Unreachable, match=r"The proxy http://127\.0\.0\.1:1 cannot") as caught:
+        run(check_endpoint(Endpoint("m", "https://model.example/v1", chosen_by="`-b`")))
+    proxy_for.cache_clear()
+    assert "HTTPS_PROXY" in str(caught.value.hint)
+    assert "secret" not in caught.value.message + str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("chosen_by", "hint"),
+    [
+        ("`-b`", "correct the URL given by `-b`"),
+        ("OPENAI_BASE_URL", "correct the URL given by OPENAI_BASE_URL"),
+        ("", "check the network, or use a server of yours with `-b URL`"),
+    ],
+)
+def test_the_hint_speaks_of_what_the_user_gave(chosen_by: str, hint: str) -> None:
+    with pytest.raises(Unreachable) as caught:
+        run(check_endpoint(Endpoint("m", "http://127.0.0.1:1/v1", chosen_by=chosen_by)))
+    assert hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("listed", ["m-20250929", "models/m"])
+def test_a_name_that_stands_for_a_listed_model_is_not_warned_about(listed: str) -> None:
+    with ScriptedModel(models=(listed,)) as model:
+        assert run(check_endpoint(Endpoint("m", model.url))).warnings == []

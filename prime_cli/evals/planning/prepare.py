@@ -56,6 +56,7 @@ def make_plan(
     *,
     model: str,
     endpoint: str,
+    key_var: str | None = None,
     header_names: tuple[str, ...] = (),
 ) -> EvalPlan:
     """Decide: flags win over what the environment declares, that over vf-eval's defaults.
@@ -70,6 +71,7 @@ def make_plan(
         environment=environment,
         model=model,
         endpoint=endpoint,
+        key_var=key_var,
         sampling=_sampling(request, defaults),
         headers=header_names,
         deadlines=request.deadlines,
@@ -237,6 +239,7 @@ def prepare_with(
         subject.defaults,
         model=endpoint.model,
         endpoint="builtin" if endpoint.builtin else endpoint.shown,
+        key_var=endpoint.key_var,
         header_names=tuple(headers),
     )
     labels = Labels(

@@ -105,7 +105,7 @@ class EvalRequest:
     )] = None
     key_var: Annotated[str | None, Flag(
         "The variable that holds its key.", names=("--api-key-var", "-k"), metavar="NAME",
-        panel=_MODEL
+        panel=_MODEL, plan="key_var", computed=True, fixed=False
     )] = None
     endpoints_path: Annotated[Path | None, Flag(
         "A registry: endpoints.toml or endpoints.py.", names=("--endpoints-path", "-e"),

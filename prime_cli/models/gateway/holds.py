@@ -68,7 +68,9 @@ def refusal(endpoint: Endpoint, status: int) -> NotAllowed | None:
     if status == HTTPStatus.UNAUTHORIZED:
         return NotLoggedIn(
             f"{where} rejected the key for `{endpoint.model}`",
-            hint="check the variable given by `-k` or the registry's `key`",
+            hint=f"check the key in {endpoint.key_var}, or name another variable with `-k VARIABLE`"
+            if endpoint.key_var
+            else "check the `key` of the endpoint registry",
         )
     if status == HTTPStatus.FORBIDDEN:
         return NotAllowed(

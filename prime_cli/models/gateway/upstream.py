@@ -26,6 +26,7 @@ from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply, error_body, with_fields
 from prime_cli.models.gateway.limits.headers import is_rate_header
 from prime_cli.models.gateway.streams import event
+from prime_cli.models.providers import AUTHORIZATION
 from prime_cli.models.registry import Registry
 
 _ANSWERING = frozenset(
@@ -229,8 +230,10 @@ def authorized(endpoint: Endpoint, headers: Mapping[str, str]) -> dict[str, str]
     """`headers` with the endpoint's key and its own headers, which take precedence."""
     named = {name.lower() for name in endpoint.headers}
     kept = {name: value for name, value in headers.items() if name.lower() not in named}
-    if endpoint.key is not None and "authorization" not in named:
-        kept["Authorization"] = f"Bearer {endpoint.key.reveal()}"
+    if endpoint.key is not None and not named & {"authorization", endpoint.key_header}:
+        key = endpoint.key.reveal()
+        is_bearer = endpoint.key_header == AUTHORIZATION
+        kept[endpoint.key_header] = f"Bearer {key}" if is_bearer else key
     return {**kept, **endpoint.headers}
 
 
@@ -284,6 +287,9 @@ async def _chunks(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, Non
 def _no_answer(endpoint: Endpoint, error: Exception) -> CallFailed:
     where = urlsplit(endpoint.url).netloc
     certificate = isinstance(error, aiohttp.ClientConnectorCertificateError)
+    if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
+        proxy = urlsplit(proxy_for(endpoint.url) or "")
+        where += f" through the proxy {proxy.hostname}:{proxy.port}"
     return CallFailed(
         f"No answer from {where}: {error or type(error).__name__}",
         status=502,
