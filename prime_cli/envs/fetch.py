@@ -1,7 +1,7 @@
 """Bring the wheel of a published environment onto this disk, with its digest checked."""
 
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from prime_cli.core.errors import NotAllowed, NotFound, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.bundles.unpacked import UnpackedEnvironment, unpack_bundle
+from prime_cli.envs.bundles.unpacked import UnpackedEnvironment
 from prime_cli.envs.local_store import HubRecord, WheelStore, load_record, save_record
 from prime_cli.envs.lookup import (
     IndexLink,
@@ -126,23 +126,6 @@ def fetch_unpacked(
     if trust is not None and trust.require_signature:
         require_allowed_signer(fetched.ref, verify_fetched_signatures(fetched, trust.home))
     return fetched
-
-
-def unpack_for_install(
-    file: Path, home: Path, environ: Mapping[str, str], progress: Progress, trust: TrustPolicy
-) -> tuple[UnpackedEnvironment, ...]:
-    """Unpack a bundle where its parts are found offline; says what it holds and where its data is.
-
-    Raises NotTrusted where `trust` requires signatures that it does not have.
-    """
-    unpacked = unpack_bundle(
-        file, home, environ, progress, check=lambda bundled: fetch_unpacked(bundled, trust)
-    )
-    refs = ", ".join(str(each.ref) for each in unpacked.environments)
-    progress.say(f"{file.name} brings {refs}; they are now available by these names")
-    for data, place in unpacked.data:
-        progress.say(f"Its data {data.name} is in {place}")
-    return unpacked.environments
 
 
 def _fetched(ref: EnvRef, record: HubRecord, path: Path) -> FetchedEnvironment:

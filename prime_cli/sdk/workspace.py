@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prime_cli.envs.install.installed import list_installed
-from prime_cli.envs.install.plan import InstallItem, InstallOptions, plan_install, run_install
+from prime_cli.envs.install.plan import plan_install, run_install
+from prime_cli.envs.install.sources import InstallItem, InstallOptions
 from prime_cli.envs.install.workspace import find_workspace, site_packages
 from prime_cli.envs.lockfile.file import find_lock_location
 from prime_cli.envs.lockfile.outdated import (
@@ -37,8 +38,9 @@ class Workspace:
     def install(self, *refs: str, python: str | None = None) -> tuple[InstallItem, ...]:
         """Install into the workspace, or into that of `python`; what is new there.
 
-        Environments may also be folders and wheels. Raises ResolveFailed, IntegrityError, and
-        NotTrusted for an owner who is new here, unless PRIME_TRUST or a `#sha256=` vouches.
+        Environments may also be folders, wheels or one bundle. Raises ResolveFailed,
+        IntegrityError, and NotTrusted for an owner who is new here, unless PRIME_TRUST or a
+        `#sha256=` vouches.
         """
         session = self._session
         wanted = self._wanted()
@@ -50,7 +52,7 @@ class Workspace:
             here=Path.cwd(),
             progress=session.progress,
         )
-        return run_install(plan, wanted, session.progress)
+        return run_install(plan, session.progress)
 
     def lock(
         self,

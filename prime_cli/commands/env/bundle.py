@@ -19,7 +19,7 @@ from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.formatting import format_bytes
-from prime_cli.envs.bundles.archive import verify_bundle
+from prime_cli.envs.bundles.archive import CheckedBundle, verify_bundle
 from prime_cli.envs.bundles.collect import make_bundle
 from prime_cli.envs.bundles.manifest import FILES, BundleManifest
 from prime_cli.envs.bundles.plan import BundleContext, BundlePlan, BundleSpec, plan_bundle
@@ -84,7 +84,7 @@ def bundle(
     """
     session = open_session(ctx)
     if inside is not None:
-        show_bundle(verify_bundle(inside, session.progress), inside, session.output)
+        show_bundle(verify_bundle(inside, session.progress), session.output)
         return
     target = _target(environments, file, force=force or dry_run)
     wish = BundleSpec(
@@ -150,8 +150,9 @@ def _show_plan(plan: BundlePlan, output: Output) -> None:
     )
 
 
-def show_bundle(manifest: BundleManifest, path: Path, output: Output) -> None:
-    """Show what is in a bundle whose digests were compared."""
+def show_bundle(bundle: CheckedBundle, output: Output) -> None:
+    """Show what is in a bundle."""
+    manifest = bundle.manifest
     sizes = {member.path: member.size for member in manifest.members}
     rows = [
         [each.ref, f"verifiers {each.verifiers}, {each.packages} packages",
@@ -168,7 +169,11 @@ def show_bundle(manifest: BundleManifest, path: Path, output: Output) -> None:
         rows.append([f"data/{data.name}", data.kind, format_bytes(total)])
     targets = ", ".join(map(str, manifest.targets))
     output.table(
-        _COLUMNS, rows, records=manifest.members, page=manifest, title=f"{path.name}: {targets}"
+        _COLUMNS,
+        rows,
+        records=manifest.members,
+        page=manifest,
+        title=f"{bundle.path.name}: {targets}",
     )
     output.say(f"All {len(manifest.members)} members match their sha256")
 

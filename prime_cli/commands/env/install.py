@@ -1,8 +1,6 @@
 """`prime env install` and `prime env uninstall`."""
 
-import os
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -19,22 +17,10 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.completion_cache import remember
-from prime_cli.core.errors import UsageError
-from prime_cli.core.refs import read_sha256
-from prime_cli.envs.bundles.archive import find_bundle, read_manifest, require_sha256, verify_bundle
-from prime_cli.envs.bundles.platforms import workspace_for_bundle
-from prime_cli.envs.bundles.unpacked import UnpackedEnvironment
-from prime_cli.envs.fetch import unpack_for_install
 from prime_cli.envs.install.installers import Installer, plan_uninstall, run_uninstall
-from prime_cli.envs.install.plan import (
-    InstallItem,
-    InstallOptions,
-    InstallPlan,
-    plan_install,
-    run_install,
-)
+from prime_cli.envs.install.plan import InstallPlan, plan_install, run_install
+from prime_cli.envs.install.sources import InstallItem, InstallOptions
 from prime_cli.envs.install.workspace import find_workspace
-from prime_cli.envs.project.folder import find_local
 from prime_cli.terminal.output import Output
 
 
@@ -85,27 +71,19 @@ def install(
     """
     session = open_session(ctx)
     show, here = session.output, Path.cwd()
-    bundle = find_bundle(environments, here)
-    if bundle is None:
-        environments = _pinned(environments, sha256)
-        _refuse_unsigned(environments, here, required=require_signature)
-    elif sha256 is not None:
-        require_sha256(bundle, read_sha256(sha256))
-    trust = trust_policy_of(session, require_signature=require_signature)
-    options = InstallOptions(tool, not no_upgrade, prerelease, session.config.offline, path, trust)
-    workspace = find_workspace(python, here=here)
-    named: Sequence[str | UnpackedEnvironment] = environments
-    if bundle is not None:
-        workspace = workspace_for_bundle(read_manifest(bundle), workspace)
-        if dry_run:
-            show_bundle(verify_bundle(bundle, session.progress), bundle, show)
-            return
-        options = replace(options, offline=True, bundled_only=True)
-        home = session.config.home.value
-        named = unpack_for_install(bundle, home, os.environ, session.progress, trust)
+    options = InstallOptions(
+        tool,
+        upgrade=not no_upgrade,
+        prerelease=prerelease,
+        offline=session.config.offline,
+        environments=path,
+        trust=trust_policy_of(session, require_signature=require_signature),
+        sha256=sha256,
+        require_signature=require_signature,
+    )
     plan = plan_install(
-        named,
-        workspace,
+        environments,
+        find_workspace(python, here=here),
         options,
         hub=lambda: session.hub,
         here=here,
@@ -116,32 +94,10 @@ def install(
         _show_plan(plan, show)
         return
     ask_about_verifiers(plan, show)
-    done = run_install(plan, options, session.progress)
+    done = run_install(plan, session.progress)
     origins = [item.origin.ref for item in (*done, *plan.present)]
     remember("environments", [ref.partition("@")[0] for ref in origins if ref])
     _show_done(plan, done, show)
-
-
-def _pinned(words: list[str], sha256: str | None) -> list[str]:
-    """The one environment with the sha256 that `--sha256` pins it to."""
-    if sha256 is None:
-        return words
-    if len(words) != 1 or find_local(words[0], Path.cwd()) is not None:
-        raise UsageError(
-            "`--sha256` applies to one environment of a hub, or one bundle",
-            hint="pin each of several as `owner/name@version#sha256=HEX`",
-        )
-    return [f"{words[0]}#sha256={read_sha256(sha256)}"]
-
-
-def _refuse_unsigned(words: list[str], here: Path, *, required: bool) -> None:
-    """Raise UsageError for `--require-signature` with files, beside which nobody keeps one."""
-    for word in words if required else ():
-        if find_local(word, here) is not None:
-            raise UsageError(
-                f"{word} is on this machine; only hubs and bundles have signatures",
-                hint="omit `--require-signature`, or use its name on a hub",
-            )
 
 
 def ask_about_verifiers(plan: InstallPlan, output: Output) -> None:
@@ -159,6 +115,9 @@ def ask_about_verifiers(plan: InstallPlan, output: Output) -> None:
 
 
 def _show_plan(plan: InstallPlan, output: Output) -> None:
+    if plan.bundle is not None:
+        show_bundle(plan.bundle, output)
+        return
     rows = [[move.name, move.before or "-", move.after or "-"] for move in plan.changes]
     records = [asdict(move) for move in plan.changes]
     target = str(plan.workspace.folder or plan.workspace.python)

@@ -8,7 +8,7 @@ import typer
 from prime_cli.commands.env.bundle import show_bundle
 from prime_cli.commands.options import VersionOpt, at_version, hub_options, open_session
 from prime_cli.core.completion_cache import remember
-from prime_cli.envs.bundles.archive import is_bundle, verify_bundle
+from prime_cli.envs.install.sources import check_bundle
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.pull import pull_sources
 from prime_cli.session import Session
@@ -94,9 +94,9 @@ def inspect(
     See also: `prime env pull`, `prime env bundle`.
     """
     session = open_session(ctx)
-    if is_bundle(Path(environment)):
-        file = Path(environment)
-        show_bundle(verify_bundle(file, session.progress), file, session.output)
+    bundle = check_bundle(environment, session.progress)
+    if bundle is not None:
+        show_bundle(bundle, session.output)
         return
     ref = at_version(resolve_name(session.hub, environment, progress=session.progress), version)
     found = session.hub.of(ref.owner).environments.inspect(ref, path, max_bytes)

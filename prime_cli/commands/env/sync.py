@@ -10,7 +10,7 @@ from prime_cli.commands.options import YES, DryRunOpt, PythonOpt, hub_options, o
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import GateFailed, UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.envs.install.plan import InstallOptions
+from prime_cli.envs.install.sources import InstallOptions
 from prime_cli.envs.install.workspace import Workspace, find_workspace
 from prime_cli.envs.lockfile.file import FILENAME, EnvironmentLock, LockLocation, find_lock_location
 from prime_cli.envs.lockfile.sync import (

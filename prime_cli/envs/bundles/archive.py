@@ -5,7 +5,7 @@ nothing of a bundle is believed before its digest was compared.
 import hashlib
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from prime_cli.archive.limits import MEBIBYTE, ArchiveLimits
 from prime_cli.archive.members import archive_errors, index_zip
 from prime_cli.archive.reproducibility import DEFAULT_EPOCH, zip_time
 from prime_cli.core.digests import digest_bytes, digest_file
-from prime_cli.core.errors import IntegrityError, UnsafeContent, UsageError
+from prime_cli.core.errors import IntegrityError, UnsafeContent
 from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.core.progress import Progress, Task
 from prime_cli.envs.bundles.manifest import (
@@ -34,8 +34,6 @@ _OF_ENVIRONMENT = re.compile(r"environments/[0-9a-f]{64}/[^/]+")
 _LIMITS = ArchiveLimits(members=200_000, total_bytes=1 << 50, name_length=1_024)
 """Of names and their number; as nothing is compressed, the file bounds how much there is."""
 _MOST_MANIFEST_BYTES = 64 * MEBIBYTE
-_HEAD = 30
-"""Bytes of a zip's local header before the name of its first member (APPNOTE.TXT, 4.3.7)."""
 _BLOCK = 1 << 20
 
 
@@ -72,29 +70,6 @@ class OpenBundle:
             )
 
 
-def is_bundle(path: Path) -> bool:
-    """Whether a file begins as a bundle does, or is called like one."""
-    if not path.is_file():
-        return False
-    if path.suffix == BUNDLE_SUFFIX:
-        return True
-    with storage_errors(path), path.open("rb") as file:
-        head = file.read(_HEAD + len(NAME))
-    return head.startswith(b"PK\x03\x04") and head.endswith(NAME.encode())
-
-
-def find_bundle(words: Sequence[str], here: Path) -> Path | None:
-    """The bundle among `words`, None if there is none; raises UsageError for one among others."""
-    if not any(is_bundle(here / word) for word in words):
-        return None
-    if len(words) > 1:
-        raise UsageError(
-            "A bundle must be installed separately, from its own wheels",
-            hint="run `prime env install` once for each bundle",
-        )
-    return here / words[0]
-
-
 def require_sha256(file: Path, sha256: str) -> None:
     """Raise IntegrityError unless `file` has the pinned sha256."""
     with storage_errors(file):
@@ -123,7 +98,15 @@ def read_manifest(path: Path) -> BundleManifest:
         return bundle.manifest
 
 
-def verify_bundle(path: Path, progress: Progress) -> BundleManifest:
+@dataclass(frozen=True)
+class CheckedBundle:
+    """A bundle whose members have all been compared with their digests."""
+
+    path: Path
+    manifest: BundleManifest
+
+
+def verify_bundle(path: Path, progress: Progress) -> CheckedBundle:
     """Compare every member with its digest; raises as `open_bundle`, IntegrityError."""
     with open_bundle(path) as bundle:
         size = bundle.manifest.size
@@ -131,7 +114,7 @@ def verify_bundle(path: Path, progress: Progress) -> BundleManifest:
             for member in bundle.manifest.members:
                 for block in bundle.blocks(member):
                     task.advance(len(block))
-        return bundle.manifest
+        return CheckedBundle(path, bundle.manifest)
 
 
 def _read_archive(archive: zipfile.ZipFile, path: Path) -> OpenBundle:

@@ -11,23 +11,28 @@ from packaging.requirements import Requirement
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, normalize_name
-from prime_cli.envs.bundles.unpacked import UnpackedEnvironment
-from prime_cli.envs.fetch import FetchedEnvironment, fetch_unpacked, fetch_wheel
+from prime_cli.envs.bundles.archive import CheckedBundle
+from prime_cli.envs.fetch import FetchedEnvironment
 from prime_cli.envs.install.dependencies import OpenHub, fetch_dependencies
 from prime_cli.envs.install.installed import (
     InstalledPackage,
-    Origin,
     parse_requirements,
     read_distributions,
     record_origin,
     unmet_requirements,
 )
 from prime_cli.envs.install.installers import (
-    Installer,
     InstallRequest,
     PackageChange,
     install,
     preview_changes,
+)
+from prime_cli.envs.install.sources import (
+    InstallItem,
+    InstallOptions,
+    fetched_item,
+    find_item,
+    open_sources,
 )
 from prime_cli.envs.install.workspace import (
     Workspace,
@@ -35,12 +40,8 @@ from prime_cli.envs.install.workspace import (
     python_version,
     site_packages,
 )
-from prime_cli.envs.names import resolve_name
-from prime_cli.envs.project.build import build_into_store
-from prime_cli.envs.project.folder import ENVIRONMENTS, choose_local, load_project
-from prime_cli.envs.trust import TrustPolicy
-from prime_cli.runtime.packages import WheelPackage, installable, read_package, wheel_folders
-from prime_cli.runtime.sources import locked_sources, source_requirements
+from prime_cli.runtime.packages import wheel_folders
+from prime_cli.runtime.sources import source_requirements
 from prime_cli.runtime.verifiers_releases import LIBRARY, newest_release
 from prime_cli.runtime.verifiers_usage import read_requirements
 
@@ -68,42 +69,13 @@ class InstallRequirements:
 
 
 @dataclass(frozen=True)
-class InstallOptions:
-    """The user's wishes for an installation, as the flags say them; `trust` asks about strangers.
-
-    With `bundled_only` packages come from the bundles of the environments, and from nowhere else.
-    """
-
-    tool: Installer = Installer.UV
-    upgrade: bool = True
-    prerelease: bool = False
-    offline: bool = False
-    environments: Path = ENVIRONMENTS
-    trust: TrustPolicy = field(default_factory=TrustPolicy)
-    bundled_only: bool = False
-
-
-@dataclass(frozen=True)
-class InstallItem:
-    """One environment to be installed: its wheel, or an editable folder, and where it came from.
-
-    `package` is then the wheel that was built of the folder, to read what it needs.
-    """
-
-    name: str
-    version: str | None
-    origin: Origin
-    package: WheelPackage
-    folder: Path | None = None
-
-
-@dataclass(frozen=True)
 class InstallPlan:
     """What is to be done, before anything is done.
 
     `present` are environments that the workspace has already in that form; `changes` is what
     changes, known only where the installer was asked (`--dry-run`, or when an index is involved);
-    `requires_python` is what a Python must fit that all items can be installed with.
+    `requires_python` is what a Python must fit that all items can be installed with. `bundle` is
+    set if a bundle is only to be shown; then there are no items.
     """
 
     workspace: Workspace
@@ -112,6 +84,8 @@ class InstallPlan:
     present: tuple[InstallItem, ...] = ()
     changes: tuple[PackageChange, ...] = ()
     requires_python: str | None = None
+    offline: bool = False
+    bundle: CheckedBundle | None = None
 
     @property
     def verifiers_change(self) -> PackageChange | None:
@@ -120,7 +94,7 @@ class InstallPlan:
 
 
 def plan_install(
-    words: Sequence[str | UnpackedEnvironment | FetchedEnvironment],
+    named: Sequence[str | FetchedEnvironment],
     workspace: Workspace,
     options: InstallOptions,
     *,
@@ -129,13 +103,19 @@ def plan_install(
     progress: Progress,
     show_changes: bool = False,
 ) -> InstallPlan:
-    """Find and fetch what `words` name and compare it with the workspace; installs nothing.
+    """Find and fetch what is named and compare it with the workspace; installs nothing.
 
-    What was fetched already may be among them. `show_changes` asks the installer what would change
-    in any case. Raises what the hub, the names and the installer raise: NotFound, UsageError,
-    IntegrityError, ResolveFailed and so on.
+    `show_changes` asks the installer what would change in any case, and only shows a bundle. Raises
+    what `open_sources`, the hub and the installer raise: NotFound, UsageError, IntegrityError,
+    ResolveFailed and so on.
     """
-    items = [_item(word, options, hub, here, progress) for word in words]
+    sources = open_sources(
+        named, workspace, options, here=here, progress=progress, show_only=show_changes
+    )
+    workspace, options = sources.workspace, sources.options
+    if sources.bundle is not None:
+        return InstallPlan(workspace, InstallRequest(workspace), (), bundle=sources.bundle)
+    items = [find_item(each, options, hub, here, progress) for each in sources.named]
     installed = read_distributions(site_packages(workspace))
     present = [item for item in items if _is_present(item, installed, options)]
     needs = _collect_requirements(items)
@@ -155,6 +135,7 @@ def plan_install(
         (*items, *beside),
         present=tuple(item for item in present if item not in todo),
         requires_python=needs.requires_python,
+        offline=options.offline,
     )
     if not workspace.exists or not todo or (complete and not show_changes):
         return plan
@@ -162,71 +143,21 @@ def plan_install(
         return replace(plan, changes=preview_changes(request, offline=options.offline))
 
 
-def run_install(
-    plan: InstallPlan, options: InstallOptions, progress: Progress
-) -> tuple[InstallItem, ...]:
+def run_install(plan: InstallPlan, progress: Progress) -> tuple[InstallItem, ...]:
     """Do what `plan` says, and record where each environment came from; returns what is new."""
-    create_workspace(plan.workspace, plan.requires_python, progress, offline=options.offline)
+    create_workspace(plan.workspace, plan.requires_python, progress, offline=plan.offline)
     todo = tuple(item for item in plan.items if item not in plan.present)
     if not todo:
         return ()
     names = ", ".join(item.name for item in todo)
     with progress.task(f"Installing {names}", unit="packages"):
-        install(plan.request, offline=options.offline)
+        install(plan.request, offline=plan.offline)
     installed = read_distributions(site_packages(plan.workspace))
     for item in todo:
         package = installed.get(normalize_name(item.name))
         if package is not None:
             record_origin(package, item.origin)
     return todo
-
-
-def _item(
-    word: str | UnpackedEnvironment | FetchedEnvironment,
-    options: InstallOptions,
-    hub: OpenHub,
-    here: Path,
-    progress: Progress,
-) -> InstallItem:
-    if isinstance(word, FetchedEnvironment):
-        return _fetched_item(word)
-    if isinstance(word, UnpackedEnvironment):
-        return _fetched_item(fetch_unpacked(word, options.trust))
-    local = choose_local(word, here, progress, environments=options.environments)
-    if local is None:
-        return _hub_item(word, options, hub, progress)
-    if local.suffix == ".whl":
-        return _wheel_item(local)
-    return _folder_item(local, options, progress)
-
-
-def _folder_item(folder: Path, options: InstallOptions, progress: Progress) -> InstallItem:
-    project = load_project(folder)
-    built = build_into_store(project, prime_home(), progress, offline=options.offline)
-    origin = Origin(path=str(folder.resolve()))
-    return InstallItem(project.name, project.version, origin, read_package(built), folder)
-
-
-def _wheel_item(path: Path) -> InstallItem:
-    package = installable(read_package(path), prime_home())
-    origin = Origin(sha256=package.sha256, path=str(path.resolve()))
-    return InstallItem(package.facts.name, package.facts.version, origin, package)
-
-
-def _hub_item(word: str, options: InstallOptions, hub: OpenHub, progress: Progress) -> InstallItem:
-    ref = resolve_name(hub(), word, progress=progress)
-    fetched = fetch_wheel(
-        hub(), ref, offline=options.offline, progress=progress, trust=options.trust
-    )
-    return _fetched_item(fetched)
-
-
-def _fetched_item(fetched: FetchedEnvironment) -> InstallItem:
-    package = installable(fetched.package, prime_home())
-    # The lock knows the commit, the project perhaps only a branch.
-    package = replace(package, sources=locked_sources(fetched.lock) or package.sources)
-    origin = Origin(ref=str(fetched.ref), sha256=package.sha256)
-    return InstallItem(package.facts.name, package.facts.version, origin, package)
 
 
 def _collect_requirements(items: Sequence[InstallItem]) -> InstallRequirements:
@@ -283,7 +214,7 @@ def _owned(
             trust=options.trust,
             wheels=wheels,
         ):
-            yield _fetched_item(fetched)
+            yield fetched_item(fetched)
 
 
 def _without(missing: Sequence[Requirement], beside: Sequence[InstallItem]) -> list[Requirement]:

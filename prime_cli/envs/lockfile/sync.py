@@ -16,7 +16,8 @@ from prime_cli.envs.install.installed import (
     unmet_requirements,
 )
 from prime_cli.envs.install.installers import uninstall_packages
-from prime_cli.envs.install.plan import InstallOptions, InstallPlan, plan_install, run_install
+from prime_cli.envs.install.plan import InstallPlan, plan_install, run_install
+from prime_cli.envs.install.sources import InstallOptions
 from prime_cli.envs.install.workspace import Workspace, python_version, site_packages
 from prime_cli.envs.lockfile.file import EnvironmentLock, LockedEnvironment
 
@@ -118,7 +119,7 @@ def run_sync(
 ) -> None:
     """Install what is missing, then remove what is not locked; raises as installing does."""
     if plan.install is not None:
-        run_install(plan.install, options, progress)
+        run_install(plan.install, progress)
     extra = [change.name for change in plan.changes if change.after is None]
     if extra:
         uninstall_packages(workspace, extra, options.tool)

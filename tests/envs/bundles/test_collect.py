@@ -66,7 +66,7 @@ def test_every_member_has_its_digest_in_the_manifest_and_nothing_is_compressed(
     context: BundleContext, tmp_path: Path
 ) -> None:
     file = make(context, LINUX, tmp_path / "tiny.bundle")
-    manifest = verify_bundle(file, Silent())
+    manifest = verify_bundle(file, Silent()).manifest
     assert manifest.schema == 1
     assert manifest.size < file.stat().st_size
     (environment,) = manifest.environments

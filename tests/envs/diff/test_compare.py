@@ -13,7 +13,8 @@ from prime_cli.core.progress import Silent
 from prime_cli.envs.diff.compare import Difference, FileDifference, ValueChange, compare_snapshots
 from prime_cli.envs.diff.snapshots import SnapshotLoader
 from prime_cli.envs.install.installed import read_distributions
-from prime_cli.envs.install.plan import InstallOptions, plan_install, run_install
+from prime_cli.envs.install.plan import plan_install, run_install
+from prime_cli.envs.install.sources import InstallOptions
 from prime_cli.envs.install.workspace import find_workspace, site_packages
 from prime_cli.envs.lockfile.file import LockedEnvironment, make_lock
 from tests.helpers.hubs import publish
@@ -169,7 +170,7 @@ def test_what_is_installed_is_compared_as_it_lies_there(tmp_path: Path) -> None:
     plan = plan_install(
         [built], workspace, InstallOptions(), hub=no_hub, here=work, progress=Silent()
     )
-    run_install(plan, InstallOptions(), Silent())
+    run_install(plan, Silent())
     sides = SnapshotLoader(no_hub, work, Silent())
     site = site_packages(workspace)
     assert site is not None

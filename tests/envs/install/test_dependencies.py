@@ -9,7 +9,8 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.progress import Silent
 from prime_cli.envs.install.dependencies import fetch_dependencies
 from prime_cli.envs.install.installed import list_installed
-from prime_cli.envs.install.plan import InstallOptions, plan_install, run_install
+from prime_cli.envs.install.plan import plan_install, run_install
+from prime_cli.envs.install.sources import InstallOptions
 from prime_cli.envs.install.workspace import find_workspace, site_packages
 from tests.helpers.hubs import open_hub, publish
 
@@ -49,7 +50,7 @@ def test_an_installation_remembers_the_ref_it_came_from(
     plan = plan_install(
         ["tiny-env"], workspace, InstallOptions(), hub=lambda: hub, here=tmp_path, progress=Silent()
     )
-    run_install(plan, InstallOptions(), Silent())
+    run_install(plan, Silent())
 
     (found,) = list_installed(site_packages(workspace))
     assert found.origin is not None

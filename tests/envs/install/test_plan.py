@@ -19,13 +19,8 @@ from prime_cli.envs.install.installers import (
     plan_uninstall,
     run_uninstall,
 )
-from prime_cli.envs.install.plan import (
-    InstallItem,
-    InstallOptions,
-    InstallPlan,
-    plan_install,
-    run_install,
-)
+from prime_cli.envs.install.plan import InstallPlan, plan_install, run_install
+from prime_cli.envs.install.sources import InstallItem, InstallOptions
 from prime_cli.envs.install.workspace import (
     Workspace,
     find_workspace,
@@ -68,7 +63,7 @@ def plan(
 def install(
     *words: str | Path, workspace: Workspace, wanted: InstallOptions = PLAIN
 ) -> Sequence[InstallItem]:
-    return run_install(plan(*words, workspace=workspace, wanted=wanted), wanted, Silent())
+    return run_install(plan(*words, workspace=workspace, wanted=wanted), Silent())
 
 
 @pytest.fixture
@@ -204,7 +199,7 @@ def test_a_workspace_is_made_where_there_is_none(
     missing = find_workspace(here=tmp_path)
     progress = Silent()
 
-    run_install(plan(wheel, workspace=missing), InstallOptions(), progress)
+    run_install(plan(wheel, workspace=missing), progress)
 
     assert progress.said[0].startswith(f"Creating {tmp_path / '.venv'} with Python 3.")
     assert installed(missing)["tiny-env"] == "0.1.0"

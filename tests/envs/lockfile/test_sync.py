@@ -13,7 +13,8 @@ from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.install.installed import InstalledPackage, read_distributions
 from prime_cli.envs.install.installers import uninstall_packages
-from prime_cli.envs.install.plan import InstallOptions, plan_install, run_install
+from prime_cli.envs.install.plan import plan_install, run_install
+from prime_cli.envs.install.sources import InstallOptions
 from prime_cli.envs.install.workspace import (
     Workspace,
     find_workspace,
@@ -131,7 +132,7 @@ def test_what_prime_did_not_install_and_projects_are_left_alone(
         here=tmp_path,
         progress=Silent(),
     )
-    run_install(plan, InstallOptions(), Silent())
+    run_install(plan, Silent())
     assert changes(make_lock([]), workspace) == ()
 
 
