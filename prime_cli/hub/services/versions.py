@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, Generic
 
 from packaging.utils import canonicalize_version
+from packaging.version import Version
 from sqlalchemy import (
     Connection,
     Row,
@@ -27,13 +28,14 @@ from prime_cli.hub.db.tables import (
     artifacts,
     environments,
     locks,
+    owners,
     reports,
     signatures,
     tags,
     versions,
 )
 from prime_cli.hub.search_index import reindex
-from prime_cli.hub.services.access import find_environment, require_owner
+from prime_cli.hub.services.access import UPSTREAM, find_environment, require_owner
 from prime_cli.hub.services.artifacts import forget_blobs, mark_published
 from prime_cli.hub.services.audit import note, raise_serial, record
 from prime_cli.hub.services.keys import require_alive
@@ -120,7 +122,7 @@ def _select_by_name() -> Select[Any]:
 
 
 def select_latest(connection: Connection, environment: Row[Any]) -> Row[Any] | None:
-    """The newest version, or None while nothing is published."""
+    """The version that `latest` names, or None while nothing is published."""
     return connection.execute(
         select(versions).where(versions.c.id == environment.latest_version_id)
     ).one_or_none()
@@ -180,21 +182,17 @@ def delete_version(hub: Hub, caller: Caller, ref: EnvRef, content_hash: str) -> 
 
 
 def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None:
-    """Copy what lists show of the newest version to the environment; marks its index stale.
+    """Copy what lists show of the latest version to the environment; marks its index stale.
 
-    Called after every change of the versions. Versions that were yanked come after all others.
+    Called after every change of the versions.
     """
-    newest = connection.execute(
-        select_versions()
-        .where(versions.c.environment_id == environment_id)
-        .order_by(versions.c.yanked.is_not(None), versions.c.number.desc())
-    ).first()
-    metadata = metadata_of(newest) if newest else EnvironmentMetadata()
+    latest = _choose_latest(connection, environment_id)
+    metadata = metadata_of(latest) if latest else EnvironmentMetadata()
     connection.execute(
         update(environments)
         .where(environments.c.id == environment_id)
         .values(
-            latest_version_id=newest.id if newest else None,
+            latest_version_id=latest.id if latest else None,
             description=metadata.description,
             index_stale=True,
             updated_at=hub.now(),
@@ -206,6 +204,34 @@ def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None
     mark_published(connection, environment_id)
     reindex(connection, environment_id)
     raise_serial(connection, environment_id)
+
+
+def _choose_latest(connection: Connection, environment_id: str) -> Row[Any] | None:
+    """The version that `latest` names, by the rule of package indexes; None without versions.
+
+    That is the highest one by PEP 440; a pre-release only where there is nothing else, and a yanked
+    version after all others. A mirrored environment keeps the order of its upstream.
+    """
+    found = connection.execute(
+        select(versions.c.id, versions.c.semantic_version, versions.c.yanked, versions.c.number)
+        .add_columns(owners.c.type.label("owner_type"))
+        .join(environments, versions.c.environment_id == environments.c.id)
+        .join(owners, environments.c.owner_id == owners.c.id)
+        .where(versions.c.environment_id == environment_id)
+    ).all()
+    if not found:
+        return None
+    chosen = max(found, key=_by_number if found[0].owner_type == UPSTREAM else _by_version)
+    return connection.execute(_select_by_id(), {"wanted_id": chosen.id}).one()
+
+
+def _by_number(row: Row[Any]) -> tuple[Any, ...]:
+    return row.yanked is None, row.number
+
+
+def _by_version(row: Row[Any]) -> tuple[Any, ...]:
+    version = Version(row.semantic_version)
+    return row.yanked is None, not version.is_prerelease, version
 
 
 def next_number(connection: Connection, environment_id: str) -> int:
@@ -245,7 +271,7 @@ LONGEST_REASON = 1000
 def yank_version(hub: Hub, caller: Caller, ref: EnvRef, reason: str) -> YankReply:
     """Mark a version, or change the reason; raises NotFound, NotAllowed, UsageError.
 
-    `latest` names the newest version that is not yanked, if any.
+    `latest` passes it over, unless all versions are yanked.
     """
     if len(reason) > LONGEST_REASON:
         raise UsageError(f"The reason has more than {LONGEST_REASON} characters")

@@ -34,6 +34,34 @@ def test_bytes_stay_while_another_environment_has_them(client: httpx.Client) -> 
     assert sha256(client.get(detail["package_url"]).content) == sha256(push.sources)
 
 
+@pytest.mark.parametrize(
+    ("published", "latest"),
+    [
+        (("1.0", "2.0", "1.0.1"), "2.0"),
+        (("0.9", "0.10"), "0.10"),
+        (("1.0", "2.0rc1", "2.0.dev3"), "1.0"),
+        (("1.0a1", "1.0a2.post1", "1.0a2"), "1.0a2.post1"),
+        (("1.0", "1!0.1"), "1!0.1"),
+    ],
+)
+def test_latest_is_the_highest_stable_version_whatever_is_published_last(
+    client: httpx.Client, published: tuple[str, ...], latest: str
+) -> None:
+    for number, version in enumerate(published):
+        description = f"of {version}"
+        Push(
+            client, version=version, code=str(number), metadata={"description": description}
+        ).run()
+    detail = data(client.get(f"{HUB}/ada/word/@latest"))
+    (listed,) = client.get(f"{HUB}/", params={"owner": "ada"}).json()["data"]
+    status = data(client.get(f"{HUB}/ada/word/status"))
+    assert detail["semantic_version"] == listed["latest_version"] == latest
+    assert listed["description"] == status["description"] == f"of {latest}"
+    assert status["latest_version"]["semantic_version"] == latest
+    versions = [each["version"] for each in data(client.get(f"{HUB}/ada/word/versions"))["versions"]]
+    assert versions == list(reversed(published))
+
+
 @pytest.mark.parametrize(("prefix", "status"), [("abc", 422), ("0" * 12, 404)])
 def test_prefix_that_names_no_version_deletes_nothing(
     client: httpx.Client, prefix: str, status: int
