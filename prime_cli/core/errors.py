@@ -55,11 +55,13 @@ class PrimeError(Exception):
     """A failure reported to the user in one sentence.
 
     `hint` names the next command or step; `detail` holds lines from another program (a build
-    backend, a resolver, a traceback) shown below the sentence.
+    backend, a resolver, a traceback) shown below the sentence. `names_places` says that the
+    sentence names folders or addresses of this machine, which a served hub shows to admins only.
     """
 
     code = "error"
     exit_code = ExitCode.INTERNAL
+    names_places = False
 
     def __init__(self, message: str, *, hint: str | None = None, detail: str | None = None) -> None:
         super().__init__(message)
@@ -149,9 +151,20 @@ class Offline(Unreachable):
 
 
 class RateLimited(Unreachable):
-    """Too many requests to a hub or an endpoint, which says when to retry."""
+    """Too many requests to a hub or an endpoint; `retry_after` is when to retry, in seconds."""
 
     code = "rate_limited"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        detail: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, detail=detail)
+        self.retry_after = retry_after
 
 
 class TooSlow(Unreachable):

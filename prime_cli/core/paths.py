@@ -40,6 +40,12 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 def storage_failure(path: Path, error: OSError) -> StorageFailed:
     """The StorageFailed for an OSError on `path`."""
+    failure = _describe(path, error)
+    failure.names_places = True
+    return failure
+
+
+def _describe(path: Path, error: OSError) -> StorageFailed:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFailed(
             f"The disk is full: {path} was not written",

@@ -5,6 +5,8 @@ our own client raise the class that the hub raised. A 422 also has `errors`, the
 published schemas give it.
 """
 
+import math
+
 import msgspec
 
 from prime_cli.core.errors import (
@@ -93,6 +95,13 @@ def to_problem(error: PrimeError) -> Problem:
         param = error.param if isinstance(error, UsageError) else None
         problem.errors = [Wrong(param or WHOLE_REQUEST, error.message)]
     return problem
+
+
+def headers_of(error: PrimeError) -> dict[str, str]:
+    """The headers that go with an error: `Retry-After`, in whole seconds."""
+    if isinstance(error, RateLimited) and error.retry_after is not None:
+        return {"retry-after": str(max(1, math.ceil(error.retry_after)))}
+    return {}
 
 
 def to_error(status: int, detail: str, code: str | None, hint: str | None) -> PrimeError:

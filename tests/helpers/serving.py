@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from prime_cli.hub.serving.server import ADMIN_KEY
 from tests.helpers.cli import COMMAND
 
 _VARIABLE = re.compile(r"export (\w+)=(\S*)")
@@ -88,7 +89,7 @@ def serve(
             start_new_session=True,
         )
     try:
-        variables = _wait_for_start(process, out, err)
+        variables = _wait_for_start(process, data, out, err)
         url = variables["PRIME_API_BASE_URL"]
         _wait_for_answer(process, url, err, verify)
         yield ServedHub(process, url, variables, out, err)
@@ -102,15 +103,20 @@ def serve(
             process.wait()
 
 
-def _wait_for_start(process: "subprocess.Popen[bytes]", out: Path, err: Path) -> dict[str, str]:
-    """The variables that it prints: on stdout at its first start, else on stderr."""
+def _wait_for_start(
+    process: "subprocess.Popen[bytes]", data: Path, out: Path, err: Path
+) -> dict[str, str]:
+    """The variables that it prints, on stdout at its first start, else on stderr; and the key."""
     deadline = time.monotonic() + _SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         variables = dict(
             _VARIABLE.findall(out.read_text(encoding="utf-8") or err.read_text(encoding="utf-8"))
         )
         if "PRIME_TRACES_OPT_OUT" in variables:
-            return {name: value for name, value in variables.items() if value != "..."}
+            key = variables.pop("PRIME_API_KEY")
+            if key != "...":
+                variables["PRIME_API_KEY"] = (data / ADMIN_KEY).read_text(encoding="utf-8").strip()
+            return variables
         time.sleep(0.02)
     raise AssertionError(f"The hub did not start:\n{err.read_text(encoding='utf-8')}")
 

@@ -1,5 +1,7 @@
 """`prime hub serve`."""
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -257,7 +259,7 @@ def serve(
             f"Pods listen on {pods_host}, where users of other machines cannot reach them",
             hint="name an address of this machine that they reach with `--pods-host`",
         )
-    run(options, lambda started: _announce(output, started))
+    run(options, lambda started: _announce(output, started), keep_key=not sys.stdout.isatty())
 
 
 def _announce(output: Output, started: "Started") -> None:
@@ -269,6 +271,9 @@ def _announce(output: Output, started: "Started") -> None:
         "PRIME_API_KEY": started.admin_key,
         "PRIME_TRACES_OPT_OUT": "1",
     }
+    if started.key_file is not None:
+        _announce_file(output, variables, started.key_file)
+        return
     if started.admin_key is None:
         output.hint(
             f"clients need these, or `prime login --hub {started.url}`; "
@@ -280,7 +285,20 @@ def _announce(output: Output, started: "Started") -> None:
     output.say("This is the admin's key; it is not shown again. Clients need:")
     lines = [f"export {name}={value}" for name, value in variables.items()]
     output.text("\n".join(lines), record=variables)
-    output.say(
-        "PRIME_TRACES_OPT_OUT stops the official client from sending traces and this key "
-        "to the public hub"
-    )
+    output.say(f"PRIME_TRACES_OPT_OUT {_OPT_OUT}")
+
+
+_OPT_OUT = "stops the official client from sending traces and this key to the public hub"
+
+
+def _announce_file(output: Output, variables: dict[str, str | None], file: Path) -> None:
+    """Where stdout is no terminal it may be a log, which many can read and which is kept."""
+    output.say(f"The admin's key is in {file}. Store it in a safe place and delete the file")
+    output.say("Clients need:")
+    lines = [
+        f"export {name}={value or f'$(cat {shlex.quote(str(file))})'}"
+        for name, value in variables.items()
+    ]
+    given = {name: value for name, value in variables.items() if value is not None}
+    output.text("\n".join(lines), record=given | {"PRIME_API_KEY_FILE": str(file)})
+    output.say(f"PRIME_TRACES_OPT_OUT {_OPT_OUT}")

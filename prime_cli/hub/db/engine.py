@@ -76,11 +76,15 @@ class Database(ABC):
         except (DataError, OverflowError, UnicodeEncodeError) as error:
             raise UsageError("A value cannot be stored in the database") from error
         except PoolExhausted as error:
-            raise Unreachable(
+            busy = Unreachable(
                 f"All connections to {self.name} are in use", hint="run the same command again"
-            ) from error
+            )
+            busy.names_places = True
+            raise busy from error
         except DBAPIError as error:
-            raise self.failure(error) from error
+            failure = self.failure(error)
+            failure.names_places = True
+            raise failure from error
 
     @abstractmethod
     def failure(self, error: DBAPIError) -> PrimeError:

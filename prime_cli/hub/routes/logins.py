@@ -10,7 +10,6 @@ from prime_cli.hub.routes.requests import read_form
 from prime_cli.hub.routes.responses import answer_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import logins
-from prime_cli.pages.html import HtmlPage
 from prime_cli.pages.login import (
     LoginRequest,
     render_approval_form,
@@ -24,7 +23,6 @@ from prime_cli.wire.accounts import (
     ChallengeStatus,
     ChallengeTicket,
 )
-from prime_cli.wire.problems import status_of
 
 router = Router(enveloped=False)
 
@@ -62,7 +60,7 @@ async def show(request: Request) -> Response:
     try:
         login = await _find(request, code)
     except PrimeError as error:
-        return _answer_problem(render_code_form(error), error)
+        return answer_page(render_code_form(error), error)
     return answer_page(render_approval_form(login))
 
 
@@ -95,16 +93,12 @@ def _check_fields(form: dict[str, str]) -> None:
 
 async def _ask_again(request: Request, code: str, problem: PrimeError) -> Response:
     if isinstance(problem, NotFound):
-        return _answer_problem(render_code_form(problem), problem)
+        return answer_page(render_code_form(problem), problem)
     try:
         form = render_approval_form(await _find(request, code), problem)
     except PrimeError:
         form = render_code_form(problem)
-    return _answer_problem(form, problem)
-
-
-def _answer_problem(page: HtmlPage, problem: PrimeError) -> Response:
-    return answer_page(page, status_of(problem))
+    return answer_page(form, problem)
 
 
 async def _find(request: Request, code: str) -> LoginRequest:

@@ -39,7 +39,7 @@ async def catalogue(request: Request) -> Response:
     try:
         found = await call(request, list_environments, query)
     except PrimeError as error:
-        return answer_page_error(error)
+        return answer_page_error(request, error)
     return answer_page(render_environments(found, search))
 
 
@@ -55,7 +55,7 @@ async def environment(request: Request) -> Response:
         report = await _report(request, ref)
         past = await call(request, sample_queries.list_history, ref, HistoryQuery(limit=20))
     except PrimeError as error:
-        return answer_page_error(error)
+        return answer_page_error(request, error)
     page = render_environment(detail, listed.versions, sources.entries or [], readme, past, report)
     return answer_page(page)
 
@@ -69,7 +69,7 @@ async def evaluation(request: Request) -> Response:
         samples = await _samples(request, wanted)
         spread = await call(request, sample_queries.list_rewards, wanted, _REWARDS)
     except PrimeError as error:
-        return answer_page_error(error)
+        return answer_page_error(request, error)
     return answer_page(render_evaluation(detail, samples, spread))
 
 

@@ -1,5 +1,6 @@
 """Responses of routes: wire structs as JSON, errors as problems, pages as HTML."""
 
+import logging
 from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -8,11 +9,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.core.errors import InternalError, NotFound, PrimeError
-from prime_cli.hub.dispatch import caller_of
+from prime_cli.core.errors import InternalError, NotFound, PrimeError, StorageFailed, Unreachable
+from prime_cli.hub.dispatch import caller_of, hub_of
 from prime_cli.pages.html import CONTENT_SECURITY_POLICY, HtmlPage, error_body
 from prime_cli.wire.codec import Envelope, encode
-from prime_cli.wire.problems import Problem, status_of, to_problem
+from prime_cli.wire.problems import Problem, headers_of, status_of, to_problem
+
+_log = logging.getLogger(__name__)
 
 # --- Responses ---
 
@@ -27,11 +30,31 @@ def enveloped(value: Any, status: int = 200) -> Response:
     return answer(Envelope(value), status)
 
 
-async def answer_prime_error(_request: Request, error: Exception) -> Response:
+async def answer_prime_error(request: Request, error: Exception) -> Response:
     """A failure of a service: its sentence, code and hint under the status of its class."""
     if not isinstance(error, PrimeError):
         raise error
-    return answer(to_problem(error), status_of(error))
+    shown = withhold_inside(request, error)
+    refusal = answer(to_problem(shown), status_of(shown))
+    refusal.headers.update(headers_of(shown))
+    return refusal
+
+
+def withhold_inside(request: Request, error: PrimeError) -> PrimeError:
+    """`error`, or for all but admins a sentence that names no address or folder of this hub.
+
+    The whole sentence is logged.
+    """
+    is_shown = not (error.names_places and hub_of(request).settings.accounts)
+    if is_shown or caller_of(request).admin:
+        return error
+    _log.error("%s %s: %s", request.method, request.url.path, error.message)
+    if isinstance(error, Unreachable):
+        return Unreachable("A service that this hub needs does not answer", hint=_ASK)
+    return StorageFailed("The hub cannot store or read this now", hint=_ASK)
+
+
+_ASK = "try again in a minute; if it fails again, ask the hub's admin, whose log says why"
 
 
 async def answer_unexpected(_request: Request, _error: Exception) -> Response:
@@ -66,21 +89,23 @@ _PAGE_HEADERS = {
 }
 
 
-def answer_page(page: HtmlPage, status: int = 200) -> Response:
-    """A page in the hub's frame, which may load and run nothing."""
+def answer_page(page: HtmlPage, error: PrimeError | None = None) -> Response:
+    """A page in the hub's frame, which may load and run nothing; under the status of `error`."""
     html = page.render(_NAVIGATION)
-    return Response(html, status, headers=_PAGE_HEADERS, media_type="text/html")
+    status, headers = (status_of(error), headers_of(error)) if error else (HTTPStatus.OK, {})
+    return Response(html, status, headers=_PAGE_HEADERS | headers, media_type="text/html")
 
 
-def answer_page_error(error: PrimeError) -> Response:
+def answer_page_error(request: Request, error: PrimeError) -> Response:
     """The page of a failure, under its status."""
+    error = withhold_inside(request, error)
     body = error_body(error.message) + (
         "<p>Pages show what is public. To see what is yours, use <code>prime env info</code> or "
         "the API with a key.</p>\n"
     )
     status = status_of(error)
     title = "Not found" if status == HTTPStatus.NOT_FOUND else "Cannot be shown"
-    return answer_page(HtmlPage(title, body), status)
+    return answer_page(HtmlPage(title, body), error)
 
 
 # --- Challenges for credentials ---

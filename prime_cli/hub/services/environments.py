@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, delete, exists, func, insert, or_, selec
 
 from prime_cli.archive.members import ArchiveMember
 from prime_cli.archive.unpack import inspect_archive, read_member
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotAllowed, NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, environments, owners, stars, versions
@@ -164,10 +164,15 @@ def _latest(connection: Connection, environment: Row[Any], version: Row[Any]) ->
 
 
 def set_star(hub: Hub, caller: Caller, ref: EnvRef, *, starred: bool) -> FinalizeReply:
-    """Star or unstar an environment; idempotent."""
+    """Star or unstar an environment; idempotent. Raises NotAllowed for a key that may not write."""
     require_user(caller)
     with hub.database.write() as connection:
         environment = find_environment(connection, caller, ref)
+        if caller.slug not in caller.writes:
+            raise NotAllowed(
+                f"This key may not change the stars of `{caller.slug}`",
+                hint="use a key with the scope `write` that is not limited to another owner",
+            )
         by = owner_id(hub, connection, caller.slug)
         mine = stars.c.owner_id == by, stars.c.environment_id == environment.id
         if connection.execute(select(exists().where(*mine))).scalar_one() is not starred:

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, text, update
@@ -76,6 +77,9 @@ def _require_few(hub: Hub, connection: Connection, name: str, most: int) -> None
             f"This was tried {counted.made} times in {WINDOW_SECONDS // 60} minutes, "
             "which is too often",
             hint=f"wait until {counted.until[:16].replace('T', ' ')} UTC, then try again",
+            retry_after=(
+                datetime.fromisoformat(counted.until) - hub.settings.clock()
+            ).total_seconds(),
         )
 
 

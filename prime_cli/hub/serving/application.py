@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import event
 from starlette.applications import Starlette
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.app import create_app
@@ -129,10 +129,33 @@ def wrap(app: Starlette, options: ServeOptions, log: AccessLog) -> ASGIApp:
         layers, templates=templates_of(app.routes), log=log, metrics=metrics
     )
     layers = HealthMiddleware(layers, hub=hub, metrics=metrics)
-    layers = ProxyMiddleware(layers, read_networks(options.trusted_proxies))
+    # Users of pods reach the hub from this machine.
+    layers = ProxyMiddleware(
+        layers, read_networks(options.trusted_proxies), is_shared=options.local_pods
+    )
+    if options.tls_cert is not None:
+        layers = StrictTransport(layers)
     if hub.settings.providers:
         layers = PodWatcher(layers, hub)
     return WriteLog(layers, log, hub)
+
+
+class StrictTransport:
+    """Tells browsers to use TLS only (RFC 6797), on a hub that ends TLS itself."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        def add(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], _STRICT_TRANSPORT]}
+            return send(message)
+
+        return self.app(scope, receive, add if scope["type"] == "http" else send)
+
+
+_STRICT_TRANSPORT = (b"strict-transport-security", b"max-age=31536000")
 
 
 class WriteLog:

@@ -15,7 +15,7 @@ from prime_cli.core.errors import PrimeError, RateLimited, TooLarge, TooSlow
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.logins import network_of
 from prime_cli.wire.codec import encode
-from prime_cli.wire.problems import status_of, to_problem
+from prime_cli.wire.problems import headers_of, status_of, to_problem
 
 # --- Refusals ---
 
@@ -36,8 +36,9 @@ async def send_json(send: Send, status: int, body: bytes, headers: Headers | Non
     await send({"type": "http.response.body", "body": body})
 
 
-async def refuse(send: Send, error: PrimeError, headers: Headers | None = None) -> None:
+async def refuse(send: Send, error: PrimeError) -> None:
     """Send `error` as a problem, with the status of its class."""
+    headers = [(name.encode(), value.encode()) for name, value in headers_of(error).items()]
     await send_json(send, status_of(error), encode(to_problem(error)), headers)
 
 
@@ -171,8 +172,8 @@ async def _refuse(send: Send, wait: float) -> None:
         RateLimited(
             f"Too many requests; try again in {seconds} s",
             hint="slow down, or use an API key, which has a higher limit",
+            retry_after=seconds,
         ),
-        [(b"retry-after", str(seconds).encode())],
     )
 
 
@@ -221,8 +222,10 @@ class BodyLimitMiddleware:
         if self._free_slots == 0:
             await refuse(
                 send,
-                RateLimited("Too many uploads in progress; try again in a moment"),
-                [(b"retry-after", str(_RETRY_SECONDS).encode())],
+                RateLimited(
+                    "Too many uploads in progress; try again in a moment",
+                    retry_after=_RETRY_SECONDS,
+                ),
             )
             return
         self._free_slots -= 1

@@ -126,8 +126,9 @@ class HealthMiddleware:
     """Answers three addresses itself and passes on all others.
 
     `/healthz` says that the process runs. `/readyz` asks database and storage, at most once a
-    second, and is 503 with the reasons when one does not answer. `/metrics` is for this machine,
-    and for keys of an admin: how busy a hub is, is not everybody's business.
+    second, and is 503 when one does not answer, with the reason for callers on this machine.
+    `/metrics` is for this machine, and for keys of an admin: how busy a hub is, is not everybody's
+    business.
     """
 
     def __init__(
@@ -151,18 +152,21 @@ class HealthMiddleware:
             case "/healthz":
                 return send_json(send, 200, b'{"status":"ok"}')
             case "/readyz":
-                return self._answer_ready(send)
+                return self._answer_ready(scope, send)
             case "/metrics":
                 return self._answer_metrics(scope, send)
         return self.app(scope, receive, send)
 
-    async def _answer_ready(self, send: Send) -> None:
+    async def _answer_ready(self, scope: Scope, send: Send) -> None:
         async with self._checking:
             if self._clock() - self._checked_at > _GOOD_FOR:
                 self._problems = await self._find_problems()
                 self._checked_at = self._clock()
         if self._problems:
-            body = encode({"status": "not ready", "problems": self._problems})
+            # The reasons name addresses and folders.
+            is_near = scope["state"]["near"]
+            shown = self._problems if is_near else dict.fromkeys(self._problems, "not available")
+            body = encode({"status": "not ready", "problems": shown})
             await send_json(send, 503, body)
         else:
             await send_json(send, 200, b'{"status":"ready"}')

@@ -34,12 +34,16 @@ class ProxyMiddleware:
     The X-Forwarded-* headers count only when the peer is one of the `trusted` networks; of several
     addresses in X-Forwarded-For the last one that no trusted proxy has wrote itself is believed,
     so a client that sends the header gains nothing. `near` is a caller on this machine with no
-    proxy between: behind one that is not trusted everybody would seem to be here.
+    proxy between: behind one that is not trusted everybody would seem to be here. With
+    `is_shared` others run code on this machine, so that no address is near.
     """
 
-    def __init__(self, app: ASGIApp, trusted: Sequence[Network]) -> None:
+    def __init__(
+        self, app: ASGIApp, trusted: Sequence[Network], *, is_shared: bool = False
+    ) -> None:
         self.app = app
         self._trusted = tuple(trusted)
+        self._is_shared = is_shared
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http":
@@ -55,7 +59,8 @@ class ProxyMiddleware:
         else:
             state["address"] = peer
         # A peer without an address came through a Unix socket of this machine.
-        state["near"] = not forwarded and (not peer or _is_loopback(peer))
+        is_here = not peer or (_is_loopback(peer) and not self._is_shared)
+        state["near"] = is_here and not forwarded
 
     def _follow(self, scope: Scope, peer: str) -> None:
         forwarded_headers = {

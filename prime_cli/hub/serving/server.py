@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any
 
 from granian.constants import HTTPModes, Interfaces, SSLProtocols
@@ -24,6 +25,7 @@ from granian.server.mp import MPServer
 from sqlalchemy import exists, insert, select
 
 from prime_cli.core.errors import Conflict, NotAllowed, PrimeError, UsageError
+from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.engine.entry import ENGINE
 from prime_cli.hub.compute.sky.installation import find_python
 from prime_cli.hub.context import Caller, Hub, open_hub
@@ -201,6 +203,9 @@ def _no_password() -> str:
 
 # --- First start ---
 
+ADMIN_KEY = "admin.key"
+"""The file in the folder of data for the first key, where no terminal shows it."""
+
 
 def make_admin(hub: Hub, slug: str) -> str | None:
     """Create the admin `slug` and return its key; None when there is an admin already.
@@ -235,18 +240,25 @@ def make_admin(hub: Hub, slug: str) -> str | None:
 
 @dataclass(frozen=True)
 class Started:
-    """A hub that is about to serve; `admin_key` is set only when its admin was just created."""
+    """A hub that is about to serve.
+
+    Only when its admin was just created, the key is in `admin_key`, or was written to `key_file`.
+    """
 
     url: str
     database: str
     admin_key: str | None
+    key_file: Path | None = None
 
 
-def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
+def run(
+    options: ServeOptions, announce: Callable[[Started], None], *, keep_key: bool = False
+) -> None:
     """Serve until stopped; `announce` is called when every check has passed.
 
-    Raises what `check_certificate`, `read_networks`, the providers, `find_python`, `reserve_port`,
-    `open_hub` and `make_admin` raise.
+    With `keep_key` the key of a new admin is written to a file in the folder of data, readable by
+    its owner only, and not announced. Raises what `check_certificate`, `read_networks`, the
+    providers, `find_python`, `reserve_port`, `open_hub` and `make_admin` raise.
     """
     check_certificate(options)
     read_networks(options.trusted_proxies)
@@ -262,4 +274,8 @@ def run(options: ServeOptions, announce: Callable[[Started], None]) -> None:
         # The workers open their own connections.
         hub.database.engine.dispose()
         started = Started(options.url, hub.database.name, key)
+        if key is not None and keep_key:
+            file = options.data / ADMIN_KEY
+            write_atomically(file, f"{key}\n".encode())
+            started = replace(started, admin_key=None, key_file=file)
         serve(options, lambda: announce(started))

@@ -35,6 +35,12 @@ def bucket_errors(bucket: str) -> Iterator[None]:
 
 def bucket_failure(bucket: str, message: str) -> PrimeError:
     """The error for a message of the S3 client."""
+    failure = _describe(bucket, message)
+    failure.names_places = True
+    return failure
+
+
+def _describe(bucket: str, message: str) -> PrimeError:
     head = message.partition("\n\nDebug source:")[0]
     status = _STATUS.search(head)
     code = _CODE.search(head)

@@ -60,8 +60,7 @@ class ReadThrough:
         except Unreachable as error:
             if not _is_known(hub, ref):
                 raise Unreachable(
-                    f"`{ref.slug}` is not on this hub, and the upstream {self.upstream.url} "
-                    "does not answer",
+                    f"`{ref.slug}` is not on this hub, and its upstream hub does not answer",
                     hint="try again later",
                 ) from error
             return AWAY_SECONDS

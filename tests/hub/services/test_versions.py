@@ -49,16 +49,16 @@ def test_latest_is_the_highest_stable_version_whatever_is_published_last(
 ) -> None:
     for number, version in enumerate(published):
         description = f"of {version}"
-        Push(
-            client, version=version, code=str(number), metadata={"description": description}
-        ).run()
+        Push(client, version=version, code=str(number), metadata={"description": description}).run()
     detail = data(client.get(f"{HUB}/ada/word/@latest"))
     (listed,) = client.get(f"{HUB}/", params={"owner": "ada"}).json()["data"]
     status = data(client.get(f"{HUB}/ada/word/status"))
     assert detail["semantic_version"] == listed["latest_version"] == latest
     assert listed["description"] == status["description"] == f"of {latest}"
     assert status["latest_version"]["semantic_version"] == latest
-    versions = [each["version"] for each in data(client.get(f"{HUB}/ada/word/versions"))["versions"]]
+    versions = [
+        each["version"] for each in data(client.get(f"{HUB}/ada/word/versions"))["versions"]
+    ]
     assert versions == list(reversed(published))
 
 

@@ -17,7 +17,7 @@ from tests.hub.pushing import Push
 pytestmark = pytest.mark.slow
 
 
-def test_admin_key_is_printed_at_the_first_start_only(tmp_path: Path) -> None:
+def test_first_admins_key_goes_to_a_file_where_stdout_may_be_a_log(tmp_path: Path) -> None:
     with serve(tmp_path / "hub", "--admin", "boss") as hub:
         assert set(hub.variables) == {
             "PRIME_API_BASE_URL",
@@ -25,7 +25,11 @@ def test_admin_key_is_printed_at_the_first_start_only(tmp_path: Path) -> None:
             "PRIME_API_KEY",
             "PRIME_TRACES_OPT_OUT",
         }
-        assert hub.key not in hub.err.read_text()
+        assert hub.key not in hub.err.read_text() + hub.out.read_text()
+        file = tmp_path / "hub" / "admin.key"
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert f"export PRIME_API_KEY=$(cat {file})" in hub.out.read_text()
+        assert f"The admin's key is in {file}" in hub.err.read_text()
         with hub.client() as client:
             assert client.get("/api/v1/user/whoami").json()["data"]["slug"] == "boss"
         assert hub.stop() == 0
@@ -101,6 +105,7 @@ def test_hub_speaks_tls(tmp_path: Path) -> None:
     with serve(tmp_path / "hub", *argv, verify=certificate.trust) as hub:
         assert hub.url.startswith("https://")
         answer = httpx.get(f"{hub.url}/healthz", verify=certificate.trust, trust_env=False)
+        assert answer.headers["strict-transport-security"] == "max-age=31536000"
         assert answer.json() == {"status": "ok"}
 
 

@@ -119,10 +119,10 @@ class Engine:
                 yield cls(docker)
         except DockerError as error:
             if error.status == _UNREACHABLE:
-                raise Unreachable(f"No container engine answers at {url}") from error
+                raise _no_engine(url) from error
             raise EnvironmentFailed(f"The container engine refused: {error.message}") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise Unreachable(f"No container engine answers at {url}: {error}") from error
+            raise _no_engine(f"{url}: {error}") from error
 
     async def info(self) -> Info:
         """The engine's capacity."""
@@ -205,6 +205,12 @@ class Engine:
                 raise EnvironmentFailed(f"The container engine cannot limit {what} on its machine")
         if spec.gpus and not config.get("DeviceRequests"):
             raise EnvironmentFailed("The container engine gave no GPUs to the container")
+
+
+def _no_engine(where: str) -> Unreachable:
+    failure = Unreachable(f"No container engine answers at {where}")
+    failure.names_places = True
+    return failure
 
 
 def _device_request(gpus: Sequence[str]) -> dict[str, Any]:
