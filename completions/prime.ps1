@@ -293,7 +293,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $options['prime eval show'] = '--rollout --example --errors --reduce --threshold --output -o --quiet -q -h --help'
   $options['prime eval view'] = '--env-dir -e --outputs-dir -o -h --help'
   $options['prime eval rerun'] = '--model -m --max-concurrent -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --max-cost --token-budget --cache --sandbox --allow-net --only-gateway --force --yes -y --output -o --quiet -q --context --offline -h --help'
-  $options['prime eval rescore'] = '--environment --example --env-args -a --replay --max-concurrent -c --env-var --endpoints-path -e --max-cost --cache --sandbox --allow-net --only-gateway --force --yes -y --output -o --quiet -q --context --offline -h --help'
+  $options['prime eval rescore'] = '--environment --example --replay --force --env-args -a --max-concurrent -c --env-var --endpoints-path -e --max-cost --cache --sandbox --allow-net --only-gateway --yes -y --output -o --quiet -q --context --offline -h --help'
   $options['prime eval compare'] = '--errors-as-zero --force --alpha --seed --output -o --quiet -q -h --help'
   $options['prime eval power'] = '--difference -d --examples -n --rollouts -r --rate --sd --discordance --correlation --icc --alpha --power --output -o --quiet -q -h --help'
   $options['prime eval leaderboard'] = '--csv --output -o --quiet -q -h --help'

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from inspect import Parameter
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import typer
 
-from prime_cli.core.options import Option, OptionField, is_record, option_fields
+from prime_cli.core.options import Option, OptionField, is_record, option_fields, record_class
 from prime_cli.core.refs import EnvRef
 from prime_cli.session import Session
 
@@ -176,10 +175,10 @@ def expand_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _build(record: type, values: dict[str, Any]) -> Any:
+def _build(record: Any, values: dict[str, Any]) -> Any:
     """The record of the values of its options, which are taken out of `values`."""
-    fields = option_fields(record)
-    return record(**{each.name: _field_value(each, values.pop(each.name)) for each in fields})
+    built = {each.name: _field_value(each, values.pop(each.name)) for each in option_fields(record)}
+    return record_class(record)(**built)
 
 
 def _signature(function: Callable[..., Any], parameters: list[Parameter]) -> inspect.Signature:
@@ -227,15 +226,6 @@ def _typer_option(field: OptionField) -> Any:
         case_sensitive=option.case_sensitive,
         envvar=option.variable,
     )
-
-
-def option_of(record: type, name: str, **changes: Any) -> Any:
-    """The Typer option of one field, for a command that has only some of a record's.
-
-    `changes` are attributes of its `Option` that are other ones there.
-    """
-    field = next(each for each in option_fields(record) if each.name == name)
-    return _typer_option(replace(field, option=replace(field.option, **changes)))
 
 
 def _typer_kind(field: OptionField) -> tuple[Any, Any]:

@@ -4,12 +4,15 @@ A record of options is a frozen dataclass or a msgspec Struct. Its fields carry 
 
     num: Annotated[int, Option("Maximum number of rows.", names=("--num", "-n"), least=1)] = 20
 
+A command that offers a few of them takes `Annotated[Record, Only("num")]`; the other fields have
+their defaults.
+
 `commands.options` turns such a record into command-line options; routes, clients and settings files
 read the same fields with `option_fields`.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -38,6 +41,25 @@ class Option:
     parse: Callable[[Any], Any] | None = None
 
 
+class Only:
+    """The fields of a record that a command offers, in this order.
+
+    `changes` are attributes of a field's `Option` that differ in this command.
+    """
+
+    def __init__(self, *fields: str, **changes: Mapping[str, Any]) -> None:
+        self.fields = fields
+        self.changes = changes
+
+    def select(self, fields: "Iterable[OptionField]") -> "Iterator[OptionField]":
+        """These of all fields of the record; raises KeyError for one that is not there."""
+        by_name = {each.name: each for each in fields}
+        for name in self.fields:
+            field = by_name[name]
+            option = dataclasses.replace(field.option, **self.changes.get(name, {}))
+            yield dataclasses.replace(field, option=option)
+
+
 REQUIRED: Any = dataclasses.MISSING
 """The default of a required field."""
 
@@ -63,13 +85,28 @@ class OptionField:
 
 
 def is_record(kind: object) -> bool:
-    """Whether `kind` is a class with at least one field that carries an `Option`."""
-    return isinstance(kind, type) and bool(option_fields(kind))
+    """Whether `kind` is a class with at least one field that carries an `Option`, or part of it."""
+    record = record_class(kind)
+    return isinstance(record, type) and bool(option_fields(record))
+
+
+def record_class(kind: Any) -> Any:
+    """`kind` without an `Only`."""
+    return get_args(kind)[0] if _only(kind) is not None else kind
+
+
+def _only(kind: Any) -> Only | None:
+    if get_origin(kind) is not Annotated:
+        return None
+    return next((each for each in get_args(kind)[1:] if isinstance(each, Only)), None)
 
 
 @cache
-def option_fields(record: type) -> tuple[OptionField, ...]:
+def option_fields(record: Any) -> tuple[OptionField, ...]:
     """The fields that carry an `Option`, in order; none if it is not a record."""
+    only = _only(record)
+    if only is not None:
+        return tuple(only.select(option_fields(record_class(record))))
     defaults = _defaults(record)
     if not defaults:
         return ()

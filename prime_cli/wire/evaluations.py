@@ -163,7 +163,9 @@ class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
         str | None, Param("Only evaluations of the environment with this id")
     ] = None
     environment_name: Annotated[
-        str | None, Param("Only evaluations of this environment: `name` or `owner/name`")
+        str | None,
+        Option("Of this environment.", names=("--env", "--env-name", "-e"), metavar="ENVIRONMENT"),
+        Param("Only evaluations of this environment: `name` or `owner/name`"),
     ] = None
     suite_id: Annotated[str | None, Param("Only evaluations of this suite")] = None
     skip: Offset = 0

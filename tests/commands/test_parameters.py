@@ -12,8 +12,8 @@ import typer
 from typer.testing import CliRunner
 
 from prime_cli.commands.base import PLAIN, Command
-from prime_cli.commands.options import expand_options, option_of, panel_order
-from prime_cli.core.options import Option
+from prime_cli.commands.options import expand_options, panel_order
+from prime_cli.core.options import Only, Option
 
 
 class Color(StrEnum):
@@ -185,14 +185,20 @@ def test_a_field_may_hold_what_its_text_stands_for() -> None:
     assert _run(place, "")[0] == [Order()]
 
 
-def test_an_option_of_a_record_may_stand_alone_and_be_another_one_there() -> None:
-    name = Annotated[str, option_of(Paint, "name", names=("--title",), help="Of it.")]
+def test_a_command_offers_some_fields_of_a_record() -> None:
+    def show(
+        ctx: typer.Context,
+        paint: Annotated[
+            Paint, Only("wall", "name", name={"names": ("--title",), "help": "Of it."})
+        ],
+    ) -> None:
+        ctx.obj(paint)
 
-    def show(ctx: typer.Context, name: name = "none") -> None:
-        ctx.obj(name)
-
-    assert _run(show, "--title teal")[0] == ["teal"]
-    assert "Of it." in _run(show, "--help")[2]
+    assert _run(show, "--wall east --title teal")[0] == [Paint("east", name="teal")]
+    text = _run(show, "--help")[2]
+    assert "Of it." in text
+    assert "--site" not in text
+    assert _run(show, "--wall east --site mill")[1] == 2
 
 
 def test_headings_come_in_the_order_that_a_command_has_for_them() -> None:

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import YES, PythonOpt, hub_options, open_session, option_of
+from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.trust_prompt import trust_policy_of
+from prime_cli.core.options import Only
 from prime_cli.envs.project.folder import Project
 from prime_cli.envs.publish.upload import WheelExaminer
 from prime_cli.evals.env_check.check import (
@@ -17,7 +18,7 @@ from prime_cli.evals.env_check.check import (
     check_environment,
 )
 from prime_cli.evals.env_check.findings import require_passed
-from prime_cli.evals.planning.parsers import given_variables, parse_object
+from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
@@ -67,11 +68,10 @@ def check(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", help="The longest rollout.")
     ] = ROLLOUT_SECONDS,
-    env_args: Annotated[str | None, option_of(EvalRequest, "env_args")] = None,
-    env_var: Annotated[list[str] | None, option_of(EvalRequest, "env_vars")] = None,
-    verifiers: Annotated[str | None, option_of(EvalRequest, "verifiers")] = None,
-    python: PythonOpt = None,
-    hub: Annotated[bool, option_of(EvalRequest, "hub_only")] = False,
+    *,
+    request: Annotated[
+        EvalRequest, Only("env_args", "env_vars", "verifiers", "python", "hub_only")
+    ],
 ) -> None:
     """Check the quality of an environment.
 
@@ -86,14 +86,14 @@ def check(
     See also: `prime env upload --require-check`, `prime env build`.
     """
     session = open_session(ctx)
-    given = given_variables(env_var or [])
+    given = given_variables(request.env_vars)
     options = CheckOptions(
         examples=num_examples,
         rollout_seconds=timeout,
-        env_args=parse_object(env_args, "-a/--env-args") or {},
+        env_args=request.env_args or {},
         env_vars=given.names,
-        verifiers=verifiers,
-        python=python,
+        verifiers=request.verifiers,
+        python=request.python,
         judges=judges,
     )
     checked = check_environment(
@@ -101,7 +101,7 @@ def check(
         options,
         session.lookup_context(trust_policy_of(session)),
         session.run_context(given=given.values),
-        hub_only=hub,
+        hub_only=request.hub_only,
     )
     show_report(session.output, checked.report)
     if checked.failure is not None:

@@ -9,7 +9,8 @@ import msgspec
 import typer
 
 from prime_cli.commands.eval.run_options import GateOptions, ReportOptions
-from prime_cli.commands.options import hub_options, open_session, option_of
+from prime_cli.commands.options import hub_options, open_session
+from prime_cli.core.options import Only
 from prime_cli.evals.comparison.compare import Comparison, require_statistics
 from prime_cli.evals.gate.reports import append_summary, write_junit
 from prime_cli.evals.gate.thresholds import (
@@ -104,7 +105,7 @@ def gate(
     ] = None,
     *,
     limits: GateOptions,
-    max_error_rate: Annotated[float, option_of(EvalRequest, "max_error_rate")] = 0.0,
+    request: Annotated[EvalRequest, Only("max_error_rate")],
     reports: ReportOptions,
 ) -> None:
     """Check a saved evaluation against limits.
@@ -125,14 +126,14 @@ def gate(
     with session.progress.task(f"Reading {saved.folder.run_id}"):
         summary = saved.summary()
         judgement = apply_gates(gates, session, saved.folder.path, summary)
-    report = _report(summary, judgement, max_error_rate)
+    report = _report(summary, judgement, request.max_error_rate)
     session.output.show(report, lines=_lines(report))
     if not report.gates:
         session.output.hint(
             "no limit was given, so only errors count; give one: `--fail-under 0.6`"
         )
     check_ended(summary)
-    check_error_rate(summary, max_error_rate)
+    check_error_rate(summary, request.max_error_rate)
     check_gates(judgement.outcomes, summary.run_id)
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.eval.summary import relative_path
@@ -39,12 +40,8 @@ def list_saved(
         typer.Option("--num", "-n", min=1, help="Maximum number of rows.", show_default="all"),
     ] = None,
     page: Annotated[int, typer.Option("--page", "-p", min=1, help="Which page.")] = 1,
-    env: Annotated[
-        str | None,
-        typer.Option(
-            "--env", "--env-name", "-e", metavar="ENVIRONMENT", help="Of this environment."
-        ),
-    ] = None,
+    *,
+    query: EvaluationQuery,
     hub: Annotated[
         bool, typer.Option("--hub", help="List the hub's; implied by --context.")
     ] = False,
@@ -69,9 +66,9 @@ def list_saved(
     if hub or ctx.params["context"] is not None:
         if tag:
             raise UsageError("`--tag` applies only to local runs")
-        _list_on_hub(session, num=num or _HUB_ROWS, page=page, environment=env)
+        _list_on_hub(session, query, num=num or _HUB_ROWS, page=page)
         return
-    wanted = set(parse_names(tag or []))
+    wanted, env = set(parse_names(tag or [])), query.environment_name
     found = [
         item
         for item in list_runs(Path.cwd())
@@ -120,10 +117,10 @@ _HUB_COLUMNS = ("Evaluation", "Environment", "Model", "n x r", "Reward", "Errors
 _MOST_HUB_ROWS = 100
 
 
-def _list_on_hub(session: Session, *, num: int, page: int, environment: str | None) -> None:
+def _list_on_hub(session: Session, query: EvaluationQuery, *, num: int, page: int) -> None:
     """One page of one's own evaluations and those of one's teams; at most 100 at a time."""
     rows = min(num, _MOST_HUB_ROWS)
-    query = EvaluationQuery(skip=(page - 1) * rows, limit=rows, environment_name=environment)
+    query = msgspec.structs.replace(query, skip=(page - 1) * rows, limit=rows)
     found = session.hub.evaluations.list(query)
     items = found.evaluations
     remember("evaluations", [item.evaluation_id for item in items])

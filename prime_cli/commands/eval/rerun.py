@@ -1,21 +1,30 @@
 """`prime eval rerun` and `prime eval rescore`."""
 
 import os
-from pathlib import Path
+from dataclasses import replace
 from typing import Annotated
 
 import msgspec
 import typer
 
 from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
-from prime_cli.commands.options import YES, hub_options, open_session, option_of
+from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.trust_prompt import trust_policy_of
+from prime_cli.core.options import Only
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
-from prime_cli.evals.planning.parsers import given_variables, parse_object
+from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.rerun.rerun import ChangedReward, RewardChanges, changed_rewards
-from prime_cli.evals.rerun.source import RerunSource
+from prime_cli.evals.rerun.rerun import (
+    ChangedReward,
+    RewardChanges,
+    changed_rewards,
+    prepare_rerun,
+    run_rerun,
+)
+from prime_cli.evals.rerun.rescore import RescoreOptions, prepare_rescore, run_rescore
+from prime_cli.evals.rerun.source import RerunSource, find_source
+from prime_cli.models.registry import load_registry
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.saved_run import check_errors, open_run
 from prime_cli.runs.summary import Summary
@@ -91,15 +100,17 @@ def _reward(value: float | None) -> str:
     return "error" if value is None else f"{value:.4g}"
 
 
-_Pace = Annotated[
-    int | None,
-    option_of(
-        EvalRequest,
-        "max_concurrent",
-        names=("--max-concurrent", "-c"),
-        show_default="as in the run",
-    ),
-]
+_PACE = {"names": ("--max-concurrent", "-c"), "show_default": "as in the run"}
+_RERUN = Only(
+    *("model", "max_concurrent", "base_url", "key_var", "endpoints_path", "provider", "headers"),
+    *("env_vars", "max_cost", "token_budget", "cache", "sandbox", "allow_net", "only_gateway"),
+    max_concurrent=_PACE,
+)
+_RESCORE = Only(
+    *("env_args", "max_concurrent", "env_vars", "endpoints_path", "max_cost", "cache"),
+    *("sandbox", "allow_net", "only_gateway"),
+    max_concurrent=_PACE,
+)
 
 
 @hub_options(YES)
@@ -112,20 +123,8 @@ def rerun(
             help="A run's id or folder, or the id of an evaluation on the hub.",
         ),
     ],
-    model: Annotated[str | None, option_of(EvalRequest, "model")] = None,
-    max_concurrent: _Pace = None,
-    api_base_url: Annotated[str | None, option_of(EvalRequest, "base_url")] = None,
-    api_key_var: Annotated[str | None, option_of(EvalRequest, "key_var")] = None,
-    endpoints_path: Annotated[Path | None, option_of(EvalRequest, "endpoints_path")] = None,
-    provider: Annotated[str | None, option_of(EvalRequest, "provider")] = None,
-    header: Annotated[list[str] | None, option_of(EvalRequest, "headers")] = None,
-    env_var: Annotated[list[str] | None, option_of(EvalRequest, "env_vars")] = None,
-    max_cost: Annotated[float | None, option_of(EvalRequest, "max_cost")] = None,
-    token_budget: Annotated[int | None, option_of(EvalRequest, "token_budget")] = None,
-    cache: Annotated[bool, option_of(EvalRequest, "cache")] = False,
-    sandbox: Annotated[bool, option_of(EvalRequest, "sandbox")] = False,
-    allow_net: Annotated[bool, option_of(EvalRequest, "allow_net")] = False,
-    only_gateway: Annotated[bool, option_of(EvalRequest, "only_gateway")] = False,
+    *,
+    request: Annotated[EvalRequest, _RERUN],
     force: Annotated[
         bool, typer.Option("--force", help="Use the packages and data available today.")
     ] = False,
@@ -144,28 +143,9 @@ def rerun(
     See also: `prime eval rescore`, `prime eval compare`, `prime eval run`.
     """
     session = open_session(ctx)
-    given = given_variables(env_var or [])
-    from prime_cli.evals.rerun.rerun import prepare_rerun, run_rerun
-    from prime_cli.evals.rerun.source import find_source
-
+    given = given_variables(request.env_vars)
+    request = replace(request, env_vars=given.names)
     lookup = session.lookup_context(trust_policy_of(session))
-    request = EvalRequest(
-        environment="",
-        model=model,
-        max_concurrent=max_concurrent,
-        base_url=api_base_url,
-        key_var=api_key_var,
-        endpoints_path=endpoints_path,
-        provider=provider,
-        headers=tuple(header or ()),
-        env_vars=given.names,
-        max_cost=max_cost,
-        token_budget=token_budget,
-        cache=cache,
-        sandbox=sandbox,
-        allow_net=allow_net,
-        only_gateway=only_gateway,
-    )
     source = find_source(run, lookup.cwd, lookup.hub)
     again = prepare_rerun(source, request, lookup, os.environ, session.progress, force=force)
     result = run_rerun(again, session.run_context(given=given.values))
@@ -184,30 +164,9 @@ def rescore(
             help="A run's id or folder, or the id of an evaluation on the hub.",
         ),
     ],
-    environment: Annotated[
-        str | None,
-        typer.Option(
-            "--environment", metavar="PATH|REF", help="The environment whose rewards to use."
-        ),
-    ] = None,
-    example: Annotated[
-        list[int] | None, typer.Option("--example", min=0, help="Only this example; repeatable.")
-    ] = None,
-    env_args: Annotated[str | None, option_of(EvalRequest, "env_args")] = None,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Replay the saved turns in the environment.")
-    ] = False,
-    max_concurrent: _Pace = None,
-    env_var: Annotated[list[str] | None, option_of(EvalRequest, "env_vars")] = None,
-    endpoints_path: Annotated[Path | None, option_of(EvalRequest, "endpoints_path")] = None,
-    max_cost: Annotated[float | None, option_of(EvalRequest, "max_cost")] = None,
-    cache: Annotated[bool, option_of(EvalRequest, "cache")] = False,
-    sandbox: Annotated[bool, option_of(EvalRequest, "sandbox")] = False,
-    allow_net: Annotated[bool, option_of(EvalRequest, "allow_net")] = False,
-    only_gateway: Annotated[bool, option_of(EvalRequest, "only_gateway")] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Use the packages and data available today.")
-    ] = False,
+    *,
+    changes: RescoreOptions,
+    request: Annotated[EvalRequest, _RESCORE],
 ) -> None:
     """Score the saved rollouts of a run again.
 
@@ -222,34 +181,13 @@ def rescore(
     See also: `prime eval rerun`, `prime eval compare`, `prime eval show`.
     """
     session = open_session(ctx)
-    given = given_variables(env_var or [])
-    from prime_cli.evals.rerun.rescore import RescoreOptions, prepare_rescoring
-    from prime_cli.evals.rerun.rescore import rescore as score_again
-    from prime_cli.evals.rerun.source import find_source
-    from prime_cli.models.registry import load_registry
-
+    given = given_variables(request.env_vars)
+    changes = replace(changes, request=replace(request, env_vars=given.names))
     lookup = session.lookup_context(trust_policy_of(session))
-    told = {
-        "concurrency": max_concurrent,
-        "max_cost": max_cost,
-        "cache": cache or None,
-        "sandbox": sandbox or None,
-        "allow_net": allow_net or None,
-        "only_gateway": only_gateway or None,
-        "env_vars": given.names or None,
-    }
-    changes = RescoreOptions(
-        environment=environment,
-        env_args=parse_object(env_args, "-a/--env-args"),
-        examples=frozenset(example) if example else None,
-        replay=replay,
-        force=force,
-        plan={name: value for name, value in told.items() if value is not None},
-    )
     source = find_source(run, lookup.cwd, lookup.hub)
-    rescoring = prepare_rescoring(source, changes, lookup, session.progress)
-    registry = load_registry(endpoints_path, lookup.cwd, os.environ)
-    result = score_again(rescoring, registry, session.run_context(given=given.values))
-    _show_rerun(session, result, source, resumable=False, only=changes.examples)
+    rescoring = prepare_rescore(source, changes, lookup, session.progress)
+    registry = load_registry(request.endpoints_path, lookup.cwd, os.environ)
+    result = run_rescore(rescoring, registry, session.run_context(given=given.values))
+    _show_rerun(session, result, source, resumable=False, only=changes.only)
     check_cap(result.summary, result.plan)
     check_errors(result.summary, result.plan)

@@ -1,12 +1,12 @@
 """Rewards given anew to what a run has saved, without a call to its model."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated
 
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.options import Option
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.run import EvalResult, run_with
@@ -19,6 +19,7 @@ from prime_cli.evals.planning.locate import (
 )
 from prime_cli.evals.planning.prepare import PreparedRun, RunOrigin
 from prime_cli.evals.planning.replay import recording_of
+from prime_cli.evals.planning.request import EvalRequest, plan_fields
 from prime_cli.evals.rerun.packages import find_lock, obtain_same_environment, same_interpreter
 from prime_cli.evals.rerun.source import RerunSource, select_rollouts
 from prime_cli.models.endpoints import REPLAY, Endpoint
@@ -32,23 +33,31 @@ from prime_cli.wire.locks import Lock
 
 @dataclass(frozen=True)
 class RescoreOptions:
-    """What is not to be as in the run; `examples` None is all of them.
+    """What differs from the run; without `examples` all of them are scored.
 
-    With `replay` the environment goes through the saved turns once more, so that its rewards find
-    the state that they left. `plan` has fields that cannot change what was said.
+    With `replay` the environment replays the saved turns, so that its rewards find the state that
+    they left. Of the `request` only flags are used that cannot change what the model said.
     """
 
-    environment: str | None = None
-    env_args: dict[str, Any] | None = None
-    examples: frozenset[int] | None = None
-    replay: bool = False
-    force: bool = False
-    plan: Mapping[str, Any] = field(default_factory=dict)
+    environment: Annotated[
+        str | None, Option("The environment whose rewards to use.", metavar="PATH|REF")
+    ] = None
+    examples: Annotated[
+        tuple[int, ...], Option("Only this example; repeatable.", names=("--example",), least=0)
+    ] = ()
+    replay: Annotated[bool, Option("Replay the saved turns in the environment.")] = False
+    force: Annotated[bool, Option("Use the packages and data available today.")] = False
+    request: EvalRequest = field(default_factory=EvalRequest)
+
+    @property
+    def only(self) -> frozenset[int] | None:
+        """The examples to score; None for all."""
+        return frozenset(self.examples) or None
 
     @property
     def of_environment(self) -> bool:
         """Whether the rewards come from another environment than the run's."""
-        return self.environment is not None or self.env_args is not None
+        return self.environment is not None or self.request.env_args is not None
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,7 @@ class PreparedRescore:
     lock: Lock | None = None
 
 
-def prepare_rescoring(
+def prepare_rescore(
     source: RerunSource, changes: RescoreOptions, lookup: LookupContext, progress: Progress
 ) -> PreparedRescore:
     """Find the environment; raises Conflict where it is not to be had as it was.
@@ -90,12 +99,11 @@ def scoring_plan(source: RerunSource, changes: RescoreOptions) -> EvalPlan:
     examples = before.num_examples
     if examples == ALL and source.manifest.examples is not None:
         examples = source.manifest.examples
-    args = before.env_args if changes.env_args is None else changes.env_args
-    told = {"endpoint": "builtin", "num_examples": examples, "env_args": args, "headers": ()}
-    return msgspec.structs.replace(before, **told, **changes.plan)
+    changed = {"endpoint": "builtin", "num_examples": examples, "headers": ()}
+    return msgspec.structs.replace(before, **changed, **plan_fields(changes.request))
 
 
-def rescore(rescoring: PreparedRescore, registry: Registry, context: RunContext) -> EvalResult:
+def run_rescore(rescoring: PreparedRescore, registry: Registry, context: RunContext) -> EvalResult:
     """Score as a run of its own; raises as `run_again` does, NotFound where nothing is saved."""
     source, changes = rescoring.source, rescoring.changes
     endpoint = Endpoint(f"{REPLAY}{source.name}", builtin=True)
@@ -121,7 +129,7 @@ def rescore_in(
     context: RunContext,
 ) -> EvalResult:
     """The same in an interpreter that has the environment."""
-    selection = select_rollouts(source, changes.examples)
+    selection = select_rollouts(source, changes.only)
     is_direct = interpreter.generation == "v0" and not changes.replay
     if not is_direct:
         context.progress.say("The environment replays the saved turns")

@@ -138,12 +138,12 @@ def test_only_some_examples_are_scored_where_they_are_named(
 ) -> None:
     before = interpreter_with(tmp_path, LENGTHS)
     run = run_live(tmp_path, before, model.url)
-    result = rescore_live(tmp_path, before, run.folder, examples=frozenset({1}))
+    result = rescore_live(tmp_path, before, run.folder, examples=(1,))
     assert rewards_of(result.folder).keys() == {(1, 0), (1, 1)}
     assert (result.summary.counts.planned, result.summary.counts.scored) == (2, 2)
     assert result.summary.status == "finished"
     with pytest.raises(NotFound, match="No completion"):
-        rescore_live(tmp_path, before, run.folder, examples=frozenset({7}))
+        rescore_live(tmp_path, before, run.folder, examples=(7,))
 
 
 def test_errors_of_scoring_are_scored_again_and_others_stay(
