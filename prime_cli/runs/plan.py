@@ -204,8 +204,9 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
     def option(self, name: str, default: Any = None) -> Any:
-        """One of `options`."""
-        return default if self.options is msgspec.UNSET else self.options.get(name, default)
+        """One of `options`; a tuple where the default is one, which JSON has as a list."""
+        found = default if self.options is msgspec.UNSET else self.options.get(name, default)
+        return tuple(found) if isinstance(default, tuple) else found
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -229,11 +230,15 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
             if values:
                 lines.append((label, msgspec.json.encode(values).decode()))
         options = {} if self.options is msgspec.UNSET else self.options
-        lines += [(_label(name), str(value)) for name, value in options.items()]
+        lines += [(_label(name), _text(value)) for name, value in options.items()]
         return lines
 
     def _key(self) -> str:
         return f", with the key in {self.key_var}" if self.key_var else ""
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _label(name: str) -> str:

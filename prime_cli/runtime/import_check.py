@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from prime_cli.archive.imports import may_come_with_verifiers
 from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import Variables, share
@@ -33,6 +35,12 @@ class ImportFailure:
     library: bool = False
     own: bool = False
     absent: str | None = None
+
+    def place(self, module: str) -> str:
+        """` (my_env/data.py:3)`, the line of `module` that raised; "" where it is unknown."""
+        frame = rf'File "[^"]*/site-packages/({re.escape(module)}\b[^"]*)", line (\d+)'
+        found = re.findall(frame, self.traceback.replace("\\", "/"))
+        return f" ({found[-1][0]}:{found[-1][1]})" if found else ""
 
 
 @dataclass(frozen=True)
@@ -66,14 +74,25 @@ class ImportVerdict:
         """Whether no other verifiers could help.
 
         That is so if the environment's own code raised, if a part of `module` itself was left out
-        of the wheel, or if it exposes nothing that could be an environment.
+        of the wheel, if it imports what nothing brings, or if it exposes nothing that could be an
+        environment.
         """
         if self.raised is None:
             return self.generation is None and not self.exposes
         if self.raised.type == "ModuleNotFoundError":
-            return (self.raised.absent or "").split(".")[0] == module
+            own_part = (self.raised.absent or "").split(".")[0] == module
+            return own_part or self.undeclared is not None
         depends = self.raised.type in ("ImportError", "AttributeError")
         return self.raised.own and not self.raised.library and not depends
+
+    @property
+    def undeclared(self) -> str | None:
+        """What the environment's own code imports and no release of verifiers brings."""
+        absent = self.raised.absent if self.raised is not None and self.raised.own else None
+        # `a.b` is a part of a package that is there, which another release may have.
+        if not absent or "." in absent or may_come_with_verifiers(absent):
+            return None
+        return absent
 
     def reason(self, module: str) -> str:
         """Why it was not accepted, as a clause."""

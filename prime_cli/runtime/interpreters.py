@@ -67,6 +67,7 @@ def prepare_interpreter(
     is_pinned: bool = False,
     verifiers: str | None = None,
     python: str | None = None,
+    requirements: Sequence[str] = (),
     extra_wheels: Callable[[], Sequence[WheelPackage]] | None = None,
     offline: bool = False,
     progress: Progress,
@@ -76,7 +77,8 @@ def prepare_interpreter(
     """An isolated interpreter for `package`, reusing an earlier one if possible.
 
     `lock` is the one kept beside the version on its hub or, if it `is_pinned`, the only acceptable
-    one; `verifiers` and `python` are the user's flags. `extra_wheels` returns wheels of required
+    one; `verifiers`, `python` and `requirements` (PEP 508, installed too) are the user's flags.
+    `extra_wheels` returns wheels of required
     packages that no index has, and is called only if an interpreter must be created. `variables`
     are passed to the test import, which runs inside the `sandbox` if there is one. Reports each
     step of the search in one line.
@@ -92,6 +94,7 @@ def prepare_interpreter(
         is_pinned=is_pinned,
         verifiers=specifier,
         python=python,
+        requirements=tuple(requirements),
         offline=offline,
         variables=variables,
         home=home,

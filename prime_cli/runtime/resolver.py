@@ -40,6 +40,7 @@ class ResolutionRequest:
     `verifiers` is a PEP 440 specifier added to what the package declares; with `override` it
     replaces that. `beside` are wheels of packages that no index has. Without `build` no package is
     built from source, which would run its code. `without_verifiers` asks about everything else.
+    `requirements` are asked for besides.
     """
 
     package: WheelPackage
@@ -50,6 +51,7 @@ class ResolutionRequest:
     beside: tuple[WheelPackage, ...] = ()
     build: bool = True
     without_verifiers: bool = False
+    requirements: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def verifiers_specifier(text: str) -> str:
 def _words(question: ResolutionRequest, folder: Path) -> list[str]:
     wheels = (question.package, *question.beside)
     lines = [f"{wheel.facts.name} @ {wheel.path.absolute().as_uri()}" for wheel in wheels]
-    lines += _sourced(question)
+    lines += [*_sourced(question), *question.requirements]
     declared = declared_verifiers(question.package)
     extras = f"[{','.join(sorted(declared.extras))}]" if declared and declared.extras else ""
     by_url = declared is not None and declared.url is not None

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
+from prime_cli.archive.imports import missing_import_hint
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.core.progress import Progress
@@ -92,10 +93,10 @@ class _Search:
         own = load_lock(request.home, self._package.sha256, request.variant)
         if own is not None:
             yield "the lock kept here", own
-        if request.lock is not None and request.verifiers is None:
+        if request.lock is not None and request.accepts_locks:
             yield "the lock from the hub", request.lock
         bundled = bundled_lock(request.home, self._package.sha256)
-        if bundled is not None and bundled != request.lock and request.verifiers is None:
+        if bundled is not None and bundled != request.lock and request.accepts_locks:
             yield "the lock from its bundle", bundled
         earlier = load_lock(request.home, self.likeness, request.variant)
         if earlier is not None:
@@ -178,9 +179,10 @@ class _Search:
 
     def _cannot_be_installed(self, reason: str, hint: str | None = None) -> ResolveFailed:
         facts = self._package.facts
+        besides = "`--with` or " if self._request.requirements else ""
         return ResolveFailed(
             f"{facts.name} {facts.version} cannot be installed: {reason}",
-            hint=hint or "correct the dependencies in its pyproject.toml",
+            hint=hint or f"correct {besides}the dependencies in its pyproject.toml",
         )
 
     def _step(self, step: SearchStep) -> Found | None:
@@ -259,6 +261,8 @@ class _Search:
             if verdict.accepted or found_by == "--verifiers":
                 return found
             self._closest = self._closest or found
+        if verdict.undeclared is not None:
+            raise self._load_failure(verdict)
         reason = verdict.reason(self._module)
         self._progress.say(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}")
         self._refuse(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}", verdict)
@@ -305,6 +309,7 @@ class _Search:
             override=step.override,
             as_of=step.as_of,
             beside=self._request.beside,
+            requirements=self._request.requirements,
             build=self._request.sandbox is None,
         )
 
@@ -325,6 +330,14 @@ class _Search:
         )
 
     def _load_failure(self, verdict: ImportVerdict) -> LoadFailed:
+        facts = self._package.facts
+        if verdict.undeclared is not None:
+            place = verdict.raised.place(self._module) if verdict.raised else ""
+            return LoadFailed(
+                f"{facts.name} {facts.version} imports `{verdict.undeclared}`{place}, which none "
+                "of its requirements installs",
+                hint=missing_import_hint(verdict.undeclared),
+            )
         trace = verdict.raised.traceback if verdict.raised else ""
         cause = "the cause is in the environment's code or an undeclared dependency"
         names = ",".join(verdict.asked)

@@ -30,6 +30,8 @@ from prime_cli.wire.locks import Lock
 class InterpreterRequest:
     """What to search for; `verifiers` is a specifier, `python` a path, version or specifier.
 
+    `requirements` are installed as if the package declared them.
+
     A `lock` that `is_pinned` is the only acceptable one, and without it nothing is searched.
     """
 
@@ -39,6 +41,7 @@ class InterpreterRequest:
     is_pinned: bool = False
     verifiers: str | None = None
     python: str | None = None
+    requirements: tuple[str, ...] = ()
     beside: tuple[WheelPackage, ...] = ()
     offline: bool = False
     variables: Variables | None = None
@@ -48,15 +51,25 @@ class InterpreterRequest:
     def variant(self) -> str:
         """What distinguishes this from the plain request for the same wheel; "" if nothing."""
         sources = " ".join(str(source) for source in self.package.sources)
-        asked = {"verifiers": self.verifiers, "python": self.python, "sources": sources}
+        asked = {
+            "verifiers": self.verifiers,
+            "python": self.python,
+            "sources": sources,
+            "with": ",".join(sorted(self.requirements)),
+        }
         if self.is_pinned and self.lock is not None:
             asked["lock"] = lock_digest(self.lock)
         return " ".join(f"{name}={value}" for name, value in asked.items() if value)
 
     @property
+    def accepts_locks(self) -> bool:
+        """Whether a lock that others made for the wheel alone may be used."""
+        return self.verifiers is None and not self.requirements
+
+    @property
     def speaks_for_the_wheel(self) -> bool:
         """Whether the resulting lock is valid for anyone who has only the wheel."""
-        asked = self.verifiers or self.python or self.is_pinned
+        asked = self.verifiers or self.python or self.requirements or self.is_pinned
         return not asked and not any(source.is_local for source in self.package.sources)
 
 

@@ -219,6 +219,34 @@ def test_code_that_fails_for_its_own_reasons_is_not_tried_twice(tmp_path: Path, 
     assert sum("Trying" in line for line in progress.said) == 1
 
 
+def test_a_forgotten_dependency_is_named_once_and_at_once(tmp_path: Path) -> None:
+    progress = Silent()
+    with pytest.raises(LoadFailed) as raised:
+        prepare(package(tmp_path, f"import sklearn\n{V0}"), progress)
+
+    assert raised.value.message == (
+        "tiny_env 0.1.0 imports `sklearn` (tiny_env.py:1), which none of its requirements installs"
+    )
+    assert "`--with scikit-learn`" in (raised.value.hint or "")
+    assert raised.value.detail is None
+    assert sum("rying" in line for line in progress.said) == 1
+
+
+def test_more_packages_make_another_interpreter_and_leave_the_first_alone(tmp_path: Path) -> None:
+    found = package(tmp_path, f"try:\n    import dataset_tools\nexcept ImportError: ...\n{V0}")
+    plain, more = (
+        prepare_interpreter(found, requirements=asked, progress=Silent())
+        for asked in ((), ("dataset-tools<2",))
+    )
+    assert [_locked(each).get("dataset-tools") for each in (plain, more)] == [None, "1.0"]
+    assert prepare(found).digest == plain.digest
+
+
+def _locked(interpreter: Interpreter) -> dict[str, str]:
+    assert interpreter.lock is not None
+    return {each.name: each.version for each in interpreter.lock.packages}
+
+
 def test_keys_of_the_user_are_not_shown_to_the_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

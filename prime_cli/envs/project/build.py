@@ -13,7 +13,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.envs.local_store import WheelStore
 from prime_cli.envs.project.build_backend import run_backend
 from prime_cli.envs.project.folder import Project
-from prime_cli.envs.project.wheel_checks import check_wheel
+from prime_cli.envs.project.wheel_checks import caution_of_imports, check_wheel
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.sources import Source
@@ -79,7 +79,7 @@ def check_built_wheel(
     offline: bool = False,
 ) -> None:
     """Refuse a wheel that cannot work, and warn of the rest; raises as `build_checked` does."""
-    for caution in check_wheel(facts, project):
+    for caution in [*check_wheel(facts, project), *caution_of_imports(wheel, facts)]:
         progress.warn(caution.message, hint=caution.hint)
     if check:
         sources = project.uv_sources if project else ()

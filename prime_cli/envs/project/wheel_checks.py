@@ -2,12 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_version
 
+from prime_cli.archive.imports import (
+    missing_import_hint,
+    needed_imports,
+    own_names,
+    undeclared_imports,
+)
 from prime_cli.archive.source_analysis import LOADER
-from prime_cli.archive.wheels import WheelFacts
+from prime_cli.archive.wheels import WheelFacts, open_wheel
 from prime_cli.core.errors import BuildFailed
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.project.folder import Project
@@ -34,6 +41,20 @@ def check_wheel(facts: WheelFacts, project: Project | None = None) -> list[Wheel
     if project is not None:
         _check_identity(facts, project)
     return list(_cautions(facts, project))
+
+
+def caution_of_imports(path: Path, facts: WheelFacts) -> list[WheelWarning]:
+    """A warning for each import of the wheel at `path` that no requirement is known to bring."""
+    with open_wheel(path) as wheel:
+        needed = needed_imports(facts.module or "", wheel.source, own_names(facts.members))
+    return [
+        WheelWarning(
+            "imports",
+            f"{each.place} imports `{each.name}`, which no requirement is known to have",
+            missing_import_hint(each.name, in_run=False),
+        )
+        for each in undeclared_imports(needed, facts.requires_dist)
+    ]
 
 
 def _check_exposure(facts: WheelFacts) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import BuildFailed, PrimeError
 from prime_cli.envs.project.folder import Project, load_project
-from prime_cli.envs.project.wheel_checks import check_wheel
+from prime_cli.envs.project.wheel_checks import caution_of_imports, check_wheel
 from prime_cli.evals.env_check.behaviour import (
     check_agreement,
     check_ends,
@@ -45,7 +45,7 @@ def inspect_package(
     return [
         _inspect_wheel(subject),
         check_metadata(facts, subject.pyproject),
-        check_dependencies(facts),
+        check_dependencies(facts, caution_of_imports(package.path, facts)),
         check_secrets(declared, environ, GATEWAY_KEYS),
     ]
 

@@ -1,6 +1,6 @@
 """Checks of the package itself: nothing of it is run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -49,8 +49,14 @@ def check_metadata(facts: WheelFacts, pyproject: Mapping[str, Any]) -> Check:
     return passed("metadata", f"It has {', '.join(there)}")
 
 
-def check_dependencies(facts: WheelFacts) -> Check:
-    """`dependencies`: verifiers from which release on and below which; others with any bound."""
+def check_dependencies(facts: WheelFacts, undeclared: Sequence[WheelWarning] = ()) -> Check:
+    """`dependencies`: verifiers from which release on and below which; others with any bound.
+
+    `undeclared` are warnings of imports that no requirement is known to have.
+    """
+    if undeclared:
+        sentence = "; ".join(each.message for each in undeclared)
+        return warned("dependencies", sentence, undeclared[0].hint)
     found = {
         normalize_name(each.name): each for each in map(_requirement, facts.requires_dist) if each
     }

@@ -60,6 +60,7 @@ def choose_interpreter(
         is_pinned=pinned is not None,
         verifiers=plan.verifiers,
         python=plan.python,
+        requirements=plan.option("with_packages", ()),
         extra_wheels=subject.beside,
         offline=context.offline,
         progress=context.progress,
@@ -80,11 +81,12 @@ def workspace_interpreter(
 
     Files that were edited since are not these bytes, and that is said.
 
-    Not when the plan asks for a verifiers, a Python or a sandbox. What fits is read from the
-    wheel's source: to import it here would cost seconds, and the worker does so anyway.
+    Not when the plan asks for a verifiers, a Python, more packages or a sandbox. What fits is read
+    from the wheel's source: to import it here would cost seconds, and the worker does so anyway.
     """
     facts = subject.package.facts
-    asked = plan.verifiers is not None or plan.python is not None or plan.sandbox
+    isolated = plan.sandbox or bool(plan.option("with_packages", ()))
+    asked = plan.verifiers is not None or plan.python is not None or isolated
     if asked or facts.module is None or facts.exposes is None:
         return None
     try:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import groupby, islice
 
+from prime_cli.archive.imports import missing_import_hint
 from prime_cli.core.errors import Conflict, EnvironmentFailed, LoadFailed, PrimeError, WorkerDied
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.rows import SCORED, WORKER_DIED
@@ -146,6 +147,7 @@ _HARNESS_HINT = (
     'as in `-x \'{"agent": {"harness": {"id": "null"}}}\'`'
 )
 _DATA_HINT = "if the environment shuffles without a seed, set one with `-a` and start a new run"
+_ABSENT = re.compile(r"No module named '(\w+)")
 _DOING = {
     "import": "be imported",
     "load": "be loaded",
@@ -181,6 +183,9 @@ def failure_of(
             detail=detail,
         )
     if end.stage in _DOING:
+        absent = _ABSENT.match(first) if error.type == ModuleNotFoundError.__name__ else None
+        if absent is not None:
+            asked, detail = missing_import_hint(absent[1]), None
         sentence = f"`{name}` cannot {_DOING[end.stage]}: {cause}"
         return LoadFailed(sentence, hint=asked or _network_hint(plan), detail=detail)
     if end.stage == "data":

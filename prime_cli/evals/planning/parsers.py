@@ -55,6 +55,24 @@ def parse_names(values: list[str]) -> tuple[str, ...]:
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
 
 
+def parse_requirements(values: Iterable[str]) -> tuple[str, ...]:
+    """Requirements of PEP 508 from a repeatable flag; raises UsageError."""
+    return tuple(sorted({_requirement(value) for value in values}))
+
+
+def _requirement(text: str) -> str:
+    # 14 ms, which only a run with such a flag pays.
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        return str(Requirement(text))
+    except InvalidRequirement as error:
+        raise UsageError(
+            f"`{text}` is not a requirement",
+            hint="write a package and perhaps its version: `--with nltk` or `--with 'nltk>=3.9'`",
+        ) from error
+
+
 def parse_span(text: str, flag: str) -> int:
     """Seconds of `90s`, `30m`, `2h`, or of plain seconds as vf-eval has them.
 

@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from prime_cli.core.options import Option, option_fields
-from prime_cli.evals.planning.parsers import parse_names, parse_object, parse_span
+from prime_cli.evals.planning.parsers import (
+    parse_names,
+    parse_object,
+    parse_requirements,
+    parse_span,
+)
 from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import Deadlines, EvalPlan
 
@@ -183,6 +188,10 @@ class EvalRequest:
         "A Python version or interpreter to use.", metavar="PYTHON", panel=_ENVIRONMENT,
         plan="python"
     )] = None
+    with_packages: Annotated[tuple[str, ...], Flag(
+        "Install this package too; repeatable.", names=("--with",), metavar="REQUIREMENT",
+        panel=_ENVIRONMENT, parse=parse_requirements, plan=OPTIONS
+    )] = ()
     sandbox: Annotated[bool, Flag(
         "Run the environment in a bubblewrap sandbox.", panel=_ENVIRONMENT, plan="sandbox",
         fixed=False

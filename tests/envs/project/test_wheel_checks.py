@@ -7,7 +7,8 @@ from prime_cli.core.errors import BuildFailed
 from prime_cli.core.progress import Silent
 from prime_cli.envs.project.build import build_wheel
 from prime_cli.envs.project.folder import load_project
-from prime_cli.envs.project.wheel_checks import check_wheel
+from prime_cli.envs.project.wheel_checks import caution_of_imports, check_wheel
+from prime_cli.evals.env_check.package import check_dependencies
 from tests.helpers.wild import WILD, Shape, write_project, write_wheel
 
 LOADER = {"tiny_env.py": "def load_environment(): ...\n"}
@@ -53,6 +54,15 @@ def test_a_wheel_of_another_name_or_version_is_refused(
 def test_two_spellings_of_one_version_agree(shown: str, written: str, tmp_path: Path) -> None:
     facts = read_wheel(write_wheel(tmp_path / "dist", LOADER, version=written))
     check_wheel(facts, load_project(write_project(tmp_path, Shape(version=shown))))
+
+
+def test_a_forgotten_dependency_is_warned_of(tmp_path: Path) -> None:
+    source = "import nltk\nimport verifiers as vf\n\n\ndef load_environment(): ...\n"
+    wheel = write_wheel(tmp_path, {"tiny_env.py": source})
+    (caution,) = caution_of_imports(wheel, read_wheel(wheel))
+    assert caution.message == "tiny_env.py:1 imports `nltk`, which no requirement is known to have"
+    assert caution.hint == "add `nltk` to `dependencies` in pyproject.toml"
+    assert check_dependencies(read_wheel(wheel), [caution]).sentence == caution.message
 
 
 def test_a_wheel_without_modules_is_refused(tmp_path: Path) -> None:

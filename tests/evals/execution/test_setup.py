@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from prime_cli.archive.imports import missing_import_hint
 from prime_cli.core.errors import EnvironmentFailed, LoadFailed, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.run import EvalResult, run_with
@@ -137,6 +138,16 @@ def test_placeholders_are_not_treated_as_secrets(value: str) -> None:
 def test_a_good_end_and_an_asked_for_one_are_no_failures() -> None:
     assert failure_of(End(ok=True), PLAN, Scrubber({})) is None
     assert failure_of(End(ok=False, stage="interrupted"), PLAN, Scrubber({})) is None
+
+
+def test_an_import_that_fails_late_has_the_same_hint_as_one_that_fails_early() -> None:
+    error = EndError(
+        type="ModuleNotFoundError", message="No module named 'nltk.corpus'", traceback="…"
+    )
+    failure = failure_of(End(ok=False, stage="load", error=error), PLAN, Scrubber({}))
+    assert failure is not None
+    assert failure.hint == missing_import_hint("nltk")
+    assert failure.detail is None
 
 
 def test_secrets_in_a_traceback_are_not_shown() -> None:

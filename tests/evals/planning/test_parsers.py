@@ -7,9 +7,20 @@ import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.execution.setup import make_spec
-from prime_cli.evals.planning.parsers import given_variables, parse_span, with_always_allowed
+from prime_cli.evals.planning.parsers import (
+    given_variables,
+    parse_requirements,
+    parse_span,
+    with_always_allowed,
+)
 from prime_cli.runs.plan import DEFAULTS, Deadlines, span_text
 from tests.evals.live import PLAN, interpreter_in
+
+
+def test_requirements_are_read_as_pip_reads_them() -> None:
+    assert parse_requirements(["nltk >=3", "a[x]", "nltk>=3"]) == ("a[x]", "nltk>=3")
+    with pytest.raises(UsageError, match="`two words` is not a requirement"):
+        parse_requirements(["two words"])
 
 
 def test_they_are_spans_or_seconds() -> None:
