@@ -267,6 +267,7 @@ _prime_offers() {
     'prime eval --rollout-timeout'|'prime eval --timeout') offers='' ;;
     'prime eval --verifiers') offers='' ;;
     'prime eval --python') offers='@files' ;;
+    'prime eval --with') offers='' ;;
     'prime eval --tag') offers='' ;;
     'prime eval --note') offers='' ;;
     'prime eval --resume'|'prime eval -R') offers='@runs @folders' ;;
@@ -304,6 +305,7 @@ _prime_offers() {
     'prime eval run --rollout-timeout'|'prime eval run --timeout') offers='' ;;
     'prime eval run --verifiers') offers='' ;;
     'prime eval run --python') offers='@files' ;;
+    'prime eval run --with') offers='' ;;
     'prime eval run --tag') offers='' ;;
     'prime eval run --note') offers='' ;;
     'prime eval run --resume'|'prime eval run -R') offers='@runs @folders' ;;
@@ -735,8 +737,8 @@ _prime_words() {
     'prime env versions') words='' options='--full-hashes --output -o --quiet -q --context --offline -h --help' ;;
     'prime env delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view rerun rescore compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --shuffle --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --sandbox --allow-net --only-gateway --hub --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
-    'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --shuffle --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --sandbox --allow-net --only-gateway --hub --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
+    'prime eval') words='run list show view rerun rescore compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --shuffle --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --hub --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
+    'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --shuffle --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --hub --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --tag --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --reduce --threshold --output -o --quiet -q -h --help' ;;
     'prime eval view') words='' options='--env-dir -e --outputs-dir -o -h --help' ;;
