@@ -6,7 +6,7 @@ A round is a kill. Each run is killed a few times and resumed to its end, over a
 verifiers 0.1, one that scores by groups, and one for verifiers 0.4, in turn. At the end every
 rollout must be in results.jsonl once, as in the run that nobody killed, no line of the journal may
 be gone, and the model may have been called no more often than planned and in flight at each kill;
-else this ends with a traceback. What tests/evals/faults does is the same.
+else this ends with a traceback. tests/evals/execution/test_killed_run.py does the same.
 """
 
 import argparse

@@ -25,8 +25,8 @@ from prime_cli.runs.saved_run import check_error_rate
 from prime_cli.runs.summary import Counts, EnvironmentFacts, Reward, Summary
 from prime_cli.runtime.protocol import AskedVariable, Network, Rollout, RolloutError
 from prime_cli.runtime.variables import Variables
-from tests.evals.live import PLAN, run_live
 from tests.helpers.environments import interpreter_with
+from tests.helpers.live_run import PLAN, run_live
 from tests.helpers.scripted_model import ScriptedModel
 
 ASKING = """

@@ -17,8 +17,8 @@ from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.variables import share
 from prime_cli.wire.check_reports import Check
-from tests.evals.live import PLAN
 from tests.helpers.environments import small_interpreter
+from tests.helpers.live_run import PLAN
 
 GOOD = """
 import verifiers as vf

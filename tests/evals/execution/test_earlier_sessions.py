@@ -12,9 +12,9 @@ from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.rows import AskedAgain, OnResume, Row
 from prime_cli.runs.saved_run import open_run
-from tests.evals.live import run_live
 from tests.evals.rerun.live import ENVIRONMENTS
 from tests.helpers.environments import ECHO, interpreter_with, small_interpreter
+from tests.helpers.live_run import run_live
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made

@@ -16,8 +16,8 @@ from prime_cli.runs.folder import RunFolder, read_journal
 from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.spending import Spending, read_charges, spend_of, sum_of
 from prime_cli.runtime.interpreters import Interpreter
-from tests.evals.live import run_live
 from tests.helpers.environments import ECHO, interpreter_with, small_interpreter
+from tests.helpers.live_run import run_live
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made

@@ -14,8 +14,8 @@ from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
-from tests.evals.live import run_live
 from tests.helpers.environments import ECHO, small_interpreter
+from tests.helpers.live_run import run_live
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 
 BROKEN = Failure("environment", "KeyError", "'k'")

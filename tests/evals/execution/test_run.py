@@ -16,8 +16,8 @@ from prime_cli.runs.folder import read_journal
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
-from tests.evals.live import KEY, run_live
 from tests.helpers.environments import ECHO, interpreter_with, small_interpreter
+from tests.helpers.live_run import KEY, run_live
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
@@ -158,7 +158,7 @@ def test_a_worker_that_dies_again_and_again_ends_the_run_with_what_was_finished(
 
 
 def started(folder: Path, url: str, **plan: object) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "tests.evals.live", str(folder), url, json.dumps(plan)]
+    command = [sys.executable, "-m", "tests.helpers.live_run", str(folder), url, json.dumps(plan)]
     return subprocess.Popen(command, start_new_session=True)
 
 

@@ -31,10 +31,10 @@ from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import End, EndError
 from prime_cli.runtime.variables import share
-from tests.evals.leaking import exports_of, leaks_of
-from tests.evals.live import KEY, prepared_run, run_live
-from tests.evals.live import PLAN as LIVE_PLAN
+from tests.evals.execution.leaks import exports_of, leaks_of
 from tests.helpers.environments import ECHO, interpreter_with
+from tests.helpers.live_run import KEY, prepared_run, run_live
+from tests.helpers.live_run import PLAN as LIVE_PLAN
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 from tests.helpers.tools import needs_bubblewrap
 from tests.helpers.wild import write_wheel

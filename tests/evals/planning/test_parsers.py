@@ -14,7 +14,7 @@ from prime_cli.evals.planning.parsers import (
     with_always_allowed,
 )
 from prime_cli.runs.plan import DEFAULTS, Deadlines, span_text
-from tests.evals.live import PLAN, interpreter_in
+from tests.helpers.live_run import PLAN, interpreter_in
 
 
 def test_requirements_are_read_as_pip_reads_them() -> None:

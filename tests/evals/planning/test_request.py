@@ -19,7 +19,7 @@ from prime_cli.evals.resume.compatibility import differences
 from prime_cli.evals.suites.fields import request_of, suite_fields
 from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.plan import EvalPlan
-from tests.evals.live import PLAN, interpreter_in
+from tests.helpers.live_run import PLAN, interpreter_in
 
 SAMPLES: dict[Any, Any] = {
     str: "x", int: 7, float: 0.5, bool: True, dict: {"a": 1}, tuple: ("a", "b"), Path: Path("/x"),

@@ -7,7 +7,7 @@ import pytest
 from prime_cli.core.progress import Silent
 from prime_cli.evals.planning.source_scan import clients_in, warn_of_uncounted
 from prime_cli.models.prices import Budget
-from tests.evals.live import PLAN
+from tests.helpers.live_run import PLAN
 
 
 def names_in(source: str) -> list[str]:

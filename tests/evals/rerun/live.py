@@ -15,8 +15,8 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
-from tests.evals.live import PLAN, prepared_run
 from tests.helpers.environments import interpreter_with
+from tests.helpers.live_run import PLAN, prepared_run
 from tests.helpers.scripted_model import Received, Reply, tool_call
 
 ENVIRONMENTS = Path(__file__).parents[2] / "runtime" / "worker" / "environments"

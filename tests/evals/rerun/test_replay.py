@@ -15,7 +15,6 @@ from prime_cli.models.gateway.replay import replay
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
-from tests.evals.live import run_live
 from tests.evals.rerun.live import (
     LENGTHS,
     adding,
@@ -25,6 +24,7 @@ from tests.evals.rerun.live import (
     rewards_of,
 )
 from tests.helpers.environments import interpreter_with
+from tests.helpers.live_run import run_live
 from tests.helpers.scripted_model import ScriptedModel
 from tests.runs.episodes import episode, save_traces
 from tests.runs.rows import row

@@ -19,9 +19,9 @@ from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.rows import Failure, is_scorable
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
-from tests.evals.live import prepared_run, run_live
 from tests.evals.rerun.live import LENGTHS, adding, environment, numbered, rewards_of
 from tests.helpers.environments import interpreter_with
+from tests.helpers.live_run import prepared_run, run_live
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 from tests.runs.rows import row
 

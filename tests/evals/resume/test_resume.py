@@ -16,8 +16,8 @@ from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import RunManifest, load_manifest
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
-from tests.evals.live import run_live
 from tests.helpers.environments import ECHO, small_interpreter
+from tests.helpers.live_run import run_live
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 from tests.runs.rows import row
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runtime.interpreters import Interpreter
-from tests.evals.live import run_live
+from tests.helpers.live_run import run_live
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Kind:
         )
 
     def plan(self) -> dict[str, Any]:
-        """What it changes in the plan of `tests.evals.live`."""
+        """What it changes in the plan of `tests.helpers.live_run`."""
         return {
             "num_examples": self.examples,
             "rollouts_per_example": self.rollouts,

@@ -8,7 +8,7 @@ import pytest
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.runtime.protocol import WorkerSpec
-from tests.evals.hostile.driven import Driven, drive, seed_of_today, sometimes_wrong
+from tests.evals.execution.hostile_endpoint import Driven, drive, seed_of_today, sometimes_wrong
 from tests.helpers.hostile_model import HANGS, INVALID_JSON, NO_CHOICES, TROUBLE, Hostile
 from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.venvs import venv_python

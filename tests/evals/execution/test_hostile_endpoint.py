@@ -6,10 +6,10 @@ import pytest
 
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.runs.plan import Deadlines
-from tests.evals.hostile.driven import seed_of_today, sometimes_wrong
-from tests.evals.live import run_live
+from tests.evals.execution.hostile_endpoint import seed_of_today, sometimes_wrong
 from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.hostile_model import Hostile
+from tests.helpers.live_run import run_live
 from tests.helpers.scripted_model import ScriptedModel
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made

@@ -1,6 +1,6 @@
-"""A whole run in a real interpreter, for the tests of this folder; also a program of its own.
+"""A whole run in a real interpreter; also a program of its own.
 
-    python -m tests.evals.live FOLDER URL '{"num_examples": 2}'
+    python -m tests.helpers.live_run FOLDER URL '{"num_examples": 2}'
 
 runs the environment whose interpreter is in FOLDER/venv, against the model at URL.
 """
