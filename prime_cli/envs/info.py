@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from prime_cli.api.client import HubClient
 from prime_cli.archive.arguments import LoadArgument, read_arguments
+from prime_cli.archive.outside import OutsideReferences, outside_references
 from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
@@ -17,6 +18,7 @@ from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.environments import EnvironmentDetail
 
 _LONGEST_SUMMARY = 600
+_LARGEST_MODULE = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class EnvironmentInfo:
 
     `environment` is `owner/name`; `generation` is `v0`, `v1` or None; `arguments` None where
     they cannot be read from the source; `readme` is its first paragraph; `check` is what its
-    publisher's check found, None where there was none; `signatures` what each is worth.
+    publisher's check found, None where there was none; `signatures` what each is worth. `variables`
+    and `hosts` are what its source reads and names, which may be more than it uses.
     """
 
     environment: str
@@ -58,6 +61,8 @@ class EnvironmentInfo:
     readme: str
     check: CheckSummary | None = None
     signatures: tuple[SignatureVerdict, ...] = ()
+    variables: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 def describe_environment(
@@ -67,6 +72,7 @@ def describe_environment(
     fetched = fetch_wheel(hub, ref, progress=progress, home=home)
     detail, package = fetched.detail, fetched.package
     facts = package.facts
+    outside = _outside(package)
     return EnvironmentInfo(
         environment=fetched.ref.slug,
         version=detail.semantic_version or facts.version,
@@ -87,6 +93,8 @@ def describe_environment(
         readme=first_paragraph(facts.readme),
         check=detail.check_summary,
         signatures=tuple(verify_fetched_signatures(fetched, home)),
+        variables=outside.variables,
+        hosts=outside.hosts,
     )
 
 
@@ -112,6 +120,11 @@ def _arguments(package: WheelPackage) -> tuple[LoadArgument, ...] | None:
         return None
     with open_wheel(package.path) as wheel:
         return read_arguments(facts.module, facts.exposes, wheel.source)
+
+
+def _outside(package: WheelPackage) -> OutsideReferences:
+    with open_wheel(package.path) as wheel:
+        return outside_references(text for _, text in wheel.modules(largest=_LARGEST_MODULE))
 
 
 def _installing(fetched: FetchedEnvironment, *, pinned: bool) -> InstallCommands:

@@ -23,7 +23,8 @@ def info(
 ) -> None:
     """Show an environment and how to use it.
 
-    Reads the arguments from its source without running it.
+    Reads its arguments, and the variables and hosts that it names, from its source without
+    running it.
 
     \b
     Example:
@@ -63,6 +64,8 @@ def _lines(found: EnvironmentInfo) -> list[tuple[str, str]]:
         ("  dependency", install.dependency),
         ("run", found.run),
         ("arguments", _arguments(found)),
+        ("variables", ", ".join(found.variables)),
+        ("hosts", ", ".join(found.hosts)),
     ]
     return [(label, text) for label, text in lines if text]
 

@@ -102,6 +102,18 @@ def test_info_names_the_ways_to_install_and_run_and_the_arguments(
     assert told["dependencies"] == ["verifiers>=0.1.3"]
 
 
+def test_info_names_the_variables_that_are_read_and_the_hosts(prime: Prime, tmp_path: Path) -> None:
+    assert prime("env", "init", "judged", cwd=tmp_path).code == 0
+    code = tmp_path / "environments" / "judged" / "judged.py"
+    added = "import os\nJUDGE = os.getenv('JUDGE_KEY'), 'https://judge.example.org/v1'\n"
+    code.write_text(code.read_text("utf-8") + added, encoding="utf-8")
+    prime("env", "upload", "judged", "--no-check", cwd=tmp_path).ok()
+    told = prime("env", "info", "judged", "--output", "json").ok().json
+    assert (told["variables"], told["hosts"]) == (["JUDGE_KEY"], ["judge.example.org"])
+    shown = prime("env", "info", "judged").ok().out.splitlines()
+    assert {"variables     JUDGE_KEY", "hosts         judge.example.org"} <= set(shown)
+
+
 def test_info_is_readable_too(prime: Prime, hub: HubClient, tmp_path: Path) -> None:
     publish(hub, tmp_path, "wordle")
     out = prime("env", "info", "ada/wordle@0.1.0").ok().out
