@@ -243,6 +243,8 @@ _prime_offers() {
     'prime eval --model'|'prime eval -m') offers='builtin/echo builtin/oracle @models' ;;
     'prime eval --num-examples'|'prime eval -n') offers='' ;;
     'prime eval --rollouts-per-example'|'prime eval -r') offers='' ;;
+    'prime eval --examples') offers='' ;;
+    'prime eval --split') offers='' ;;
     'prime eval --shuffle') offers='' ;;
     'prime eval --max-concurrent'|'prime eval --max-concurrent-requests'|'prime eval -c') offers='' ;;
     'prime eval --max-tokens'|'prime eval -t') offers='' ;;
@@ -268,6 +270,7 @@ _prime_offers() {
     'prime eval --verifiers') offers='' ;;
     'prime eval --python') offers='@files' ;;
     'prime eval --with') offers='' ;;
+    'prime eval --output-dir') offers='@folders' ;;
     'prime eval --tag') offers='' ;;
     'prime eval --note') offers='' ;;
     'prime eval --resume'|'prime eval -R') offers='@runs @folders' ;;
@@ -281,6 +284,8 @@ _prime_offers() {
     'prime eval run --model'|'prime eval run -m') offers='builtin/echo builtin/oracle @models' ;;
     'prime eval run --num-examples'|'prime eval run -n') offers='' ;;
     'prime eval run --rollouts-per-example'|'prime eval run -r') offers='' ;;
+    'prime eval run --examples') offers='' ;;
+    'prime eval run --split') offers='' ;;
     'prime eval run --shuffle') offers='' ;;
     'prime eval run --max-concurrent'|'prime eval run --max-concurrent-requests'|'prime eval run -c') offers='' ;;
     'prime eval run --max-tokens'|'prime eval run -t') offers='' ;;
@@ -306,6 +311,7 @@ _prime_offers() {
     'prime eval run --verifiers') offers='' ;;
     'prime eval run --python') offers='@files' ;;
     'prime eval run --with') offers='' ;;
+    'prime eval run --output-dir') offers='@folders' ;;
     'prime eval run --tag') offers='' ;;
     'prime eval run --note') offers='' ;;
     'prime eval run --resume'|'prime eval run -R') offers='@runs @folders' ;;
@@ -319,6 +325,7 @@ _prime_offers() {
     'prime eval list --num'|'prime eval list -n') offers='' ;;
     'prime eval list --page'|'prime eval list -p') offers='' ;;
     'prime eval list --env'|'prime eval list --env-name'|'prime eval list -e') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime eval list --outputs-dir') offers='@folders' ;;
     'prime eval list --tag') offers='' ;;
     'prime eval list --output'|'prime eval list -o') offers='table plain json jsonl' ;;
     'prime eval list --context') offers='local prime @contexts' ;;
@@ -737,9 +744,9 @@ _prime_words() {
     'prime env versions') words='' options='--full-hashes --output -o --quiet -q --context --offline -h --help' ;;
     'prime env delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view rerun rescore compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --shuffle --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --hub --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
-    'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --shuffle --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --hub --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
-    'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --tag --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval') words='run list show view rerun rescore compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --examples --split --shuffle --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
+    'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --examples --split --shuffle --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
+    'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --outputs-dir --tag --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --reduce --threshold --output -o --quiet -q -h --help' ;;
     'prime eval view') words='' options='--env-dir -e --outputs-dir -o -h --help' ;;
     'prime eval rerun') words='' options='--model -m --max-concurrent -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --max-cost --token-budget --cache --sandbox --allow-net --only-gateway --force --yes -y --output -o --quiet -q --context --offline -h --help' ;;

@@ -29,11 +29,7 @@ _HOSTED = (
 
 _NOT_YET = "it is not built yet"
 
-_PICKED_IN_ORDER = f"{_NOT_YET}: the first `-n` examples are used, in order"
-
 _FOLLOW = "evaluations run on this machine: watch one with `tail -f` on its worker.log"
-
-_SAVED_IN = "runs are saved below ./outputs/evals; `cd` to where you want that"
 
 _END_POD = "use `prime pods terminate`"
 
@@ -82,9 +78,8 @@ _OPTIONS = {
     "prime eval logs": dict.fromkeys(("--follow", "-f", "--poll-interval"), _FOLLOW),
     "prime eval run": {
         **dict.fromkeys(_HOSTED, _HERE_ONLY),
-        **dict.fromkeys(("--shuffle", "--shuffle-seed"), _PICKED_IN_ORDER),
-        "--output-dir": _SAVED_IN,
-        "-o": f"use `--output` for the format; {_SAVED_IN}",
+        "--shuffle-seed": "use `--shuffle SEED`",
+        "-o": "use `--output` for the format, `--output-dir` for the folder",
         "--env-dir-path": "pass the folder itself, as in `prime eval run ./environments/my_env`",
         "--env-path": "pass the folder itself, as in `prime eval run ./environments/my_env`",
         "--heartbeat-url": _NOT_YET,

@@ -82,11 +82,14 @@ class RunFolder:
         return self.path / ".lock"
 
 
-def runs_folder(environment: str, model: str, cwd: Path) -> Path:
+def runs_folder(environment: str, model: str, cwd: Path, outputs: str | None = None) -> Path:
     """Where vf-eval puts runs: `outputs/evals/<environment>--<model>`, with `--` for any slash.
 
-    Below `environments/<module>/` when that folder exists, else below `cwd`.
+    Below `environments/<module>/` when that folder exists, else below `cwd`; another folder of
+    `outputs` is used as it is.
     """
+    if outputs is not None:
+        return cwd / outputs / "evals" / run_group_name(environment, model)
     project = cwd / "environments" / module_name(environment)
     base = project if project.is_dir() else cwd
     return base / "outputs" / "evals" / run_group_name(environment, model)

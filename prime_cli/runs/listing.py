@@ -107,7 +107,10 @@ def _no_run(wanted: str | None) -> PrimeError:
             "There are no evaluations here",
             hint="create one: `prime eval run starter/alphabet-sort -m builtin/oracle`",
         )
-    return NotFound(f"No local run `{wanted}`", hint="list saved runs with `prime eval list`")
+    return NotFound(
+        f"No local run `{wanted}`",
+        hint="list saved runs with `prime eval list`, or give a run's folder",
+    )
 
 
 def _run_folders(cwd: Path, roots: RunRoots) -> Iterator[Path]:

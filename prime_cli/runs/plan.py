@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,12 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
         found = default if self.options is msgspec.UNSET else self.options.get(name, default)
         return tuple(found) if isinstance(default, tuple) else found
 
+    @property
+    def example_numbers(self) -> frozenset[int] | None:
+        """The examples chosen by their numbers in the dataset; None for the first ones."""
+        text = self.option("examples")
+        return None if text is None else frozenset(example_numbers(text))
+
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
         examples = "all" if self.num_examples == ALL else str(self.num_examples)
@@ -241,6 +248,12 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
+def example_numbers(text: str) -> list[int]:
+    """The numbers of `3,7,10-20`, as parse_examples writes them."""
+    spans = (part.partition("-") for part in text.split(","))
+    return [number for low, _, high in spans for number in range(int(low), int(high or low) + 1)]
+
+
 def _label(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
@@ -251,4 +264,6 @@ def resume_command(run_id: str, plan: EvalPlan) -> str:
     Header values are not kept, since they may be secrets, and must be given again.
     """
     headers = "".join(f" --header '{name}: …'" for name in plan.headers)
-    return f"prime eval run --resume {run_id}{headers}"
+    outputs = plan.option("output_dir")
+    place = f" --output-dir {shlex.quote(outputs)}" if outputs else ""
+    return f"prime eval run --resume {run_id}{place}{headers}"

@@ -13,7 +13,7 @@ import msgspec
 PROTOCOL = 1
 
 ErrorClass = Literal["infra", "model", "environment"]
-Stage = Literal["import", "load", "arguments", "harness", "data", "run", "interrupted"]
+Stage = Literal["import", "load", "arguments", "examples", "harness", "data", "run", "interrupted"]
 
 
 class WorkerSpec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True):
@@ -160,7 +160,8 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     `answers` maps an example's index to its gold answer, where it has one. `fingerprint` is the
     sha256 of the examples in order. `agents` play a v1 environment, and `harness` says the same in
     words (`null, in-process`); None for v0. `weights` are those of the reward
-    functions; None where they cannot be told, or no survey was asked for.
+    functions; None where they cannot be told, or no survey was asked for. `numbers` are those of
+    the examples in order, None where they count from 0. `said` are choices that the worker made.
     """
 
     examples: int
@@ -176,6 +177,8 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     fingerprint: str = ""
     weights: dict[str, float] | None = None
     load_s: float = 0.0
+    numbers: list[int] | None = None
+    said: list[str] = []
 
 
 class Survey(msgspec.Struct, tag_field="t", tag="survey", kw_only=True):

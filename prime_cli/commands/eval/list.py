@@ -12,7 +12,7 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.planning.parsers import parse_names
 from prime_cli.models.prices import format_usd
-from prime_cli.runs.listing import RunItem, list_runs
+from prime_cli.runs.listing import RunItem, RunRoots, list_runs
 from prime_cli.session import Session
 from prime_cli.wire.evaluations import EvaluationDetail, EvaluationQuery
 
@@ -45,6 +45,10 @@ def list_saved(
     hub: Annotated[
         bool, typer.Option("--hub", help="List the hub's; implied by --context.")
     ] = False,
+    outputs_dir: Annotated[
+        Path | None,
+        typer.Option("--outputs-dir", metavar="DIR", help="Other runs.", show_default="./outputs"),
+    ] = None,
     tag: Annotated[
         list[str] | None,
         typer.Option("--tag", metavar="TAG", help="Only runs with this tag; repeatable."),
@@ -71,7 +75,7 @@ def list_saved(
     wanted, env = set(parse_names(tag or [])), query.environment_name
     found = [
         item
-        for item in list_runs(Path.cwd())
+        for item in list_runs(Path.cwd(), RunRoots(outputs_dir))
         if (env is None or item.is_of(env)) and wanted <= set(item.tags)
     ]
     start = (page - 1) * (num or 0)

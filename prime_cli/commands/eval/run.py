@@ -212,9 +212,10 @@ def _what_to_name(lookup: LookupContext) -> str:
 def _prepare_named(
     session: Session, request: EvalRequest, lookup: LookupContext, name: str
 ) -> tuple[PreparedRun, SavedRun]:
-    from prime_cli.runs.listing import find_run
+    from prime_cli.runs.listing import RunRoots, find_run
 
-    run = find_run(name, lookup.cwd)
+    outputs = request.output_dir
+    run = find_run(name, lookup.cwd, RunRoots(Path(outputs) if outputs else None))
     manifest = resumable_manifest(run)
     request = request_of_run(request, manifest)
     before = manifest.plan.environment

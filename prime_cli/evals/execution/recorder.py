@@ -38,7 +38,7 @@ class EventFilter:
         self._plan = plan
         self._work = work
         self._done = set(work.done)
-        self._examples = -1
+        self._numbers: frozenset[int] | None = None
         self._unit = ""
 
     def begin(self, start: Start) -> None:
@@ -46,19 +46,25 @@ class EventFilter:
         most = self._plan.num_examples
         rollouts = self._plan.rollouts_per_example
         if (
-            self._examples >= 0
+            self._numbers is not None
             or not 0 <= start.examples <= MOST_ROLLOUTS // rollouts
             or (most != ALL and start.examples > most)
             or start.planned != start.examples * rollouts
             or not 0 <= start.owed <= start.planned
         ):
             raise self._refused(f"{start.examples} examples, {start.planned} rollouts")
-        self._examples, self._unit = start.examples, start.unit
+        counted = frozenset(range(start.examples))
+        numbers = counted if start.numbers is None else frozenset(start.numbers)
+        chosen = self._plan.example_numbers
+        if len(numbers) != start.examples or not numbers <= (counted if chosen is None else chosen):
+            raise self._refused(f"the examples {sorted(numbers)[:5]}")
+        self._numbers, self._unit = numbers, start.unit
 
     def check(self, event: Rollout) -> None:
         """Raise EnvironmentFailed for a rollout that was not asked for."""
         pair = event.example_id, event.rollout
-        there = 0 <= pair[0] < self._examples and 0 <= pair[1] < self._plan.rollouts_per_example
+        of_this_run = pair[0] in (self._numbers or ())
+        there = of_this_run and 0 <= pair[1] < self._plan.rollouts_per_example
         if not there or self._is_done(pair) or not self._is_due(event):
             raise self._refused(f"rollout {pair[1]} of example {pair[0]}, attempt {event.attempt}")
 

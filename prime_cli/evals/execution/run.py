@@ -105,6 +105,8 @@ class SessionRunner:
     ) -> RolloutLoop:
         def begin(start: Start) -> None:
             self.record.begin(start)
+            for said in start.said:
+                progress.say(said)
             announce_agents(start.agents, progress, sandbox=self.setup.plan.sandbox)
 
         return RolloutLoop(
@@ -294,7 +296,8 @@ def _set_up(
         secrets_of(prepared.endpoint, context.environ, access.passed, prepared.registry)
     )
     cache = open_cache(scrub) if plan.cache else None
-    parent = runs_folder(plan.environment.name, plan.model, context.cwd)
+    outputs = plan.option("output_dir")
+    parent = runs_folder(plan.environment.name, plan.model, context.cwd, outputs)
     return RunSetup(
         prepared=prepared,
         context=context,

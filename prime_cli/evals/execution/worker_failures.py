@@ -11,7 +11,14 @@ from dataclasses import replace
 from itertools import groupby, islice
 
 from prime_cli.archive.imports import missing_import_hint
-from prime_cli.core.errors import Conflict, EnvironmentFailed, LoadFailed, PrimeError, WorkerDied
+from prime_cli.core.errors import (
+    Conflict,
+    EnvironmentFailed,
+    LoadFailed,
+    PrimeError,
+    UsageError,
+    WorkerDied,
+)
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.rows import SCORED, WORKER_DIED
 from prime_cli.runs.scrubber import Scrubber
@@ -127,8 +134,9 @@ class RestartPolicy:
             yield [(example, r) for r in range(self._rollouts)]
 
     def _all(self, start: Start) -> Iterator[RolloutKey]:
-        examples = start.planned // self._rollouts
-        pairs = ((example, r) for example in range(examples) for r in range(self._rollouts))
+        examples = range(start.planned // self._rollouts)
+        numbers = examples if start.numbers is None else start.numbers[: len(examples)]
+        pairs = ((example, r) for example in numbers for r in range(self._rollouts))
         return (pair for pair in pairs if pair not in self._left_out)
 
 
@@ -174,8 +182,8 @@ def failure_of(
     cause = f"{error.type}: {first}" if first else error.type
     name = plan.environment.name
     detail = last_lines(scrub.text(error.traceback or ""))
-    if end.stage == "arguments":
-        return LoadFailed(f"`{name}` cannot be loaded: {first}", hint=_arguments_hint(first))
+    if end.stage in ("arguments", "examples"):
+        return _bad_flags(end.stage, name, first)
     if end.stage == "harness":
         return LoadFailed(
             f"A harness of `{name}` cannot be started: {first}",
@@ -195,6 +203,12 @@ def failure_of(
             hint="`--force` uses the current data" if again else _DATA_HINT,
         )
     return EnvironmentFailed(f"`{name}` stopped the run: {cause}", hint=asked, detail=detail)
+
+
+def _bad_flags(stage: str, name: str, first: str) -> PrimeError:
+    if stage == "examples":
+        return UsageError(f"`{name}` {first}", hint="number them from 0: `--examples 3,7,10-20`")
+    return LoadFailed(f"`{name}` cannot be loaded: {first}", hint=_arguments_hint(first))
 
 
 def _network_hint(plan: EvalPlan) -> str | None:

@@ -87,6 +87,39 @@ def parse_span(text: str, flag: str) -> int:
     return seconds
 
 
+_SPAN = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+MOST_EXAMPLES = 1_000_000
+
+
+def parse_examples(text: str) -> str:
+    """The numbers in `3,7,10-20` in order, each once, written as short as can be.
+
+    Raises UsageError for what is no number or span of numbers, or above MOST_EXAMPLES.
+    """
+    spans: list[tuple[int, int]] = []
+    for part in text.split(","):
+        match = _SPAN.fullmatch(part.strip())
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not low <= high < MOST_EXAMPLES:
+            raise UsageError(
+                f"`--examples {text}` has no list of examples: `{part.strip()}`",
+                hint="give their numbers, counting from 0, as in `--examples 3,7,10-20`",
+            )
+        spans.append((low, high))
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(spans):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in merged)
+
+
+def parse_folder(text: str) -> str:
+    """A folder, spelled in one way, so that a resume finds it the same."""
+    return str(Path(text).expanduser())
+
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -22,7 +22,7 @@ from prime_cli.evals.planning.locate import (
     locate,
     obtain_environment,
 )
-from prime_cli.evals.planning.parsers import with_always_allowed
+from prime_cli.evals.planning.parsers import parse_examples, with_always_allowed
 from prime_cli.evals.planning.replay import open_recording, sized_to_recording
 from prime_cli.evals.planning.request import EvalRequest, model_flags_of, plan_fields
 from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
@@ -39,6 +39,7 @@ from prime_cli.runs.plan import (
     Labels,
     RunEnvironment,
     check_labels,
+    example_numbers,
     revision_of,
 )
 from prime_cli.runs.rows import AskedAgain
@@ -63,10 +64,15 @@ def make_plan(
 
     Raises UsageError for numbers that cannot be meant.
     """
+    if request.examples is not None:
+        request = replace(request, examples=parse_examples(request.examples))
     decided = {
         "num_examples": _first(defaults.num_examples, NUM_EXAMPLES),
         "rollouts_per_example": _first(defaults.rollouts_per_example, ROLLOUTS_PER_EXAMPLE),
     } | plan_fields(request)
+    if request.examples is not None:
+        chosen, wanted = len(example_numbers(request.examples)), request.num_examples
+        decided["num_examples"] = chosen if wanted in (None, ALL) else min(chosen, wanted)
     plan = EvalPlan(
         environment=environment,
         model=model,

@@ -1,9 +1,10 @@
 """A saved run as the recording that `builtin/replay:RUN` answers from."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.planning.request import EvalRequest
@@ -19,16 +20,25 @@ _KEPT = 64
 
 @dataclass(frozen=True)
 class RunRecording:
-    """The rollouts of one run; `examples` and `rollouts` are how many of each there are."""
+    """The rollouts of one run; `examples` and `rollouts` are how many of each there are.
+
+    `choice` are the flags that chose its examples.
+    """
 
     model: str
     examples: int
     rollouts: int
     find: Callable[[int, int], Recorded | None]
+    choice: Mapping[str, Any] = field(default_factory=dict)
 
 
 def sized_to_recording(recording: RunRecording, request: EvalRequest) -> EvalRequest:
-    """`request` with the size of the recording where it names none; raises UsageError above it."""
+    """`request` with the size and the choice of examples of the recording where it names none.
+
+    Raises UsageError for more than the recording has.
+    """
+    open_ones = {name: value for name, value in recording.choice.items() if _is_open(request, name)}
+    request = replace(request, **open_ones)
     examples = _first(request.num_examples, recording.examples)
     rollouts = _first(request.rollouts_per_example, recording.rollouts)
     examples = recording.examples if examples == ALL else examples
@@ -71,7 +81,21 @@ def recording_of(run: SavedRun) -> RunRecording:
         examples=1 + max(example for example, _ in pairs),
         rollouts=1 + max(rollout for _, rollout in pairs),
         find=lru_cache(_KEPT)(find),
+        choice=_choice(run),
     )
+
+
+_CHOICE = ("examples", "split", "shuffle")
+
+
+def _choice(run: SavedRun) -> dict[str, Any]:
+    plan = run.manifest.plan if run.manifest is not None else None
+    found = {name: plan.option(name) for name in _CHOICE} if plan is not None else {}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _is_open(request: EvalRequest, name: str) -> bool:
+    return getattr(request, name) is None
 
 
 def _first(asked: int | None, recorded: int) -> int:

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 from prime_cli.core.options import Option, option_fields
 from prime_cli.evals.planning.parsers import (
+    parse_examples,
+    parse_folder,
     parse_names,
     parse_object,
     parse_requirements,
@@ -71,6 +73,14 @@ class EvalRequest:
     rollouts_per_example: Annotated[int | None, Flag(
         "Rollouts per example.", names=("--rollouts-per-example", "-r"), show_default="3",
         plan="rollouts_per_example", worker="r"
+    )] = None
+    examples: Annotated[str | None, Flag(
+        "Only these examples, counting from 0.", metavar="3,7,10-20", panel=_ENVIRONMENT,
+        parse=parse_examples, plan=OPTIONS, worker=OPTIONS
+    )] = None
+    split: Annotated[str | None, Flag(
+        "Use this split of the data.", metavar="NAME", panel=_ENVIRONMENT, plan=OPTIONS,
+        worker=OPTIONS
     )] = None
     shuffle: Annotated[int | None, Flag(
         "Shuffle the examples by this seed before -n takes the first.", metavar="SEED",
@@ -208,6 +218,10 @@ class EvalRequest:
         "Use the hub only; ignore local folders.", names=("--hub",), panel=_ENVIRONMENT,
         suite=()
     )] = False
+    output_dir: Annotated[str | None, Flag(
+        "Save the run in DIR/evals.", metavar="DIR", show_default="outputs", panel=_RESULTS,
+        parse=parse_folder, plan=OPTIONS
+    )] = None
     tags: Annotated[tuple[str, ...], Flag(
         "Tag the run; repeatable.", names=("--tag",), metavar="TAG", panel=_RESULTS,
         parse=parse_names, suite=("tags",)

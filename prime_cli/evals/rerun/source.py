@@ -147,7 +147,8 @@ def select_rollouts(source: RerunSource, examples: frozenset[int] | None) -> Res
         )
     size = source.manifest.examples or 1 + max(example for example, _ in scored)
     size = max(size, 1 + max(example for example, _ in told))
-    every = ((e, r) for e in range(size) for r in range(plan.rollouts_per_example))
+    numbers = plan.example_numbers or range(size)
+    every = ((e, r) for e in numbers for r in range(plan.rollouts_per_example))
     return RescoreSelection(
         rows=source.rows,
         scored=scored,

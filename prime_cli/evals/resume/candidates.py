@@ -133,7 +133,8 @@ def scored_of(run: SavedRun) -> tuple[int, int]:
 
 def _runs(plan: EvalPlan, cwd: Path) -> Iterator[tuple[SavedRun, RunManifest]]:
     """Runs of the environment and the model, newest first, that nobody writes to."""
-    parent = runs_folder(plan.environment.name, plan.model, cwd)
+    outputs = plan.option("output_dir")
+    parent = runs_folder(plan.environment.name, plan.model, cwd, outputs)
     found = []
     for path in parent.iterdir() if parent.is_dir() else ():
         try:

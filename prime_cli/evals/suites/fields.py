@@ -71,7 +71,6 @@ _ALREADY_SO = frozenset("num_workers disable_env_server verbose disable_tui save
 _ELSEWHERE = {
     "resume": "resume the suite as a whole: `prime eval run SUITE.toml --resume`",
     "resume_path": "resume the suite as a whole: `prime eval run SUITE.toml --resume`",
-    "output_dir": "runs are saved below ./outputs/evals; `cd` to where you want that",
     "env_dir_path": 'use the folder itself, as in `id = "./environments/my_env"`',
     "save_to_hf_hub": "share a run afterwards with `prime eval export`",
     "hf_hub_dataset_name": "share a run afterwards with `prime eval export`",
@@ -113,6 +112,8 @@ def _converted(
     kind = _plain_kind(field)
     if kind is int and field.option.parse is not None:
         return field.option.parse(str(value))  # a span of time, or seconds
+    if kind is str and field.option.parse is not None and _is_text(value):
+        return field.option.parse(value)
     if field.name == "headers":
         return (*found.get("headers", ()), *_headers(name, value))
     _check(name, kind, value)

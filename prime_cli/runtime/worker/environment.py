@@ -48,6 +48,7 @@ def load_v0(spec: WorkerSpec, module: Any) -> Any:
     if load is None:
         error = AttributeError(f"module {module.__name__!r} has no load_environment")
         raise StageFailed("import", error)
+    add_split(load, spec)
     check_arguments(load, spec.args)
     with Handlers():
         try:
@@ -56,6 +57,41 @@ def load_v0(spec: WorkerSpec, module: Any) -> Any:
         except BaseException as error:
             raise StageFailed("load", error) from error
     return environment
+
+
+SPLITS = (
+    "split eval_split dataset_split eval_dataset_split dataset_eval_split test_split "
+    "dataset_test_split"
+).split()
+"""Arguments of environments that name the split of the data to evaluate on."""
+OWN_SPLITS = ("train", "eval")
+"""The two datasets that a v0 environment has itself."""
+
+
+def add_split(load: Callable[..., Any], spec: WorkerSpec) -> None:
+    """Pass the flag `--split` as the argument that is meant for it.
+
+    An environment without such an argument has OWN_SPLITS. Raises StageFailed("arguments").
+    """
+    wanted = spec.options.get("split")
+    if wanted is None:
+        return
+    try:
+        parameters = set(inspect.signature(load).parameters)
+    except (TypeError, ValueError):
+        parameters = set()
+    named = next((name for name in SPLITS if name in parameters), None)
+    if named in spec.args:
+        problem = f"`{named}` is given with `-a`, and again with `--split`"
+        raise StageFailed("arguments", BadArguments(problem))
+    if named is not None:
+        spec.args = {**spec.args, named: wanted}
+        spec.said.append(f"The split `{wanted}` is passed to load_environment as `{named}`")
+    elif wanted in OWN_SPLITS:
+        spec.own_split = wanted
+    else:
+        problem = f"load_environment takes no split: there are `train` and `eval`, not `{wanted}`"
+        raise StageFailed("arguments", BadArguments(problem))
 
 
 def check_arguments(load: Callable[..., Any], given: Collection[str]) -> None:

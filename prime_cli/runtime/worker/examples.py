@@ -1,13 +1,61 @@
-"""The examples of a run: their fingerprint, and a survey of them without a model."""
+"""The examples of a run: which they are, their fingerprint, a survey of them without a model."""
 
 import hashlib
 import json
+import random
 import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .failures import StageFailed
 from .jsonable import plain
+
+Examples = dict[int, Any]
+"""The examples of a run in its order, by their number in the dataset (if shuffled, in that)."""
+
+
+class NoSuchExample(Exception):
+    """A number that no example has."""
+
+
+def read_most(n: int, options: dict[str, Any]) -> int:
+    """How many examples are read to choose from; -1 for all."""
+    if options.get("examples"):
+        return max(_numbers(options["examples"])) + 1
+    return n if options.get("shuffle") is None else -1
+
+
+def choose(read: Examples, n: int, options: dict[str, Any]) -> Examples:
+    """Those of the flags `--examples`, then `--shuffle`, then `-n`, out of the first ones.
+
+    Raises StageFailed("examples") for a number that no example has.
+    """
+    chosen, seed = read, options.get("shuffle")
+    if options.get("examples"):
+        numbers = _numbers(options["examples"])
+        missing = [number for number in numbers if number not in read]
+        if missing:
+            raise StageFailed("examples", NoSuchExample(_out_of_range(missing[0], len(read))))
+        chosen = {number: read[number] for number in numbers}
+    if seed is not None:
+        # Not by verifiers: each release draws in its own way, and the first n of a larger run
+        # must be those of a smaller one.
+        order = list(chosen)
+        random.Random(seed).shuffle(order)  # noqa: S311 nothing secret
+        drawn = [(number, chosen[number]) for number in order]
+        chosen = dict(drawn) if chosen is not read else dict(enumerate(row for _, row in drawn))
+    return chosen if n < 0 else dict(list(chosen.items())[:n])
+
+
+def _numbers(text: str) -> list[int]:
+    """The numbers of `3,7,10-20`, ascending; `prime_cli.runs.plan.example_numbers` too."""
+    spans = (part.partition("-") for part in text.split(","))
+    return [number for low, _, high in spans for number in range(int(low), int(high or low) + 1)]
+
+
+def _out_of_range(number: int, count: int) -> str:
+    there = "1 example, number 0" if count == 1 else f"{count} examples, numbered 0 to {count - 1}"
+    return f"has {there}, and {number} was requested"
 
 
 class OtherExamples(Exception):

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from .examples import SurveyedExample
+from .examples import Examples, SurveyedExample
 from .rows import Row
 from .spec import WorkerSpec
 
@@ -21,7 +21,7 @@ class Generation(Protocol):
     """
 
     environment: Any
-    examples: Sequence[Any]
+    examples: Examples
     unit: str
     family: str
     harness: str | None

@@ -4,7 +4,6 @@ import asyncio
 import importlib
 import os
 import platform
-import random
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,7 @@ from . import failures, guards, withheld_variables
 from .channel import Control, Events
 from .deadlines import Watchdog
 from .environment import Oracle, import_module, installed_version, top_level_modules
-from .examples import fingerprint, survey
+from .examples import choose, fingerprint, read_most, survey
 from .failures import traceback_of
 from .guards import rare_collections
 from .jsonable import plain
@@ -129,17 +128,11 @@ class WorkerSession:
         # Lazy: the dependencies of the other generation may not be installed.
         name = self._spec.generation
         generation = getattr(importlib.import_module(f".{name}", __package__), name.upper())
-        wanted, seed = self._spec.n, self._spec.options.get("shuffle")
-        if seed is not None:
-            self._spec.n = -1
+        wanted, options = self._spec.n, self._spec.options
+        self._spec.n = read_most(wanted, options)
         environment: Generation = generation(self._spec, module)
-        if seed is not None:
-            self._spec.n = wanted
-            # Not by verifiers: each release draws in its own way, and the first n of a larger run
-            # must be those of a smaller one.
-            examples = list(environment.examples)
-            random.Random(seed).shuffle(examples)  # noqa: S311 nothing secret
-            environment.examples = examples if wanted < 0 else examples[:wanted]
+        self._spec.n = wanted
+        environment.examples = choose(environment.examples, wanted, options)
         stamp_requests(self._spec.base_url, self._spec.token, self._note_refusal)
         return environment
 
@@ -187,16 +180,21 @@ class WorkerSession:
             return [(example, list(range(self._spec.r))) for example, _ in owed]
         return [(example, [rollout]) for example, rollouts in owed for rollout in rollouts]
 
-    def _used(self, environment: Generation) -> int:
-        """The number of examples to run."""
-        count, first = len(environment.examples), self._spec.first
-        return count if first is None else min(count, first)
+    def _used(self, environment: Generation) -> list[int]:
+        """The examples to run."""
+        return list(environment.examples)[: self._spec.first]
+
+    def _numbers(self, environment: Generation) -> list[int] | None:
+        """The numbers of the examples, unless they count from 0."""
+        numbers = list(environment.examples)
+        return None if numbers == list(range(len(numbers))) else numbers
 
     def _send_start(self, environment: Generation, units: list[Unit], *, has_oracle: bool) -> None:
         self._events.send(
             "start",
             examples=len(environment.examples),
-            planned=self._used(environment) * self._spec.r,
+            numbers=self._numbers(environment),
+            planned=len(self._used(environment)) * self._spec.r,
             owed=sum(len(rollouts) for _, rollouts in units),
             unit=environment.unit,
             family=environment.family,
@@ -207,6 +205,7 @@ class WorkerSession:
             oracle=has_oracle,
             fingerprint=fingerprint(environment.lines, self._spec.prefix, self._spec.fingerprint),
             weights=environment.weights if self._spec.survey else None,
+            said=self._spec.said,
             load_s=round(time.perf_counter() - self._started, 3),
         )
 

@@ -1,5 +1,6 @@
 """The spec of a run, read from the first line of stdin."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -49,17 +50,21 @@ class WorkerSpec:
     withheld: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    """Choices that the worker made, for the user to read."""
+    own_split: str | None = None
+    """Which of its own datasets a v0 environment shall use, if one was asked for."""
 
     def attempt(self, example: int, rollout: int) -> int:
         """The number of the attempt that a rollout starts with."""
         return self.attempts.get(f"{example}.{rollout}", 1)
 
-    def owed(self, examples: int) -> list[tuple[int, list[int]]]:
+    def owed(self, examples: Iterable[int]) -> list[tuple[int, list[int]]]:
         """The rollouts left to run: [(example, [rollout, ...]), ...] in order."""
         done = {(example, rollout) for example, rollout in self.done}
         pairs = (
             (example, [r for r in range(self.r) if (example, r) not in done])
-            for example in range(examples)
+            for example in examples
         )
         return [(example, rollouts) for example, rollouts in pairs if rollouts]
 

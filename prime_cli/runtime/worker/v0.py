@@ -8,7 +8,7 @@ from . import failures, rows, v0_families
 from .client import policy_client
 from .deadlines import Deadline, RolloutTimeout, limit_scoring
 from .environment import load_v0
-from .examples import SurveyedExample, line_of
+from .examples import Examples, SurveyedExample, line_of
 from .jsonable import plain
 from .request_identity import RolloutIdentity, acting_for
 from .rows import Row
@@ -30,7 +30,7 @@ class V0:
     def __init__(self, spec: WorkerSpec, module: Any) -> None:
         self._spec = spec
         self.environment = load_v0(spec, module)
-        self.examples = self._read_examples()
+        self.examples: Examples = dict(enumerate(self._read_examples()))
         self._family = next(cls for cls in FAMILIES if cls.fits(self.environment))(
             self.environment, spec, policy_client(spec)
         )
@@ -53,13 +53,13 @@ class V0:
     @property
     def answers(self) -> dict[str, Any]:
         """{index of an example: its gold answer}, for those that have one."""
-        gold = {str(i): plain(row.get("answer")) for i, row in enumerate(self.examples)}
+        gold = {str(i): plain(row.get("answer")) for i, row in self.examples.items()}
         return {i: answer for i, answer in gold.items() if answer not in (None, "")}
 
     @property
     def lines(self) -> Iterator[bytes]:
         """What a fingerprint is made of, example by example."""
-        for row in self.examples:
+        for row in self.examples.values():
             yield line_of({name: plain(row.get(name)) for name in FINGERPRINTED})
 
     @property
@@ -71,7 +71,7 @@ class V0:
                 plain(row.get("answer")),
                 [row.get("info"), row.get("task")],
             )
-            for row in self.examples
+            for row in self.examples.values()
         ]
 
     @property
@@ -108,16 +108,31 @@ class V0:
     def _read_examples(self) -> list[Row]:
         options = {} if self._spec.seed is None else {"seed": self._spec.seed}
         try:
+            read = self._reader()
             try:
-                dataset = self.environment.get_eval_dataset(n=self._spec.n, **options)
+                dataset = read(n=self._spec.n, **options)
             except IndexError:  # up to 0.1.4, when there are fewer than n
-                dataset = self.environment.get_eval_dataset(n=-1, **options)
+                dataset = read(n=-1, **options)
             found = dataset.to_list() if hasattr(dataset, "to_list") else list(dataset)
+        except failures.StageFailed:
+            raise
         except Exception as error:
             raise failures.StageFailed("load", error) from error
         if not found:
             raise failures.StageFailed("load", ValueError("the dataset has no examples"))
         return found
+
+    def _reader(self) -> Callable[..., Any]:
+        """What reads the examples: those for evaluation, else for training, unless one is asked."""
+        split = self._spec.own_split
+        name = "dataset" if split == "train" else "eval_dataset"
+        if split is not None:
+            build = getattr(self.environment, f"build_{name}", None)  # since 0.1.10
+            if (getattr(self.environment, name, None) if build is None else build()) is None:
+                problem = f"the environment has no data for the split `{split}`"
+                raise failures.StageFailed("arguments", failures.BadArguments(problem))
+        reader: Callable[..., Any] = getattr(self.environment, f"get_{name}")
+        return reader
 
     def _finished(self, unit: UnitTrace, position: int, outcome: dict[str, Any]) -> Row:
         state: dict[str, Any] = unit.states[position] or {}

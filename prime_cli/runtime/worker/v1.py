@@ -7,7 +7,7 @@ from typing import Any
 
 from . import failures, rows, v1_config
 from .deadlines import Deadline, RolloutTimeout, ScoringTimeout, limit_scoring
-from .examples import SurveyedExample, line_of
+from .examples import Examples, SurveyedExample, line_of
 from .jsonable import plain
 from .processes import free_mb, processes_that_fit
 from .request_identity import RolloutIdentity, acting_for
@@ -41,12 +41,12 @@ class V1:
         self._prepared_here = v1_config.local_agents(agents)
         try:
             self.environment = loaders.load_environment(config)
-            self.examples = self._read_tasks()
+            self.examples: Examples = dict(enumerate(self._read_tasks()))
         except failures.StageFailed:
             raise
         except Exception as error:
             raise failures.StageFailed("load", error) from error
-        for kind in {type(task) for task in self.examples}:
+        for kind in {type(task) for task in self.examples.values()}:
             limit_scoring(kind, spec.score_s, ("score",))
         self.lanes = spec.concurrency
         if self._by_process:
@@ -56,19 +56,19 @@ class V1:
     @property
     def answers(self) -> dict[str, Any]:
         """{index of an example: its gold answer}, for tasks whose data has an `answer`."""
-        gold = {str(i): self.gold(i)[0] for i in range(len(self.examples))}
+        gold = {str(i): self.gold(i)[0] for i in self.examples}
         return {i: answer for i, answer in gold.items() if answer not in (None, "")}
 
     @property
     def lines(self) -> Iterator[bytes]:
         """What a fingerprint is made of, task by task."""
-        return (line_of(_data(task)) for task in self.examples)
+        return (line_of(_data(task)) for task in self.examples.values())
 
     @property
     def described(self) -> list[SurveyedExample]:
         """The tasks as `survey` reads them."""
         found = []
-        for task in self.examples:
+        for task in self.examples.values():
             data = _data(task)
             prompt, answer = data.pop("prompt", None), data.pop("answer", None)
             data.pop("idx", None)
@@ -78,7 +78,7 @@ class V1:
     @property
     def weights(self) -> dict[str, float] | None:
         """{name of a reward: its weight} of the first task; None if judges take part."""
-        task = self.examples[0]
+        task = next(iter(self.examples.values()))
         if not hasattr(task, "hooks") or getattr(task.config, "judges", None):
             return None
         rewards = task.hooks("reward")

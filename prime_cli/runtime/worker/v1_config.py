@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import v1_harness
+from .environment import SPLITS
 from .failures import BadArguments, StageFailed
 from .spec import WorkerSpec
 
@@ -51,6 +52,8 @@ def build(spec: WorkerSpec) -> tuple[Any, list[AgentInfo]]:
     from verifiers.v1.utils.loaders import resolve_env_config
 
     raw = merge({"taskset": {"id": spec.module, **spec.args}}, spec.extra)
+    if spec.options.get("split") is not None:
+        raw = merge(raw, {"taskset": _split(_resolved(resolve_env_config, raw).taskset, spec)})
     if spec.harness is not None:
         names = roles(_resolved(resolve_env_config, raw))
         raw = merge(raw, {name: {"harness": {"id": spec.harness}} for name in names})
@@ -66,6 +69,21 @@ def build(spec: WorkerSpec) -> tuple[Any, list[AgentInfo]]:
         if agent.name in moved:
             agent.instead_of = CLOUD
     return config, agents
+
+
+def _split(taskset: Any, spec: WorkerSpec) -> dict[str, Any]:
+    """The field of a taskset's config that takes the flag `--split`, with its value."""
+    fields, wanted = type(taskset).model_fields, spec.options["split"]
+    named = next((name for name in SPLITS if name in fields), None)
+    if named is None:
+        known = ", ".join(name for name in fields if name != "id") or "nothing"
+        problem = f"its taskset takes no split (it takes: {known})"
+    elif named in spec.args:
+        problem = f"`{named}` is given with `-a`, and again with `--split`"
+    else:
+        spec.said.append(f"The split `{wanted}` is passed to the taskset as `{named}`")
+        return {named: wanted}
+    raise StageFailed("arguments", BadArguments(problem))
 
 
 def roles(config: Any) -> dict[str, Any]:

@@ -4,16 +4,21 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.execution.setup import make_spec
 from prime_cli.evals.planning.parsers import (
+    MOST_EXAMPLES,
     given_variables,
+    parse_examples,
     parse_requirements,
     parse_span,
     with_always_allowed,
 )
-from prime_cli.runs.plan import DEFAULTS, Deadlines, span_text
+from prime_cli.runs.plan import DEFAULTS, Deadlines, example_numbers, span_text
+from prime_cli.runtime.worker.examples import choose, read_most
 from tests.helpers.live_run import PLAN, interpreter_in
 
 
@@ -89,3 +94,45 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 def test_what_is_allowed_for_good_need_not_be_set() -> None:
     assert with_always_allowed(("A",), ("B", "A", "C"), {"B": "1", "A": "1"}) == ("A", "B")
+
+
+# --- Examples ---
+
+NUMBERS = st.integers(0, 60)
+SPANS = st.tuples(NUMBERS, NUMBERS).map(sorted)
+
+
+@given(st.lists(SPANS, min_size=1, max_size=8))
+def test_examples_are_the_numbers_of_all_spans_once_and_in_order(spans: list[list[int]]) -> None:
+    text = " , ".join(f"{low}-{high}" if low != high else str(low) for low, high in spans)
+    expected = sorted({n for low, high in spans for n in range(low, high + 1)})
+    written = parse_examples(text)
+    assert example_numbers(written) == expected
+    # One spelling for one choice, so that a resume may compare texts; the worker reads the same.
+    assert parse_examples(",".join(map(str, reversed(expected)))) == written
+    assert parse_examples(written) == written
+    assert read_most(5, {"examples": written}) == expected[-1] + 1
+    rows = {number: f"row {number}" for number in range(61)}
+    assert choose(rows, -1, {"examples": written}) == {n: f"row {n}" for n in expected}
+
+
+@given(st.text(alphabet="0123456789,- x", max_size=12))
+def test_any_other_text_is_a_usage_error(text: str) -> None:
+    try:
+        written = parse_examples(text)
+    except UsageError:
+        written = ""
+    spans = [part.split("-") for part in text.replace(" ", "x").split(",")]
+    good = all(len(span) <= 2 and all(map(str.isdigit, span)) for span in spans)
+    if not good and " " not in text:
+        assert written == ""
+    if written:
+        assert example_numbers(written) == sorted(set(example_numbers(written)))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "3,", "5-2", "-1", "1-2-3", "a", "1.5", f"0-{MOST_EXAMPLES}", "٣"]
+)
+def test_what_is_no_list_of_examples_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="has no list of examples"):
+        parse_examples(text)

@@ -57,6 +57,14 @@ def test_numbers_that_cannot_be_meant_are_refused(flags: dict[str, Any]) -> None
         plan(**flags)
 
 
+@pytest.mark.parametrize(("n", "planned"), [(None, 4), (-1, 4), (2, 2), (9, 4)])
+def test_chosen_examples_are_all_of_them_unless_n_takes_fewer(n: int | None, planned: int) -> None:
+    made = plan(EvalDefaults(50, 2), examples="20,3,5-6", num_examples=n)
+    assert (made.num_examples, made.option("examples")) == (planned, "3,5-6,20")
+    assert made.example_numbers == frozenset({3, 5, 6, 20})
+    assert ("Examples", "3,5-6,20") in made.lines()
+
+
 def test_broken_json_names_the_flag_and_the_place() -> None:
     with pytest.raises(UsageError, match=r"`-a/--env-args` is not JSON: .* at character 7"):
         parse_object('{"x": }', "-a/--env-args")

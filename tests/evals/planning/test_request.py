@@ -39,6 +39,8 @@ SIZES = ("num_examples", "rollouts_per_example")
 
 
 def sample(field: OptionField) -> Any:
+    if field.name == "examples":
+        return "7"
     kind = get_args(field.kind)[0] if type(None) in get_args(field.kind) else field.kind
     value = SAMPLES[get_origin(kind) or kind]
     return not field.default if kind is bool else value

@@ -18,7 +18,7 @@ from prime_cli.evals.resume.candidates import (
     resumable_manifest,
     scored_of,
 )
-from prime_cli.runs.folder import RunFolder, writing
+from prime_cli.runs.folder import RunFolder, runs_folder, writing
 from prime_cli.runs.manifest import (
     CAPPED,
     FAILED,
@@ -211,3 +211,21 @@ def test_the_command_names_headers_whose_values_were_not_kept() -> None:
     plan = msgspec.structs.replace(PLAN, headers=("X-Team",))
     assert resume_command("1f2e3d4c", PLAN) == "prime eval run --resume 1f2e3d4c"
     assert resume_command("1f2e3d4c", plan).endswith(" --header 'X-Team: …'")
+
+
+def test_runs_of_another_output_folder_are_found_there_alone(tmp_path: Path) -> None:
+    elsewhere = changed(options={"output_dir": "out"})
+    save(tmp_path, 1, INTERRUPTED)
+    assert newest_run(elsewhere, tmp_path) is None
+    parent = runs_folder(PLAN.environment.name, PLAN.model, tmp_path, "out")
+    assert parent.parent == tmp_path / "out" / "evals"
+    kept = tmp_path / "outputs" / "evals" / parent.name
+    saved = save(tmp_path, 2, INTERRUPTED, options={"output_dir": "out"})
+    parent.mkdir(parents=True)
+    saved.path.rename(parent / saved.path.name)
+    assert len(list(kept.iterdir())) == 1
+    found = newest_run(elsewhere, tmp_path)
+    assert found is not None
+    assert found.folder.path == parent / saved.path.name
+    command = resume_command(found.folder.run_id, elsewhere)
+    assert command == f"prime eval run --resume {found.folder.run_id} --output-dir out"

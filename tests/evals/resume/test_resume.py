@@ -237,3 +237,19 @@ def test_a_disk_that_is_full_ends_the_run_which_goes_on_when_there_is_room(
     assert len(model.calls) == 10 - kept
     assert result.summary.counts.scored == 10
     assert [each["example_id"] for each in rows_of(result.folder)] == list(range(10))
+
+
+def test_a_resume_of_chosen_examples_asks_for_those_that_are_missing(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    chosen: dict[str, Any] = {"options": {"examples": "4,8-9"}, "num_examples": 3}
+    run = run_live(tmp_path, echo, model.url, rollouts_per_example=1, **chosen)
+    assert asked(model) == ["say 4", "say 8", "say 9"]
+    cut(run.folder, 1)
+    again: dict[str, Any] = {"rollouts_per_example": 1, "resumed": run.folder}
+    run = run_live(tmp_path, echo, model.url, **again, **chosen)
+    assert {each["example_id"] for each in rows_of(run.folder)} == {4, 8, 9}
+    assert len(model.calls) == 5
+    with pytest.raises(Conflict, match="its scores could change") as refused:
+        run_live(tmp_path, echo, model.url, num_examples=3, **again)
+    assert refused.value.detail == "examples: was 4,8-9, now unset"

@@ -2,8 +2,49 @@
 
 from pathlib import Path
 
+import pytest
+
+from prime_cli.runtime.worker.environment import add_split
+from prime_cli.runtime.worker.failures import StageFailed
+from prime_cli.runtime.worker.spec import WorkerSpec
 from tests.helpers.scripted_model import ScriptedModel
 from tests.runtime.worker.runs import run_worker, small_spec
+
+
+def spec(split: str, **args: object) -> WorkerSpec:
+    return WorkerSpec("m", "m", "m", "http://x/v1", "t", args=args, options={"split": split})
+
+
+def with_splits(train_split: str = "train", eval_split: str = "test") -> str:
+    return train_split + eval_split
+
+
+def without(count: int = 3) -> int:
+    return count
+
+
+def test_a_split_is_passed_as_the_argument_that_is_meant_for_it() -> None:
+    told = spec("validation")
+    add_split(with_splits, told)
+    assert told.args == {"eval_split": "validation"}
+    assert told.said == ["The split `validation` is passed to load_environment as `eval_split`"]
+    assert told.own_split is None
+
+
+def test_an_environment_without_such_an_argument_has_its_own_two_datasets() -> None:
+    told = spec("train")
+    add_split(without, told)
+    assert (told.args, told.own_split) == ({}, "train")
+    with pytest.raises(StageFailed) as failed:
+        add_split(without, spec("test"))
+    assert failed.value.stage == "arguments"
+    assert "`train` and `eval`, not `test`" in str(failed.value.error)
+
+
+def test_a_split_is_not_given_twice() -> None:
+    with pytest.raises(StageFailed) as failed:
+        add_split(with_splits, spec("a", eval_split="b"))
+    assert "given with `-a`, and again with `--split`" in str(failed.value.error)
 
 
 def test_an_import_that_fails_is_told_with_its_cause(model: ScriptedModel, log: Path) -> None:

@@ -91,6 +91,31 @@ def test_a_shuffled_run_takes_other_examples_and_grows_by_the_next_ones(
     assert [other.row(example).answer for example in range(3)] != order[:3]
 
 
+def test_chosen_examples_keep_their_numbers(model: ScriptedModel, log: Path) -> None:
+    of_20: dict[str, object] = {"count": 20}
+    said = run_worker(small_spec(model, n=-1, args=of_20, options={"examples": "3,7,10-11"}), log)
+    assert said.started.numbers == [3, 7, 10, 11]
+    assert said.started.answers == {str(n): f"word{n}" for n in (3, 7, 10, 11)}
+    assert said.rewards == {(n, 0): 1.0 for n in (3, 7, 10, 11)}
+    assert said.row(7).answer == "word7"
+    shuffled: dict[str, object] = {"examples": "3,7,10-11", "shuffle": 7}
+    few, all_ = (
+        run_worker(small_spec(model, n=n, args=of_20, options=shuffled), log) for n in (2, -1)
+    )
+    numbers = all_.started.numbers or []
+    assert (sorted(numbers), few.started.numbers) == ([3, 7, 10, 11], numbers[:2])
+    assert {few.row(n).answer for n in numbers[:2]} == {f"word{n}" for n in numbers[:2]}
+
+
+def test_an_example_that_is_not_there_is_told_with_how_many_there_are(
+    model: ScriptedModel, log: Path
+) -> None:
+    ended = run_worker(small_spec(model, options={"examples": "1,5-9"}), log).ended
+    assert (ended.ok, ended.stage) == (False, "examples")
+    assert ended.error is not None
+    assert ended.error.message == "has 3 examples, numbered 0 to 2, and 5 was requested"
+
+
 def test_what_is_done_does_not_run_again(model: ScriptedModel, log: Path) -> None:
     said = run_worker(small_spec(model, r=2, done=[(0, 0), (0, 1), (2, 1)]), log)
     assert said.started.owed == 3

@@ -176,3 +176,13 @@ def test_other_pythons(python: str, model: ScriptedModel, log: Path) -> None:
     assert said.hello is not None
     assert said.hello.python.startswith(python)
     assert said.rewards == {(0, 0): 1.0, (1, 0): 1.0}
+
+
+@pytest.mark.network
+def test_a_split_is_one_of_the_environments_own_datasets(model: ScriptedModel, log: Path) -> None:
+    said = run("0.1.14", model, "words", log, n=1, options={"split": "train"})
+    assert said.rewards == {(0, 0): 1.0}
+    ended = run("0.1.14", model, "words", log, n=1, options={"split": "eval"}).ended
+    assert ended.stage == "arguments"
+    assert ended.error is not None
+    assert ended.error.message == "the environment has no data for the split `eval`"

@@ -134,6 +134,18 @@ def test_tasks_are_shuffled_by_a_seed(model: ScriptedModel, log: Path) -> None:
     assert first.rewards == dict.fromkeys(first.rewards, 2.0)
 
 
+@pytest.mark.network
+def test_tasks_are_chosen_by_number_and_split(model: ScriptedModel, log: Path) -> None:
+    spec = {"args": {"count": 9}, "options": {"examples": "2,7", "split": "test"}}
+    said = run("0.4.0", model, "echo_tasks", log, n=-1, **spec)
+    assert said.started.numbers == [2, 7]
+    assert said.started.said == ["The split `test` is passed to the taskset as `dataset_split`"]
+    assert {key: said.row(key[0]).answer for key in said.rewards} == {
+        (2, 0): "word2",
+        (7, 0): "word7",
+    }
+
+
 @pytest.mark.slow
 def test_unknown_arguments_are_named(model: ScriptedModel, log: Path) -> None:
     ended = run("0.4.0", model, "echo_tasks", log, args={"cout": 3}).ended

@@ -25,6 +25,7 @@ class EchoTask(vf.Task[EchoData, vf.State]):
 class EchoConfig(vf.TasksetConfig):
     count: int = 4
     trouble: str = ""
+    dataset_split: str = "train"
 
 
 class EchoTaskset(vf.Taskset[EchoTask, EchoConfig]):
