@@ -39,11 +39,19 @@ from prime_cli.hub.tokens import new_id
 
 GRACE_SECONDS = 30
 """How long requests in progress may take after a signal to stop."""
-_IDLE_MILLISECONDS = 75_000
-"""How long a connection may wait for a request, or take to send its head.
-
-Proxies keep theirs for 60 seconds, and one that asks just as we hang up would have to answer 502.
+_IDLE_SECONDS = 10
+"""How long a connection may wait for a request, or take to send its head."""
+_IDLE_SECONDS_OF_PROXIES = 75
+"""As above, behind a proxy: it keeps its connections for 60 seconds, and would have to answer 502 if
+it asked just as we hang up. It is the proxy that holds the connections of clients.
 """
+_MOST_CONNECTIONS = 16_384
+"""Open connections of all workers; more wait in the kernel. One address has hardly more ports than
+twice that (28,232 by default on Linux), and an idle connection takes some 10 KiB.
+"""
+_OTHER_FILES = 1024
+"""Files of a process that are not connections of clients: the database, uploads, the bucket."""
+_REMEMBERED_SECONDS, _LONGEST_PAUSE = 60.0, 10.0
 _KILLED = 130
 
 _LOGGING = {
@@ -62,7 +70,23 @@ _LOGGING = {
 
 
 class HubServer(MPServer):
-    """A granian server that ends at once at the second signal."""
+    """A granian server that ends at once at the second signal, and never for want of its workers.
+
+    granian itself gives up when a worker dies twice within seconds, which takes down the others.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
+        self._respawned: list[float] = []
+
+    def _respawn_workers(self, *args: Any, **kwargs: Any) -> None:
+        now = time.monotonic()
+        self._respawned = [at for at in self._respawned if now - at < _REMEMBERED_SECONDS]
+        # A worker that cannot start must not keep the machine busy.
+        self.main_loop_interrupt.wait(min(_LONGEST_PAUSE, 0.1 * (2 ** len(self._respawned) - 1)))
+        self._respawned.append(now)
+        super()._respawn_workers(*args, **kwargs)  # type: ignore[no-untyped-call]
+        self.respawned_wrks.clear()
 
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
         if self.interrupt_signal:
@@ -79,6 +103,7 @@ def serve(options: ServeOptions, ready: Callable[[], None]) -> None:
     """
     # A fork would share the parent's database connections and the locks of its threads.
     multiprocessing.set_start_method("spawn", force=True)
+    idle = _IDLE_SECONDS_OF_PROXIES if options.trusted_proxies else _IDLE_SECONDS
     server = HubServer(
         "prime-hub",
         address=options.host,
@@ -87,7 +112,9 @@ def serve(options: ServeOptions, ready: Callable[[], None]) -> None:
         workers=options.workers,
         http=HTTPModes.http1,
         websockets=False,
-        http1_settings=HTTP1Settings(header_read_timeout=_IDLE_MILLISECONDS),
+        http1_settings=HTTP1Settings(header_read_timeout=1000 * idle),
+        backlog=_MOST_CONNECTIONS // 4,
+        backpressure=max(1, _raise_file_limit() // options.workers),
         log_level=LogLevels.error,
         log_dictconfig=_LOGGING,
         ssl_cert=options.tls_cert,
@@ -101,6 +128,20 @@ def serve(options: ServeOptions, ready: Callable[[], None]) -> None:
         # Where the workers add up what they count; read when prometheus_client is imported.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = numbers
         server.serve(target_loader=partial(load_app, options), wrap_loader=False)
+
+
+def _raise_file_limit() -> int:
+    """Let this process and its workers open more files; how many connections they may hold then."""
+    if sys.platform == "win32":
+        return _MOST_CONNECTIONS
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_CONNECTIONS + _OTHER_FILES
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return limit - _OTHER_FILES
 
 
 def load_app(options: ServeOptions) -> Any:

@@ -89,3 +89,14 @@ def retried(ask: Callable[[], httpx.Response]) -> httpx.Response:
             return ask()
         time.sleep(0.03)
     raise AssertionError("nobody answers")
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
+def test_workers_that_die_again_and_again_do_not_end_the_hub(tmp_path: Path) -> None:
+    with serve(tmp_path / "hub", "--workers", "2") as hub, hub.client() as client:
+        for _ in range(3):
+            for pid in workers_of(hub):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            retried(lambda: client.get("/readyz").raise_for_status())
+        assert hub.process.poll() is None
