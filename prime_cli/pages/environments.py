@@ -11,7 +11,6 @@ from prime_cli.pages.html import (
     environment_link,
     link,
     number,
-    render_markdown,
     section,
     table,
     text,
@@ -70,7 +69,7 @@ def render_environment(
     history: EvaluationHistory,
     report: CheckReport | None = None,
 ) -> HtmlPage:
-    """The newest version and its evaluations; `readme` is Markdown, or empty."""
+    """The latest version and its evaluations; `readme` is safe HTML, or empty."""
     slug = f"{detail.owner.name}/{detail.name}"
     tags = ", ".join(detail.metadata.tags)
     body = (
@@ -87,10 +86,21 @@ def render_environment(
     return HtmlPage(slug, body, wide=True)
 
 
-def _readme(source: str) -> str:
-    if not source:
+def _readme(html: str) -> str:
+    if not html:
         return '<p class="faint">No README.</p>'
-    return f'<div class="readme">{render_markdown(source)}</div>'
+    return f'<div class="readme">{html}</div>'
+
+
+_LONGEST_TEXT = 64 * 1024
+
+
+def render_plain(source: str) -> str:
+    """A README that cannot be rendered, as its text."""
+    return (
+        '<p class="faint">This README is too large or too deeply nested to be rendered; '
+        f"this is its text.</p>\n<pre>{escape(source[:_LONGEST_TEXT])}</pre>"
+    )
 
 
 def _commands(slug: str, detail: EnvironmentDetail) -> str:

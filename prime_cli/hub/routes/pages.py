@@ -14,6 +14,7 @@ from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environments, versions
 from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.evaluations import queries, sample_queries
+from prime_cli.hub.services.readmes import get_readme
 from prime_cli.hub.services.versions import get_document
 from prime_cli.pages.environments import render_environment, render_environments
 from prime_cli.pages.evaluation import render_evaluation
@@ -25,7 +26,6 @@ from prime_cli.wire.version_documents import CHECK_REPORT
 
 router = Router()
 
-_README = "README.md"
 _SAMPLES = 20
 _REWARDS = 10_000
 
@@ -51,7 +51,7 @@ async def environment(request: Request) -> Response:
         detail = await call(request, environments.get_detail, ref)
         listed = await call(request, versions.list_versions, ref)
         sources = await call(request, environments.inspect_sources, ref, InspectQuery())
-        readme = await _readme(request, ref)
+        readme = await call(request, get_readme, ref)
         report = await _report(request, ref)
         past = await call(request, sample_queries.list_history, ref, HistoryQuery(limit=20))
     except PrimeError as error:
@@ -71,14 +71,6 @@ async def evaluation(request: Request) -> Response:
     except PrimeError as error:
         return answer_page_error(request, error)
     return answer_page(render_evaluation(detail, samples, spread))
-
-
-async def _readme(request: Request, ref: EnvRef) -> str:
-    try:
-        found = await call(request, environments.inspect_sources, ref, InspectQuery(_README))
-    except NotFound:
-        return ""
-    return found.content or ""
 
 
 async def _report(request: Request, ref: EnvRef) -> CheckReport | None:

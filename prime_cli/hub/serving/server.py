@@ -42,8 +42,8 @@ GRACE_SECONDS = 30
 _IDLE_SECONDS = 10
 """How long a connection may wait for a request, or take to send its head."""
 _IDLE_SECONDS_OF_PROXIES = 75
-"""As above, behind a proxy: it keeps its connections for 60 seconds, and would have to answer 502 if
-it asked just as we hang up. It is the proxy that holds the connections of clients.
+"""As above, behind a proxy, which holds its clients' connections itself: it keeps those to the hub
+for 60 seconds, and would have to answer 502 if it asked just as we hang up.
 """
 _MOST_CONNECTIONS = 16_384
 """Open connections of all workers; more wait in the kernel. One address has hardly more ports than
@@ -76,7 +76,7 @@ class HubServer(MPServer):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
+        super().__init__(*args, **kwargs)
         self._respawned: list[float] = []
 
     def _respawn_workers(self, *args: Any, **kwargs: Any) -> None:
@@ -85,7 +85,7 @@ class HubServer(MPServer):
         # A worker that cannot start must not keep the machine busy.
         self.main_loop_interrupt.wait(min(_LONGEST_PAUSE, 0.1 * (2 ** len(self._respawned) - 1)))
         self._respawned.append(now)
-        super()._respawn_workers(*args, **kwargs)  # type: ignore[no-untyped-call]
+        super()._respawn_workers(*args, **kwargs)
         self.respawned_wrks.clear()
 
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:

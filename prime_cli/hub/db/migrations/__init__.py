@@ -28,6 +28,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0007_compute.upgrade,
     s0004_additions.add_restart_times,
     s0004_additions.add_key_parents,
+    s0004_additions.add_readmes,
 )
 
 

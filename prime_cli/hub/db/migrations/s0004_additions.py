@@ -1,4 +1,4 @@
-"""Schemas 4 to 6, 8 and 9: single tables and columns."""
+"""Schemas 4 to 6 and 8 to 10: single tables and columns."""
 
 from alembic.operations import Operations
 from sqlalchemy import Column, Integer, PrimaryKeyConstraint, String, Text
@@ -57,6 +57,18 @@ def add_key_parents(op: Operations) -> None:
     _refer_to_key(op, "keys", "parent_id", initially="DEFERRED")
     _refer_to_key(op, "challenges", "key_id")
     _refer_to_key(op, "uploads", "key_id")
+
+
+def add_readmes(op: Operations) -> None:
+    """From schema 9: READMEs as HTML beside their versions."""
+    op.create_table(
+        "readmes",
+        text("version_id"),
+        Column("renderer", Integer, nullable=False),
+        Column("html", Text, nullable=False),
+        PrimaryKeyConstraint("version_id", name="pk_readmes"),
+        owned_by("readmes", "version_id", "versions.id"),
+    )
 
 
 def _refer_to_key(op: Operations, table: str, column: str, initially: str | None = None) -> None:

@@ -20,6 +20,7 @@ from prime_cli.hub.db.tables.environments import (
     listed,
     locks,
     owners,
+    readmes,
     reports,
     signatures,
     stars,
@@ -37,7 +38,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 9
+SCHEMA = 10
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "pod_disks",
     "pod_members",
     "pods",
+    "readmes",
     "reports",
     "samples",
     "secret_links",

@@ -163,6 +163,15 @@ reports = Table(
     Column("updated_at", String, nullable=False),
 )
 
+# READMEs as HTML, rendered once; an empty one could not be rendered within bounds.
+readmes = Table(
+    "readmes",
+    metadata,
+    Column("version_id", ForeignKey("versions.id", ondelete="CASCADE"), primary_key=True),
+    Column("renderer", Integer, nullable=False),
+    Column("html", Text, nullable=False),
+)
+
 # Publishers' signatures, and their number; details join the number.
 signatures = Table(
     "signatures",

@@ -1,0 +1,129 @@
+"""Untrusted Markdown, such as a README, as HTML; in a process of its own with bounds.
+
+    python -m prime_cli.pages.markdown <README.md >README.html
+
+A page loads nothing from other origins and runs nothing, so images become links, and raw HTML is
+text. Some hundred kilobytes can keep any parser of Markdown busy for minutes; that is why the
+bounds are the operating system's.
+"""
+
+import subprocess
+import sys
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+RENDERER = 1
+"""The number of what is rendered from the same text; raise it with any change of the HTML."""
+
+SECONDS = 2
+LONGEST_HTML = 1024 * 1024
+"""In bytes; a page of more is slow in every browser."""
+_MEMORY = 1024 * 1024 * 1024
+_TOO_LONG = 3
+
+# --- Rendering ---
+
+_ALLOWED = ("http://", "https://", "mailto:", "#")
+_REL = "nofollow noopener noreferrer ugc"
+_TAGS = {
+    "h1", "h2", "h3", "h4", "h5", "h6", "p", "a", "em", "strong", "code", "pre", "ul", "ol", "li",
+    "blockquote", "hr", "br", "table", "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "code": {"class"},
+    "ol": {"start"},
+    "th": {"style"},
+    "td": {"style"},
+}
+_STYLES = {"text-align"}
+
+
+def render_markdown(text: str) -> str:
+    """`text` as HTML without scripts, forms, images or links of other schemes.
+
+    CommonMark and tables by markdown-it-py, then sanitised by nh3, so that what one of them misses
+    is stopped by the other. Without bounds: for other people's text use `render_bounded`.
+    """
+    import nh3
+
+    return nh3.clean(
+        _renderer().render(text),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        filter_style_properties=_STYLES,
+        url_schemes={"http", "https", "mailto"},
+        # Links send no referrer and vouch for nothing.
+        link_rel=_REL,
+    )
+
+
+@cache
+def _renderer() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.validateLink = _is_allowed  # type: ignore[method-assign]
+    markdown.add_render_rule("image", _show_as_link)
+    return markdown
+
+
+def _is_allowed(url: str) -> bool:
+    return url.strip().lower().startswith(_ALLOWED)
+
+
+def _show_as_link(_self: Any, tokens: "list[Token]", index: int, *_rest: Any) -> str:
+    source = str(tokens[index].attrGet("src") or "")
+    label = escape(tokens[index].content or source)
+    if not _is_allowed(source):
+        return label
+    return f'<a href="{escape(source, quote=True)}">{label}</a>'
+
+
+# --- Bounds ---
+
+
+def render_bounded(text: str) -> str | None:
+    """As `render_markdown`, or None for what takes too long, too much memory or too many bytes."""
+    command = [sys.executable, "-I", "-m", __name__]
+    try:
+        done = subprocess.run(
+            command,
+            input=text.encode(errors="replace"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            # A machine with much else to do gives it little of its time.
+            timeout=10 * SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return done.stdout.decode() if done.returncode == 0 else None
+
+
+def main() -> None:
+    """Render standard input; ends with another code, or by a signal, when a bound is reached."""
+    _bound_resources()
+    html = render_markdown(sys.stdin.buffer.read().decode()).encode()
+    if len(html) > LONGEST_HTML:
+        raise SystemExit(_TOO_LONG)
+    sys.stdout.buffer.write(html)
+
+
+def _bound_resources() -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main()

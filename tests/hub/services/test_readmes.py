@@ -1,0 +1,78 @@
+import httpx
+import pytest
+from sqlalchemy import select, update
+
+from prime_cli.hub.db.tables import readmes
+from tests.hub.accounts_hub import AccountsHub
+from tests.hub.pushing import HUB, Push, data, make_sources
+
+PAGE = "/dashboard/environments/ada/word"
+HOSTILE = "![" * 100_000
+
+
+def publish(client: httpx.Client, readme: str, version: str = "0.1.0") -> Push:
+    push = Push(client, version=version)
+    push.sources = make_sources({"pyproject.toml": "", "README.md": readme})
+    return push.run()
+
+
+@pytest.fixture
+def ada(accounts_hub: AccountsHub) -> httpx.Client:
+    return accounts_hub.user("ada")
+
+
+def kept(accounts_hub: AccountsHub) -> list[str]:
+    with accounts_hub.hub.database.read() as connection:
+        return list(connection.execute(select(readmes.c.html)).scalars())
+
+
+def test_a_readme_is_rendered_at_its_first_view_and_kept(
+    accounts_hub: AccountsHub, ada: httpx.Client
+) -> None:
+    publish(ada, "# About *words*\n")
+    assert kept(accounts_hub) == []
+    assert "<h1>About <em>words</em></h1>" in ada.get(PAGE).text
+    assert kept(accounts_hub) == ["<h1>About <em>words</em></h1>\n"]
+    with accounts_hub.hub.database.write() as connection:
+        connection.execute(update(readmes).values(html="<p>what is kept</p>"))
+    assert "<p>what is kept</p>" in ada.get(PAGE).text
+
+
+def test_another_renderer_renders_it_again(accounts_hub: AccountsHub, ada: httpx.Client) -> None:
+    publish(ada, "# About\n")
+    ada.get(PAGE).raise_for_status()
+    with accounts_hub.hub.database.write() as connection:
+        connection.execute(update(readmes).values(html="<p>old</p>", renderer=0))
+    assert "<h1>About</h1>" in ada.get(PAGE).text
+    assert kept(accounts_hub) == ["<h1>About</h1>\n"]
+
+
+def test_a_new_version_shows_its_own_readme(ada: httpx.Client) -> None:
+    publish(ada, "one")
+    assert "<p>one</p>" in ada.get(PAGE).text
+    publish(ada, "two", "0.2.0")
+    assert "<p>two</p>" in ada.get(PAGE).text
+
+
+def test_what_is_kept_goes_with_its_version(accounts_hub: AccountsHub, ada: httpx.Client) -> None:
+    push = publish(ada, "one")
+    ada.get(PAGE).raise_for_status()
+    data(ada.delete(f"{HUB}/ada/word/@{push.content_hash}"))
+    assert kept(accounts_hub) == []
+
+
+def test_no_readme_is_said(ada: httpx.Client) -> None:
+    publish(ada, " \n")
+    assert "No README." in ada.get(PAGE).text
+
+
+@pytest.mark.slow
+def test_a_readme_that_takes_too_long_is_shown_as_its_text(
+    accounts_hub: AccountsHub, ada: httpx.Client
+) -> None:
+    publish(ada, f"<b>{HOSTILE}")
+    page = ada.get(PAGE).text
+    assert kept(accounts_hub) == [""]
+    for shown in (page, ada.get(PAGE).text):
+        assert "too deeply nested to be rendered" in shown
+        assert "&lt;b&gt;![![![" in shown

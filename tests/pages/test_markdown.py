@@ -1,0 +1,101 @@
+"""READMEs as HTML: what strangers wrote shows and does nothing else."""
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prime_cli.pages.markdown import render_bounded, render_markdown
+
+ALLOWED = {
+    "h1", "h2", "h3", "h4", "h5", "h6", "p", "a", "em", "strong", "code", "pre", "ul", "ol", "li",
+    "blockquote", "hr", "br", "table", "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def assert_harmless(text: str) -> None:
+    for tag, attributes in Tags(render_markdown(text)).found:
+        assert tag in ALLOWED
+        assert not any(name.startswith("on") for name in attributes)
+        href = attributes.get("href")
+        assert href is None or href.lower().startswith(("http://", "https://", "mailto:", "#"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "[a](javascript:alert(1))",
+        "[a](JaVaScRiPt:alert(1))",
+        "[a](data:text/html;base64,PHNjcmlwdD4=)",
+        "![a](javascript:alert(1))",
+        "![pixel](https://example.org/track.gif)",
+        "[a]: javascript:alert(1)\n\n[a]",
+        "<javascript:alert(1)>",
+        '[a](https://example.org "\\"onmouseover=alert(1) x=\\"")',
+        "[a](//example.org)",
+        "`<b>`\n\n    <b>\n\n```<b>\n<i>\n```",
+    ],
+)
+def test_hostile_readme_stays_text(text: str) -> None:
+    assert_harmless(text)
+
+
+@given(st.text(alphabet="<>[]()!\"'`:javascriptonerdt=/\\ \n&#x;-*|", max_size=80))
+def test_any_readme_is_harmless(text: str) -> None:
+    assert_harmless(text)
+
+
+def test_readme_is_rendered() -> None:
+    html = render_markdown(
+        "# Wordle\n\nSee [here](https://example.org).\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+    )
+    assert "<h1>Wordle</h1>" in html
+    assert 'rel="nofollow noopener noreferrer ugc"' in html
+    assert "<td>1</td>" in html
+
+
+def test_picture_is_a_link() -> None:
+    html = render_markdown("![score](https://example.org/score.png)")
+    assert "<img" not in html
+    assert ">score</a>" in html
+
+
+def test_table_keeps_its_alignment_and_code_its_language() -> None:
+    html = render_markdown("| a |\n|--:|\n| 1 |\n\n```python\nx = 1\n```\n")
+    assert 'style="text-align:right"' in html
+    assert '<code class="language-python">' in html
+
+
+def test_bounded_rendering_gives_the_same() -> None:
+    text = "# Über\n\n[here](https://example.org) and `code`\n"
+    assert render_bounded(text) == render_markdown(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("![" * 50_000, id="pictures"),
+        pytest.param("[" * 100_000, id="brackets"),
+        pytest.param("> " * 50_000, id="quotes"),
+        pytest.param("a\n\n" * 400_000, id="paragraphs"),
+    ],
+)
+def test_rendering_ends_at_its_bounds(text: str) -> None:
+    rendered = render_bounded(text)
+    assert rendered is None or len(rendered) < 1024 * 1024
