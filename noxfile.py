@@ -47,7 +47,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def regen(session: nox.Session) -> None:
-    """Generate docs/commands.md, completions/ and man/ from the commands."""
+    """Generate pages of docs/, completions/ and man/ from the commands."""
     session.run("python", "-m", "prime_cli.commands.tree")
 
 

@@ -9,7 +9,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from prime_cli.commands.options import expand_options
-from prime_cli.commands.suggestions import hint_for_command, nearest_word
 from prime_cli.core.errors import UsageError
 
 
@@ -141,8 +140,10 @@ class LazyGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self.default and args and args[0] not in (*self.commands, *_GROUP_OPTIONS):
-            if hint_for_command(ctx.command_path, args[0]):
-                raise self._unknown(ctx.command_path, args[0])
+            from prime_cli.commands.suggestions import official_command
+
+            if error := official_command(ctx, args):
+                raise error
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
@@ -157,14 +158,10 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands:
-            raise self._unknown(ctx.command_path, args[0])
-        return super().resolve_command(ctx, args)
+            from prime_cli.commands.suggestions import unknown_command
 
-    def _unknown(self, path: str, name: str) -> UsageError:
-        nearest = nearest_word(name, self.commands)
-        hint = f"did you mean `{path} {nearest}`?" if nearest else f"see `{path} --help`"
-        instead = hint_for_command(path, name)
-        return UsageError(f"`{path}` has no command `{name}`", hint=instead or hint)
+            raise unknown_command(ctx, args)
+        return super().resolve_command(ctx, args)
 
 
 def _write_panels(

@@ -1,6 +1,5 @@
 """From words to a command: parse, call, and put Typer's complaints into our own words."""
 
-import difflib
 import re
 from typing import Any
 
@@ -8,7 +7,6 @@ import typer
 
 from prime_cli.commands import app
 from prime_cli.commands.options import OutputMode
-from prime_cli.commands.suggestions import hint_for_option, nearest_word
 from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.session import Session
 
@@ -26,7 +24,7 @@ def invoke(argv: list[str], session: Session) -> int:
     except typer.Abort:
         return ExitCode.INTERRUPTED
     except _TyperUsageError as error:
-        return _explain(error)
+        return _explain(error, argv)
     return ExitCode.OK
 
 
@@ -40,7 +38,7 @@ def output_mode(argv: list[str]) -> str | None:
     return None
 
 
-def _explain(error: Any) -> int:
+def _explain(error: Any, argv: list[str]) -> int:
     """Print the help of a bare group; raise anything else as a UsageError of ours."""
     path = error.ctx.command_path if error.ctx else "prime"
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -49,7 +47,9 @@ def _explain(error: Any) -> int:
     hint = f"see `{path} --help`"
     unknown = getattr(error, "option_name", None)
     if unknown and hasattr(error, "possibilities"):
-        raise _unknown_option(error.ctx, path, unknown) from error
+        from prime_cli.commands.suggestions import unknown_option
+
+        raise unknown_option(error.ctx, path, unknown, argv) from error
     if type(error).__name__ == "MissingParameter":
         raise UsageError(f"`{path}` needs {_wanted(error)}", hint=hint) from error
     meant = _value_meant(error) or _command_meant(error.ctx)
@@ -60,8 +60,12 @@ def _value_meant(error: Any) -> str | None:
     """The nearest of the words that an option takes, where it was given none of them."""
     choices = getattr(getattr(getattr(error, "param", None), "type", None), "choices", ())
     given = re.match(r"'([^']*)' is not one of", getattr(error, "message", ""))
-    nearest = difflib.get_close_matches(given[1], map(str, choices), n=1) if given else []
-    return f"did you mean `{nearest[0]}`?" if nearest else None
+    if given is None:
+        return None
+    from prime_cli.commands.suggestions import nearest_word
+
+    nearest = nearest_word(given[1], [str(choice) for choice in choices])
+    return f"did you mean `{nearest}`?" if nearest else None
 
 
 def _command_meant(context: typer.Context | None) -> str | None:
@@ -69,24 +73,12 @@ def _command_meant(context: typer.Context | None) -> str | None:
     group: Any = context.parent.command if context and context.parent else None
     if context is None or getattr(group, "default", None) is None:
         return None
+    from prime_cli.commands.suggestions import nearest_word
+
     words = [value for value in context.params.values() if isinstance(value, str)]
-    nearest = difflib.get_close_matches(words[0], group.commands, n=1) if words else []
+    nearest = nearest_word(words[0], group.commands) if words else None
     path = context.parent.command_path if context.parent else ""
-    return f"did you mean `{path} {nearest[0]}`?" if nearest else None
-
-
-def _unknown_option(context: typer.Context | None, path: str, name: str) -> UsageError:
-    instead = hint_for_option(path, name)
-    nearest = nearest_word(name, _options(context))
-    hint = f"see `{path} --help`"
-    if nearest:
-        hint = f"did you mean `{nearest}`? Otherwise {hint}"
-    return UsageError(f"`{path}` has no option `{name}`", hint=instead or hint)
-
-
-def _options(context: typer.Context | None) -> list[str]:
-    parameters = context.command.get_params(context) if context else []
-    return [name for parameter in parameters for name in parameter.opts if name.startswith("-")]
+    return f"did you mean `{path} {nearest}`?" if nearest else None
 
 
 def _wanted(error: Any) -> str:

@@ -1,133 +1,161 @@
-"""What to do instead: nearest names, and hints for options of the official client and vf-eval."""
+"""What to do instead of a word that `prime` does not know. Imported where there is one."""
 
-import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from itertools import combinations, product, takewhile
+from typing import Any
+
+from prime_cli.commands.base import LazyGroup, load
+from prime_cli.commands.official_client import (
+    NOT_HERE,
+    OFFICIAL,
+    OTHERS,
+    VERIFIERS,
+    Row,
+    find_row,
+)
+from prime_cli.core.errors import UsageError
+from prime_cli.static_help import help_text
 
 _SHORTEST = 3
+"""Letters of a beginning, or of a misspelt word, that say what was meant."""
 
-"""Letters of a beginning that say what was meant."""
+_LONG = 7
+"""Letters of a word in which two slips are likely; in shorter ones it is one."""
+
+_MOST_PLACES = 2
 
 
 def nearest_word(word: str, known: Collection[str]) -> str | None:
-    """The first of `known` that begins with `word`, else the one most like it, if any is.
+    """The first of `known` that begins with `word`, else the one of which it is a misspelling.
 
-    `--gpu` is rather `--gpu-type` than `--vcpus`, and `avail` rather `availability` than `eval`.
+    `--gpu` is rather `--gpu-type` than `--vcpus`; `rnu` is `run`, but `test` is not `trust`.
     """
-    if len(word.lstrip("-")) >= _SHORTEST:
-        begun = next((each for each in known if each.startswith(word)), None)
-        if begun is not None:
-            return begun
-    return next(iter(difflib.get_close_matches(word, known, n=1)), None)
+    letters = len(word.strip("-"))
+    if letters < _SHORTEST:
+        return None
+    begun = next((each for each in known if each.startswith(word)), None)
+    if begun is not None:
+        return begun
+    slips, nearest = min(((_slips(word, each), each) for each in known), default=(letters, ""))
+    return nearest if slips <= (2 if letters >= _LONG else 1) else None
 
 
-_HERE_ONLY = "evaluations run on this machine: omit it"
-
-_HOSTED = (
-    "--hosted", "--follow", "--poll-interval", "--timeout-minutes", "--allow-sandbox-access",
-    "--allow-instances-access", "--allow-tunnel-access", "--custom-secrets", "--eval-name",
-)  # fmt: skip
-
-_NOT_YET = "it is not built yet"
-
-_FOLLOW = "evaluations run on this machine: watch one with `tail -f` on its worker.log"
-
-_END_POD = "use `prime pods terminate`"
-
-_OF_PODS = {
-    **dict.fromkeys(("delete", "rm", "remove", "kill", "destroy"), _END_POD),
-    "stop": f"pods do not pause; to end one, {_END_POD}",
-    **dict.fromkeys(("get", "show", "info", "describe"), "use `prime pods status`"),
-    **dict.fromkeys(("new", "run", "launch"), "use `prime pods create`"),
-}
-
-_OF_DISKS = {
-    **dict.fromkeys(("delete", "rm", "remove"), "use `prime disks terminate`"),
-    **dict.fromkeys(("show", "status", "info"), "use `prime disks get`"),
-    "rename": "use `prime disks update DISK --name NAME`",
-}
-
-_OF_NEW_PODS = {"--gpus": "type `--gpu-count` for how many, `--gpu-type` for which"}
-
-_OF_KEYS = {"delete": "use `prime ssh-keys remove`"}
-
-_NO_TRACES = "evaluations send no traces: omit it"
-
-_KEY_LIMITS = (
-    "--max-concurrent-sandboxes", "--max-sandbox-creations-per-hour", "--max-sandbox-cpu-cores",
-    "--max-sandbox-gpu-count", "--max-concurrent-tunnels", "--max-tunnel-creations-per-hour",
-    "--max-tunnel-ttl-hours",
-)  # fmt: skip
-
-_OPTIONS = {
-    "prime": {
-        "-c": "choose the hub with `--context`; `-c` is the concurrency of `prime eval run`",
-        "--install-completion": "use `prime completion install`",
-        "--show-completion": "use `prime completion bash`, or zsh, fish, powershell",
-    },
-    **dict.fromkeys(("prime pods create", "prime pod create"), _OF_NEW_PODS),
-    "prime login": dict.fromkeys(_KEY_LIMITS, "keys here have no such limits: omit it"),
-    "prime env upload": {
-        "--private": "type `--visibility private`",
-        "--public": "type `--visibility public`",
-    },
-    "prime env list": {
-        "--offset": "use `--page`",
-        "--show-actions": "environments have no actions: omit it",
-        "--action-status": "environments have no actions: omit it",
-    },
-    "prime eval logs": dict.fromkeys(("--follow", "-f", "--poll-interval"), _FOLLOW),
-    "prime eval run": {
-        **dict.fromkeys(_HOSTED, _HERE_ONLY),
-        "--shuffle-seed": "use `--shuffle SEED`",
-        "-o": "use `--output` for the format, `--output-dir` for the folder",
-        "--env-dir-path": "pass the folder itself, as in `prime eval run ./environments/my_env`",
-        "--env-path": "pass the folder itself, as in `prime eval run ./environments/my_env`",
-        "--heartbeat-url": _NOT_YET,
-        "--header-from-state": f"{_NOT_YET}; `--header` sends a constant one",
-        "--api-client-type": "models are called by chat completions: omit it",
-    },
-}
-
-_COMMANDS = {
-    "prime": {
-        **dict.fromkeys(("ssh", "connect"), "use `prime pods ssh`"),
-        "upgrade": "use `prime update`",
-    },
-    "prime env": {
-        "eval": "use `prime eval run`",
-        "action": "environments have no actions",
-    },
-    **dict.fromkeys(("prime pods", "prime pod"), _OF_PODS),
-    **dict.fromkeys(("prime disks", "prime disk"), _OF_DISKS),
-    **dict.fromkeys(("prime ssh-keys", "prime ssh-key"), _OF_KEYS),
-    "prime eval": {
-        "stop": "evaluations run on this machine: stop one with Ctrl-C",
-    },
-    "prime config": {
-        "set-api-key": "use `prime login --token-stdin`, or set PRIME_API_KEY",
-        "set-base-url": "use `prime login --hub URL`, or set PRIME_API_BASE_URL",
-        "set-frontend-url": "use `prime context add NAME URL --web-url URL`",
-        "set-inference-url": "give the endpoint: `prime eval run … -b URL -k VARIABLE`",
-        "set-team-id": "use `prime switch TEAM`, or `prime config set team TEAM`",
-        "remove-team-id": "use `prime switch personal`, or `prime config unset team`",
-        "set-ssh-key-path": "use `prime config set ssh_key_path FILE`",
-        "set-share-resources-with-team": "sharing is chosen when it is created: omit it",
-        "set-traces-url": _NO_TRACES,
-        "set-traces-opt-out": _NO_TRACES,
-        "envs": "use `prime context list`",
-        "list": "use `prime config show`",
-        "save": "use `prime login --hub URL --name NAME`, or `prime context add NAME URL`",
-        "delete": "use `prime context delete NAME`",
-        "reset": "use `prime logout`, and `prime config unset NAME` for each setting",
-    },
-}
+def unknown_command(context: Any, words: list[str]) -> UsageError:
+    """`words` are those after a group; the first is no command of it."""
+    path, hint = context.command_path, f"see `{context.command_path} --help`"
+    found = _row_of_words(context, words)
+    if found is not None:
+        row, typed = found
+        return _answer(f"`{path}` has no command `{typed}`", row, otherwise=hint)
+    meant = nearest_word(words[0], context.command.commands)
+    places = [f"`{path} {meant}`"] if meant else list(_places(context, words[0]))
+    if places:
+        hint = f"did you mean {' or '.join(places[:_MOST_PLACES])}?"
+    return UsageError(f"`{path}` has no command `{words[0]}`", hint=hint)
 
 
-def hint_for_option(path: str, name: str) -> str | None:
-    """What to do where the official `path` (as `prime eval run`) has the option `name`."""
-    return _OPTIONS.get(path, {}).get(name)
+def official_command(context: Any, words: list[str]) -> UsageError | None:
+    """The same for a group that takes other words too; None for what the official client lacks."""
+    if _row_of_words(context, words, (OFFICIAL, VERIFIERS)) is None:
+        return None
+    return unknown_command(context, words)
 
 
-def hint_for_command(path: str, name: str) -> str | None:
-    """What to do where the official group `path` has the command `name`."""
-    return _COMMANDS.get(path, {}).get(name)
+def meant_in_group(group: str, word: str) -> str | None:
+    """The command that `prime GROUP WORD` may have meant, where `word` names nothing else."""
+    row = find_row([group, word])
+    if row is not None and row.ours:
+        return row.ours
+    nearest = nearest_word(word, load(f"prime_cli.commands.{group}:app").commands)
+    return f"`prime {group} {nearest}`" if nearest else None
+
+
+def unknown_option(context: Any, path: str, name: str, argv: list[str]) -> UsageError:
+    """`name` is no option of the command of `context`, which `path` names."""
+    message, hint = f"`{path}` has no option `{name}`", f"see `{path} --help`"
+    for command, option in product((*_spellings(context), ""), _dotted(name)):
+        row = find_row([f"{command} {option}".strip()])
+        if row is not None:
+            return _answer(message, row, otherwise="omit it")
+    nearest = nearest_word(name, _options(context))
+    if nearest:
+        hint = f"did you mean `{nearest}`? Otherwise {hint}"
+    elif isinstance(getattr(context, "command", None), LazyGroup):
+        after = _command_with(name, argv)
+        hint = f"it goes after the command: `{after} {name}`" if after else hint
+    return UsageError(message, hint=hint)
+
+
+def _answer(message: str, row: Row, otherwise: str) -> UsageError:
+    hint = f"use {row.ours}" if row.ours else otherwise
+    if row.status == NOT_HERE:
+        return UsageError(f"{message}, because {row.because}", hint=hint)
+    return UsageError(message, hint=f"{hint}; {row.because}" if row.because else hint)
+
+
+def _row_of_words(
+    context: Any, words: list[str], sections: tuple[str, ...] = (OFFICIAL, VERIFIERS, OTHERS)
+) -> tuple[Row, str] | None:
+    """The row of a command, and which of `words` it is about."""
+    given = list(takewhile(lambda word: not word.startswith("-"), words))
+    for group in map(str.split, _spellings(context)):
+        row = find_row([*group, *given], sections)
+        about = row.command.split()[len(group) :] if row else []
+        if row and about:
+            return row, " ".join(about)
+    return None
+
+
+def _spellings(context: Any) -> list[str]:
+    """The ways to write the command of `context` without `prime`: `pods` is `pod`, too."""
+    ways: list[list[str]] = []
+    while context is not None and context.parent is not None:
+        aliases = getattr(context.parent.command, "aliases", {})
+        own = aliases.get(context.info_name, context.info_name)
+        ways.insert(0, [own, *(alias for alias, name in aliases.items() if name == own)])
+        context = context.parent
+    return [" ".join(words) for words in product(*ways)]
+
+
+def _places(context: Any, name: str) -> Iterator[str]:
+    """Commands of other groups with this name."""
+    for group, (target, _) in context.find_root().command.table.items():
+        if target.endswith(":app") and name in load(target).commands:
+            yield f"`prime {group} {name}`"
+
+
+def _command_with(option: str, argv: list[str]) -> str | None:
+    """The command among the words of `argv` that takes `option`."""
+    words = [word for word in argv if not word.startswith("-")]
+    for length in (3, 2, 1):
+        for some in combinations(words, length):
+            path = " ".join(("prime", *some))
+            if f" {option} " in (help_text(path) or "").replace(",", " ").replace("\n", " "):
+                return path
+    return None
+
+
+def _dotted(option: str) -> Iterator[str]:
+    """`--env.taskset.size`, then `--env.taskset`, then `--env`."""
+    while option:
+        yield option
+        option = option.rpartition(".")[0]
+
+
+def _options(context: Any) -> list[str]:
+    parameters = context.command.get_params(context) if context else []
+    return [name for parameter in parameters for name in parameter.opts if name.startswith("-")]
+
+
+def _slips(typed: str, meant: str) -> int:
+    """The letters to insert, drop, replace or swap with the next one to get from one to other."""
+    before: list[int] = []
+    row = list(range(len(meant) + 1))
+    for i, letter in enumerate(typed, start=1):
+        before, last, row = row, before, [i]
+        for j, other in enumerate(meant, start=1):
+            slips = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == meant[j - 2] and other == typed[i - 2]:
+                slips = min(slips, last[j - 2] + 1)
+            row.append(slips)
+    return row[-1]

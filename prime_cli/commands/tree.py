@@ -1,4 +1,4 @@
-"""Read the command tree; write completion scripts, manual pages and `docs/commands.md` from it.
+"""Read the command tree; write completion scripts, manual pages and pages of `docs/` from it.
 
 Run `python -m prime_cli.commands.tree` in the root of a checkout after a change of any command.
 With `--manuals FOLDER` it writes only the manual pages, which are not in git: the build does so
@@ -16,6 +16,7 @@ from typing import Any
 
 from prime_cli.commands.base import LazyCommand, load
 from prime_cli.commands.invoke import invoke
+from prime_cli.commands.official_client import render_page
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.envs.project.starters import SOURCES
 from prime_cli.session import Session
@@ -47,9 +48,10 @@ def scripts() -> dict[str, str]:
 
 
 def reference() -> dict[str, str]:
-    """The help of every command, by the path of the page that holds it."""
+    """The help of every command, and their official names, by the path of the page."""
     sections = [_section(node.path) for node in read_tree().walk()]
-    return {f"docs/{REFERENCE}": "# Commands\n" + "".join(sections)}
+    page = "# Commands\n" + "".join(sections)
+    return {f"docs/{REFERENCE}": page, "docs/official-client.md": render_page()}
 
 
 def manuals() -> dict[str, str]:

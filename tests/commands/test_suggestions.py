@@ -1,121 +1,140 @@
 """Fingers and scripts that know the official client, or vf-eval, find their words here."""
 
+import re
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.commands.base import LazyCommand, load
+from prime_cli.commands.base import LazyCommand, LazyGroup, load
+from prime_cli.commands.official_client import NOT_HERE, OTHERS, WORKS, Row, read_rows
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import publish
 
-OFFICIAL = {
-    "env init": "--path/-p --rewrite-readme --multi-file",
-    "env list": "--num/-n --page/-p --owner --visibility --output --search/-s --tag/-t --sort "
-    "--order --starred --mine --limit/-l",
-    "env status": "--output",
-    "env push": "--path/-p --name/-n --owner/-o --team/-t --visibility/-v --runtime --auto-bump "
-    "--rc --post",
-    "env pull": "--target/-t --version/-v",
-    "env info": "--version/-v",
-    "env inspect": "--version/-v --output/-o --max-bytes",
-    "env install": "--with --path/-p --no-upgrade --prerelease",
-    "env uninstall": "--with",
-    "env delete": "--force/-f",
-    "env version list": "--full-hashes",
-    "env version delete": "--force/-f",
-    "eval push": "--env/--env-id/-e --run-id/-r --eval/--eval-id --name --output/-o --public",
-    "eval get": "--output/-o",
-    "eval samples": "--page/-p --num/-n --output/-o",
-    "eval logs": "--tail/-n",
-    "eval list": "--output/-o --num/-n --page/-p --env/--env-name/-e",
-    "eval run": "--env-args/-a --provider/-p --endpoints-path/-e --model/-m --api-key-var/-k "
-    "--api-base-url/-b --header --num-examples/-n --rollouts-per-example/-r --max-concurrent/-c "
-    "--max-tokens/-t --temperature/-T --sampling-args/-S --verbose/-v --no-interleave-scoring/-N "
-    "--state-columns/-C --resume/-R --save-results/-s --save-dataset/-s --independent-scoring/-i "
-    "--save-to-hf-hub/-H --hf-hub-dataset-name/-D --extra-env-kwargs/-x --fullscreen/-f "
-    "--disable-tui/-d --max-retries --disable-env-server --num-workers/-w "
-    "--abbreviated-summary/-A --skip-upload",
-    "config view": "",
-    "login": "--headless",
-    "logout": "",
-    "whoami": "",
-    "switch": "",
-    "teams list": "--output",
-    "teams members": "--output",
-    "availability list": "--gpu-type --gpu-count --regions --socket --provider --disks "
-    "--group-similar --output/-o",
-    "availability gpu-types": "--output/-o",
-    "availability disks": "--regions --data-center-id --output/-o",
-    "pods create": "--id --cloud-id --gpu-type --gpu-count --name --disk-size --vcpus --memory "
-    "--image --custom-template-id --team-id --disks --env --share-with-team --add-members --yes/-y",
-    "pods list": "--limit --offset --watch/-w --output/-o",
-    "pods status": "--output/-o",
-    "pods history": "--limit --offset --output/-o",
-    "pods terminate": "--yes/-y",
-    "pods ssh": "",
-    "pods connect": "",
-    "disks list": "--limit --offset --watch/-w --output/-o",
-    "disks create": "--id --size --name --country --cloud-id --data-center-id --team-id "
-    "--provider-type --yes/-y",
-    "disks get": "--output/-o",
-    "disks update": "--name",
-    "disks terminate": "--yes/-y",
-    "eval tui": "--env-dir/-e --outputs-dir/-o",
-}
-"""Options of releases 0.3.46, 0.7.7 and 0.18 of the official client, and of vf-eval in verifiers
-0.1.5 and 0.1.14; those of each that have no counterpart here are in `commands/suggestions.py`."""
+ROWS = {row.command: row for rows in read_rows().values() for row in rows.values()}
+WORDS = sorted({command.split()[0] for command in ROWS})
+WORKING = [row for row in ROWS.values() if row.status == WORKS]
 
 
 def _command(path: str) -> Any:
+    """The command at `path`; words after it are its arguments."""
     found: Any = load("prime_cli.commands:app")
     for word in path.split():
+        if not isinstance(found, LazyGroup):
+            break
         found = found.commands[word]
         if isinstance(found, LazyCommand):
             found = load(found.target)
     return found
 
 
-@pytest.mark.parametrize("path", OFFICIAL)
-def test_an_official_option_has_its_long_and_short_name_here(path: str) -> None:
-    ours = [set(parameter.opts) for parameter in _command(path).params]
-    for spellings in f"{OFFICIAL[path]} --plain".split():
+def _named_in(text: str) -> Iterator[list[str]]:
+    """The words of each `prime ...` in backticks."""
+    for line in re.findall(r"`prime ([^`]+)`", text):
+        yield line.split()
+
+
+def _perhaps_an_environment(row: Row) -> bool:
+    """`prime eval report` runs `report`, if there is one."""
+    return row.command in read_rows()[OTHERS] and bool(re.fullmatch("eval [a-z]+", row.command))
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_every_row_is_answered_as_it_says(prime: Prime, word: str) -> None:
+    for row in ROWS.values():
+        typed = row.command.split()
+        if typed[0] == word and row.status != WORKS and not _perhaps_an_environment(row):
+            result = prime(*typed)
+            said, _, hint = result.err.partition("hint: ")
+            assert result.code == 2, row
+            assert row.ours in hint, row
+            assert row.because in (said if row.status == NOT_HERE else hint), row
+
+
+@pytest.mark.parametrize("row", WORKING, ids=lambda row: row.command)
+def test_an_official_option_has_its_long_and_short_name_here(row: Row) -> None:
+    ours = [{*each.opts, *each.secondary_opts} for each in _command(row.command).params]
+    for spellings in f"{row.options} --plain".split():
         assert any(set(spellings.split("/")) <= names for names in ours), spellings
+
+
+def test_what_a_row_names_instead_exists() -> None:
+    for row in ROWS.values():
+        assert row.status == WORKS or row.ours or row.because, row
+        assert row.status != NOT_HERE or row.because, row
+        for words in _named_in(f"{row.ours} {row.because}"):
+            path = takewhile(lambda word: re.fullmatch("[a-z][a-z-]+", word), words)
+            options = {word for word in words if word.startswith("-")} - {"--help"}
+            command = _command(" ".join(path))
+            assert options <= {name for each in command.params for name in each.opts}, row
+
+
+def test_a_name_of_another_tool_is_an_environment_before_it_is_a_command(
+    prime: Prime, tmp_path: Path
+) -> None:
+    result = prime("eval", "report", "-m", "builtin/oracle", "--offline", cwd=tmp_path)
+    assert result.code == 6
+    assert "hint: did you mean `prime eval export`?" in result.err
+    assert "did you mean `prime eval list`?" in prime("eval", "lst", "--offline").err
 
 
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
-        ("-c team env list", "`--context`"),
-        ("config set-api-key k", "prime login --token-stdin"),
-        ("config set-base-url http://127.0.0.1", "PRIME_API_BASE_URL"),
-        ("--install-completion", "`prime completion install`"),
-        ("--show-completion bash", "`prime completion bash`"),
-        ("env eval wordle", "use `prime eval run`"),
-        ("env list --offset 20", "`--page`"),
-        ("env upload . --private", "`--visibility private`"),
-        ("eval run wordle -o out", "`--output`"),
-        ("eval logs ev_1 --follow", "`tail -f`"),
-        ("eval run wordle --hosted", "run on this machine"),
-        ("pods delete web", "`prime pods terminate`"),
-        ("pod stop web", "`prime pods terminate`"),
-        ("pods kill web", "`prime pods terminate`"),
-        ("pod show web", "`prime pods status`"),
-        ("pods run", "`prime pods create`"),
-        ("pods create --gpus 1", "`--gpu-count`"),
-        ("ssh web", "`prime pods ssh`"),
-        ("disks rm data", "`prime disks terminate`"),
-        ("disks show data", "`prime disks get`"),
-        ("ssh-keys delete work", "`prime ssh-keys remove`"),
+        ("docs", "use `prime COMMAND --help`"),
+        ("tui", "use `prime eval view`"),
+        ("vf-eval my-env -n 3", "use `prime eval run`"),
+        ("train my.toml", "use prime-rl"),
+        ("sandbox create --name x", "`prime pods create`"),
+        ("env secret list", "`prime eval run --env-var NAME`"),
+        ("pod rm web", "`prime pods terminate`"),
+        ("env push --private", "`--visibility private`"),
+        ("env upload --private", "`--visibility private`"),
+        ("eval my-env --hosted", "omit it"),
+        ("eval run my-env --env.taskset.size 3", "`--env-args`"),
+        ("env list -c team", "`--context`"),
+        ("env list --json", "`--output json`"),
     ],
 )
-def test_what_is_not_here_is_said_with_what_to_do_instead(
+def test_a_word_of_the_official_client_leads_where_it_points(
     prime: Prime, line: str, hint: str
 ) -> None:
     result = prime(*line.split())
     assert result.code == 2
     assert hint in result.err.partition("hint: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("env tset", "see `prime env --help`"),
+        ("env trsut", "did you mean `prime env trust`?"),
+        ("evnironment", "see `prime --help`"),
+        ("avail", "did you mean `prime availability`?"),
+        ("env list --outptu", "did you mean `--output`?"),
+        ("env list -x", "see `prime env list --help`"),
+        ("upload", "did you mean `prime env upload`?"),
+        ("env rerun", "did you mean `prime eval rerun`?"),
+        ("terminate", "did you mean `prime pods terminate` or `prime disks terminate`?"),
+        ("--offline env list", "it goes after the command: `prime env list --offline`"),
+        ("env --limit 3 list", "it goes after the command: `prime env list --limit`"),
+    ],
+)
+def test_a_nearest_spelling_is_offered_for_misspellings_only(
+    prime: Prime, line: str, hint: str
+) -> None:
+    result = prime(*line.split())
+    assert result.code == 2
+    assert f"hint: {hint}" in result.err
+
+
+def test_no_row_is_read_where_every_word_is_known(prime: Prime, hub: HubClient) -> None:
+    read_rows.cache_clear()
+    prime("env", "list").ok()
+    assert read_rows.cache_info().currsize == 0
 
 
 @pytest.mark.parametrize("line", ["--plain env list", "env --plain list", "env list --plain"])

@@ -1,6 +1,5 @@
 """`prime eval run`."""
 
-import difflib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -165,10 +164,10 @@ def _remember(model: str | None, prepared: PreparedRun) -> None:
 
 def _perhaps_a_command(error: NotFound, word: str) -> NotFound:
     """`prime eval lst` looks for an environment of that name; a command may have been meant."""
-    meant = difflib.get_close_matches(word, ("list", "show", "run"), n=1)
-    return (
-        NotFound(error.message, hint=f"did you mean `prime eval {meant[0]}`?") if meant else error
-    )
+    from prime_cli.commands.suggestions import meant_in_group
+
+    meant = meant_in_group("eval", word)
+    return NotFound(error.message, hint=f"did you mean {meant}?") if meant else error
 
 
 def _show(session: Session, result: EvalResult, *, verbose: bool) -> None:
