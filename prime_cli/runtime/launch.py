@@ -54,7 +54,7 @@ class Worker:
 
     `env` is the process's whole environment. Its output is appended to `log_path`, each line
     through `scrub`. With `walls` it runs isolated by them. Leaving the context ends the process and
-    everything it started; so does the end of this process, since the worker watches its stdin.
+    everything it started; so does the end of this process, which ends the messages to the worker.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class Worker:
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.StreamReader | None = None
         self._transport: asyncio.ReadTransport | None = None
+        self._control: asyncio.WriteTransport | None = None
         self._questions: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._next_question = 0
         self._ended = False
@@ -88,23 +89,28 @@ class Worker:
     async def __aenter__(self) -> Self:
         if sys.platform == "win32":
             # Windows passes handles differently (STARTUPINFO.lpAttributeList): support would go
-            # here and in the worker's `open_events`.
+            # here, and into `Events` and `Control` of the worker.
             raise EnvironmentFailed(
                 "Evaluations need a POSIX system for now", hint="on Windows, use WSL"
             )
         await self._log.open()
-        read_end, write_end = os.pipe()
+        events, theirs_to_write = os.pipe()
+        theirs_to_read, control = os.pipe()
         try:
-            self._process = await self._start(write_end, self._log.descriptor)
+            self._process = await self._start(
+                (theirs_to_write, theirs_to_read), self._log.descriptor
+            )
         except BaseException:
-            os.close(read_end)
+            os.close(events)
+            os.close(control)
             await self._log.close()
             raise
         finally:
-            os.close(write_end)
+            os.close(theirs_to_write)
+            os.close(theirs_to_read)
             self._log.started()
-        await self._listen(read_end)
-        await self._send(self.spec)
+        await self._connect(events, control)
+        self._send(self.spec)
         return self
 
     async def __aexit__(
@@ -140,7 +146,7 @@ class Worker:
 
     async def cancel(self) -> None:
         """Ask for what is done so far; the events then end at stage "interrupted"."""
-        await self._send(Cancel())
+        self._send(Cancel())
 
     async def ask_oracle(
         self, example: int, messages: list[Any], tools: list[Any] | None = None
@@ -153,16 +159,16 @@ class Worker:
         waiting = asyncio.get_running_loop().create_future()
         self._questions[question.id] = waiting
         try:
-            await self._send(question)
+            self._send(question)
             message: dict[str, Any] = await waiting
             return message
         finally:
             self._questions.pop(question.id, None)
 
-    async def _start(self, write_end: int, log: int) -> asyncio.subprocess.Process:
+    async def _start(self, pipes: tuple[int, int], log: int) -> asyncio.subprocess.Process:
         script = Path(__file__).with_name("worker") / "__main__.py"
         python = str(self.interpreter_python)
-        command = [python, "-I", "-X", "utf8", str(script), str(write_end)]
+        command = [python, "-I", "-X", "utf8", str(script), *map(str, pipes)]
         variables = self.env
         if self._walls is not None:
             command = self._walls.wrap(command)
@@ -172,11 +178,11 @@ class Worker:
         try:
             return await asyncio.create_subprocess_exec(
                 *command,
-                stdin=asyncio.subprocess.PIPE,
+                stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 env=variables,
-                pass_fds=(write_end,),
+                pass_fds=pipes,
                 start_new_session=True,
             )
         except OSError as error:
@@ -185,12 +191,14 @@ class Worker:
                 hint="delete its folder, then run the same command again to recreate it",
             ) from error
 
-    async def _listen(self, read_end: int) -> None:
+    async def _connect(self, events: int, control: int) -> None:
         loop = asyncio.get_running_loop()
         self._reader = asyncio.StreamReader(limit=LONGEST_LINE)
         protocol = asyncio.StreamReaderProtocol(self._reader)
-        pipe = os.fdopen(read_end, "rb", buffering=0)
+        pipe = os.fdopen(events, "rb", buffering=0)
         self._transport, _ = await loop.connect_read_pipe(lambda: protocol, pipe)
+        outlet = os.fdopen(control, "wb", buffering=0)
+        self._control, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, outlet)
 
     async def _read_line(self) -> bytes:
         if self._reader is None:
@@ -203,14 +211,10 @@ class Worker:
                 hint="make the environment's messages shorter",
             ) from error
 
-    async def _send(self, message: WorkerSpec | Cancel | OracleAsk) -> None:
-        stdin = self._running().stdin
-        if stdin is None or stdin.is_closing():
-            return
+    def _send(self, message: WorkerSpec | Cancel | OracleAsk) -> None:
         # A worker that is gone ends its events.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            stdin.write(encode_message(message))
-            await stdin.drain()
+        if self._control is not None and not self._control.is_closing():
+            self._control.write(encode_message(message))
 
     def _answer(self, reply: OracleReply) -> None:
         waiting = self._questions.get(reply.id)
@@ -240,8 +244,8 @@ class Worker:
     async def _end(self) -> None:
         process = self._running()
         self._forget_questions()
-        if process.stdin is not None and not self._ended:
-            process.stdin.close()
+        if self._control is not None and not self._ended:
+            self._control.close()
         try:
             await asyncio.wait_for(process.wait(), SECONDS_TO_END)
         except TimeoutError:
@@ -251,8 +255,8 @@ class Worker:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
+            if self._control is not None:
+                self._control.close()
             if self._transport is not None:
                 self._transport.close()
             await self._log.close()

@@ -1,9 +1,10 @@
 """Messages between a run and its worker: one JSON object per line, tagged by `t`.
 
-The parent writes a Spec, later Cancel and OracleAsk, on the worker's stdin; closing it means "die
-now". The worker writes events on a separate pipe, so that an environment's output can never be
-mistaken for one. The worker's side (`runtime/worker`) is standard library only and builds the same
-objects by hand; unknown fields are ignored by both, so either may add some.
+The parent writes a Spec, later Cancel and OracleAsk, on a pipe; closing it means "die now". The
+worker writes events on another one, so that an environment's output can never be mistaken for one,
+and no environment reads messages from its stdin. The worker's side (`runtime/worker`) is standard
+library only and builds the same objects by hand; unknown fields are ignored by both, so either may
+add some.
 """
 
 from typing import Any, Literal
@@ -17,7 +18,7 @@ Stage = Literal["import", "load", "arguments", "examples", "harness", "data", "r
 
 
 class WorkerSpec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen=True):
-    """Everything a worker needs to run an environment; its first line of input.
+    """Everything a worker needs to run an environment; the first message.
 
     `n` examples (-1: all) with `r` rollouts each, at most `concurrency` rollouts at a time.
     `done` lists the (example, rollout) pairs that need not run; `attempts` the number of the
@@ -280,5 +281,5 @@ def decode_event(line: bytes) -> Event:
 
 
 def encode_message(message: WorkerSpec | Cancel | OracleAsk) -> bytes:
-    """A message for a worker's stdin, with its newline."""
+    """A message to a worker, with its newline."""
     return msgspec.json.encode(message) + b"\n"

@@ -38,7 +38,7 @@ from prime_cli.models.gateway.limits.shared_state import limits_folder
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import load_prices
 from prime_cli.models.prices import Budget
-from prime_cli.runs.access_requests import STAND_IN
+from prime_cli.runs.access_requests import PRIME_KEY, STAND_IN
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, runs_folder, writing
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
 from prime_cli.runs.plan import EvalPlan, resume_command
@@ -312,7 +312,9 @@ def _set_up(
             cache=cache,
             sandboxed=access.sandbox is not None,
             fail_fast=plan.fail_fast,
-            also_accepted=access.passed.get(STAND_IN),
+            also_accepted=tuple(
+                key for name in (STAND_IN, PRIME_KEY) if (key := access.passed.get(name))
+            ),
         ),
         prices=prices,
         scrub=scrub,

@@ -22,7 +22,7 @@ from prime_cli.models.price_book import PriceBook
 from prime_cli.models.prices import Budget
 from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry
-from prime_cli.runs.access_requests import STAND_IN
+from prime_cli.runs.access_requests import PRIME_KEY, STAND_IN
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import EvalPlan
@@ -130,7 +130,7 @@ def access_to(
     return WorkerAccess(passed, variables, sandbox)
 
 
-GATEWAY_KEYS = frozenset({STAND_IN, "OPENAI_BASE_URL", "PRIME_API_KEY"})
+GATEWAY_KEYS = frozenset({STAND_IN, "OPENAI_BASE_URL", PRIME_KEY})
 """Declaring these does not allow them: the gateway stands in for two, the last is a hub's."""
 
 _WITH_ITS_OWN = {
@@ -249,6 +249,7 @@ def worker_variables(
     """
     own = {
         "OPENAI_BASE_URL": base_url,
+        "PRIME_INFERENCE_URL": base_url,
         STAND_IN: token,
         "VIRTUAL_ENV": str(python.parent.parent),
     }

@@ -154,6 +154,9 @@ _HARNESS_HINT = (
     "uv downloads its packages once: run it once with a network, or choose another harness, "
     'as in `-x \'{"agent": {"harness": {"id": "null"}}}\'`'
 )
+_INPUT_HINT = "give it what it asks for with `--env-var` or `-a`, or answer it with `--debug`"
+_INPUT = "it asks for input"
+"""How the worker says so."""
 _DATA_HINT = "if the environment shuffles without a seed, set one with `-a` and start a new run"
 _ABSENT = re.compile(r"No module named '(\w+)")
 _DOING = {
@@ -195,7 +198,7 @@ def failure_of(
         if absent is not None:
             asked, detail = missing_import_hint(absent[1]), None
         sentence = f"`{name}` cannot {_DOING[end.stage]}: {cause}"
-        return LoadFailed(sentence, hint=asked or _network_hint(plan), detail=detail)
+        return LoadFailed(sentence, hint=asked or _load_hint(first, plan), detail=detail)
     if end.stage == "data":
         earlier = "that the run had" if again else "that this run started with"
         return Conflict(
@@ -211,7 +214,9 @@ def _bad_flags(stage: str, name: str, first: str) -> PrimeError:
     return LoadFailed(f"`{name}` cannot be loaded: {first}", hint=_arguments_hint(first))
 
 
-def _network_hint(plan: EvalPlan) -> str | None:
+def _load_hint(message: str, plan: EvalPlan) -> str | None:
+    if message.startswith(_INPUT):
+        return _INPUT_HINT
     if plan.sandbox and not plan.allow_net:
         return _NETWORK_HINT
     return _GATEWAY_HINT if plan.only_gateway else None

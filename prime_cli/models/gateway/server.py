@@ -68,7 +68,7 @@ class Gateway:
     ) -> None:
         settings = settings or GatewaySettings()
         self.token = secrets.token_urlsafe(32)
-        self._accepted = [each.encode() for each in (self.token, settings.also_accepted) if each]
+        self._accepted = [each.encode() for each in (self.token, *settings.also_accepted)]
         self.base_url = ""
         self.socket_path: Path | None = None
         self._upstream = EndpointPool()

@@ -23,8 +23,8 @@ class GatewaySettings:
     processes of this machine share an endpoint's limits; None shares nothing. `price_of` tells what
     calls cost; there are no more of them when the `budget` is used up. With `sandboxed` only models
     are called, with keys that the run or a registry names alone. With `fail_fast` calls stop once
-    the run's endpoint has refused the key. `also_accepted` is a key of the user's that opens the
-    gateway as its token does.
+    the run's endpoint has refused the key. `also_accepted` are keys of the user's that open
+    the gateway as its token does.
     """
 
     call_seconds: float = CALL_SECONDS
@@ -36,4 +36,4 @@ class GatewaySettings:
     cache: CompletionStore | None = None
     sandboxed: bool = False
     fail_fast: bool = False
-    also_accepted: str | None = None
+    also_accepted: tuple[str, ...] = ()

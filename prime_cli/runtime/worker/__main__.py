@@ -1,4 +1,4 @@
-"""`python -I .../worker/__main__.py FD`: the spec comes on stdin, events go to descriptor FD."""
+"""`python -I .../worker/__main__.py EVENTS CONTROL`: descriptors to write to and to read from."""
 
 import importlib
 import importlib.util
@@ -24,4 +24,4 @@ def load_package() -> Any:
 
 # A process that an environment spawns imports this file again, under another name.
 if __name__ == "__main__":
-    load_package().main(int(sys.argv[1]))
+    load_package().main(int(sys.argv[1]), int(sys.argv[2]))

@@ -1,12 +1,12 @@
-"""The connection to the parent: messages on stdin, events on a descriptor.
+"""The connection to the parent: a descriptor that messages come from, and one for events.
 
-Each is one line of JSON. The first line of stdin is the spec; its end terminates this process.
+Each is one line of JSON. The first message is the spec; the end of the messages terminates this
+process.
 """
 
 import asyncio
 import json
 import os
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -19,18 +19,19 @@ OnMessage = Callable[[dict[str, Any]], None]
 
 
 class Control:
-    """Reads stdin in a thread, so that the end of the parent also terminates an environment that
+    """Reads messages in a thread, so that the end of the parent also terminates an environment that
     blocks the event loop. Messages are passed to `on_message` in the event loop.
     """
 
-    def __init__(self) -> None:
-        self._stdin = sys.stdin.buffer
+    def __init__(self, descriptor: int) -> None:
+        os.set_inheritable(descriptor, False)  # noqa: FBT003
+        self._messages = os.fdopen(descriptor, "rb")
         self._waiting: list[dict[str, Any]] = []
         self._lock = threading.Lock()
         self._receiver: tuple[asyncio.AbstractEventLoop, OnMessage] | None = None
 
     def read_spec(self) -> WorkerSpec:
-        line = self._stdin.readline()
+        line = self._messages.readline()
         if not line:
             kill_group()
         spec = from_message(json.loads(line))
@@ -46,7 +47,7 @@ class Control:
             loop.call_soon_threadsafe(on_message, message)
 
     def _watch(self) -> None:
-        for line in iter(self._stdin.readline, b""):
+        for line in iter(self._messages.readline, b""):
             message = json.loads(line)
             with self._lock:
                 receiver = self._receiver

@@ -28,14 +28,17 @@ from .spec import WorkerSpec
 
 PROTOCOL = 1
 FEWEST_THREADS = 32
+BASE_URLS = ("OPENAI_BASE_URL", "PRIME_INFERENCE_URL")
+"""Where clients without another URL connect: OpenAI's, and those of a v1 environment."""
 
 
-def main(descriptor: int) -> NoReturn:
-    """Run the spec on stdin, then exit; with 0 if nothing failed."""
+def main(events_descriptor: int, control_descriptor: int) -> NoReturn:
+    """Run the spec that the parent sends, then exit; with 0 if nothing failed."""
     guards.redirect_stdout()
+    guards.refuse_input()
     adopt_orphans()
-    events = Events(descriptor)
-    control = Control()
+    events = Events(events_descriptor)
+    control = Control(control_descriptor)
     spec = control.read_spec()
     try:
         WorkerSession(spec, events, control).run()
@@ -110,8 +113,11 @@ class WorkerSession:
         self._network.gateway = peer_of_url(spec.base_url)
         # For the environment's own clients, such as judges, by default.
         os.environ.setdefault("OPENAI_API_KEY", spec.token)
-        if os.environ.get("OPENAI_BASE_URL", outside) == outside:
-            os.environ["OPENAI_BASE_URL"] = spec.base_url
+        if spec.generation == "v1":
+            os.environ.setdefault("PRIME_API_KEY", spec.token)
+        for name in BASE_URLS:
+            if os.environ.get(name, outside) == outside:
+                os.environ[name] = spec.base_url
         for name in ("NO_PROXY", "no_proxy"):
             others = os.environ.get(name)
             os.environ[name] = "127.0.0.1,localhost" + (f",{others}" if others else "")

@@ -1,4 +1,4 @@
-"""The spec of a run, read from the first line of stdin."""
+"""The spec of a run, which is the parent's first message."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields

@@ -32,9 +32,6 @@ class V1:
         loaders = _loaders()
         settle(spec)
         config, agents = v1_config.build(spec)
-        # Where judges with the default client connect: to the gateway, with its token.
-        os.environ.setdefault("PRIME_API_KEY", spec.token)
-        os.environ.setdefault("PRIME_INFERENCE_URL", spec.base_url)
         self.harness = v1_config.describe(agents)
         self.agents = v1_config.to_dicts(agents)
         self._by_process = any(not agent.in_process for agent in agents)

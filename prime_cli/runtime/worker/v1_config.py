@@ -64,7 +64,7 @@ def build(spec: WorkerSpec) -> tuple[Any, list[AgentInfo]]:
         merge(raw, {name: {"runtime": {"type": LOCAL}} for name in moved}),
     )
     in_process = v1_harness.run_in_process(spec.call_retries)
-    agents = [_agent_info(name, config, in_process=in_process) for name in roles(config)]
+    agents = [_agent_info(name, config, spec, in_process=in_process) for name in roles(config)]
     for agent in agents:
         if agent.name in moved:
             agent.instead_of = CLOUD
@@ -131,7 +131,7 @@ def _is_moved(name: str, role: Any, spec: WorkerSpec) -> bool:
     return not is_chosen and getattr(role.runtime, "type", None) == CLOUD
 
 
-def _agent_info(name: str, config: Any, *, in_process: bool) -> AgentInfo:
+def _agent_info(name: str, config: Any, spec: WorkerSpec, *, in_process: bool) -> AgentInfo:
     from verifiers.v1.harnesses.null import NullHarness
     from verifiers.v1.utils import loaders
 
@@ -149,6 +149,7 @@ def _agent_info(name: str, config: Any, *, in_process: bool) -> AgentInfo:
         runs_commands=bool(kind.EXECUTES_CODE),
     )
     _require_runtime(agent, kind, task)
+    _require_account(agent, spec.token)
     return agent
 
 
@@ -171,10 +172,14 @@ def _require_runtime(agent: AgentInfo, kind: Any, task: Any) -> None:
     program = PROGRAMS.get(agent.runtime)
     if program is not None:
         _require_program(program, agent.runtime)
+
+
+def _require_account(agent: AgentInfo, stand_in: str) -> None:
+    """The gateway's token, which stands in for a key, is no account."""
     variable, file = ACCOUNTS.get(agent.runtime, (None, None))
-    if variable is not None and not (
-        os.environ.get(variable) or (file is not None and Path(file).expanduser().exists())
-    ):
+    if variable is None or (file is not None and Path(file).expanduser().exists()):
+        return
+    if os.environ.get(variable) in (None, "", stand_in):
         raise _refused(
             f"the runtime `{agent.runtime}` needs an account: let it read your key with "
             f"`--env-var {variable}`"

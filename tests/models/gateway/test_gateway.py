@@ -89,7 +89,7 @@ def test_without_the_runs_token_nothing_is_sent_on(token: str) -> None:
 def test_a_key_that_the_environment_was_allowed_opens_the_gateway_and_goes_no_further() -> None:
     async def scenario(model: ScriptedModel) -> None:
         endpoint = Endpoint("scripted", model.url, KEY)
-        settings = GatewaySettings(also_accepted="sk-the-users")
+        settings = GatewaySettings(also_accepted=("sk-the-users",))
         async with Gateway(endpoint, environ={}, settings=settings) as gate:
             for token in (gate.token, "sk-the-users"):
                 assert (await ask(gate, token=token)).status == 200

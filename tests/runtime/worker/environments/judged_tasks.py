@@ -4,13 +4,14 @@ import verifiers.v1 as vf
 from verifiers.v1.clients.base import build_async_openai
 from verifiers.v1.harnesses.null import NullHarness
 
+JUDGE = build_async_openai(vf.EvalClientConfig())
+
 
 class JudgedTask(vf.Task[vf.TaskData, vf.State]):
     @vf.reward(weight=1.0)
     async def liked(self, trace: vf.Trace) -> float:
         asked = [{"role": "user", "content": "1"}]
-        judge = build_async_openai(vf.EvalClientConfig())
-        answer = await judge.chat.completions.create(model="judge", messages=asked)
+        answer = await JUDGE.chat.completions.create(model="judge", messages=asked)
         return float(answer.choices[0].message.content)
 
 
