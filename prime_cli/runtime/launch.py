@@ -24,7 +24,7 @@ from prime_cli.runtime.protocol import (
     encode_message,
 )
 from prime_cli.runtime.variables import without_network
-from prime_cli.runtime.worker_log import Scrub, WorkerLog
+from prime_cli.runtime.worker_log import OnPrint, Scrub, WorkerLog
 
 # One event holds a whole conversation; the worker shortens longer ones itself.
 LONGEST_LINE = 64 * 1024 * 1024
@@ -53,8 +53,10 @@ class Worker:
     """A worker process: `async with Worker(...) as worker`, then `worker.events()`.
 
     `env` is the process's whole environment. Its output is appended to `log_path`, each line
-    through `scrub`. With `walls` it runs isolated by them. Leaving the context ends the process and
-    everything it started; so does the end of this process, which ends the messages to the worker.
+    through `scrub`, and shown to `on_print`; with `terminal` it has this process's stdin, stdout
+    and stderr instead, which are a terminal. With `walls` it runs isolated by them. Leaving the
+    context ends the process and everything it started; so does the end of this process, which ends
+    the messages to the worker.
     """
 
     def __init__(
@@ -66,13 +68,17 @@ class Worker:
         log_path: Path,
         scrub: Scrub = bytes,
         walls: Isolation | None = None,
+        on_print: OnPrint | None = None,
+        terminal: bool = False,
     ) -> None:
+        self._terminal = terminal
+        self._attributes: list[Any] | None = None
         self.interpreter_python = interpreter_python
         self.spec = spec
         self.env = dict(env)
         self.log_path = log_path
         self._walls = walls
-        self._log = WorkerLog(log_path, scrub)
+        self._log = WorkerLog(log_path, scrub, on_print)
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.StreamReader | None = None
         self._transport: asyncio.ReadTransport | None = None
@@ -85,6 +91,11 @@ class Worker:
     def pid(self) -> int:
         """The process id; only within the context."""
         return self._running().pid
+
+    @property
+    def last_print(self) -> str:
+        """The last line that it printed."""
+        return self._log.last
 
     async def __aenter__(self) -> Self:
         if sys.platform == "win32":
@@ -175,12 +186,14 @@ class Worker:
             variables = self._walls.variables(variables)
         elif self.spec.only_gateway:
             variables = without_network(variables)
+        self._attributes = _terminal_attributes() if self._terminal else None
+        output = None if self._terminal else log
         try:
             return await asyncio.create_subprocess_exec(
                 *command,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                stdin=None if self._terminal else asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
                 env=variables,
                 pass_fds=pipes,
                 start_new_session=True,
@@ -255,6 +268,7 @@ class Worker:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+            _restore_terminal(self._attributes)
             if self._control is not None:
                 self._control.close()
             if self._transport is not None:
@@ -269,6 +283,22 @@ class Worker:
 
 def _not_started() -> InternalError:
     return InternalError("The worker was not started: use it as a context")
+
+
+def _terminal_attributes() -> list[Any]:
+    """How stdin's terminal is set; a debugger's line editor changes it, and may be killed."""
+    import termios
+
+    return termios.tcgetattr(0)
+
+
+def _restore_terminal(attributes: list[Any] | None) -> None:
+    if attributes is None:
+        return
+    import termios
+
+    with contextlib.suppress(termios.error):  # the terminal was closed
+        termios.tcsetattr(0, termios.TCSADRAIN, attributes)
 
 
 def _how_it_died(code: int, *, sandboxed: bool) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -10,23 +11,31 @@ from typing import BinaryIO
 from prime_cli.core.paths import make_folder, storage_errors
 
 Scrub = Callable[[bytes], bytes]
+OnPrint = Callable[[str], None]
+"""Called with each line as a terminal would show it, without colours and what was overwritten."""
 
 LONGEST_PRINT = 1 << 20
-"""Longer lines are scrubbed and written in parts of this many bytes."""
+"""Longer lines are scrubbed and written in parts of about this many bytes."""
 
 _HELD_BACK = 1 << 14
 """Bytes of such a part held back for the next one: a secret may span both."""
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_LONGEST_SHOWN = 2000
+"""Characters of a line."""
 
 
 class WorkerLog:
     """Appends what is written to `descriptor` to `path`, line by line, each through `scrub`.
 
-    `async with WorkerLog(...) as log` opens both; leaving it waits for the last output.
+    `open` opens both; `close` waits for the last output. What is not blank goes to `on_print` too.
     """
 
-    def __init__(self, path: Path, scrub: Scrub) -> None:
+    def __init__(self, path: Path, scrub: Scrub, on_print: OnPrint | None = None) -> None:
         self.path = path
         self._scrub = scrub
+        self._on_print = on_print
+        self._last = self._rest = b""
         self._write_end = -1
         self._file: BinaryIO | None = None
         self._transport: asyncio.ReadTransport | None = None
@@ -36,6 +45,11 @@ class WorkerLog:
     def descriptor(self) -> int:
         """The end that a process gets as stdout and stderr."""
         return self._write_end
+
+    @property
+    def last(self) -> str:
+        """The last line that is not blank, which may not have ended yet; empty if there is none."""
+        return shown(self._scrub(self._rest)) or shown(self._last)
 
     async def open(self) -> None:
         """Open the log and the pipe; raises StorageFailed."""
@@ -73,13 +87,33 @@ class WorkerLog:
             self._file.close()
 
     async def _copy(self, reader: asyncio.StreamReader, file: BinaryIO) -> None:
-        held = b""
-        while line := await _next_line(reader):
-            line = self._scrub(held + line)
-            kept = len(line) if line.endswith(b"\n") else max(0, len(line) - _HELD_BACK)
-            _write(file, line[:kept])
-            held = line[kept:]
-        _write(file, held)
+        while chunk := await reader.read(LONGEST_PRINT):
+            lines, end, rest = (self._rest + chunk).rpartition(b"\n")
+            lines = self._scrub(lines + end)
+            if len(rest) > LONGEST_PRINT:
+                rest = self._scrub(rest)
+                lines, rest = lines + rest[:-_HELD_BACK], rest[-_HELD_BACK:]
+            self._keep(file, lines)
+            self._rest = rest
+        self._keep(file, self._scrub(self._rest))
+
+    def _keep(self, file: BinaryIO, lines: bytes) -> None:
+        _write(file, lines)
+        if self._on_print is None:
+            found = lines.rstrip().rpartition(b"\n")[2]
+            self._last = found or self._last
+            return
+        for line in filter(None, lines.split(b"\n")):
+            text = shown(line)
+            if text:
+                self._last = line
+                self._on_print(text)
+
+
+def shown(line: bytes) -> str:
+    """What a terminal would show of a line, without colours, cut to a length a person reads."""
+    text = _ESCAPES.sub("", line[-(_LONGEST_SHOWN * 8) :].decode("utf-8", "replace")).rstrip()
+    return text.rpartition("\r")[2][:_LONGEST_SHOWN]
 
 
 def _write(file: BinaryIO, content: bytes) -> None:
@@ -87,13 +121,3 @@ def _write(file: BinaryIO, content: bytes) -> None:
     # environment would block on its output forever.
     with contextlib.suppress(OSError):
         file.write(content)
-
-
-async def _next_line(reader: asyncio.StreamReader) -> bytes:
-    """The next line with its line ending, part of a very long one, or b"" at the end."""
-    try:
-        return await reader.readuntil(b"\n")
-    except asyncio.IncompleteReadError as error:
-        return error.partial
-    except asyncio.LimitOverrunError as error:
-        return await reader.readexactly(error.consumed)

@@ -121,7 +121,7 @@ class Bars:
     def _room(self, task: RichTask, name: str) -> int:
         """Cells for a description or a note: counts and times stay whole, as they say most.
 
-        Where there is not enough for all, notes get a third of it, or nothing if that is little.
+        Notes get what the descriptions leave, at least a third, or nothing if that is little.
         """
         tasks = (self._live.tasks if self._live else []) or [task]
         counts = max(width(each.fields["count"]) for each in tasks)
@@ -133,9 +133,11 @@ class Bars:
             - (_LEAST_BAR if self._console.width >= _ROOM_FOR_BARS else 0)
             - _GAPS
         )
-        notes = min(max(width(each.fields["note"]) for each in tasks), room // 3)
+        descriptions = max(width(each.description) for each in tasks)
+        notes = max(width(each.fields["note"]) for each in tasks)
+        notes = min(notes, max(room - descriptions, room // 3))
         notes = notes if notes >= _LEAST_NOTE else 0
-        descriptions = min(max(width(each.description) for each in tasks), room - notes)
+        descriptions = min(descriptions, room - notes)
         return descriptions if name == "description" else max(0, room - descriptions)
 
     def _stop(self, bar: "Bar | None") -> None:

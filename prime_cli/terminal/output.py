@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from prime_cli.core.errors import Declined, PrimeError, UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.terminal.progress import Lines, Quiet
+from prime_cli.terminal.progress import Lines, Quiet, Spoken
 from prime_cli.terminal.prompts import (
     ask_choice,
     ask_text,
@@ -193,6 +193,11 @@ class Output:
     def enter(self, question: str, *, default: str, flag: str) -> str:
         """Let the user type a line, Enter alone is `default`; raises as `ask`."""
         return ask_text(question, self._err, default=default, flag=flag)
+
+    @property
+    def spoken(self) -> Progress:
+        """The same for work that leaves the terminal to a program: sentences alone."""
+        return Spoken(self)
 
     @cached_property
     def progress(self) -> Progress:

@@ -60,6 +60,14 @@ class Quiet:
         self._talk.warn(message, hint=hint)
 
 
+class Spoken(Quiet):
+    """What is decided, and nothing of the work under way: something else has the terminal."""
+
+    def say(self, message: str) -> None:
+        """One line on stderr."""
+        self._talk.say(message)
+
+
 class LineTask:
     """A Task that says every half minute how far it is, and at once what keeps it from going on.
 

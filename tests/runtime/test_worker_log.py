@@ -5,19 +5,20 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import StorageFailed
-from prime_cli.runtime.worker_log import LONGEST_PRINT, WorkerLog
+from prime_cli.runtime.worker_log import LONGEST_PRINT, OnPrint, WorkerLog
 
 
 def hide(line: bytes) -> bytes:
     return line.replace(b"sk-planted", b"[KEY]")
 
 
-async def print_into(path: Path, *parts: bytes) -> None:
-    log = WorkerLog(path, hide)
+async def print_into(path: Path, *parts: bytes, on_print: OnPrint | None = None) -> WorkerLog:
+    log = WorkerLog(path, hide, on_print)
     await log.open()
     for part in parts:
         await asyncio.to_thread(os.write, log.descriptor, part)
     await log.close()
+    return log
 
 
 def test_a_secret_is_gone_before_it_is_written(tmp_path: Path) -> None:
@@ -54,3 +55,22 @@ def test_a_log_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
 
 def test_a_full_disk_does_not_stop_the_one_who_prints() -> None:
     asyncio.run(print_into(Path("/dev/full"), b"x" * LONGEST_PRINT, b"more\n"))
+
+
+def test_lines_are_shown_as_a_terminal_would_show_them(tmp_path: Path) -> None:
+    shown: list[str] = []
+    printed = (
+        b"\x1b[31mred\x1b[0m\n\n  \n",
+        b"key sk-pla",
+        b"nted\n10 %\r50 %\r\x1b]0;title\x07all\n\xff",
+    )
+    log = asyncio.run(print_into(tmp_path / "worker.log", *printed, on_print=shown.append))
+    assert shown == ["red", "key [KEY]", "all", "\ufffd"]
+    assert log.last == "\ufffd"
+
+
+def test_the_last_print_may_not_have_ended_and_holds_no_secret(tmp_path: Path) -> None:
+    log = asyncio.run(print_into(tmp_path / "worker.log", b"first\n\n", b"1/3\r2/3 sk-planted"))
+    assert log.last == "2/3 [KEY]"
+    assert asyncio.run(print_into(tmp_path / "worker.log", b"first\n \n")).last == "first"
+    assert not asyncio.run(print_into(tmp_path / "worker.log", b"")).last

@@ -17,6 +17,7 @@ from prime_cli.commands.eval.run_options import (
     ReportOptions,
     ResultOptions,
     ResumeOptions,
+    to_debug,
 )
 from prime_cli.commands.eval.suite import run_suite
 from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
@@ -93,6 +94,7 @@ def run(
       prime eval run ./my-env -m Qwen/Qwen3-0.6B -b http://localhost:8000/v1
       prime eval run --resume 1f2e3d4c
       prime eval run nightly.toml --max-cost 5
+      prime eval run ./my-env -m gpt-4.1-mini --debug
     \b
     See also: `prime eval list`, `prime eval show`, `prime eval push`.
     """
@@ -100,6 +102,8 @@ def run(
     given = given_variables(request.env_vars, request.env_file)
     name = environment or ""
     request = replace(request, environment=name, env_vars=given.names, env_file=None)
+    if request.debug:
+        request = to_debug(request, resume)
     if request.environment.endswith(".toml"):
         if (limits, reports, dataset) != (GateOptions(), ReportOptions(), DatasetOptions()):
             raise UsageError(
@@ -116,7 +120,9 @@ def run(
     elif dataset.hf_hub_dataset_name:
         session.output.warn("`-D` needs `-H`")
     gates = prepare_gates(session, limits, reports)
-    context = session.run_context(given=given.values)
+    context = replace(session.run_context(given=given.values), verbose=accepted.verbose)
+    if request.debug:
+        context = replace(context, debug=True, progress=session.output.spoken)
     result = _evaluate(session, request, context, resume, verbose=accepted.verbose)
     _show(session, result, verbose=accepted.verbose)
     judgement = apply_gates(gates, session, result.folder.path, result.summary)

@@ -1,7 +1,8 @@
 """The options of `prime eval run` beside those of the evaluation itself (`EvalRequest`)."""
 
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +39,31 @@ class ResumeOptions:
                 "`--retry-errors` needs an existing run",
                 hint="name it: `prime eval run --resume RUN --retry-errors`",
             )
+
+
+def to_debug(request: EvalRequest, resume: ResumeOptions) -> EvalRequest:
+    """`request` for one rollout at a time, and one in all unless more are asked for.
+
+    Raises UsageError without a terminal, and for what cannot be debugged.
+    """
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        raise UsageError(
+            "`--debug` needs a terminal: the environment gets its stdin and stdout",
+            hint="without one, `-v` shows what the environment prints",
+        )
+    if resume.resume is not None or request.environment.endswith(".toml"):
+        raise UsageError(
+            "`--debug` starts one run of its own: it neither resumes one nor runs a suite"
+        )
+    if request.max_concurrent not in (None, 1):
+        raise UsageError("`--debug` runs one rollout at a time", hint="omit `--max-concurrent`")
+    chosen = request.num_examples is not None or request.examples is not None
+    return replace(
+        request,
+        num_examples=request.num_examples if chosen else 1,
+        rollouts_per_example=request.rollouts_per_example or 1,
+        max_concurrent=1,
+    )
 
 
 @dataclass(frozen=True)
@@ -152,5 +178,8 @@ class AcceptedOptions:
         ),
     ] = None
     verbose: Annotated[
-        bool, Option("Print the plan first.", ("--verbose", "-v"), panel=_RESULTS)
+        bool,
+        Option(
+            "Show the plan, and what the environment prints.", ("--verbose", "-v"), panel=_RESULTS
+        ),
     ] = False

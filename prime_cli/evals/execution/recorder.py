@@ -302,12 +302,29 @@ def _span(seconds: int) -> str:
     return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
 
 
-class WaitingTask:
-    """A task that also says what is waited for; `tick` brings that up to date."""
+SLOW_LOAD_SECONDS = 10.0
+"""Environments may take this long to load before it is worth a word."""
 
-    def __init__(self, task: Task, waits: Callable[[], WaitStatus]) -> None:
+
+def slow_load_words(seconds: float, last: str) -> str:
+    """`loading for 12s: Fetching 3/17`, with the `last` that it printed; nothing if quick."""
+    if seconds < SLOW_LOAD_SECONDS:
+        return ""
+    return f"loading for {_span(int(seconds))}: {last or 'it prints nothing'}"
+
+
+class WaitingTask:
+    """A task that also says what is waited for: by the gateway, or a load that is `slow`.
+
+    `tick` brings that up to date.
+    """
+
+    def __init__(
+        self, task: Task, waits: Callable[[], WaitStatus], slow: Callable[[], str] = str
+    ) -> None:
         self._task = task
         self._waits = waits
+        self._slow = slow
 
     def advance(self, amount: int = 1) -> None:
         """Some more is done."""
@@ -321,7 +338,9 @@ class WaitingTask:
 
     def tick(self) -> None:
         """Look again at what is waited for."""
-        self._task.update(alert=waiting_words(self._waits()))
+        slow = self._slow()
+        words = waiting_words(self._waits()) or slow
+        self._task.update(note="" if slow else None, alert=words)
 
 
 @asynccontextmanager

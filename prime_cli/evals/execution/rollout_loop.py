@@ -1,5 +1,6 @@
 """The live part of a run: gateway and workers side by side, and the events between them."""
 
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -21,6 +22,7 @@ from prime_cli.evals.execution.recorder import (
     Recorder,
     WaitingTask,
     calling_every_second,
+    slow_load_words,
 )
 from prime_cli.evals.execution.run_record import SessionOutcome
 from prime_cli.evals.execution.setup import (
@@ -28,6 +30,7 @@ from prime_cli.evals.execution.setup import (
     make_spec,
     with_file,
     with_gateway,
+    without_deadlines,
     worker_variables,
 )
 from prime_cli.evals.execution.worker_failures import RestartPolicy, failure_of
@@ -85,6 +88,7 @@ class RolloutLoop:
         self._gold: GoldAnswers
         self._worker: Worker | None = None
         self._start: Start | None = None
+        self._began = 0.0
         self._event_filter: EventFilter
         self._recorder: Recorder
         self._early_stop: EarlyStop
@@ -108,7 +112,7 @@ class RolloutLoop:
             recording=setup.prepared.recording,
             saved=self._saved,
         ) as gateway:
-            task = waiting = WaitingTask(task, gateway.waits)
+            task = waiting = WaitingTask(task, gateway.waits, self._slow_load)
             find = (lambda *_: None) if self._saved is None else self._saved.row
             self._recorder = Recorder(self._journal, self._tally, task, gateway.ledger, find)
             try:
@@ -140,7 +144,7 @@ class RolloutLoop:
     ) -> WorkList | None:
         """One worker from its start to its end; the orders of the next, None for none."""
         task.update(note="loading the environment")
-        self._start = None
+        self._start, self._began = None, time.monotonic()
         self._work = work
         self._event_filter = EventFilter(self._setup.plan, work)
         try:
@@ -176,6 +180,8 @@ class RolloutLoop:
         elif self._saved is not None and setup.interpreter.generation == "v0":
             spec = msgspec.structs.replace(spec, saved=str(self._saved.path), run_rest=True)
             walls = with_file(walls, self._saved.path)
+        if setup.context.debug:
+            spec = without_deadlines(spec)
         variables = worker_variables(
             setup.access.variables,
             base_url=gateway.base_url,
@@ -189,7 +195,17 @@ class RolloutLoop:
             log_path=setup.folder.log,
             scrub=setup.scrub,
             walls=walls,
+            on_print=self._show_print if setup.context.verbose else None,
+            terminal=setup.context.debug,
         )
+
+    def _show_print(self, line: str) -> None:
+        self._progress.say(f"[{self._setup.plan.environment.name}] {line}")
+
+    def _slow_load(self) -> str:
+        if self._worker is None or self._start is not None:
+            return ""
+        return slow_load_words(time.monotonic() - self._began, self._worker.last_print)
 
     def _after(self, death: WorkerDied) -> WorkList | None:
         work = self._restarts.after_death(self._start, death)
@@ -250,6 +266,7 @@ class RolloutLoop:
                     self._setup.scrub,
                     again=self._setup.prepared.origin is not None,
                     asked=self._withheld.hint(),
+                    whole=self._setup.context.debug,
                 )
                 if failure is not None:
                     raise failure

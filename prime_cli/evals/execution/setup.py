@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
 
+import msgspec
+
 from prime_cli.core.errors import InternalError, UsageError
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, prime_home
@@ -44,6 +46,8 @@ class RunContext:
     counted what earlier sessions spent. `switchboard` brings signals to a run that is not in the
     main thread; `turn` is held by the one of them that chooses its interpreter. `given` are
     variables for the environment alone: of an `--env-file`, or with a value on the command line.
+    With `verbose` what the environment prints is shown; with `debug` it has this terminal, for as
+    long as it likes.
     """
 
     cwd: Path
@@ -54,6 +58,8 @@ class RunContext:
     switchboard: SignalRouter | None = None
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
     given: Mapping[str, str] = field(default_factory=dict)
+    verbose: bool = False
+    debug: bool = False
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -179,6 +185,14 @@ def make_spec(
         withheld=_printable(variables.secret),
         left_out=_printable(variables.others),
         **worker_fields(plan),
+    )
+
+
+def without_deadlines(spec: WorkerSpec) -> WorkerSpec:
+    """`spec` for somebody who debugs, and takes the time it takes."""
+    options = {} if isinstance(spec.options, msgspec.UnsetType) else spec.options
+    return msgspec.structs.replace(
+        spec, timeout_s=None, score_s=None, blocked_s=None, options={**options, "debug": True}
     )
 
 

@@ -172,11 +172,12 @@ def failure_of(
     *,
     again: bool = False,
     asked: str | None = None,
+    whole: bool = False,
 ) -> PrimeError | None:
     """What `end` stands for; None for a good end and for one that was asked for.
 
     `again` says that the run makes another one again, `asked` how to allow the variables that the
-    environment asked for. `detail` is the end of the traceback.
+    environment asked for. `detail` is the end of the traceback, or the `whole`.
     """
     if end.ok or end.stage == "interrupted":
         return None
@@ -184,7 +185,8 @@ def failure_of(
     first = scrub.text(error.message).strip().split("\n", maxsplit=1)[0]
     cause = f"{error.type}: {first}" if first else error.type
     name = plan.environment.name
-    detail = last_lines(scrub.text(error.traceback or ""))
+    text = scrub.text(error.traceback or "")
+    detail = text if whole else last_lines(text)
     if end.stage in ("arguments", "examples"):
         return _bad_flags(end.stage, name, first)
     if end.stage == "harness":

@@ -214,6 +214,9 @@ class EvalRequest:
         "Refuse connections that bypass the gateway.", panel=_ENVIRONMENT, plan="only_gateway",
         fixed=False, worker="only_gateway"
     )] = False
+    debug: Annotated[bool, Flag(
+        "Stop at breakpoint(); one rollout, on this terminal.", panel=_ENVIRONMENT, suite=()
+    )] = False
     hub_only: Annotated[bool, Flag(
         "Use the hub only; ignore local folders.", names=("--hub",), panel=_ENVIRONMENT,
         suite=()

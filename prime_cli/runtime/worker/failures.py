@@ -29,13 +29,26 @@ _WORKER = f"{Path(__file__).parent}{os.sep}"
 _PACKAGES = f"{os.sep}site-packages{os.sep}"
 
 
+_whole = False
+
+
+def keep_whole_tracebacks() -> None:
+    """From now on no frame of an environment's traceback is left out."""
+    global _whole  # noqa: PLW0603 - of the process, as its terminal is
+    _whole = True
+
+
 def traceback_of(error: BaseException) -> str:
-    """The traceback of `error` and its causes, of at most MOST_CHARACTERS."""
+    """The traceback of `error` and its causes, of at most MOST_CHARACTERS unless kept whole."""
     formatted = traceback.TracebackException.from_exception(error)
     for link in _links(formatted):
         link.stack = traceback.StackSummary.from_list(_shown(list(link.stack)))
-    text = "".join(_cut(line) for line in formatted.format())
-    return text[-MOST_CHARACTERS:]
+    return cut_traceback("".join(_cut(line) for line in formatted.format()))
+
+
+def cut_traceback(text: str) -> str:
+    """`text`, or its last MOST_CHARACTERS unless tracebacks are kept whole."""
+    return text if _whole else text[-MOST_CHARACTERS:]
 
 
 def was_raised(error: BaseException) -> bool:
@@ -65,7 +78,7 @@ def _links(formatted: traceback.TracebackException) -> Iterator[traceback.Traceb
 def _shown(frames: list[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
     """`frames` without the worker's; if too many, the environment's own and the last ones."""
     frames = [frame for frame in frames if not frame.filename.startswith(_WORKER)] or frames
-    if len(frames) <= MOST_FRAMES:
+    if _whole or len(frames) <= MOST_FRAMES:
         return frames
     last = frames[-LAST_FRAMES:]
     own = [frame for frame in frames[:-LAST_FRAMES] if not _is_library(frame.filename)]
@@ -80,7 +93,9 @@ def _is_library(filename: str) -> bool:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= MOST_OF_A_LINE else line[:MOST_OF_A_LINE].rstrip("\n") + " …\n"
+    if _whole or len(line) <= MOST_OF_A_LINE:
+        return line
+    return line[:MOST_OF_A_LINE].rstrip("\n") + " …\n"
 
 
 CONNECTION = {

@@ -34,12 +34,15 @@ BASE_URLS = ("OPENAI_BASE_URL", "PRIME_INFERENCE_URL")
 
 def main(events_descriptor: int, control_descriptor: int) -> NoReturn:
     """Run the spec that the parent sends, then exit; with 0 if nothing failed."""
-    guards.redirect_stdout()
-    guards.refuse_input()
     adopt_orphans()
     events = Events(events_descriptor)
     control = Control(control_descriptor)
     spec = control.read_spec()
+    if spec.options.get("debug"):
+        failures.keep_whole_tracebacks()
+    else:
+        guards.redirect_stdout()
+        guards.refuse_input()
     try:
         WorkerSession(spec, events, control).run()
     except failures.StageFailed as failed:
@@ -216,4 +219,7 @@ class WorkerSession:
         )
 
     def _emit(self, row: Row) -> None:
+        error = row.get("error")
+        if self._spec.options.get("debug") and error and error["traceback"]:
+            print(error["traceback"], file=sys.stderr)  # noqa: T201 - the terminal
         self._events.send("rollout", **plain(row))

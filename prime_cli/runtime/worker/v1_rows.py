@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from . import failures, rows
-from .failures import MOST_CHARACTERS
 from .jsonable import number, plain
 
 # The class in the gateway's error body, which verifiers quotes in its sentence.
@@ -50,7 +49,7 @@ def error_of(episode: Any) -> dict[str, Any]:
         "type": error.type,
         "message": error.message[:2000],
         "retryable": retryable,
-        "traceback": (error.traceback or "")[-MOST_CHARACTERS:] or None,
+        "traceback": failures.cut_traceback(error.traceback or "") or None,
         "in_scoring": failed_in_scoring(episode),
     }
 

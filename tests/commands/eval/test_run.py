@@ -1,10 +1,12 @@
 """What `prime eval run` refuses, and how; whole runs are in tests/scripts and tests/evals."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.cli import Prime
+from tests.helpers.terminal import Terminal
 from tests.helpers.wild import write_project
 
 
@@ -69,3 +71,24 @@ def test_failures_are_json_when_data_is(prime: Prime, tmp_path: Path) -> None:
     assert result.code == 6
     assert result.out == ""
     assert '"code": "not_found"' in result.err
+
+
+def test_without_a_terminal_nothing_can_be_debugged(prime: Prime, tmp_path: Path) -> None:
+    write_project(tmp_path)
+    result = prime("eval", "run", "tiny-env", "-m", "builtin/oracle", "--debug", cwd=tmp_path)
+    assert result.code == 2
+    assert "`--debug` needs a terminal" in result.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo terminals")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("tiny-env", "-c", "4"), "`--debug` runs one rollout at a time"),
+        (("nightly.toml",), "`--debug` starts one run of its own"),
+    ],
+)
+def test_what_cannot_be_debugged_is_said(words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    with Terminal("eval", "run", *words, "--debug", cwd=tmp_path) as terminal:
+        assert terminal.end() == 2
+    assert told in terminal.text
