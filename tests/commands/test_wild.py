@@ -26,7 +26,7 @@ from tests.helpers.wild import (
     write_wheel,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(2, "name")]
+pytestmark = pytest.mark.slow
 
 ORACLE = ("-m", "builtin/oracle", "-n", "2", "-r", "2")
 PYTHON_3_12 = python_at_hand("3.12")
@@ -71,6 +71,7 @@ def project(folder: Path, name: str, shape: Shape) -> tuple[Path, str]:
     return write_project(folder / name, own), f"ada/{own.name}"
 
 
+@pytest.mark.sample(2, "name")
 @pytest.mark.parametrize("name", RUNNING)
 def test_a_shape_goes_the_whole_way(name: str, tmp_path: Path, here: Path) -> None:
     if name == "narrow-python" and PYTHON_3_12 is None:
@@ -92,6 +93,7 @@ def test_a_shape_goes_the_whole_way(name: str, tmp_path: Path, here: Path) -> No
     assert (here / ".venv").is_dir()
 
 
+@pytest.mark.sample(1, "name")
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_used_is_told_before_it_is_published(name: str, tmp_path: Path) -> None:
     folder, ref = project(tmp_path, name, WILD[name])
@@ -126,6 +128,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.sample(1, "name")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_what_was_published_long_ago_runs_with_what_there_was(
     name: str, tmp_path: Path, here: Path
@@ -232,6 +235,7 @@ FAULTY = {
 }
 
 
+@pytest.mark.sample(2, "name")
 @pytest.mark.parametrize("name", FAULTY)
 def test_code_that_raises_is_told_by_name(name: str, tmp_path: Path, here: Path) -> None:
     source, code, said = FAULTY[name]

@@ -33,7 +33,7 @@ def test_commands_killed_while_they_make_a_pod_leave_nothing(tmp_path: Path, see
     if runs_every_case():
         assert len(kill(tmp_path, seed, rounds=20).seen) > 1
     else:
-        kill(tmp_path, seed, rounds=4)
+        kill(tmp_path, seed, rounds=2)
 
 
 @pytest.mark.slow
@@ -42,7 +42,7 @@ def test_a_hub_killed_while_it_makes_pods_forgets_none_of_them(tmp_path: Path, s
         killing = Killing(town.ada, random.Random(seed), podman().tags)
         killing.prepare()
         hub = town.hub
-        for _ in range(4 if runs_every_case() else 2):
+        for _ in range(4 if runs_every_case() else 1):
             hub = killing.kill_hub(hub, lambda: hubs.enter_context(serve_town(town.data, tmp_path)))
         print(dict(killing.seen))
         assert podman().tags() == []

@@ -10,14 +10,14 @@ from tests.starters.test_starters import STARTERS, V0
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.sample(2, "starter")
+@pytest.mark.sample(1, "starter")
 @pytest.mark.parametrize("starter", [*V0, "word_ladder"])
 def test_starters_pass_every_check(starter: str, prime: Prime, tmp_path: Path) -> None:
     folder = str(STARTERS / starter)
     prime("env", "check", folder, "--strict", cwd=tmp_path).ok()
 
 
-@pytest.mark.sample(2, "words")
+@pytest.mark.sample(1, "words")
 @pytest.mark.parametrize(
     "words",
     [

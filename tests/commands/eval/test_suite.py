@@ -107,6 +107,7 @@ def test_one_budget_stops_all_and_a_larger_one_goes_on(
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.sample(1, "number")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_suite_that_was_stopped_goes_on_where_it_was(
     number: signal.Signals, model: ScriptedModel, tmp_path: Path

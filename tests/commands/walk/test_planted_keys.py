@@ -37,10 +37,26 @@ def _walks() -> Iterator[Any]:
                 yield pytest.param(entry, words, id=f"{words} ({entry.hub})", marks=marks)
 
 
-@pytest.mark.parametrize(("entry", "words"), list(_walks()))
+WALKS = list(_walks())
+
+
+@pytest.mark.sample(80, "words")
+@pytest.mark.parametrize(("entry", "words"), [each for each in WALKS if not each.marks])
 def test_no_key_is_left_anywhere(
     entry: Entry, words: str, world: World, walk: Walker, tmp_path: Path
 ) -> None:
+    _leaves_no_key(entry, words, world, walk, tmp_path)
+
+
+@pytest.mark.sample(5, "words")
+@pytest.mark.parametrize(("entry", "words"), [each for each in WALKS if each.marks])
+def test_no_key_is_left_anywhere_by_what_makes_interpreters(
+    entry: Entry, words: str, world: World, walk: Walker, tmp_path: Path
+) -> None:
+    _leaves_no_key(entry, words, world, walk, tmp_path)
+
+
+def _leaves_no_key(entry: Entry, words: str, world: World, walk: Walker, tmp_path: Path) -> None:
     own = world if entry.slow else world.copy(tmp_path / "world")
     loud = replace(walk, variables=KEYS | FOR_INSTALLERS | {"PRIME_DEBUG": "1"})
     with recorded_children() as children:

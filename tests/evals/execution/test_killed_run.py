@@ -11,14 +11,15 @@ import pytest
 
 from tests.helpers.kills.killed_runs import KINDS, KilledRuns, Tally
 from tests.helpers.kills.session import Kind
+from tests.helpers.seed import runs_every_case
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the worker in /proc"),
 ]
 
-ROUNDS = 7
-"""Of each kind: 21 together."""
+ROUNDS = 7 if runs_every_case() else 4
+"""Kills of each kind."""
 
 
 @pytest.mark.sample(1, "kind")

@@ -22,6 +22,7 @@ from tests.helpers.kills.rounds import run_rounds
 from tests.helpers.postgres import fresh_database
 from tests.helpers.raw_upload import RawUpload
 from tests.helpers.s3 import BUCKET, S3Server, s3_server
+from tests.helpers.seed import runs_every_case
 from tests.helpers.serving import ServedHub, serve
 from tests.hub.pushing import Push, data, names
 
@@ -35,7 +36,8 @@ pytestmark = [
 
 def test_nothing_is_there_in_part_on_sqlite_and_files(tmp_path: Path, seed: int) -> None:
     data = tmp_path / "hub"
-    tally = run_rounds(partial(serve, data), tmp_path / "made", seed=seed, rounds=50)
+    rounds = 50 if runs_every_case() else 15
+    tally = run_rounds(partial(serve, data), tmp_path / "made", seed=seed, rounds=rounds)
     print(*tally.lines(), sep="\n")
     with closing(sqlite3.connect(data / "hub.db")) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -48,7 +50,7 @@ def test_nothing_is_there_in_part_on_postgres_and_a_bucket(
     with fresh_database("template0") as database:
         argv = ("--database", database, "--storage", f"s3://{BUCKET}/killed-{seed}")
         start = partial(serve, tmp_path / "hub", *argv, env=s3_server.environ)
-        tally = run_rounds(start, tmp_path / "made", seed=seed, rounds=10)
+        tally = run_rounds(start, tmp_path / "made", seed=seed, rounds=5)
     print(*tally.lines(), sep="\n")
 
 

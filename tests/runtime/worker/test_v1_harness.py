@@ -56,6 +56,7 @@ def test_without_a_network_it_runs_on_the_packages_of_the_environment(log: Path)
     assert said.rewards == {(0, 0): 1.0, (1, 0): 1.0}
 
 
+@pytest.mark.sample(2, "said_of_it")
 @pytest.mark.parametrize(
     ("module", "extra", "said_of_it"),
     [
@@ -95,23 +96,29 @@ def echoes(request: Received) -> Reply:
     return Reply(request.last_user)
 
 
+ANSWERS = {
+    kind.__name__: kind for kind in (echoes, calls_a_tool_that_is_not_there, does_not_fit, refuses)
+}
+
+
+@pytest.mark.sample(2, "answer")
 @pytest.mark.parametrize("version", RELEASES)
 @pytest.mark.parametrize(
     ("module", "answer"),
     [
-        ("echo_tasks", echoes),
-        ("guess_tasks", echoes),
-        ("echo_tasks", calls_a_tool_that_is_not_there),
-        ("echo_tasks", does_not_fit),
-        ("echo_tasks", refuses),
+        ("echo_tasks", "echoes"),
+        ("guess_tasks", "echoes"),
+        ("echo_tasks", "calls_a_tool_that_is_not_there"),
+        ("echo_tasks", "does_not_fit"),
+        ("echo_tasks", "refuses"),
     ],
 )
 def test_null_in_this_process_is_null_in_its_own(
-    version: str, module: str, answer: Any, log: Path
+    version: str, module: str, answer: str, log: Path
 ) -> None:
     seen = []
     for extra in ({}, BY_PROCESS):
-        with ScriptedModel(answer) as model:
+        with ScriptedModel(ANSWERS[answer]) as model:
             said = run(
                 version,
                 model,
