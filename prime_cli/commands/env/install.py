@@ -93,24 +93,26 @@ def install(
     if dry_run:
         _show_plan(plan, show)
         return
-    ask_about_verifiers(plan, show)
+    ask_about_moves(plan, show)
     done = run_install(plan, session.progress)
     origins = [item.origin.ref for item in (*done, *plan.present)]
     remember("environments", [ref.partition("@")[0] for ref in origins if ref])
     _show_done(plan, done, show)
 
 
-def ask_about_verifiers(plan: InstallPlan, output: Output) -> None:
-    """Warn of a move of the workspace's verifiers, and ask on a terminal; raises Declined."""
-    move = plan.verifiers_change
-    if move is None:
-        return
-    change = f"from {move.before} to {move.after}" if move.after else f"{move.before} away"
-    output.warn(
-        f"This changes the workspace's verifiers {change}",
-        hint="`prime eval run` uses a separate interpreter and changes nothing",
-    )
-    if output.is_interactive:
+def ask_about_moves(plan: InstallPlan, output: Output) -> None:
+    """Say what is replaced; ask about what a person installed, and raise Declined for a no.
+
+    UsageError where nobody can be asked and `--yes` was not given.
+    """
+    own = [m for m in plan.changes if m.before and m.after != m.before and m not in plan.foreign]
+    if own:
+        output.say("Replaces " + ", ".join(f"{m.name} {m.before} by {m.after}" for m in own))
+    for move in plan.foreign:
+        change = f"from {move.before} to {move.after}" if move.after else f"{move.before} away"
+        output.warn(f"This changes the workspace's {move.name} {change}")
+    if plan.foreign:
+        output.hint("`prime eval run` uses a separate interpreter and changes nothing")
         output.confirm("Go on?", otherwise="Nothing was installed")
 
 

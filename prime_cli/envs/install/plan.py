@@ -27,6 +27,7 @@ from prime_cli.envs.install.installers import (
     install,
     preview_changes,
 )
+from prime_cli.envs.install.ownership import foreign_moves, note_brought
 from prime_cli.envs.install.sources import (
     InstallItem,
     InstallOptions,
@@ -73,7 +74,8 @@ class InstallPlan:
     """What is to be done, before anything is done.
 
     `present` are environments that the workspace has already in that form; `changes` is what
-    changes, known only where the installer was asked (`--dry-run`, or when an index is involved);
+    changes, known only where the installer was asked (`--dry-run`, or when an index is involved),
+    `foreign` those of it that need a yes (`ownership`);
     `requires_python` is what a Python must fit that all items can be installed with. `bundle` is
     set if a bundle is only to be shown; then there are no items.
     """
@@ -86,11 +88,7 @@ class InstallPlan:
     requires_python: str | None = None
     offline: bool = False
     bundle: CheckedBundle | None = None
-
-    @property
-    def verifiers_change(self) -> PackageChange | None:
-        """The change of the workspace's own verifiers, None if it stays or was not there."""
-        return next((m for m in self.changes if m.name == LIBRARY and m.before), None)
+    foreign: tuple[PackageChange, ...] = ()
 
 
 def plan_install(
@@ -140,7 +138,10 @@ def plan_install(
     if not workspace.exists or not todo or (complete and not show_changes):
         return plan
     with progress.task("Resolving packages", unit="packages"):
-        return replace(plan, changes=preview_changes(request, offline=options.offline))
+        changes = preview_changes(request, offline=options.offline)
+    asked = own | {normalize_name(item.name) for item in beside}
+    foreign = foreign_moves(changes, installed, asked, workspace, version)
+    return replace(plan, changes=changes, foreign=foreign)
 
 
 def run_install(plan: InstallPlan, progress: Progress) -> tuple[InstallItem, ...]:
@@ -150,9 +151,11 @@ def run_install(plan: InstallPlan, progress: Progress) -> tuple[InstallItem, ...
     if not todo:
         return ()
     names = ", ".join(item.name for item in todo)
+    before = read_distributions(site_packages(plan.workspace))
     with progress.task(f"Installing {names}", unit="packages"):
         install(plan.request, offline=plan.offline)
     installed = read_distributions(site_packages(plan.workspace))
+    note_brought(plan.workspace, before, installed)
     for item in todo:
         package = installed.get(normalize_name(item.name))
         if package is not None:

@@ -27,3 +27,23 @@ def test_an_installation_passes_through_few_files(
 
     assert [each["ref"] for each in done.ok().json["installed"]] == ["ada/wordle@0.1.0"]
     assert len(walk.files) <= MOST_FILES, "\n".join(walk.lines())
+
+
+@pytest.mark.usefixtures("wheelhouse")
+def test_what_a_person_installed_moves_only_with_a_yes(
+    prime: Prime, hub: HubClient, tmp_path: Path
+) -> None:
+    publish(hub, tmp_path, "wordle", requires=("verifiers==0.3.1",))
+    venv = tmp_path / ".venv"
+    subprocess.run([uv.find_uv_bin(), "venv", "--quiet", venv], check=True)
+    words = ("pip", "install", "--quiet", "--python", venv, "verifiers==0.1.14")
+    subprocess.run([uv.find_uv_bin(), *words], check=True)
+
+    refused = prime("env", "install", "ada/wordle", cwd=tmp_path)
+    assert refused.code == 2
+    assert "This changes the workspace's verifiers from 0.1.14 to 0.3.1" in refused.err
+    assert "add `--yes`" in refused.err
+    assert not [*venv.rglob("wordle.py")]
+
+    prime("env", "install", "ada/wordle", "--yes", cwd=tmp_path).ok()
+    assert [*venv.rglob("wordle.py")]

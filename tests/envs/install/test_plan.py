@@ -99,7 +99,7 @@ def test_a_verifiers_that_is_there_stays(workspace: Workspace, tmp_path: Path) -
     assert installed(workspace)["verifiers"] == "0.1.14"
 
 
-def test_the_move_of_the_workspaces_verifiers_is_in_the_plan(
+def test_a_move_that_another_environment_would_not_survive_needs_a_yes(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     install(package(tmp_path / "a", V0, requires=("verifiers==0.1.14",)).path, workspace=workspace)
@@ -107,9 +107,24 @@ def test_the_move_of_the_workspaces_verifiers_is_in_the_plan(
 
     found = plan(newer.path, workspace=workspace)
 
-    assert found.verifiers_change is not None
-    assert found.verifiers_change.before == "0.1.14"
+    (move,) = found.foreign
+    assert (move.name, move.before) == ("verifiers", "0.1.14")
     assert installed(workspace)["verifiers"] == "0.1.14"
+
+
+def test_what_prime_brought_is_moved_without_a_question(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    install(package(tmp_path / "a", V0, requires=("verifiers>=0.1",)).path, workspace=workspace)
+    older = package(tmp_path / "b", V0, name="other_env", requires=("verifiers==0.1.14",))
+
+    found = plan(older.path, workspace=workspace)
+    assert [(m.name, m.after) for m in found.changes if m.before] == [("verifiers", "0.1.14")]
+    assert found.foreign == ()
+
+    words = ("pip", "install", "--quiet", "--python", str(workspace.python), "verifiers==0.1.12")
+    subprocess.run([uv.find_uv_bin(), *words], check=True, timeout=60)
+    assert [m.before for m in plan(older.path, workspace=workspace).foreign] == ["0.1.12"]
 
 
 def test_nothing_is_asked_of_an_index_when_all_is_there(

@@ -1,0 +1,117 @@
+"""Who brought the packages of a workspace: prime moves its own, and asks about everybody else's.
+
+What came with an installation by prime is noted in the virtual environment. What came along with
+prime itself is what prime's requirements and complete extras name.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from packaging.requirements import Requirement
+
+from prime_cli.core.installation import DISTRIBUTION
+from prime_cli.core.paths import write_atomically
+from prime_cli.core.refs import normalize_name
+from prime_cli.envs.install.installed import InstalledPackage, unmet_requirements
+from prime_cli.envs.install.installers import PackageChange
+from prime_cli.envs.install.workspace import Workspace
+
+_NOTE = "prime-packages.json"
+"""{name: version} of what prime brought, in the folder of the virtual environment."""
+
+_PLAIN_EXTRA = "verifiers"
+"""An extra that names one package: to ask for it is to ask for that package."""
+
+
+def note_brought(
+    workspace: Workspace,
+    before: Mapping[str, InstalledPackage],
+    after: Mapping[str, InstalledPackage],
+) -> None:
+    """Note what an installation added or moved; raises StorageFailed."""
+    if workspace.folder is None:
+        return
+    kept = {name: version for name, version in _noted(workspace).items() if name in after}
+    new = {
+        name: package.version
+        for name, package in after.items()
+        if name not in before or before[name].version != package.version
+    }
+    if new:
+        note = msgspec.json.encode({**kept, **new}, order="sorted")
+        write_atomically(workspace.folder / _NOTE, note, mode=0o644)
+
+
+def foreign_moves(
+    changes: Sequence[PackageChange],
+    installed: Mapping[str, InstalledPackage],
+    named: Collection[str],
+    workspace: Workspace,
+    version: str,
+) -> tuple[PackageChange, ...]:
+    """Those of `changes` that need a yes: moves of packages that prime did not bring.
+
+    Also of those that prime brought, where another package would not run with what comes.
+    `named` are what the user asked to be installed; `version` is that of the workspace's Python.
+    """
+    moves = [m for m in changes if m.before and m.before != m.after and m.name not in named]
+    if not moves:
+        return ()
+    ours = brought_by_prime(installed, workspace, version)
+    leaving = {*named, *(change.name for change in changes)}
+    staying = [package for name, package in installed.items() if name not in leaving]
+    return tuple(m for m in moves if m.name not in ours or _breaks(m, staying))
+
+
+def brought_by_prime(
+    installed: Mapping[str, InstalledPackage], workspace: Workspace, version: str
+) -> frozenset[str]:
+    """The names of packages that prime brought: with an environment, or along with itself."""
+    noted = _noted(workspace)
+    own = {name for name, package in installed.items() if noted.get(name) == package.version}
+    return frozenset(own | set(_came_with_prime(installed, version)) - {DISTRIBUTION})
+
+
+def _noted(workspace: Workspace) -> dict[str, str]:
+    try:
+        content = (workspace.folder or Path()).joinpath(_NOTE).read_bytes()
+        return msgspec.json.decode(content, type=dict[str, str])
+    except (OSError, msgspec.MsgspecError):
+        return {}
+
+
+def _came_with_prime(installed: Mapping[str, InstalledPackage], version: str) -> Iterator[str]:
+    """What prime and its complete extras require, and what that requires in turn."""
+    prime = installed.get(DISTRIBUTION)
+    if prime is None:
+        return
+    extras = [each for each in prime.headers("Provides-Extra") if each != _PLAIN_EXTRA]
+    asked = {each: [Requirement(f"{DISTRIBUTION}[{each}]")] for each in extras}
+    complete = [e for e in extras if not unmet_requirements(asked[e], dict(installed), version)]
+    seen: set[tuple[str, str]] = set()
+    waiting = [(DISTRIBUTION, extra) for extra in ("", *complete)]
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in seen or name not in installed:
+            continue
+        seen.add((name, extra))
+        yield name
+        for each in _requirements(installed[name], extra):
+            waiting += [(normalize_name(each.name), wanted) for wanted in ("", *each.extras)]
+
+
+def _requirements(package: InstalledPackage, extra: str = "") -> Iterator[Requirement]:
+    for each in package.requires:
+        if each.marker is None or each.marker.evaluate({"extra": extra}):
+            yield each
+
+
+def _breaks(move: PackageChange, staying: Sequence[InstalledPackage]) -> bool:
+    """Whether one of `staying` requires another version of it."""
+    return any(
+        move.after is None or not each.specifier.contains(move.after, prereleases=True)
+        for package in staying
+        for each in _requirements(package)
+        if normalize_name(each.name) == move.name
+    )
