@@ -80,10 +80,10 @@ class MemberPage(msgspec.Struct):
 
 
 class KeyItem(msgspec.Struct, rename="camel"):
-    """A key in a list: all but the key. `prefix` is what it begins with.
+    """A key in a list: all but the key. `prefix` is its beginning.
 
-    `owner` is the one owner that it is good for, or null; `last_used_at` is exact to ten minutes.
-    `parent` is the id of the key that it was made with, and with which it is revoked.
+    `owner` is the only owner it is valid for, or null; `last_used_at` is exact to ten minutes.
+    `parent` is the id of the key that created it, and is revoked with it.
     """
 
     id: str
@@ -116,21 +116,21 @@ class KeyRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class KeyReply(msgspec.Struct):
-    """The only time that a `key` is told."""
+    """The only answer that contains the `key`."""
 
     id: str
     key: str
 
 
 class KeysRevoked(msgspec.Struct):
-    """`DELETE /user/keys/{id}`: how many keys are revoked, with those that were made with it."""
+    """`DELETE /user/keys/{id}`: how many keys were revoked, including those it created."""
 
     success: bool = True
     revoked: int = 1
 
 
 class UserItem(msgspec.Struct):
-    """A user, as `prime hub user list` shows it; `teams` and `keys` are how many."""
+    """A user, as `prime hub user list` shows it; `teams` and `keys` are counts."""
 
     slug: str
     id: str
@@ -156,9 +156,9 @@ class TeamItem(msgspec.Struct):
 
 
 class KeyLimits(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What the new key may use of things that no hub here has: nothing is lost where it is dropped.
+    """Limits on features that our hubs do not have, so they can be ignored safely.
 
-    Any other limit would be.
+    Other limits are refused.
     """
 
     max_concurrent_sandboxes: Any = None
@@ -183,14 +183,14 @@ class ChallengeRequest(
 
 
 class ChallengeTicket(msgspec.Struct):
-    """The code that people see and compare, and the token that asks for what became of it."""
+    """The code that people compare, and the token to poll with."""
 
     challenge: str
     status_auth_token: str
 
 
 class ChallengeQuery(msgspec.Struct, frozen=True):
-    """Whose status `GET /auth_challenge/status` asks for."""
+    """Which login `GET /auth_challenge/status` asks about."""
 
     challenge: Annotated[str, Param("Code of the login challenge", longest=100)] = ""
 
@@ -209,7 +209,7 @@ class ChallengeStatus(msgspec.Struct):
 
 
 class AuditEntry(msgspec.Struct):
-    """Who did what to what; `actor` is `cli` for a command on the machine of the hub.
+    """Who did what to what; `actor` is `cli` for a command on the hub's machine.
 
     `at` is an ISO 8601 time in UTC; `key_id` and `address` are those of the request.
     """

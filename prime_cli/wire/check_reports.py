@@ -1,4 +1,4 @@
-"""The report of a check of one wheel, as it is printed and as a hub keeps it. Our own format."""
+"""The report of a check of one wheel, as printed and as stored by hubs. Our own format."""
 
 from collections import Counter
 from typing import Annotated, Any, Literal
@@ -18,9 +18,7 @@ _Count = Annotated[int, Meta(ge=0, le=10**9)]
 
 
 class Check(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One check: `sentence` says what was found, `evidence` with which numbers and examples, and
-    `step` what to do about it.
-    """
+    """One check: `sentence` is the finding, `evidence` its numbers, `step` what to do."""
 
     id: _Id
     status: Status
@@ -32,9 +30,9 @@ class Check(msgspec.Struct, frozen=True, omit_defaults=True):
 class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a check of an environment found.
 
-    `environment` is `owner/name@version`, or `name@version` of one that is only here; `examples`
-    are those that were run, `fingerprint` the sha256 of all that were looked at; `date` is ISO 8601
-    with zone. What is not known, as nothing could be run, is None.
+    `environment` is `owner/name@version`, or `name@version` if it is only local; `examples` is how
+    many were run, `fingerprint` the sha256 of all examples that were read; `date` is ISO 8601 with
+    zone. A field is None if the environment could not be run.
     """
 
     schema: int = SCHEMA
@@ -52,7 +50,7 @@ class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckSummary(msgspec.Struct, frozen=True):
-    """How many checks of a report ended how."""
+    """The number of checks by status."""
 
     verdict: Literal["pass", "warn", "fail"]
     passed: _Count
@@ -63,7 +61,7 @@ class CheckSummary(msgspec.Struct, frozen=True):
 
 
 def verdict_of(checks: tuple[Check, ...]) -> Literal["pass", "warn", "fail"]:
-    """The worst status; what was skipped does not count."""
+    """The worst status, ignoring skipped checks."""
     found = {check.status for check in checks}
     return "fail" if "fail" in found else "warn" if "warn" in found else "pass"
 
@@ -82,7 +80,7 @@ def summarize(report: CheckReport) -> CheckSummary:
 
 
 def in_words(summary: CheckSummary) -> str:
-    """`passed 12, warned 1`: what there is none of is left out."""
+    """`passed 12, warned 1`, without zeros."""
     counts = {
         "passed": summary.passed,
         "warned": summary.warned,

@@ -43,7 +43,7 @@ def convert(value: Any, kind: type[T]) -> T:
 def without_nulls(value: Any, levels: int = DEEPEST) -> Any:
     """Plain JSON where null means left out: no object in it has a null member.
 
-    Raises UsageError for what is nested deeper than `levels`.
+    Raises UsageError for more than `levels` of nesting.
     """
     if not isinstance(value, (dict, list)):
         return value
@@ -87,7 +87,7 @@ _SHOWN = 80
 
 
 def explain_unknown_field(kind: Any, error: Exception) -> UsageError | None:
-    """What to say of an unknown field of a `kind`; None where that is not the error."""
+    """The sentence about an unknown field of a `kind`; None for another error."""
     found = _UNKNOWN.fullmatch(str(error)) if isinstance(error, msgspec.ValidationError) else None
     if found is None:
         return None
@@ -103,7 +103,7 @@ def explain_unknown_field(kind: Any, error: Exception) -> UsageError | None:
 
 
 def _hint(field: str, names: list[str]) -> str | None:
-    """The field that is spelled most alike, whatever the case and the `_`; else all there are."""
+    """The field with the closest spelling, ignoring case and `_`; otherwise all of them."""
     plain = {_plain(name): name for name in names}
     near = get_close_matches(_plain(field), list(plain), n=1)
     if near:

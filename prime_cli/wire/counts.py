@@ -1,13 +1,13 @@
-"""How much of a resource may be taken: one rule for those who ask, and for hubs that are asked."""
+"""How much of a resource may be requested: one rule for clients and hubs."""
 
 from prime_cli.core.errors import UsageError
 from prime_cli.wire.offers import Spec
 
 
 def check_count(spec: Spec, count: int | None, name: str) -> None:
-    """Raise UsageError, which calls it `name`, for what an offer of a machine does not leave open.
+    """Raise UsageError about `name` unless an offer of a machine allows `count`.
 
-    None is what comes with it, as is the default; any other count needs bounds to be within.
+    None and the default are always allowed; any other count must be within the bounds.
     """
     if count is None or count == spec.default_count:
         return
@@ -20,7 +20,7 @@ def check_count(spec: Spec, count: int | None, name: str) -> None:
 def check_bounds(spec: Spec, count: int, subject: str, unit: str = "") -> None:
     """Raise UsageError unless `count` is one of a spec's steps between its least and its most.
 
-    The sentence begins with `subject` and its verb; `unit` is as ` GB`. A spec that says no least
+    The sentence begins with `subject` and its verb; `unit` is as ` GB`. Without a minimum a spec
     begins with its first step.
     """
     step = spec.step or 1

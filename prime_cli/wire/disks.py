@@ -13,7 +13,7 @@ ACTIVE = "ACTIVE"
 ERROR = "ERROR"
 DELETING = "DELETING"
 TERMINATED = "TERMINATED"
-"""Those states of `DiskStatusEnum` that our hubs have."""
+"""The states of `DiskStatusEnum` that our hubs use."""
 
 
 class DiskRequest(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
@@ -41,7 +41,7 @@ class DiskChange(msgspec.Struct):
 
 
 class Disk(msgspec.Struct, rename="camel"):
-    """`APIDiskConfig`; `pods` are the ids of those that it is attached to."""
+    """`APIDiskConfig`; `pods` are the ids of the pods that it is attached to."""
 
     id: str
     name: str = ""
@@ -70,10 +70,9 @@ class DiskPage(msgspec.Struct):
 
 
 def price_of(spec: Spec, size: int) -> float | None:
-    """What `size` GB cost an hour by the `spec` of an offer; None where it does not say.
+    """The price per hour of `size` GB by the `spec` of an offer; None if it has no price.
 
-    A disk has no other price than that of its GB, so the first ones cost too unless the hub says
-    that they do not.
+    A disk is priced by its GB alone, so all of them cost unless the hub says otherwise.
     """
     if spec.price_per_unit is None:
         return None

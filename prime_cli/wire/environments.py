@@ -40,15 +40,15 @@ class SortKey(StrEnum):
 
 
 DEEPEST_OFFSET = 100_000
-"""No page is found by its offset beyond; a database counts through all that is before it."""
+"""The largest offset; a database counts through all rows before it."""
 
 
 class EnvironmentQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which environments to list, and in which order.
 
-    Several tags, or several words to search for, must all be there; a word is looked for at the
-    beginning of words in name, owner, description and tags. A page is at an `offset`, or goes on at
-    the `cursor` that the page before has given.
+    Several tags, or several words to search for, must all match; a word matches the beginning of
+    words in name, owner, description and tags. A page starts at an `offset`, or at the `cursor`
+    from the previous page.
     """
 
     owner: Annotated[
@@ -124,7 +124,7 @@ class EnvironmentItem(msgspec.Struct):
 class EnvironmentPage(msgspec.Struct):
     """`GET /environmentshub/`: rows of one page, and how many there are in all.
 
-    `next_cursor` is ours: what to send as `cursor` for the next page, None at the end.
+    `next_cursor` is ours: the `cursor` of the next page, None at the end.
     """
 
     data: list[EnvironmentItem]
@@ -133,7 +133,7 @@ class EnvironmentPage(msgspec.Struct):
 
 
 class EnvironmentMetadata(msgspec.Struct, omit_defaults=True):
-    """What a publisher says of a wheel or version, from pyproject.toml and METADATA."""
+    """What a publisher states about a wheel or version, from pyproject.toml and METADATA."""
 
     description: str = ""
     tags: list[str] = []
@@ -147,7 +147,7 @@ class EnvironmentMetadata(msgspec.Struct, omit_defaults=True):
 
 
 class VersionSummary(msgspec.Struct):
-    """The newest version as `status` and the detail name it."""
+    """The newest version, in `status` and in the detail."""
 
     semantic_version: str
     content_hash: str = ""
@@ -157,12 +157,11 @@ class VersionSummary(msgspec.Struct):
 class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     """`GET /environmentshub/{owner}/{name}/@{version}`.
 
-    `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock`, `runtime_hint`,
-    `check_summary` (what its publisher's check found), `signatures` (how many there are), `yanked`
-    (why installers pass the version over; it may be empty) and `wheel_download_url` are ours: the
-    public hub does not send them, so readers treat them as optional. The last is where a wheel is
-    fetched with a key; `wheel_url` is for installers, which send none, and null where they get
-    nothing.
+    `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock`, `runtime_hint`, `check_summary` (of
+    the publisher's check), `signatures` (their number), `yanked` (why installers skip the version;
+    may be empty) and `wheel_download_url` are ours: the public hub does not send them, so readers
+    treat them as optional. The last is the address of the wheel for clients with a key; `wheel_url`
+    is for installers, which send no key, and null if they have no access.
     """
 
     id: str
@@ -237,7 +236,7 @@ class ResolveRequest(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=T
 
 
 class ResolveReply(msgspec.Struct):
-    """What resolve found or made."""
+    """The environment that was found or created."""
 
     id: str
     name: str
@@ -255,7 +254,7 @@ class LookupRequest(msgspec.Struct, omit_defaults=True):
 
 
 class LookupReply(msgspec.Struct):
-    """What lookup found."""
+    """The environment that was found."""
 
     id: str
     name: str
@@ -275,7 +274,7 @@ class ArtifactRequest(msgspec.Struct, omit_defaults=True):
 
 
 class WheelTicket(msgspec.Struct):
-    """Where to PUT a wheel; `upload_url` None means the hub has these bytes already."""
+    """Where to PUT a wheel; `upload_url` is None if the hub already has these bytes."""
 
     wheel_id: str
     upload_url: str | None = None
@@ -338,14 +337,14 @@ class Inspection(msgspec.Struct, omit_defaults=True):
 
 
 class ForkRequest(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """`POST /environmentshub/{owner}/{name}/fork`: into the caller's own, or into a team's."""
+    """`POST /environmentshub/{owner}/{name}/fork`: to the caller or to a team."""
 
     team_slug: str | None = None
     team_id: str | None = None
 
 
 class ForkReply(msgspec.Struct):
-    """What was made; `slug` is its `owner/name`."""
+    """The fork; `slug` is its `owner/name`."""
 
     success: bool
     message: str | None
@@ -360,13 +359,13 @@ class ForkReply(msgspec.Struct):
 
 
 class YankRequest(msgspec.Struct, omit_defaults=True):
-    """`POST …/@{version}/yank`: why installers should pass the version over."""
+    """`POST …/@{version}/yank`: why installers should skip the version."""
 
     reason: str = ""
 
 
 class YankReply(msgspec.Struct):
-    """What holds now; `yanked` is the reason, which may be empty, or null when it is not yanked."""
+    """The new state; `yanked` is the reason, which may be empty, or null if it is not yanked."""
 
     semantic_version: str
     yanked: str | None = None

@@ -17,15 +17,15 @@ CANCELLED = "CANCELLED"
 STATUSES = (PENDING, RUNNING, COMPLETED, FAILED, CANCELLED)
 
 FEATURE = "evaluations"
-"""In the features of hubs that know a batch again when it is sent twice."""
+"""The feature of hubs that recognize a batch that is sent twice."""
 LOGS_FEATURE = "evaluation_logs"
-"""In the features of hubs that keep the log of a run beside its evaluation."""
+"""The feature of hubs that keep a run's log with its evaluation."""
 MOST_LOG_BYTES = 1024 * 1024
-"""Of a log, as UTF-8; what is longer is refused, so clients send only the end of it."""
+"""The longest log, as UTF-8; longer ones are refused, so clients send only the end."""
 
 
 class EnvironmentReference(msgspec.Struct, omit_defaults=True):
-    """What was evaluated: `id` is the environment's, or `owner/name`; `slug` is ours."""
+    """An evaluated environment: `id` is its id, or `owner/name`; `slug` is ours."""
 
     id: str | None = None
     version_id: str | None = None
@@ -33,7 +33,7 @@ class EnvironmentReference(msgspec.Struct, omit_defaults=True):
 
 
 class EvaluationRequest(msgspec.Struct, omit_defaults=True):
-    """`POST /evaluations/`; `environments`, `run_id` or `suite_id` says what was evaluated."""
+    """`POST /evaluations/`; `environments`, `run_id` or `suite_id` names what was evaluated."""
 
     name: str
     environments: list[EnvironmentReference] | None = None
@@ -53,7 +53,7 @@ class EvaluationRequest(msgspec.Struct, omit_defaults=True):
 
 
 class EvaluationTicket(msgspec.Struct):
-    """What was made."""
+    """The new evaluation."""
 
     evaluation_id: str
     name: str = ""
@@ -74,7 +74,7 @@ class FinalizeRequest(msgspec.Struct, omit_defaults=True):
 
 
 class FinalizeResult(msgspec.Struct):
-    """A finished evaluation in short; scores are rewards."""
+    """A summary of a finished evaluation; scores are rewards."""
 
     evaluation_id: str = ""
     status: str = COMPLETED
@@ -87,7 +87,7 @@ class FinalizeResult(msgspec.Struct):
 
 
 class MetricSummary(msgspec.Struct):
-    """Of one number in the samples; `std` is the standard deviation of a sample (n - 1)."""
+    """Statistics of one number of the samples; `std` is the sample standard deviation (n - 1)."""
 
     count: int
     mean: float | None = None
@@ -105,7 +105,7 @@ class EvaluationSummary(msgspec.Struct):
 
 
 class EvaluatedEnvironment(msgspec.Struct):
-    """What was evaluated, as it was then; `id` is null once it is deleted."""
+    """The environment as it was evaluated; `id` is null once it is deleted."""
 
     slug: str
     id: str | None = None
@@ -116,8 +116,7 @@ class EvaluatedEnvironment(msgspec.Struct):
 class EvaluationDetail(msgspec.Struct):
     """`GET /evaluations/{id}`, and a row of the list.
 
-    `owner`, `environments` and `summary` are ours. Official clients fail over a `metadata` that
-    is null.
+    `owner`, `environments` and `summary` are ours. Official clients fail if `metadata` is null.
     """
 
     evaluation_id: str
@@ -182,7 +181,7 @@ class EvaluationPage(msgspec.Struct):
 
 
 class EvaluationUpdate(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """`PUT /evaluations/{id}`: what is left out or null stays as it is.
+    """`PUT /evaluations/{id}`: missing and null fields stay unchanged.
 
     `status` may only become `FAILED` or `CANCELLED`.
     """
@@ -208,7 +207,7 @@ class BulkDeletion(msgspec.Struct):
 
 
 class BulkDeletionResult(msgspec.Struct):
-    """What was deleted, and what was not: unknown, or another owner's."""
+    """What was deleted, and what was not because it is unknown or another owner's."""
 
     success_count: int
     failure_count: int
@@ -217,13 +216,13 @@ class BulkDeletionResult(msgspec.Struct):
 
 
 class EvaluationLogs(msgspec.Struct):
-    """`GET /hosted-evaluations/{id}/logs`, and the `PUT` that is ours: what the run printed."""
+    """`GET /hosted-evaluations/{id}/logs`, and our `PUT`: the run's output."""
 
     logs: str = ""
 
 
 class EvaluationChange(msgspec.Struct):
-    """What an update or deletion leaves."""
+    """The state after an update or deletion."""
 
     evaluation_id: str
     name: str = ""
@@ -250,10 +249,10 @@ class BatchReceipt(msgspec.Struct):
 
 
 class SampleQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which samples to list: all, or those that every filter lets through; `page` is from 1.
+    """Which samples to list: all, or those that match every filter; `page` starts at 1.
 
-    A reward is between the bounds, which are outside; `search` stands somewhere in the JSON. The
-    filters are those of our hubs; others know none.
+    The bounds of the reward are exclusive; `search` matches anywhere in the JSON. Only our hubs
+    have filters.
     """
 
     limit: Annotated[
@@ -289,7 +288,7 @@ class SampleQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether not all samples are asked for."""
+        """Whether there is a filter."""
         bounds = self.reward_above is not None or self.reward_below is not None
         return bounds or self.errors_only or self.search is not None
 

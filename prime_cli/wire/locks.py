@@ -14,8 +14,7 @@ class LockedPackage(msgspec.Struct, omit_defaults=True, frozen=True):
 
     `source` is the one exception to "no URLs": a PEP 508 direct reference, public and without
     credentials, to a git commit (`git+https://…@<commit>`) or a file. `version` is empty then.
-    `index` is the name of the index that the author takes the package from; where it is, uv's own
-    configuration has to say.
+    `index` is the name of the author's index; its address must be in uv's configuration.
     """
 
     name: str
@@ -27,9 +26,9 @@ class LockedPackage(msgspec.Struct, omit_defaults=True, frozen=True):
 
 
 class Lock(msgspec.Struct, omit_defaults=True, frozen=True):
-    """What was resolved for a wheel.
+    """The packages resolved for a wheel.
 
-    `found_by` names the step that made it (`date`, `next-release`, `static`, `search`,
+    `found_by` names the step that found them (`date`, `next-release`, `static`, `search`,
     `--verifiers`); `python` is the version it was resolved for (`3.11`), `generation` is `v0` or
     `v1`, `as_of` the ISO time behind `--exclude-newer` where one was used.
     """
@@ -46,7 +45,7 @@ class Lock(msgspec.Struct, omit_defaults=True, frozen=True):
 
 
 class Capabilities(msgspec.Struct):
-    """`GET /api/v1/capabilities`: what a hub of ours offers beyond the public wire."""
+    """`GET /api/v1/capabilities`: what our hubs offer beyond the public API."""
 
     hub: str
     version: str
@@ -72,7 +71,7 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 class Signatures(msgspec.Struct, frozen=True):
-    """All signatures of a version; `wheel_sha256` is that of the wheel which they are about."""
+    """All signatures of a version, for the wheel with `wheel_sha256`."""
 
     wheel_sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
     signatures: Annotated[tuple[Signature, ...], Meta(max_length=MOST_SIGNATURES)]

@@ -1,4 +1,4 @@
-"""Machines and disks that can be rented, as the published availability API has them."""
+"""Machines and disks for rent, in the shapes of the published availability API."""
 
 from typing import Annotated, Any
 
@@ -9,7 +9,7 @@ from prime_cli.wire.queries import Param
 
 
 class Spec(msgspec.Struct, rename="camel", frozen=True):
-    """How much of a resource (vCPUs, GB of memory or disk) comes with a machine, and may."""
+    """How much of a resource (vCPUs, GB of memory or disk) a machine has, or can have."""
 
     min_count: int | None = None
     default_count: int | None = None
@@ -20,10 +20,10 @@ class Spec(msgspec.Struct, rename="camel", frozen=True):
     additional_info: str | None = None
 
     def price_beyond(self, count: int | None, *, free_unless_said: bool) -> float:
-        """What `count` units (None: the default) cost an hour beyond what comes without a charge.
+        """The price per hour of `count` units (None: the default) beyond the included ones.
 
-        That is the default count where `default_included_in_price`; where a hub does not say that,
-        `free_unless_said` does.
+        The default count is included if `default_included_in_price`, or by `free_unless_said` if
+        the hub does not state that.
         """
         said = self.default_included_in_price
         default = self.default_count or 0
@@ -32,7 +32,7 @@ class Spec(msgspec.Struct, rename="camel", frozen=True):
 
 
 class Prices(msgspec.Struct, rename="camel", frozen=True):
-    """What an hour costs; a community price, where there is one, is what counts."""
+    """Prices per hour; a community price takes precedence."""
 
     currency: str = ""
     on_demand: float | None = None
@@ -41,15 +41,15 @@ class Prices(msgspec.Struct, rename="camel", frozen=True):
 
     @property
     def price(self) -> float | None:
-        """The price of an hour, None where the hub does not say."""
+        """The price per hour, None if the hub states none."""
         return self.on_demand if self.community_price is None else self.community_price
 
 
 class GpuOffer(msgspec.Struct, rename="camel", frozen=True):
-    """One kind of machine that can be rented: `GpuAvailability` of the published schemas.
+    """One kind of machine for rent: `GpuAvailability` of the published schemas.
 
-    Official clients want every name without a default here, and those of `disk`, `vcpu` and
-    `memory`; null is good enough for them where it is allowed. `gpu_memory` is in GB.
+    Official clients require every field without a default, and those of `disk`, `vcpu` and
+    `memory`; null will do where it is allowed. `gpu_memory` is in GB.
     """
 
     cloud_id: str
@@ -79,10 +79,10 @@ class GpuOffer(msgspec.Struct, rename="camel", frozen=True):
     def hourly(
         self, *, disk: int | None, vcpus: int | None, memory: int | None, nodes: int
     ) -> float | None:
-        """What so many nodes with so much of each (None: the default) cost an hour, in USD.
+        """The price per hour in USD of this many nodes and resources (None: the default).
 
-        None where the offer has no price. The default of a resource is in that price unless the
-        hub says that it is not.
+        None if the offer has no price. The price includes the default of a resource unless the hub
+        says otherwise.
         """
         base = self.prices.price
         if base is None:
@@ -111,7 +111,7 @@ _Page = Annotated[int, Param("Page number, starting at 1", least=1, most=10**6)]
 
 
 class MachineQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What a machine must be; what is None or empty is left open. `max_price` is in USD an hour."""
+    """Filters of machines; None and empty mean any. `max_price` is in USD per hour."""
 
     gpu_type: Annotated[
         str | None,
@@ -147,10 +147,10 @@ class MachineQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OfferQuery(MachineQuery, frozen=True, kw_only=True):
-    """What an offer of a machine must be; what is None or empty is left open.
+    """Filters of offers of machines; None and empty mean any.
 
-    `disks` are ids: an offer must be where all of these disks are. `spot` means only such offers,
-    or none of them. What has no Param is for the client to filter.
+    `disks` are ids: an offer must be in the location of all these disks. `spot` selects only spot
+    offers, or excludes them. The client itself applies fields without a Param.
     """
 
     spot: Annotated[
@@ -178,7 +178,7 @@ class OfferByTypeQuery(OfferQuery, frozen=True, kw_only=True):
 
 
 class DiskOfferQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What an offer of a disk must be; what is None or empty is left open."""
+    """Filters of offers of disks; None and empty mean any."""
 
     regions: Annotated[
         tuple[str, ...],
@@ -200,7 +200,7 @@ class DiskOfferQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OfferPage(msgspec.Struct, rename="camel"):
-    """`GET /availability/gpus` and `/multi-node`; a client asks on until it has all."""
+    """`GET /availability/gpus` and `/multi-node`; a client reads all pages."""
 
     items: list[GpuOffer] = []
     total_count: int = 0

@@ -1,4 +1,4 @@
-"""Pods: rented machines, as the published pods API has them."""
+"""Pods: rented machines, in the shapes of the published pods API."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -11,15 +11,15 @@ from prime_cli.wire.queries import Limit, Offset, Param, SortOrder
 # --- What our hubs add ---
 
 FEATURE = "pods"
-"""The name under which hubs of ours announce what they have beyond the published API: deadlines
-(`stopAt`), several nodes, the host keys of pods, when they were last started again
-(`startedAgain`), sweeping, and ending what is another's."""
+"""The feature of our hubs beyond the published API: deadlines (`stopAt`), several nodes, host keys
+of pods, their last restart (`startedAgain`), sweeps, and terminating pods of other users.
+"""
 
 DEFAULT_LIFE = timedelta(hours=24)
-"""How long a pod of our hubs is there where nobody says it."""
+"""The default lifetime of a pod of our hubs."""
 
 LONGEST_LIFE = timedelta(days=366)
-"""How long one may be there."""
+"""The longest lifetime of a pod."""
 
 
 # --- Statuses ---
@@ -34,8 +34,9 @@ DELETING = "DELETING"
 UNKNOWN = "UNKNOWN"
 TERMINATED = "TERMINATED"
 FINISHED = "FINISHED"
-"""All states of `PodStatusEnum`; INSTALLING is what clients show of an ACTIVE pod that is not
-FINISHED, which is a state of its installation."""
+"""All states of `PodStatusEnum`; clients show INSTALLING for an ACTIVE pod whose installation is
+not FINISHED.
+"""
 
 
 # --- Creating a pod ---
@@ -49,7 +50,7 @@ class PodVariable(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PodRequest(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
-    """`PodRequestConfig`: which offer, and how much of what it leaves open (GB, vCPUs)."""
+    """`PodRequestConfig`: the offer, and its configurable resources (GB, vCPUs)."""
 
     cloud_id: str
     gpu_type: str
@@ -73,13 +74,13 @@ class PodRequest(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unkn
 
 
 class ProviderChoice(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Whose offer is meant."""
+    """The provider of the offer."""
 
     type: str | None = None
 
 
 class TeamChoice(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """The team that a pod is for."""
+    """The team that owns the pod."""
 
     team_id: str
 
@@ -110,7 +111,7 @@ Addresses = str | list[str | None] | None
 
 
 class PortMapping(msgspec.Struct, rename="camel"):
-    """A port of a pod, and where it is reached. Official clients want `description`."""
+    """A port of a pod, and its address. Official clients require `description`."""
 
     internal: str
     external: str
@@ -120,7 +121,7 @@ class PortMapping(msgspec.Struct, rename="camel"):
 
 
 class Resources(msgspec.Struct, omit_defaults=True):
-    """What a pod has, in GB and vCPUs."""
+    """The resources of a pod, in GB and vCPUs."""
 
     memory: int | None = None
     disk: int | None = None
@@ -129,7 +130,7 @@ class Resources(msgspec.Struct, omit_defaults=True):
 
 
 class Attached(msgspec.Struct, rename="camel"):
-    """A disk of a pod. Official clients want `size`, and the schema `resourceType`."""
+    """A disk of a pod. Official clients require `size`, and the schema `resourceType`."""
 
     id: str | int
     resource_type: str = "DISK"
@@ -142,11 +143,11 @@ class Attached(msgspec.Struct, rename="camel"):
 
 
 class Pod(msgspec.Struct, rename="camel"):
-    """`APIPodConfig`, with those of its names that somebody reads.
+    """`APIPodConfig`, with the fields that clients read.
 
-    `ssh_connection` is `user@host -p PORT`. `stop_at`, `nodes`, `started_again`, `host_keys`
-    (lines as `ssh-ed25519 AAAA…`) and `ssh_config` (a file on this machine, of the hub in the box
-    alone, with which the pod's id is a host) are ours, see FEATURE.
+    `ssh_connection` is `user@host -p PORT`. `stop_at`, `nodes`, `started_again`, `host_keys` (lines
+    as `ssh-ed25519 AAAA…`) and `ssh_config` (only on the built-in hub: a local file in which the
+    pod's id is a host) are ours, see FEATURE.
     """
 
     id: str
@@ -187,7 +188,7 @@ class Pod(msgspec.Struct, rename="camel"):
 
     @property
     def shown_status(self) -> str:
-        """The status as people read it: a pod that is up and not ready is INSTALLING."""
+        """The status to show: a running pod that is not ready is INSTALLING."""
         installing = self.status == ACTIVE and self.installation_status not in (FINISHED, None)
         return INSTALLING if installing else self.status
 
@@ -202,7 +203,7 @@ class PodPage(msgspec.Struct):
 
 
 class PodState(msgspec.Struct, rename="camel"):
-    """`APIPodStatusResponse`, with `priceHr` and `primePortMapping`, which clients read too."""
+    """`APIPodStatusResponse`, with `priceHr` and `primePortMapping`, which clients also read."""
 
     pod_id: str
     provider_type: str = ""
@@ -217,13 +218,13 @@ class PodState(msgspec.Struct, rename="camel"):
 
 
 class PodStateQuery(msgspec.Struct, frozen=True):
-    """Which pods `GET /pods/status` tells of."""
+    """The pods of `GET /pods/status`."""
 
     pod_ids: Annotated[tuple[str, ...], Param("Pod id; repeat for several pods", repeats=200)] = ()
 
 
 class PodStates(msgspec.Struct):
-    """`GET /pods/status`: one item for each pod that was asked for and is there."""
+    """`GET /pods/status`: one item for each requested pod that exists."""
 
     data: list[PodState] | None = []
 
@@ -232,16 +233,16 @@ class PodStates(msgspec.Struct):
 
 
 class Ended(msgspec.Struct):
-    """What `DELETE /pods/{id}` and `DELETE /disks/{id}` answer."""
+    """The answer of `DELETE /pods/{id}` and `DELETE /disks/{id}`."""
 
     status: str = TERMINATED
 
 
 class Endable(msgspec.Struct, rename="camel"):
-    """`GET /pods/{id}/endable` of our hubs: what somebody has to know of a pod to end it.
+    """`GET /pods/{id}/endable` of our hubs: what is needed to terminate a pod.
 
-    An admin of the hub may end pods that are not for the admin to see, and is told no more than
-    this. `owner` is the slug of their user.
+    An admin of the hub may terminate pods of other users, but sees only this of them. `owner` is
+    the slug of the pod's user.
     """
 
     id: str
@@ -261,7 +262,7 @@ class Endable(msgspec.Struct, rename="camel"):
 
 
 class PastPod(msgspec.Struct, rename="camel"):
-    """`HistoryObj`: a pod that ended, and what it came to."""
+    """`HistoryObj`: a terminated pod and its total cost."""
 
     id: str
     name: str | None = None
@@ -314,13 +315,13 @@ class PodLogQuery(msgspec.Struct, frozen=True):
 
 
 class PodLog(msgspec.Struct):
-    """`GET /pods/{id}/log` of our hubs; the published schema leaves its form open."""
+    """`GET /pods/{id}/log` of our hubs; the published schema does not define its form."""
 
     logs: str = ""
 
 
 def read_log(said: Any) -> str:
-    """The text of a log in whatever JSON a hub gives it: a text, lines, or an object with them."""
+    """The text of a log from a hub's JSON: a string, lines, or an object with either."""
     if isinstance(said, list):
         return "\n".join(each for each in said if isinstance(each, str))
     if isinstance(said, dict):
@@ -332,9 +333,10 @@ def read_log(said: Any) -> str:
 
 
 class Leak(msgspec.Struct, omit_defaults=True):
-    """Something that costs or takes room without need, and whether it was ended.
+    """An orphaned or expired resource, and whether it was terminated.
 
-    `kind` is what it is, as `pod past its deadline`; `failure` says why it could not be terminated.
+    `kind` describes it, such as `pod past its deadline`; `failure` says why it could not be
+    terminated.
     """
 
     kind: str

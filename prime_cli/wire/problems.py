@@ -1,8 +1,7 @@
 """Errors on the wire: `{"detail": sentence, "code": …, "hint": …}`.
 
-`detail` is what official clients show, and what they search for words to branch on; `code` lets
-our own client raise the class that the hub raised. A 422 also has `errors`, the form that the
-published schemas give it.
+Official clients show `detail`, and branch on words in it; `code` lets our client raise the class
+that the hub raised. A 422 also has `errors`, as in the published schemas.
 """
 
 import math
@@ -59,13 +58,13 @@ _SERVER_ERRORS = 500
 
 
 WHOLE_REQUEST = "request"
-"""The `param` of what is wrong with no single part of a request."""
+"""The `param` of an error that concerns no single part of a request."""
 
 _NOT_VALID = 422
 
 
 class Wrong(msgspec.Struct):
-    """What is wrong with one part of a request: `ErrorDetail` of the published schemas."""
+    """An error in one part of a request: `ErrorDetail` of the published schemas."""
 
     param: str
     details: str
@@ -81,7 +80,7 @@ class Problem(msgspec.Struct, omit_defaults=True):
 
 
 def status_of(error: PrimeError) -> int:
-    """The HTTP status an error class travels under: that of its nearest listed ancestor."""
+    """The HTTP status of an error class: that of its nearest listed ancestor."""
     for cls in type(error).__mro__:
         if cls in STATUS_OF:
             return STATUS_OF[cls]
@@ -89,7 +88,7 @@ def status_of(error: PrimeError) -> int:
 
 
 def to_problem(error: PrimeError) -> Problem:
-    """What the hub answers for `error`."""
+    """The hub's answer for `error`."""
     problem = Problem(detail=error.message, code=error.code, hint=error.hint)
     if status_of(error) == _NOT_VALID:
         param = error.param if isinstance(error, UsageError) else None
@@ -105,7 +104,7 @@ def headers_of(error: PrimeError) -> dict[str, str]:
 
 
 def to_error(status: int, detail: str, code: str | None, hint: str | None) -> PrimeError:
-    """The error a client raises: by `code` where the hub is one of ours, else by the status."""
+    """The error a client raises: by `code` from our hubs, otherwise by the status."""
     cls = error_classes().get(code or "")
     if cls is None:
         cls = _BY_STATUS.get(status, Unreachable if status >= _SERVER_ERRORS else InternalError)

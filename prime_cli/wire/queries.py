@@ -35,12 +35,12 @@ _SHOWN = 80
 class Param:
     """What a field is in a query string, and its limits; its type says how it is read.
 
-    `help` defaults to that of the field's Option, and `name` to the field's. `longest` bounds each
-    text in characters and `repeats` how often one may be given; `least` and `most` bound a number,
-    and `hint` says what to do instead of exceeding them. Values of an enumeration are read exactly
-    unless `any_case`; then they are written in capitals. An empty text is as left out; where one
-    may be given several times, only with `skips_empty`. `feature` is the name under which hubs
-    announce that they know the parameter; others would ignore it.
+    `help` defaults to that of the field's Option, and `name` to the field's. `longest` is the
+    maximum length of a text in characters and `repeats` the maximum number of texts; `least` and
+    `most` bound a number, and `hint` says what to do instead of exceeding them. Values of an
+    enumeration are case-sensitive unless `any_case`; then they are written in capitals. An empty
+    text means none, for a repeatable one only with `skips_empty`. `feature` is the name by which
+    hubs announce the parameter; others would ignore it.
     """
 
     help: str | None = None
@@ -57,9 +57,9 @@ class Param:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A field of a query, as text: one that is given once, at most `longest` characters.
+    """A field of a query as a single text of at most `longest` characters.
 
-    What is empty is as left out.
+    An empty one means none.
     """
 
     field: str
@@ -74,15 +74,15 @@ class Parameter:
         return self.param.name or self.field
 
     def read(self, texts: Sequence[str]) -> Any:
-        """The value for what was given under the name, the last counts; raises UsageError."""
+        """The value of the last of `texts`; raises UsageError."""
         return self.check(texts[-1]) if texts and texts[-1] else self.default
 
     def write(self, value: Any) -> str | int | Sequence[str] | None:
-        """What to send for `value`; None for nothing."""
+        """The text to send for `value`; None to omit it."""
         return None if value is None else str(value)
 
     def check(self, text: str) -> Any:
-        """`text`, if it may stand here; raises UsageError."""
+        """The value of `text`; raises UsageError if it is not allowed."""
         if len(text) > self.param.longest:
             raise self.error(f"`{self.name}` has more than {self.param.longest} characters")
         return text
@@ -97,7 +97,7 @@ class Parameter:
 
 
 class ChoiceParameter(Parameter):
-    """One of the values of an enumeration."""
+    """A value of an enumeration."""
 
     def write(self, value: Any) -> str | None:
         """Its value, in capitals if `any_case`."""
@@ -122,7 +122,7 @@ class ChoiceParameter(Parameter):
 
 
 class TextsParameter(Parameter):
-    """A text that may be given several times; all count."""
+    """A repeatable text."""
 
     def read(self, texts: Sequence[str]) -> tuple[str, ...]:
         """The texts in their order."""
@@ -140,7 +140,7 @@ class TextsParameter(Parameter):
 
 
 class FlagParameter(Parameter):
-    """Yes or no. Python clients also write `True`; what is not yes is no."""
+    """Yes or no. Python clients also write `True`; anything else is no."""
 
     def read(self, texts: Sequence[str]) -> bool:
         """Whether it is yes."""
@@ -199,7 +199,7 @@ class RealParameter(Parameter):
         return float(text)
 
     def write(self, value: Any) -> str | None:
-        """Every digit of it."""
+        """The number with all its digits."""
         return None if value is None else repr(float(value))
 
     def schema(self) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class RealParameter(Parameter):
 
 
 class SortOrder(StrEnum):
-    """Up or down."""
+    """Ascending or descending."""
 
     ASC = "asc"
     DESC = "desc"
@@ -237,19 +237,19 @@ class PageQuery(msgspec.Struct, frozen=True):
 
 @cache
 def parameters_of(query: type) -> tuple[Parameter, ...]:
-    """The parameters of a query, in the order of its fields."""
+    """The parameters of a query, in field order."""
     hints = get_type_hints(query, include_extras=True)
     found = (_parameter(each, hints[each.name]) for each in msgspec.structs.fields(query))
     return tuple(each for each in found if each is not None)
 
 
 def read_query(query: type[T], texts_of: Callable[[str], Sequence[str]]) -> T:
-    """The query whose parameters have the texts that `texts_of` gives; raises UsageError."""
+    """The query with the texts that `texts_of` returns for each name; raises UsageError."""
     return query(**{each.field: each.read(texts_of(each.name)) for each in parameters_of(query)})
 
 
 def write_query(query: msgspec.Struct) -> Mapping[str, str | int | Sequence[str] | None]:
-    """What to send for a query; None for what is left out, such as unused filters of ours."""
+    """What to send for a query; None for omitted parameters, such as unused filters of ours."""
     return {
         each.name: each.write(getattr(query, each.field))
         for each in parameters_of(type(query))
@@ -258,16 +258,16 @@ def write_query(query: msgspec.Struct) -> Mapping[str, str | int | Sequence[str]
 
 
 def features_of(query: type) -> tuple[str, ...]:
-    """The features of the parameters of a query, which a hub that knows them announces."""
+    """The features that a hub announces if it knows all parameters of a query."""
     return tuple(each.param.feature for each in parameters_of(query) if each.param.feature)
 
 
 def require_features(
     query: msgspec.Struct, host: str, announced: Callable[[], Sequence[str]]
 ) -> None:
-    """Raise UsageError where a query uses a parameter that the hub would ignore.
+    """Raise UsageError if a query uses a parameter that the hub would ignore.
 
-    `announced` gives the features of the hub; it is asked only where it matters.
+    `announced` returns the features of the hub; it is only called if needed.
     """
     for each in parameters_of(type(query)):
         feature = each.param.feature
@@ -288,7 +288,7 @@ _KINDS: dict[type, type[Parameter]] = {
 
 
 def _parameter(field: Any, hint: Any) -> Parameter | None:
-    """The parameter of a field of a Struct; None where it has no `Param`."""
+    """The parameter of a field of a Struct; None without a `Param`."""
     if get_origin(hint) is not Annotated:
         return None
     kind, *metadata = get_args(hint)

@@ -1,6 +1,6 @@
 """Secrets and variables on the wire, after the published schema; a secret's value never comes back.
 
-Null and left out are the same. `id`s are the hub's.
+Null and missing are the same. `id`s are the hub's.
 """
 
 from typing import Annotated
@@ -10,7 +10,7 @@ import msgspec
 from prime_cli.wire.queries import Limit, Offset, Param
 
 SecretName = Annotated[str, msgspec.Meta(pattern="^[A-Z][A-Z0-9_]*$", min_length=1, max_length=255)]
-"""As the names of environment variables are usually written."""
+"""The usual spelling of environment variables."""
 Value = Annotated[str, msgspec.Meta(min_length=1, max_length=96 * 1024)]
 """A file of 64 KiB fits, encoded as base64."""
 Description = Annotated[str, msgspec.Meta(max_length=500)]
@@ -27,7 +27,7 @@ class NewSecret(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unkno
 
 
 class SecretChange(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
-    """`PATCH` of a secret: what is given changes."""
+    """`PATCH` of a secret: only the fields that are set change."""
 
     name: SecretName | None = None
     value: Value | None = None
@@ -35,7 +35,7 @@ class SecretChange(msgspec.Struct, rename="camel", omit_defaults=True, forbid_un
 
 
 class Secret(msgspec.Struct, rename="camel"):
-    """A secret as it is shown; `source` is `environment`, or `global` for one of an owner."""
+    """A secret without its value; `source` is `environment`, or `global` for an owner's."""
 
     id: str
     name: str
@@ -68,7 +68,7 @@ class SecretQuery(msgspec.Struct, frozen=True):
 
 
 class SecretLink(msgspec.Struct, rename="camel"):
-    """An owner's secret that an environment is given."""
+    """An owner's secret that is linked to an environment."""
 
     id: str
     secret_id: str
@@ -86,7 +86,7 @@ class NewVariable(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True
 
 
 class VariableChange(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """`PATCH` of a variable: what is given changes."""
+    """`PATCH` of a variable: only the fields that are set change."""
 
     name: SecretName | None = None
     value: Annotated[str, msgspec.Meta(max_length=96 * 1024)] | None = None
@@ -94,7 +94,7 @@ class VariableChange(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=T
 
 
 class EnvironmentVariable(msgspec.Struct, rename="camel"):
-    """A variable, value and all."""
+    """A variable with its value."""
 
     id: str
     name: str
@@ -105,6 +105,6 @@ class EnvironmentVariable(msgspec.Struct, rename="camel"):
 
 
 class Done(msgspec.Struct):
-    """What a deletion answers; old clients want an object."""
+    """The answer to a deletion; old clients require an object."""
 
     success: bool = True

@@ -1,4 +1,4 @@
-"""Public keys that open a user's pods, as the published SSH keys API has them."""
+"""Public keys that can access a user's pods, in the shapes of the published SSH keys API."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ class KeyUpload(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class KeyChange(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
-    """`PATCH /ssh_keys/{id}`; nothing else but true can be said."""
+    """`PATCH /ssh_keys/{id}`; only true is allowed."""
 
     is_primary: bool | None = None
 
 
 class KeyChanged(msgspec.Struct):
-    """What it answers."""
+    """The answer to a change."""
 
     message: str
     updated_fields: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Documents that our hubs keep beside a version, one of each kind, at `…/@{version}/{path}`."""
+"""Documents of a version on our hubs, one of each kind, at `…/@{version}/{path}`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ def _itself(document: Any) -> Any:
 
 @dataclass(frozen=True)
 class DocumentKind(Generic[D]):
-    """A kind of document: what it is called, its type, and how large it may be.
+    """A kind of document: its name, type and maximum size.
 
-    `feature` is the name under which hubs announce that they keep it. Who stores one is answered
-    with `reply` of it, a `reply_type`.
+    `feature` is the name by which hubs announce it. The answer to storing one is `reply`, a
+    `reply_type`.
     """
 
     path: str
@@ -39,7 +39,7 @@ LOCK = DocumentKind(
     feature="locks",
     most_bytes=16 * 1024 * 1024,
 )
-"""What was resolved for the version's wheel."""
+"""The lock of the version's wheel."""
 
 CHECK_REPORT = DocumentKind(
     "check",
@@ -51,7 +51,7 @@ CHECK_REPORT = DocumentKind(
     most_bytes=64 * 1024,
     reply=summarize,
 )
-"""What its publisher's check found."""
+"""The report of its publisher's check."""
 
 SIGNATURES = DocumentKind(
     "signatures",
@@ -61,6 +61,6 @@ SIGNATURES = DocumentKind(
     feature="signatures",
     most_bytes=MOST_SIGNATURES * LONGEST_SIGNATURE + 4096,
 )
-"""Signatures of its wheel; to store none removes them."""
+"""Signatures of its wheel; storing none removes them."""
 
 DOCUMENT_KINDS: tuple[DocumentKind[Any], ...] = (LOCK, CHECK_REPORT, SIGNATURES)
