@@ -1,4 +1,4 @@
-"""Compares runs that were read: each against the first, all p-values adjusted together."""
+"""Compares runs: each against the first, with all p-values adjusted together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ UNDECIDED = "not decisive"
 
 
 class SideFacts(msgspec.Struct, frozen=True):
-    """One of the two runs; `mean` is over the paired examples, each counting once.
+    """One of the two runs; `mean` is over the paired examples.
 
     `rollouts`, `errors` and `asked_again` are of the whole run. `name` is a run's id, or a hub
     evaluation's.
@@ -35,8 +35,8 @@ class SideFacts(msgspec.Struct, frozen=True):
 class PairCounts(msgspec.Struct, frozen=True):
     """Examples compared, and those that were not.
 
-    `one_sided` are in one run only, `unlike` ask something else there, `unscored` have no rollout
-    that counts on a side.
+    `one_sided` are in one run only, `unlike` have another prompt or answer, `unscored` have no
+    scored rollout in one of the runs.
     """
 
     compared: int
@@ -56,12 +56,12 @@ class Flip(msgspec.Struct, frozen=True):
 class Comparison(msgspec.Struct, frozen=True):
     """`other` against `first`: `difference` is other - first, its mean over examples.
 
-    `interval` is null where too few examples differ to tell; it is for this comparison alone.
-    `p` is two-sided, `p_adjusted` Holm's over all of the report, which alone decides `verdict`:
-    `higher`, `lower` or `not decisive`. `detectable` is the smallest true difference that as many
-    examples show in 80 of 100 cases. `disagreement` says in a sentence that the interval and the
-    verdict do not say the same of 0, null where they do. `flips` come largest change first.
-    `notes` name what else is not the same in both runs.
+    `interval` is null if too few examples differ; it is for this comparison alone. `p` is
+    two-sided, `p_adjusted` Holm's over all of the report, which alone decides `verdict`: `higher`,
+    `lower` or `not decisive`. `detectable` is the smallest true difference that this many examples
+    show with a power of 80 %. `disagreement` is a sentence if interval and verdict disagree about
+    0, else null. `flips` are sorted by size, largest first. `notes` name other differences between
+    the runs.
     """
 
     first: SideFacts
@@ -98,7 +98,7 @@ class Report(msgspec.Struct, frozen=True):
 ALPHA = 0.05
 SEED = 1
 _NOISE = 1e-12
-"""Differences of means that are only rounding."""
+"""Smaller differences of means are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class CompareOptions:
 
 
 def require_statistics(purpose: str = "Comparing runs") -> None:
-    """Raise UsageError with the install command where scipy is missing."""
+    """Raise UsageError with the install command if scipy is missing."""
     require("stats", purpose, "scipy")
 
 
@@ -125,7 +125,7 @@ def check_alpha(alpha: float) -> None:
 def compare_all(couples: Sequence[tuple[Side, Side]], terms: CompareOptions) -> list[Comparison]:
     """A Comparison of each (first, other).
 
-    Raises UsageError without scipy, Conflict where runs cannot be compared.
+    Raises UsageError without scipy, Conflict if runs cannot be compared.
     """
     from prime_cli.statistics.effect import holm
 
@@ -137,7 +137,7 @@ def compare_all(couples: Sequence[tuple[Side, Side]], terms: CompareOptions) -> 
 
 
 def _compare(first: Side, other: Side, terms: CompareOptions) -> Comparison:
-    """The Comparison before it is decided."""
+    """The Comparison without its verdict."""
     from prime_cli.statistics.effect import effect_of
 
     pairs = pair(first, other, errors_as_zero=terms.errors_as_zero, force=terms.force)
@@ -237,7 +237,7 @@ def _sentence(comparison: Comparison, verdict: str, adjusted: float, together: i
 
 
 def detectable_words(comparison: Comparison) -> str:
-    """What difference as many examples would show, in words."""
+    """The difference that this many examples would show, in words."""
     count = comparison.examples.compared
     if comparison.detectable is None:
         return f"{count} examples cannot reliably detect any difference"

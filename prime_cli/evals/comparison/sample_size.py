@@ -22,11 +22,11 @@ SIGN_FLIP = "sign-flip permutation"
 class SampleSize(msgspec.Struct, frozen=True):
     """An answer: `examples` with `rollouts` each, for each model, show `difference`.
 
-    `examples` is null where no number under 10 million does, `difference` where none is shown.
-    `power` is what was wanted, `expected_power` what so many examples have by the test that
-    `prime eval compare` will use. `spread` is the standard deviation of per-example differences,
+    `examples` is null if more than 10 million are needed, `difference` if none can be shown.
+    `power` is the requested one, `expected_power` that of this many examples with the test of
+    `prime eval compare`. `spread` is the standard deviation of per-example differences,
     `discordance` the share of examples that change (0/1 rewards with one rollout). `icc_from` is
-    `given` or `estimated`, null where icc plays no part; `correlation_from` also `assumed`.
+    `given` or `estimated`, null if icc is not used; `correlation_from` also `assumed`.
     """
 
     difference: float | None
@@ -47,9 +47,9 @@ class SampleSize(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class PowerQuestion:
-    """What is wanted: the examples for `difference`, or the difference that `examples` show.
+    """The question: how many examples show `difference`, or which difference `examples` show.
 
-    `rollouts` is None where it was not said: as many as the runs have, else one.
+    Without `rollouts` there are as many as in the runs, else one.
     """
 
     difference: float | None
@@ -59,7 +59,7 @@ class PowerQuestion:
     power: float
 
     def check(self) -> None:
-        """Raise UsageError for numbers that cannot be meant."""
+        """Raise UsageError for impossible numbers."""
         if (self.difference is None) == (self.examples is None):
             raise UsageError(
                 "Give either `--difference` or `--examples`",
@@ -129,7 +129,7 @@ def need_of_spread(
 
 
 def need_of_discordance(question: PowerQuestion, discordance: float, source: str) -> SampleSize:
-    """Answer for 0/1 rewards of which the share `discordance` changes, with one rollout."""
+    """Answer for 0/1 rewards with one rollout; `discordance` is the share that changes."""
     from prime_cli.statistics.power import power_of_mcnemar
 
     if (question.rollouts or 1) > 1:
@@ -180,9 +180,10 @@ def _need_of_shares(
 def need_of_pair(
     question: PowerQuestion, first: Side, other: Side, icc: float | None = None
 ) -> SampleSize:
-    """Answer from two runs that may be compared, with as many rollouts as they have or are asked.
+    """Answer from two comparable runs, with their number of rollouts or the requested one.
 
-    Raises Conflict where they may not, UsageError where they do not differ or do not tell enough.
+    Raises Conflict if they are not comparable, UsageError if they do not differ or have too few
+    examples.
     """
     pairs = pair(first, other)
     size = len(pairs.ids)

@@ -1,4 +1,4 @@
-"""Which saved runs a word of `prime eval compare A B` means."""
+"""The saved runs that an argument of `prime eval compare` selects."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from prime_cli.runs.saved_run import SavedRun, official_date, open_run
 
 @dataclass(frozen=True)
 class MatchedRuns:
-    """Runs to compare, (first, other) each, and the ids of those without a counterpart."""
+    """Pairs (first, other) of runs to compare, and the ids of runs without a counterpart."""
 
     couples: list[tuple[SavedRun, SavedRun]]
     unmatched: list[str]
@@ -23,8 +23,8 @@ class MatchedRuns:
 def runs_meant(word: str, cwd: Path) -> list[SavedRun]:
     """The runs of one side, at most one of each environment.
 
-    A run's id or folder; several of them with commas between; a folder that holds runs, or a
-    model: of these the newest finished run of each environment. Raises NotFound and UsageError.
+    The text is a run's id or folder; several of them, separated by commas; or a folder of runs or a
+    model, for the newest finished run of each environment. Raises NotFound and UsageError.
     """
     names = [part.strip() for part in word.split(",") if part.strip()]
     runs = [run for name in names for run in _runs_named(name, cwd)]
@@ -44,8 +44,7 @@ def runs_meant(word: str, cwd: Path) -> list[SavedRun]:
 def match(sides: Sequence[Sequence[SavedRun]]) -> MatchedRuns:
     """Pair the runs of every further side with those of the first, by environment.
 
-    Two sides of one run each are a pair whatever they are called. Raises NotFound when no
-    environment is on two sides.
+    Two sides of one run each are always a pair. Raises NotFound if no environment is on two sides.
     """
     first, *others = sides
     couples: list[tuple[SavedRun, SavedRun]] = []

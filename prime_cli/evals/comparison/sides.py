@@ -20,9 +20,9 @@ _CANONICAL = msgspec.json.Encoder(order="sorted")
 
 @dataclass
 class Example:
-    """One example's rewards, in the order of rollouts, and how many rollouts have none.
+    """The rewards of an example by rollout, and how many rollouts have none.
 
-    `prompt` and `answer` are digests, None where the run does not tell.
+    `prompt` and `answer` are digests, None if unknown.
     """
 
     prompt: str | None = None
@@ -31,7 +31,7 @@ class Example:
     errors: int = 0
 
     def mean(self, *, errors_as_zero: bool) -> float | None:
-        """The mean reward; None when nothing counts."""
+        """The mean reward; None without a scored rollout."""
         counted = [*self.rewards, *[0.0] * self.errors] if errors_as_zero else self.rewards
         return math.fsum(counted) / len(counted) if counted else None
 
@@ -80,7 +80,7 @@ def side_of(saved: SavedRun) -> Side:
 
 
 def own_side(manifest: RunManifest, examples: Mapping[int, Example]) -> Side:
-    """The Side of a run of ours whose examples were gathered."""
+    """The Side of a run of ours, with its gathered examples."""
     plan = manifest.plan
     return Side(
         run=manifest.run_id,
@@ -95,7 +95,7 @@ def own_side(manifest: RunManifest, examples: Mapping[int, Example]) -> Side:
 
 
 def gather(rows: Iterable[Row]) -> dict[int, Example]:
-    """Rewards by example_id; an example's first scored row tells what was asked."""
+    """Rewards by example_id; prompt and answer are those of the first scored row."""
     examples: dict[int, Example] = {}
     for row in rows:
         example = examples.setdefault(row.example_id, Example())
@@ -110,7 +110,7 @@ def gather(rows: Iterable[Row]) -> dict[int, Example]:
 
 
 def environment_of(saved: SavedRun) -> str:
-    """The environment as a person names it."""
+    """The environment's name for people."""
     if saved.manifest is not None:
         return saved.manifest.plan.environment.title
     metadata = saved.official or {}
@@ -129,9 +129,9 @@ def _digest(value: Any) -> str | None:
 
 
 def pair(first: Side, other: Side, *, errors_as_zero: bool = False, force: bool = False) -> Pairs:
-    """Pair by example id, and only examples whose prompt and answer agree where both are known.
+    """Pair by example id; known prompts and answers must agree.
 
-    Raises Conflict for runs of different content, unless forced, and when nothing pairs.
+    Raises Conflict for different content unless forced, and if no examples match.
     """
     if not force:
         _check_content(first, other)
@@ -170,7 +170,7 @@ def pair(first: Side, other: Side, *, errors_as_zero: bool = False, force: bool 
 
 
 def contents_differ(first: Side, other: Side) -> str | None:
-    """What says that two runs are not of one environment and data; None when nothing does."""
+    """Why two runs differ in environment or data; None if they do not."""
     if first.sha256 and other.sha256 and first.sha256 != other.sha256:
         return (
             f"{first.environment} ({first.sha256[:8]}) and "

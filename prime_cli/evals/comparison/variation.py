@@ -20,9 +20,9 @@ ALIKE_HINT = (
 class Variation(msgspec.Struct, frozen=True):
     """How rewards vary: their mean, the variance of one, and the part between examples.
 
-    `icc` is that part, and so the correlation of two rollouts of one example; `icc_from` says
-    whether it was `given` or `estimated`. `correlation` is that of both models' expected rewards
-    over examples; `source` says where the rest is from.
+    `icc` is that part, which is also the correlation of two rollouts of one example; `icc_from` is
+    `given` or `estimated`. `correlation` is that of both models' expected rewards over examples;
+    `source` describes where the rest comes from.
     """
 
     variance: float
@@ -38,8 +38,8 @@ class Variation(msgspec.Struct, frozen=True):
 class PairVariation(msgspec.Struct, frozen=True):
     """Of the differences between two runs: their deviation, and the part of one rollout each.
 
-    `single` is what the chances of one rollout a side add to the variance, of `rollouts` a side;
-    null where nothing tells.
+    `single` is what the randomness of one rollout per side adds to the variance, with `rollouts`
+    per side; null if unknown.
     """
 
     spread: float
@@ -49,7 +49,7 @@ class PairVariation(msgspec.Struct, frozen=True):
     icc_from: str
 
     def with_rollouts(self, rollouts: int) -> float:
-        """The deviation that differences of so many rollouts a side would have."""
+        """The deviation of differences with this many rollouts per side."""
         if rollouts == self.rollouts:
             return self.spread
         if self.single is None:
@@ -61,8 +61,8 @@ class PairVariation(msgspec.Struct, frozen=True):
 def variation_of(side: Side, correlation: float, icc: float | None = None) -> Variation:
     """The variation within and between the examples of a run (one-way analysis of variance).
 
-    Raises UsageError where all rewards are equal, and where each example has one rollout and
-    no `icc` is given.
+    Raises UsageError if all rewards are equal, or if each example has one rollout and there is no
+    `icc`.
     """
     clusters = _clusters(side)
     if len(clusters) <= 1:
@@ -92,7 +92,7 @@ def variation_of_pair(
 ) -> PairVariation:
     """The PairVariation of two runs whose paired differences vary.
 
-    Raises UsageError where they do not: then nothing can be planned from these runs.
+    Raises UsageError if they do not, as nothing can be planned from such runs.
     """
     differences = pairs.differences
     if len(differences) <= 1:
@@ -146,7 +146,7 @@ def _clusters(side: Side) -> list[list[float]]:
 def _components(clusters: Sequence[Sequence[float]]) -> tuple[float, float | None]:
     """Variance between and within clusters, of unequal sizes too (Searle, 1971, chapter 10).
 
-    The latter is None where every cluster has one reward: the former then holds both.
+    The latter is None if every cluster has one reward: the former then includes both.
     """
     total, count = sum(len(cluster) for cluster in clusters), len(clusters)
     mean = math.fsum(reward for cluster in clusters for reward in cluster) / total

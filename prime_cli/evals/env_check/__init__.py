@@ -1,1 +1,1 @@
-"""Is this environment any good? Asked without a model: see docs/environments.md."""
+"""Checks the quality of an environment without a model: see docs/environments.md."""

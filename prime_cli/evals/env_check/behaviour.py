@@ -1,4 +1,4 @@
-"""Checks of how rollouts go: rewards in range, no errors, an end, the same a second time."""
+"""Checks of rollouts: rewards are in range, nothing fails, all end, and results repeat."""
 
 from prime_cli.evals.env_check.findings import failed, named, passed, rounded, skipped, warned
 from prime_cli.evals.env_check.probe_run import ProbeRun
@@ -51,7 +51,7 @@ def check_range(run: ProbeRun) -> Check:
 
 
 def check_errors(run: ProbeRun) -> Check:
-    """`errors`: the environment's own code raises for no answer, good or poor."""
+    """`errors`: the environment's own code never raises, for good or poor answers."""
     rows = {key: row for key, row in _rows(run).items() if raised(row)}
     if not rows:
         if any(map(asks_judge, run.rows.values())):
@@ -111,7 +111,7 @@ def check_agreement(first: ProbeRun, second: ProbeRun) -> Check:
 
 
 def _rows(run: ProbeRun) -> Rows:
-    """The rollouts that count: gold ones only where there is a gold answer."""
+    """The rollouts that count: gold ones only if there is a gold answer."""
     kept, golden, form = set(of_interest(run)), set(golden_examples(run)), golden_form(run)
     return {
         key: row

@@ -47,9 +47,9 @@ _CONCURRENCY = 8
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """How to check: so many `examples` are run, each rollout for `rollout_seconds` at most.
+    """How to check: the number of `examples` to run, and the longest rollout in seconds.
 
-    With `judges` other models than that of the check may be called, at the user's cost.
+    With `judges` rewards may call other models, at the user's cost.
     """
 
     examples: int = EXAMPLES
@@ -69,7 +69,7 @@ class CheckOptions:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The report, and the failure that kept the environment from being run, if one did."""
+    """The report, and the failure that prevented running the environment, if any."""
 
     report: CheckReport
     failure: EnvironmentFailed | None = None
@@ -98,7 +98,7 @@ def check_environment(
 def check_subject(
     subject: ResolvedEnvironment, options: CheckOptions, context: RunContext
 ) -> CheckResult:
-    """The same for a wheel that is at hand."""
+    """The same for a local wheel."""
     return _Checking(subject, options, context).run()
 
 
@@ -190,7 +190,7 @@ class _Checking:
         interpreter: Interpreter | None = None,
         first: ProbeRun | None = None,
     ) -> CheckResult:
-        """The report in the order of the checks; those that were not reached are skipped."""
+        """The report in the order of the checks; checks that did not run are skipped."""
         ordered = [checks.get(name) or skipped(name, "Not reached") for name in ORDER]
         wanted = [
             skipped(check.id, "Skipped by [tool.prime.check]")

@@ -1,4 +1,4 @@
-"""Checks of the examples, as the worker has surveyed them; no model is asked."""
+"""Checks of the examples that the worker has surveyed, without a model."""
 
 from prime_cli.evals.env_check.findings import failed, named, passed, warned
 from prime_cli.evals.env_check.probe_run import ProbeRun
@@ -6,13 +6,13 @@ from prime_cli.runtime.protocol import Survey
 from prime_cli.wire.check_reports import Check
 
 SURVEYED = 1000
-"""Examples that are looked at; fewer are run."""
+"""The number of examples to survey; fewer are run."""
 
 FEWEST = 10
-"""Below, a few lucky answers decide."""
+"""With fewer examples a few lucky answers decide."""
 
 MOST_LEAKS = 0.05
-"""The share of examples that may hold their answer by chance."""
+"""The share of examples that may contain their answer by chance."""
 
 
 def check_dataset(survey: Survey) -> list[Check]:

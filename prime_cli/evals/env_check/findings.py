@@ -1,4 +1,4 @@
-"""One check's result, put into words that a terminal, a page and a hub can take."""
+"""The result of a check as a sentence that is safe for terminals, pages and hubs."""
 
 import math
 from collections.abc import Iterable
@@ -17,17 +17,17 @@ def passed(name: str, sentence: str, **evidence: Any) -> Check:
 
 
 def warned(name: str, sentence: str, step: str, **evidence: Any) -> Check:
-    """A check that found what may be meant so."""
+    """A check that found something that may be intended."""
     return _check(name, "warn", sentence, step, evidence)
 
 
 def failed(name: str, sentence: str, step: str, **evidence: Any) -> Check:
-    """A check that found what cannot be meant so."""
+    """A check that found a defect."""
     return _check(name, "fail", sentence, step, evidence)
 
 
 def skipped(name: str, sentence: str) -> Check:
-    """A check for which something is missing."""
+    """A check that cannot run."""
     return _check(name, "skip", sentence, None, {})
 
 
@@ -39,7 +39,7 @@ def _check(
 
 
 def clip(text: str) -> str:
-    """On one line, without control characters, and not too long: some of it others wrote."""
+    """`text` on one line, shortened and without control characters: others may have written it."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _LONGEST_SENTENCE else line[: _LONGEST_SENTENCE - 1] + "…"
 
@@ -56,7 +56,7 @@ def named(examples: Iterable[int]) -> str:
 
 
 def rounded(value: float) -> float:
-    """A reward as it is shown and kept."""
+    """A reward as shown and stored."""
     return round(value, 4) if math.isfinite(value) else 0.0
 
 
@@ -79,7 +79,7 @@ def _bounded(value: Any) -> Any:
 
 
 def require_passed(report: CheckReport, *, strict: bool = False) -> None:
-    """Raise GateFailed that names the checks which failed, or with `strict` warned."""
+    """Raise GateFailed that names the checks that failed, or with `strict` warned."""
     bad = ("fail", "warn") if strict else ("fail",)
     names = [check.id for check in report.checks if check.status in bad]
     if names:

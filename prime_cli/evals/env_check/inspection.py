@@ -1,4 +1,4 @@
-"""Every check, in the order in which a report has them."""
+"""Every check, in the order of the report."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,7 +39,7 @@ ORDER = (
 def inspect_package(
     subject: ResolvedEnvironment, declared: tuple[str, ...], environ: Mapping[str, str]
 ) -> list[Check]:
-    """The checks for which nothing is run; `declared` are keys that the source names."""
+    """The checks that run nothing; `declared` are the keys that the source names."""
     package = subject.package
     facts = package.facts
     return [
@@ -67,7 +67,7 @@ def inspect_runs(first: ProbeRun, second: ProbeRun, declaration: Declaration) ->
 
 
 def loaded(interpreter: Interpreter, run: ProbeRun) -> Check:
-    """`load`: it came up in an interpreter of its own, made for this check."""
+    """`load`: it loads in a fresh interpreter."""
     seconds = run.start.load_s if run.start else 0.0
     return passed(
         "load",

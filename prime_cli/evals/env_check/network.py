@@ -23,20 +23,20 @@ from prime_cli.wire.check_reports import Check
 
 @dataclass(frozen=True)
 class Declaration:
-    """`hosts` that rollouts may ask for, None for any; `skip` are ids of checks."""
+    """`hosts` that rollouts may connect to, None for any; `skip` are ids of checks."""
 
     hosts: tuple[str, ...] | None = ()
     skip: tuple[str, ...] = ()
 
     def allows(self, host: str) -> bool:
-        """Whether rollouts may ask for `host`; a declared host covers those below it."""
+        """Whether rollouts may connect to `host`; a declared host includes its subdomains."""
         if self.hosts is None:
             return True
         return any(host == known or host.endswith(f".{known}") for known in self.hosts)
 
 
 def read_declaration(pyproject: Mapping[str, Any]) -> Declaration:
-    """The declaration in a parsed pyproject.toml; raises BadProject for what cannot be meant."""
+    """The declaration in a parsed pyproject.toml; raises BadProject for invalid values."""
     file = Path(FILENAME)
     prime = get_table(get_table(pyproject, "tool", file), "prime", file)
     network = prime.get("network", False)
@@ -54,9 +54,9 @@ def _hosts(prime: Mapping[str, Any], file: Path) -> tuple[str, ...]:
 
 
 def check_network(runs: tuple[ProbeRun, ...], declaration: Declaration) -> Check:
-    """`network`: rollouts ask only for hosts that `[tool.prime] network` names.
+    """`network`: rollouts connect only to hosts that `[tool.prime] network` names.
 
-    What is asked for while the environment loads (a dataset, say) is told and not judged.
+    Connections while the environment loads (for a dataset, say) are reported but not judged.
     """
     loading = _hosts_reached(runs, "load")
     asked = _hosts_reached(runs, "rollout")

@@ -1,4 +1,4 @@
-"""Checks of the package itself: nothing of it is run."""
+"""Checks of the package, which run nothing of it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _LOWER = {">", ">=", "==", "===", "~="}
 
 
 def check_build(facts: WheelFacts, sha256: str, size: int, cautions: list[WheelWarning]) -> Check:
-    """`build`: the wheel is there; what `prime env build` warns of is warned of here."""
+    """`build`: the wheel exists; has the warnings of `prime env build`."""
     # Tags and README are counted by `metadata`.
     told = [each for each in cautions if each.check not in ("tags", "readme")]
     if told:
@@ -28,7 +28,7 @@ def check_build(facts: WheelFacts, sha256: str, size: int, cautions: list[WheelW
 
 
 def check_metadata(facts: WheelFacts, pyproject: Mapping[str, Any]) -> Check:
-    """`metadata`: description, license, README and tags, by which others find and may use it."""
+    """`metadata`: description, license, README and tags, which others need to find and use it."""
     project = _table(pyproject, "project")
     tags = project.get("tags") or _table(_table(pyproject, "tool"), "prime").get("tags")
     there = {
@@ -50,9 +50,9 @@ def check_metadata(facts: WheelFacts, pyproject: Mapping[str, Any]) -> Check:
 
 
 def check_dependencies(facts: WheelFacts, undeclared: Sequence[WheelWarning] = ()) -> Check:
-    """`dependencies`: verifiers from which release on and below which; others with any bound.
+    """`dependencies`: verifiers with a lower and an upper bound; others with any bound.
 
-    `undeclared` are warnings of imports that no requirement is known to have.
+    `undeclared` are warnings about imports without a known requirement.
     """
     if undeclared:
         sentence = "; ".join(each.message for each in undeclared)

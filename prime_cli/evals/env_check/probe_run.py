@@ -41,10 +41,10 @@ from prime_cli.runtime.variables import Variables
 
 @dataclass(frozen=True)
 class ProbeSetup:
-    """What a sounding needs; `variables` are what the environment is given and is not.
+    """What a probe run needs; `variables` are those passed to the environment, and those withheld.
 
-    `judges` are the variables and the registry by which other models than the one of the check
-    are found: empty ones unless they may be called.
+    `judges` are the variables and the registry for finding other models: both are empty unless
+    these may be called.
     """
 
     plan: EvalPlan
@@ -61,7 +61,7 @@ class ProbeSetup:
 
 @dataclass
 class ProbeRun:
-    """All that one run said; `rows` by (example, probe), `hosts` by phase."""
+    """The results of one run; `rows` by (example, probe), `hosts` by phase."""
 
     start: Start | None = None
     survey: Survey | None = None
@@ -74,7 +74,7 @@ class ProbeRun:
         return sorted({example for example, _ in self.rows})
 
     def rewards(self, probe: OracleProbe) -> dict[int, float]:
-        """The rewards of a probe, by example; errors are left out."""
+        """The rewards of a probe by example, without errors."""
         found = {example: self.rows.get((example, probe)) for example in self.examples}
         return {e: row.reward for e, row in found.items() if row and row.reward is not None}
 
@@ -84,7 +84,7 @@ async def run_probes(
 ) -> ProbeRun:
     """Load the environment in a new process and run the probes on its first examples.
 
-    Those in `without` are left out. Raises LoadFailed and EnvironmentFailed.
+    Omits those in `without`. Raises LoadFailed and EnvironmentFailed.
     """
     return await _Run(bench, progress, task).run(tuple(without))
 

@@ -1,4 +1,4 @@
-"""Checks of what answers are paid: the gold ones, and those that deserve nothing."""
+"""Checks of rewards: of gold answers, and of answers that deserve nothing."""
 
 import math
 from collections.abc import Mapping
@@ -26,10 +26,10 @@ EPSILON = 1e-6
 
 @dataclass(frozen=True)
 class Scale:
-    """The lowest and highest reward there can be, where every reward function stays in [0, 1].
+    """The lowest and highest possible reward if every reward function stays in [0, 1].
 
-    `known` is False where the weights cannot be told: then it is [0, 1] as well. `relative` is
-    True where a rollout is scored against others, so that the numbers mean nothing alone.
+    `known` is False if the weights are unknown: then the scale is also [0, 1]. `relative` is True
+    if a rollout is scored against others, so that a single reward means nothing.
     """
 
     low: float = 0.0
@@ -58,26 +58,26 @@ def has_oracle(run: ProbeRun) -> bool:
 
 
 def golden_examples(run: ProbeRun) -> list[int]:
-    """The examples of which a gold answer is known."""
+    """The examples with a known gold answer."""
     if has_oracle(run) or run.start is None:
         return run.examples
     return [example for example in run.examples if str(example) in run.start.answers]
 
 
 def golden_form(run: ProbeRun) -> OracleProbe:
-    """The form in which the gold answers are paid best; an oracle's own words have one only."""
+    """The form of the gold answers with the best rewards; an oracle's own answers have only one."""
     if has_oracle(run):
         return OracleProbe.GOLD
     return max(GOLDEN, key=lambda form: math.fsum(run.rewards(form).values()))
 
 
 def asks_judge(row: Rollout) -> bool:
-    """Whether a rollout has no reward because another model was asked, and may not be."""
+    """Whether a rollout has no reward because it needs another model, which may not be called."""
     return row.error is not None and _NOT_OF_THIS_RUN in row.error.message
 
 
 def never_ends(row: Rollout) -> bool:
-    """Whether a rollout was ended by the check: after too many answers, or too long a time."""
+    """Whether the check ended a rollout, after too many answers or too much time."""
     error = row.error
     return error is not None and (ENDLESS in error.message or error.type == _TOO_LATE)
 
@@ -95,24 +95,24 @@ def raised(row: Rollout) -> bool:
 
 
 HALF = 0.5
-"""Of the gold answers' reward: a poor answer that is paid more on average fails."""
+"""Share of the gold answers' reward; a poor answer with more on average fails."""
 
 QUARTER = 0.25
-"""A poor answer that is paid more on average is worth a warning."""
+"""A poor answer with more on average is worth a warning."""
 
 POOR: Mapping[str, tuple[str, tuple[OracleProbe, ...]]] = {
     "empty": ("Empty answers", (OracleProbe.EMPTY, OracleProbe.BLANK)),
     "echo": ("Answers that repeat the question", (OracleProbe.ECHO,)),
     "garbage": ("Meaningless answers", (OracleProbe.GARBAGE,)),
 }
-"""Id of a check: how its answers are called, and the probes that give them."""
+"""By id of a check: the name of its answers, and their probes."""
 
 _ORACLE = "define a function `oracle(messages, *, answer, info)`"
 _JUDGE = "the rewards call another model; allow it with `--judges`"
 
 
 def check_gold(run: ProbeRun) -> Check:
-    """`gold`: gold answers get the highest reward there is."""
+    """`gold`: gold answers get the highest reward."""
     golden = golden_examples(run)
     if not golden:
         words = "No example has an answer and there is no oracle, so good answers are untested"
@@ -189,7 +189,7 @@ def _how(run: ProbeRun, form: OracleProbe) -> str:
 
 
 def check_poor(name: str, run: ProbeRun) -> Check:
-    """`empty`, `echo` and `garbage`: a poor answer is paid clearly less than a gold one."""
+    """`empty`, `echo` and `garbage`: a poor answer earns clearly less than a gold one."""
     called, probes = POOR[name]
     paid = _highest(run, probes)
     if not paid:
@@ -240,11 +240,11 @@ def _highest(run: ProbeRun, probes: tuple[OracleProbe, ...]) -> dict[int, float]
 
 
 def _share(paid: dict[int, float], full: dict[int, float], scale: Scale) -> float:
-    """How much of the gold answers' reward is paid, both counted from the lowest there is."""
+    """The share of the gold answers' reward, both measured from the lowest possible one."""
     return (mean(paid.values()) - scale.low) / (mean(full.values()) - scale.low)
 
 
 def of_interest(run: ProbeRun) -> tuple[OracleProbe, ...]:
-    """The probes whose rollouts count: of the gold answer's forms, the one that was chosen."""
+    """The probes whose rollouts count, with only the chosen form of the gold answer."""
     form = golden_form(run)
     return tuple(probe for probe in OracleProbe if probe is form or probe not in GOLDEN)

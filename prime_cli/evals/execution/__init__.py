@@ -1,1 +1,1 @@
-"""A run while it goes on: gateway and worker side by side, and the events between them."""
+"""A live run: gateway and worker side by side, and the events between them."""

@@ -1,4 +1,4 @@
-"""What earlier sessions left in a run's folder: scores, costs, packages, answers to score again."""
+"""Results of earlier sessions in a run's folder: scores, costs, packages, answers to rescore."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -32,9 +32,9 @@ from prime_cli.wire.locks import Lock
 
 @dataclass(frozen=True)
 class EarlierSessions:
-    """The scores so far and what they cost; no manifest where this is the first session.
+    """The scores so far and their cost; without a manifest in the first session.
 
-    The session that goes on adds its own scores to `tally`.
+    The current session adds its own scores to `tally`.
     """
 
     manifest: RunManifest | None = None
@@ -43,9 +43,9 @@ class EarlierSessions:
 
 
 def read_earlier_sessions(folder: RunFolder) -> EarlierSessions:
-    """What is in `folder`, which this process alone may write; raises UsageError, StorageFailed.
+    """Read `folder`, which only this process may write; raises UsageError, StorageFailed.
 
-    What processes that were killed left half written is removed.
+    Removes partial files of killed processes.
     """
     with storage_errors(folder.path):
         for unfinished in folder.path.glob(".*.tmp"):
@@ -59,7 +59,7 @@ def read_earlier_sessions(folder: RunFolder) -> EarlierSessions:
 
 
 def _closed(manifest: RunManifest, folder: RunFolder) -> RunManifest:
-    """`manifest` with an end for the session that did not come to write one."""
+    """`manifest` with an end for a session that was killed before it wrote one."""
     sessions = manifest.sessions or (RunSession(started=manifest.started, status=manifest.status),)
     last = sessions[-1]
     if last.status == RUNNING:
@@ -83,7 +83,7 @@ def _stopped(session: RunSession, folder: RunFolder) -> RunSession:
 
 
 def saved_lock(folder: RunFolder, facts: InterpreterFacts | None) -> Lock | None:
-    """What `lock.json` of a run holds, if it is what the run was made with."""
+    """The content of a run's `lock.json`, if the run used it."""
     with storage_errors(folder.packages):
         if facts is None or facts.lock_digest is None or not folder.packages.is_file():
             return None
@@ -96,13 +96,13 @@ def saved_lock(folder: RunFolder, facts: InterpreterFacts | None) -> Lock | None
 
 
 _KEPT = 64
-"""Rollouts that are kept in memory, for the next of their turns."""
+"""Rollouts kept in memory for their next turns."""
 
 
 class SavedAnswers:
     """The last attempts at `pairs` in the journal of `folder`; one row is in memory at a time.
 
-    For the gateway it is a Recording: an environment of v1 goes through the saved turns once more.
+    For the gateway it is a Recording: a v1 environment replays the saved turns.
     """
 
     def __init__(self, folder: RunFolder, pairs: Collection[RolloutKey]) -> None:
@@ -115,19 +115,19 @@ class SavedAnswers:
         self.find = lru_cache(_KEPT)(self._find)
 
     def row(self, example: int, rollout: int) -> Row | None:
-        """What the journal has of a rollout, None where that is not scored again."""
+        """The row of a rollout in the journal, None if it is not scored again."""
         number = self._places.get((example, rollout))
         return None if number is None else self._index.read_row(number)
 
     def write(self) -> None:
-        """Put them where the worker reads them; raises StorageFailed."""
+        """Write them where the worker reads them; raises StorageFailed."""
         encoder = msgspec.json.Encoder()
         with storage_errors(self._folder.path), self._folder.saved.open("wb") as file:
             for row in self._index.read(list(self._places.values())):
                 file.write(encoder.encode(saved_line(row)) + b"\n")
 
     def remove(self) -> None:
-        """Take them away again; raises StorageFailed."""
+        """Delete them; raises StorageFailed."""
         with storage_errors(self._folder.path):
             self._folder.saved.unlink(missing_ok=True)
 
@@ -140,7 +140,7 @@ class SavedAnswers:
 
 
 class SavedLine(msgspec.Struct, frozen=True):
-    """What the worker is given of a rollout; its side is `runtime/worker/v0_rescore.py`."""
+    """What the worker receives of a rollout; `runtime/worker/v0_rescore.py` reads it."""
 
     example_id: int
     rollout: int

@@ -26,7 +26,7 @@ from prime_cli.runs.work_list import GROUP
 from prime_cli.runtime.protocol import Rollout
 
 SECONDS_TO_STOP = 15.0
-"""How long a worker that was asked to stop may take before it is killed."""
+"""Seconds that a worker may take to stop before it is killed."""
 
 _SIGNALS = tuple(
     signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -34,7 +34,7 @@ _SIGNALS = tuple(
 
 
 class Interrupt:
-    """What came in; `signal` is the first signal's number, or None."""
+    """A signal that came in; `signal` is the first one's number, or None."""
 
     def __init__(self, task: "asyncio.Task[object]", stop: Callable[[], Awaitable[None]]) -> None:
         self.signal: int | None = None
@@ -43,7 +43,7 @@ class Interrupt:
         self._stopping: asyncio.Task[None] | None = None
 
     def receive(self, number: int) -> None:
-        """Ask for an orderly stop; at the second time, cancel the run's task."""
+        """Ask for an orderly stop; the second signal cancels the run's task."""
         if self.signal is not None:
             self._task.cancel()
             return
@@ -71,7 +71,7 @@ class SignalRouter:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """While open, signals come here; to be entered in the main thread."""
+        """While open, signals arrive here; must be entered in the main thread."""
         before = {number: signal.getsignal(number) for number in _wanted()}
         for number in before:
             signal.signal(number, self._receive)
@@ -83,7 +83,7 @@ class SignalRouter:
 
     @contextmanager
     def connected(self, interrupt: Interrupt) -> Iterator[None]:
-        """While open, `interrupt` of the running loop is told; at once of what came before."""
+        """While open, `interrupt` of the running loop receives signals, also earlier ones."""
         loop = asyncio.get_running_loop()
         with self._lock:
             self._lines[interrupt] = loop
@@ -112,11 +112,11 @@ def _wanted() -> list[int]:
 def interruptible(
     stop: Callable[[], Awaitable[None]], switchboard: SignalRouter | None = None
 ) -> Iterator[Interrupt]:
-    """While open, the current task is stopped by `stop` when a signal comes in.
+    """While open, a signal stops the current task with `stop`.
 
-    A task that had to be cancelled for it leaves the context without CancelledError. Signals come
-    by the `switchboard`, if there is one; else they are listened for here, which Python does in
-    the main thread alone.
+    A task that was cancelled by it leaves the context without CancelledError. Signals come from the
+    `switchboard`, if there is one; else handlers are installed here, which Python allows only in
+    the main thread.
     """
     loop = asyncio.get_running_loop()
     task = cast("asyncio.Task[object]", asyncio.current_task())
@@ -153,7 +153,7 @@ def _listening(loop: asyncio.AbstractEventLoop, interrupt: Interrupt) -> Iterato
 
 
 SMALLEST = 3
-"""Fewer failures than these may be chance, however few rollouts run at a time."""
+"""Fewer failures may be chance, even if few rollouts run at a time."""
 
 # Names of requests, addresses in memory, times, counts: what tells one failure from its like.
 _PARTICULAR = re.compile(r"\b(?=\w*\d)[\w-]+\b")
@@ -175,10 +175,10 @@ _CLASS_OF_KIND: dict[str, type[PrimeError]] = {
 
 
 class FirstWave:
-    """The rollouts of the units that begin first, until one of them shows that there is hope.
+    """The rollouts of the first units, until one of them succeeds.
 
-    Not those that end first: where some examples fail at once and others take their time, the
-    first to end are all failures.
+    Not those that end first: if some examples fail at once and others take long, the first to end
+    are all failures.
     """
 
     def __init__(self, pairs: Collection[RolloutKey]) -> None:
@@ -187,7 +187,7 @@ class FirstWave:
         self._first: Failure | None = None
 
     def take(self, row: Row) -> Failure | None:
-        """Look at a finished rollout; the failure of all of them once that is certain."""
+        """Add a finished rollout; returns the failure of all once it is certain."""
         pair = row.example_id, row.rollout
         if pair not in self._waiting:
             return None
@@ -206,7 +206,7 @@ class FirstWave:
 
 
 def _is_of_every_rollout(failure: Failure) -> bool:
-    """Whether it could be about all rollouts: what a model said or may not be asked is not."""
+    """Whether a failure can affect all rollouts: one about a model's answer does not."""
     if failure.kind != "model":
         return True
     return failure.type in _REFUSED_REQUESTS and not _ABOUT_CONTENT.search(failure.message)
@@ -221,7 +221,7 @@ def first_wave_failure(
 ) -> PrimeError:
     """The PrimeError for a run whose first `size` rollouts all ended in `failure`.
 
-    `asked` is how to allow what the environment asked for and was not given.
+    `asked` says how to allow the variables that were withheld from the environment.
     """
     default = _CLASS_OF_KIND[failure.kind]
     kind = _CLASS_OF_TYPE.get(failure.type, default) if default is Unreachable else default
@@ -237,17 +237,17 @@ def first_wave_failure(
 
 
 SECONDS_TO_SCORE = 60.0
-"""How long a rollout may go on without a call, after the last calls have come back."""
+"""How long a rollout may run without a call, after the last calls have returned."""
 
 _PAUSE = 0.05
 
 
 class EarlyStop:
-    """Ends the worker of a run whose gate is closed, so that calls are held.
+    """Ends the worker of a run whose calls are held.
 
-    At a cap, what was paid for comes back: rollouts which need more calls stand still, the others
-    have time to be scored. After a failure nothing is waited for. `unit` is what the environment
-    scores together, once that is known.
+    At a cap, answers that were paid for are kept: rollouts that need more calls wait, the others
+    have time to be scored. After a failure it waits for nothing. `unit` is the number of rollouts
+    that the environment scores together, once known.
     """
 
     def __init__(
@@ -266,17 +266,17 @@ class EarlyStop:
 
     @property
     def is_on(self) -> bool:
-        """Whether there are no more calls and no more workers."""
+        """Whether calls and workers are stopped."""
         return self._gateway.hold.is_closed
 
     @property
     def capped(self) -> str | None:
-        """Which cap has stopped the run, if one has."""
+        """The cap that stopped the run, if any."""
         return None if self.failure is not None else self._gateway.hold.capped
 
     @property
     def failure(self) -> PrimeError | None:
-        """Why nothing of the run can succeed, if that is so."""
+        """Why nothing of the run can succeed, if known."""
         return self._gateway.hold.failure
 
     def give_up(self, failure: PrimeError) -> None:
@@ -284,12 +284,12 @@ class EarlyStop:
         self._gateway.hold.close(failure)
 
     def refuses(self, event: Rollout) -> bool:
-        """Whether a rollout was kept from a call: what it came to says nothing, and is not kept."""
+        """Whether a rollout was refused a call: its result is meaningless and dropped."""
         gate = self._gateway.hold
         return gate.tainted or self._is_held(event.example_id, event.rollout)
 
     def begin_soon(self) -> None:
-        """Let the run come to its end, from now on; may be called in any thread."""
+        """Begin to end the run; may be called in any thread."""
         # Another run that shares the budget may use it up when this one's loop is closed.
         with self._lock:
             if not self._is_over:
@@ -304,7 +304,7 @@ class EarlyStop:
             self._ending.cancel()
 
     def uncancel(self) -> None:
-        """Take back that the run was cancelled."""
+        """Undo the cancellation of the run."""
         self._task.uncancel()
 
     def _begin(self) -> None:
@@ -325,7 +325,7 @@ class EarlyStop:
         self._task.cancel()
 
     def _is_working(self) -> bool:
-        """Whether a rollout that made calls is neither finished nor waiting for another one."""
+        """Whether a rollout that made calls is neither finished nor waiting for a call."""
         return any(not self._is_held(*pair) for pair in self._gateway.ledger.open)
 
     def _is_held(self, example: int, rollout: int) -> bool:
@@ -339,9 +339,9 @@ class EarlyStop:
 def stopping_early(
     gateway: Gateway, cancel: Callable[[], Awaitable[None]], *, seconds: float = SECONDS_TO_SCORE
 ) -> Iterator[EarlyStop]:
-    """While open, `cancel` is called at the right moment after the gateway's gate is closed.
+    """While open, call `cancel` in time once the gateway holds all calls.
 
-    A worker that does not end for it is left to the end of the context.
+    A worker that does not end is killed with the context.
     """
     stop = EarlyStop(gateway, cancel, seconds)
     gateway.hold.on_close(stop.begin_soon)

@@ -1,4 +1,4 @@
-"""Which interpreter a run uses: the workspace's if it has the very wheel, else an isolated one."""
+"""Which interpreter a run uses: the workspace's if it has the same wheel, else an isolated one."""
 
 import sys
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from prime_cli.runtime.verifiers_usage import read_requirements
 from prime_cli.wire.locks import Lock
 
 WORKSPACE = "workspace"
-"""`found_by` of an interpreter that the user made and not we."""
+"""`found_by` of an interpreter that the user created."""
 
 
 def choose_interpreter(
@@ -43,8 +43,8 @@ def choose_interpreter(
 ) -> Interpreter:
     """An interpreter in which the environment can be imported; raises as prepare_interpreter.
 
-    A run that went on in an isolated one (`before`) stays there; `pinned` is what it must hold.
-    `variables` are given to the import that shows that it fits.
+    A run that used an isolated one (`before`) stays there; `pinned` are its packages. `variables`
+    are passed to the import that tests it.
     """
     found = None
     if pinned is None and (before is None or before.found_by == WORKSPACE):
@@ -77,12 +77,12 @@ def workspace_interpreter(
     environ: Mapping[str, str],
     progress: Progress | None = None,
 ) -> Interpreter | None:
-    """The workspace's Python, if prime installed these bytes there beside a fitting verifiers.
+    """The workspace's Python, if prime installed this wheel there with a matching verifiers.
 
-    Files that were edited since are not these bytes, and that is said.
+    If its files were edited since, it is not used, with a warning.
 
-    Not when the plan asks for a verifiers, a Python, more packages or a sandbox. What fits is read
-    from the wheel's source: to import it here would cost seconds, and the worker does so anyway.
+    It is not used if the plan sets verifiers, Python, more packages or a sandbox. The match is read
+    from the wheel's source: importing it would cost seconds, and the worker does so anyway.
     """
     facts = subject.package.facts
     isolated = plan.sandbox or bool(plan.option("with_packages", ()))
@@ -121,9 +121,9 @@ def _fitting_library(
     workspace: Workspace,
     progress: Progress,
 ) -> InstalledPackage | None:
-    """The workspace's verifiers if the wheel runs with it; warns where there is none.
+    """The workspace's verifiers if the wheel runs with it; warns if it is not installed.
 
-    Prime itself does not require verifiers: the hint is its extra where both share a venv.
+    Prime itself does not require verifiers: the hint is its extra if both share a venv.
     """
     facts = subject.package.facts
     library, name = installed.get(LIBRARY), normalize_name(facts.name)
@@ -141,6 +141,6 @@ def _fitting_library(
 
 
 def _digest_of(installed: Mapping[str, InstalledPackage]) -> str:
-    """Of all that is installed: in a folder that the user may change it stands for a lock."""
+    """Digest of all installed packages, in place of a lock, as the user may change the folder."""
     lines = sorted(f"{name}=={each.version}" for name, each in installed.items())
     return digest_bytes("\n".join(lines).encode())

@@ -1,4 +1,4 @@
-"""Takes a worker's events, refuses those it was not asked for, and keeps and shows the others.
+"""Receives a worker's events, refuses unrequested ones, and stores and shows the others.
 
 A row goes to the journal first, then to the tally, then to the progress line.
 """
@@ -24,14 +24,14 @@ from prime_cli.runs.work_list import GROUP, WorkList
 from prime_cli.runtime.protocol import AgentInfo, Rollout, Start
 
 MOST_ROLLOUTS = 10_000_000
-"""Of one run; what they are is held in memory."""
+"""The most for one run; they are kept in memory."""
 
 
 class EventFilter:
-    """Lets through the events of one worker that answer what it was asked by `work`.
+    """Accepts the events of one worker that belong to its `work`.
 
-    An environment scores itself, and can lie about its own rollouts. What it cannot do is to report
-    others: those of examples that are not run, or that have been scored before.
+    An environment scores itself, and can lie about its own rollouts. But it cannot report others:
+    those of examples that are not run, or that are already scored.
     """
 
     def __init__(self, plan: EvalPlan, work: WorkList) -> None:
@@ -42,7 +42,7 @@ class EventFilter:
         self._unit = ""
 
     def begin(self, start: Start) -> None:
-        """Take down how many examples there are; raises EnvironmentFailed."""
+        """Note the number of examples; raises EnvironmentFailed."""
         most = self._plan.num_examples
         rollouts = self._plan.rollouts_per_example
         if (
@@ -61,7 +61,7 @@ class EventFilter:
         self._numbers, self._unit = numbers, start.unit
 
     def check(self, event: Rollout) -> None:
-        """Raise EnvironmentFailed for a rollout that was not asked for."""
+        """Raise EnvironmentFailed for an unrequested rollout."""
         pair = event.example_id, event.rollout
         of_this_run = pair[0] in (self._numbers or ())
         there = of_this_run and 0 <= pair[1] < self._plan.rollouts_per_example
@@ -91,27 +91,27 @@ class EventFilter:
 
 
 RowFinder = Callable[[int, int], Row | None]
-"""The last attempt that was journaled at a rollout of an example."""
+"""Finds the last journaled attempt at a rollout of an example."""
 
 
 class SpendSource(Protocol):
-    """What the gateway counted; each call's spend is taken once."""
+    """The gateway's counts; each call's spend is taken once."""
 
     def settle(self, example: int, rollout: int) -> Charges:
-        """Take what all attempts at a rollout used since the last time."""
+        """Take what all attempts at a rollout have used since the last call."""
 
     def settle_apart(self) -> Charges:
-        """Take what calls that belong to no rollout used since the last time."""
+        """Take what calls outside of rollouts have used since the last call."""
 
     def spent(self) -> Spend:
-        """What the whole run used so far, settled or not."""
+        """What the whole run has used so far, settled or not."""
 
 
 class Recorder:
     """Makes a row of every finished rollout; a row is on disk before it is counted.
 
-    `journaled` sums up what the rows say was spent. `saved` finds the answer that a rollout gave
-    in an earlier session.
+    `journaled` is the sum of the rows' spend. `saved` finds a rollout's answer from an earlier
+    session.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Recorder:
         self.journaled: Charges = {}
 
     def record(self, event: Rollout, again: str | None = None) -> Row:
-        """Keep one rollout, and return its row; raises StorageFailed when it cannot be written.
+        """Store one rollout and return its row; raises StorageFailed if it cannot be written.
 
         `again` is why the attempt is not the first one (`Row.again`).
         """
@@ -151,7 +151,7 @@ class Recorder:
         return row
 
     def _with_saved(self, row: Row) -> Row:
-        """`row`, which could not be scored again, with the answer that was to be: it stays."""
+        """`row`, which could not be rescored, with its saved answer."""
         saved = self._saved(row.example_id, row.rollout)
         if saved is None or row.error is None:
             return row
@@ -171,7 +171,7 @@ class Recorder:
 
 
 def progress_note(tally: Tally, spent: Spend | None = None) -> str:
-    """The running mean, the errors and the cost where one is known, for beside the bar."""
+    """The running mean, the errors and the known cost, shown next to the bar."""
     mean = tally.running_mean
     words = "no reward yet" if mean is None else f"reward {mean:.3f}"
     if tally.errored:
@@ -193,7 +193,7 @@ def row_of(
 ) -> Row:
     """The journal's row for a worker's event, which used `charges`.
 
-    A rollout that has neither reward nor error (its reward was not a number) is an error of the
+    A rollout with neither reward nor error (its reward was not a number) is an error of the
     environment.
     """
     failure = None
@@ -240,14 +240,14 @@ def row_of(
 
 
 def _own_count(event: Rollout) -> dict[str, Any] | None:
-    """The worker's count, where no call of the policy came through the gateway."""
+    """The worker's count, if no call of the policy came through the gateway."""
     if event.usage is None:
         return None
     return {"input": event.usage.input, "output": event.usage.output}
 
 
 def _cost(event: Rollout, charges: Charges) -> float | None:
-    """USD for all roles; None where it is not known, as for calls that went past the gateway."""
+    """USD for all roles; None if unknown, as for calls that bypassed the gateway."""
     past = event.usage is not None and bool(event.usage.input or event.usage.output)
     if past and not any(payer.role == POLICY for payer in charges):
         return None
@@ -255,7 +255,7 @@ def _cost(event: Rollout, charges: Charges) -> float | None:
 
 
 def announce_agents(agents: Sequence[AgentInfo], progress: Progress, *, sandbox: bool) -> None:
-    """Say where agents run that would run elsewhere by default, and whose model runs commands."""
+    """Report agents that do not run in their default place, and whose model runs commands."""
     moved = [agent for agent in agents if agent.instead_of]
     if moved:
         progress.say(
@@ -283,7 +283,7 @@ def _harnesses(agents: Sequence[AgentInfo]) -> str:
 
 TICK_SECONDS = 1.0
 PATIENCE_SECONDS = 20.0
-"""Endpoints may take this long over an answer before it is worth a word."""
+"""Seconds that an answer may take before the wait is shown."""
 
 
 def waiting_words(waits: WaitStatus) -> str:
@@ -327,17 +327,17 @@ class WaitingTask:
         self._slow = slow
 
     def advance(self, amount: int = 1) -> None:
-        """Some more is done."""
+        """Advance the task."""
         self._task.advance(amount)
 
     def update(
         self, *, total: int | None = None, note: str | None = None, alert: str | None = None
     ) -> None:
-        """Learn the total, or change what is said."""
+        """Set the total or the description."""
         self._task.update(total=total, note=note, alert=alert)
 
     def tick(self) -> None:
-        """Look again at what is waited for."""
+        """Update what is waited for."""
         slow = self._slow()
         words = waiting_words(self._waits()) or slow
         self._task.update(note="" if slow else None, alert=words)
@@ -345,7 +345,7 @@ class WaitingTask:
 
 @asynccontextmanager
 async def calling_every_second(show: Callable[[], None]) -> AsyncIterator[None]:
-    """Within, `show` is called every second."""
+    """While open, call `show` every second."""
 
     async def tick() -> None:
         while True:

@@ -59,8 +59,8 @@ class RolloutLoop:
     """Runs the workers of one session, one after another, and handles their events.
 
     The first worker gets `work`, the next ones what `restarts` decides. `on_start` is called once
-    the examples are known. `withheld` records variables that the environment asks for and is not
-    given. What is in `saved` is scored again without asking its model.
+    the examples are known. `withheld` records variables that the environment reads but may not
+    have. Answers in `saved` are rescored without calling the model.
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class RolloutLoop:
         self._wave: FirstWave | None = None
 
     async def run(self, task: Task) -> None:
-        """Run to the worker's end; raises the PrimeError that the end stands for.
+        """Run until the worker ends; raises the PrimeError of its end.
 
-        A signal is no failure: it is in `outcome`.
+        A signal is not a failure: it is in `outcome`.
         """
         setup = self._setup
         self._gold = GoldAnswers()
@@ -142,7 +142,7 @@ class RolloutLoop:
     async def _live(
         self, gateway: Gateway, work: WorkList, interrupt: Interrupt, task: Task
     ) -> WorkList | None:
-        """One worker from its start to its end; the orders of the next, None for none."""
+        """One worker from start to end; returns the work of the next one, None for none."""
         task.update(note="loading the environment")
         self._start, self._began = None, time.monotonic()
         self._work = work
@@ -284,7 +284,7 @@ class RolloutLoop:
         )
 
     def _first_wave(self, start: Start) -> FirstWave | None:
-        """The rollouts that tell whether the others have a chance; None where there are none."""
+        """The rollouts that show whether the others can succeed; None if there are none."""
         plan = self._setup.plan
         size = max(SMALLEST, start.concurrency)
         units = self._restarts.next_units(start, size + 1)
@@ -295,9 +295,9 @@ class RolloutLoop:
         return FirstWave([pair for unit in units[:size] for pair in unit])
 
     def _why_again(self, event: Rollout) -> str | None:
-        """Why the model was asked again, by this process or by the worker; None where it was not.
+        """Why this process or the worker called the model again; None if neither did.
 
-        A worker tries again where no answer was had, and then the whole of a group.
+        A worker retries rollouts without an answer, always a whole group.
         """
         pair = event.example_id, event.rollout
         told = self._work.again.get(pair)
@@ -306,7 +306,7 @@ class RolloutLoop:
         return told
 
     def _without_left_out(self, start: Start) -> Start:
-        """`start` with what is planned of it: a part, where the run makes again a part."""
+        """`start` reduced to the planned part, if the run repeats only a part."""
         origin = self._setup.prepared.origin
         if origin is None or not origin.left_out:
             return start

@@ -1,6 +1,6 @@
 """One evaluation from plan to summary: interpreter, worker, journal, results.
 
-A session is one process that works on a run until its end, or until it is stopped.
+A session is one process that works on a run until it ends or is stopped.
 """
 
 import asyncio
@@ -53,9 +53,9 @@ from prime_cli.runtime.protocol import Start
 
 @dataclass
 class SessionRunner:
-    """One process that works on a run, from its first line to its last.
+    """One process that works on a run.
 
-    `earlier` is what other sessions have left, `record` what is written beside the journal.
+    `earlier` has the results of earlier sessions, `record` the files beside the journal.
     """
 
     setup: RunSetup
@@ -67,7 +67,7 @@ class SessionRunner:
         self._was_whole = before is not None and 0 < finished == before.planned
 
     def execute(self, progress: Progress) -> tuple[Summary, int | None]:
-        """Run what is owed, and write how it ended; the signal that ended it early, if one did."""
+        """Run what is missing and write the end; returns the signal that ended it early, if any."""
         self.record.open()
         restarts = self._restarts()
         work = self._work(restarts)
@@ -142,9 +142,9 @@ class SessionRunner:
 
     @contextmanager
     def _saved(self, work: WorkList, progress: Progress) -> Iterator[SavedAnswers | None]:
-        """The answers that are scored again, where the worker finds them as long as this is open.
+        """While open, the saved answers are where the worker reads them.
 
-        Read before the journal is written to.
+        They are read before anything is journaled.
         """
         if not work.to_score:
             yield None
@@ -178,12 +178,12 @@ class SessionRunner:
 
 
 Begun = Callable[[RunFolder], None]
-"""Told of the folder of a run that begins or goes on, which it alone may write by then."""
+"""Called with the folder of a run that starts or resumes, which is locked by then."""
 
 
 @dataclass(frozen=True)
 class EvalResult:
-    """A run that came to an end; `signal` is the number of the one that ended it early."""
+    """A run that has ended; `signal` is the number of the signal that ended it early."""
 
     folder: RunFolder
     summary: Summary
@@ -198,12 +198,12 @@ def run_evaluation(
     *,
     begun: Begun | None = None,
 ) -> EvalResult:
-    """Run what is prepared; a finished rollout is on disk before the next one is counted.
+    """Run what is prepared; each finished rollout is on disk before the next one is counted.
 
-    A run that is `resumed` goes on with what has no score yet, and ends as if it had never been
-    interrupted. Raises Conflict where its scores could change or another process is at it,
-    LoadFailed or EnvironmentFailed when the environment cannot be run, ResolveFailed when no
-    interpreter fits, StorageFailed. What was finished by then is kept, and its results written.
+    A `resumed` run continues with rollouts without a score, and ends as if it had never been
+    interrupted. Raises Conflict if its scores could change or another process works on it,
+    LoadFailed or EnvironmentFailed if the environment cannot be run, ResolveFailed if no
+    interpreter fits, StorageFailed. Finished rollouts are kept, and their results written.
     """
     plan = prepared.plan
     before = resumable_manifest(resumed) if resumed is not None else None
@@ -289,7 +289,7 @@ def _set_up(
     budget: Budget | None,
     resumed: RunFolder | None,
 ) -> RunSetup:
-    """The last that is settled before the first process starts, the run's folder among it."""
+    """Complete the setup before the first process starts, including the run's folder."""
     plan = prepared.plan
     prices = prepared.prices or load_prices()
     scrub = Scrubber(
@@ -323,7 +323,7 @@ def _set_up(
 
 
 def open_cache(scrub: Scrubber) -> CompletionStore:
-    """`cache/responses` in PRIME_HOME; raises StorageFailed where it cannot be made."""
+    """`cache/responses` in PRIME_HOME; raises StorageFailed if it cannot be created."""
     store = CompletionStore(prime_home() / "cache" / "responses", scrub)
     store.open()
     return store

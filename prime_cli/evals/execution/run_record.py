@@ -36,10 +36,10 @@ from prime_cli.wire.codec import encode
 
 @dataclass
 class SessionOutcome:
-    """What is known when the run has ended, also when it ended by a failure.
+    """The end of a session, also after a failure.
 
-    `spent` is all that was used, `unjournaled` the part of it that is in no line of the journal:
-    of rollouts that were given up, say. `capped` says which cap is reached, `fatal` why nothing
+    `spent` is everything that was used, `unjournaled` the part of it that is not in the journal: of
+    abandoned rollouts, for example. `capped` names the cap that was reached, `fatal` why nothing
     else of the run can succeed.
     """
 
@@ -54,7 +54,7 @@ class SessionOutcome:
 
 
 class RunRecord:
-    """What is written of a run beside its journal; `earlier` is what it begins with."""
+    """Writes the files of a run beside its journal; `earlier` is its state at the start."""
 
     def __init__(self, setup: RunSetup, earlier: EarlierSessions) -> None:
         self._setup = setup
@@ -88,21 +88,21 @@ class RunRecord:
         self._withheld: WithheldVariables | None = None
 
     def open(self) -> None:
-        """Write that a session is running, and on which packages; raises StorageFailed."""
+        """Record that a session is running, and its packages; raises StorageFailed."""
         self._save()
         lock = self._setup.interpreter.lock
         if lock is not None and not self._folder.packages.exists():
             write_atomically(self._folder.packages, encode(lock) + b"\n", mode=0o644)
 
     def withheld(self, progress: Progress) -> WithheldVariables:
-        """Takes down what this session's workers ask for and are not given."""
+        """Records the variables that this session's workers read but may not have."""
         self._withheld = WithheldVariables(
             self._setup.access.variables, progress, self._manifest.withheld
         )
         return self._withheld
 
     def begin(self, start: Start) -> None:
-        """Note what is known once the environment has loaded; raises Conflict."""
+        """Record what the loaded environment states; raises Conflict."""
         if self._earlier.manifest is not None:
             require_same_harness(self._earlier.manifest, start.harness)
         self._manifest = msgspec.structs.replace(
@@ -117,7 +117,7 @@ class RunRecord:
         self._save()
 
     def withdraw(self) -> None:
-        """Leave the run as it was before a session that ran nothing."""
+        """Restore the run's state from before a session that ran nothing."""
         if self._earlier.manifest is not None:
             save_manifest(self._folder.manifest, self._earlier.manifest, self._setup.scrub)
 
@@ -171,7 +171,7 @@ class RunRecord:
         return summary
 
     def _scrubbed(self, summary: Summary) -> Summary:
-        """`summary`, which is shown, without secrets: the tally knows rows as they came."""
+        """`summary` without secrets, to be shown: the tally holds unscrubbed rows."""
         scrub = self._setup.scrub.text
         return msgspec.structs.replace(
             summary,
@@ -198,7 +198,7 @@ class RunRecord:
 
 
 def facts_of(interpreter: Interpreter) -> InterpreterFacts:
-    """What is written down of `interpreter`."""
+    """The facts about `interpreter` for the manifest."""
     return InterpreterFacts(
         python=interpreter.python_version,
         verifiers=interpreter.verifiers,

@@ -1,4 +1,4 @@
-"""Where a run happens, and what it and its worker are given there."""
+"""Where a run happens, and what it and its worker may access."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -42,12 +42,11 @@ from prime_cli.runtime.variables import KnownKeys, Variables, share
 class RunContext:
     """Where a run happens: runs are saved below `cwd`, `environ` is that of this process.
 
-    `budget` is shared with other runs, in place of the caps of the plan; whoever shares it has
-    counted what earlier sessions spent. `switchboard` brings signals to a run that is not in the
-    main thread; `turn` is held by the one of them that chooses its interpreter. `given` are
-    variables for the environment alone: of an `--env-file`, or with a value on the command line.
-    With `verbose` what the environment prints is shown; with `debug` it has this terminal, for as
-    long as it likes.
+    `budget` is shared with other runs and replaces the caps of the plan; it already includes what
+    earlier sessions spent. `switchboard` forwards signals to a run outside the main thread; runs
+    hold `turn` while they choose an interpreter. `given` are variables for the environment alone:
+    from an `--env-file`, or with a value on the command line. With `verbose` what the environment
+    prints is shown; with `debug` it has this terminal, for as long as it likes.
     """
 
     cwd: Path
@@ -63,16 +62,16 @@ class RunContext:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """What the environment may be given: this process's variables, and `given`, which win."""
+        """The variables to choose from: this process's, overridden by `given`."""
         return {**self.environ, **self.given}
 
 
 @dataclass(frozen=True)
 class WorkerAccess:
-    """What the processes of an environment may reach.
+    """What the processes of an environment may access.
 
-    `passed` are variables that were allowed by name; `variables` are all that they are given,
-    `passed` among them, and what is withheld.
+    `passed` are variables that were allowed by name; `variables` are all that they get, including
+    `passed`, and those that are withheld.
     """
 
     passed: Mapping[str, str]
@@ -82,10 +81,10 @@ class WorkerAccess:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSetup:
-    """A prepared run in its folder, with all that is settled before the first process starts.
+    """A prepared run in its folder, with all decisions before the first process starts.
 
-    `prices` are those that the gateway goes by. `namespace` is what keeps a worker without a
-    sandbox to the gateway.
+    `prices` are those that the gateway uses. `namespace` limits a worker without a sandbox to the
+    gateway.
     """
 
     prepared: PreparedRun
@@ -100,7 +99,7 @@ class RunSetup:
 
     @property
     def plan(self) -> EvalPlan:
-        """What is run."""
+        """The plan of the run."""
         return self.prepared.plan
 
     @property
@@ -110,13 +109,13 @@ class RunSetup:
 
     @property
     def saved(self) -> Path | None:
-        """The file of the completions that are scored again; None where the model is asked."""
+        """The file of the completions to rescore; None if the model is called."""
         origin = self.prepared.origin
         return self.folder.saved if origin is not None and origin.is_direct else None
 
 
 def grant_access(prepared: PreparedRun, context: RunContext) -> WorkerAccess:
-    """What the plan lets the environment reach, said aloud; raises as the functions below."""
+    """Report what the plan lets the environment access; raises as the functions below."""
     plan, wheel = prepared.plan, prepared.subject.package.path
     sandbox = sandbox_for(plan)
     warn_of_uncounted(plan, wheel, context.budget, context.progress)
@@ -130,14 +129,14 @@ def access_to(
     context: RunContext,
     sandbox: Sandbox | None = None,
 ) -> WorkerAccess:
-    """What of the caller's variables the environment is given; it may read those `passed`."""
+    """The caller's variables for the environment, which may read those `passed`."""
     keys = known_keys(prepared.endpoint, prepared.registry, context.environ, prepared.asked)
     variables = shared_variables(prepared.plan, passed, context.variables, keys)
     return WorkerAccess(passed, variables, sandbox)
 
 
 GATEWAY_KEYS = frozenset({STAND_IN, "OPENAI_BASE_URL", PRIME_KEY})
-"""Declaring these does not allow them: the gateway stands in for two, the last is a hub's."""
+"""Declaring these does not allow them: the gateway replaces two, the last is a hub's."""
 
 _WITH_ITS_OWN = {
     STAND_IN: ": clients without another URL still call the gateway",
@@ -154,10 +153,10 @@ def make_spec(
     variables: Variables | None = None,
     socket: Path | None = None,
 ) -> WorkerSpec:
-    """The first line that the worker reads; without `work` all of the plan is run.
+    """The first line that the worker reads; without `work` it runs the whole plan.
 
-    It names what `variables` withhold. `socket` is where the gateway is reached by a worker that
-    shares no network with it.
+    It names the withheld `variables`. `socket` is the gateway's address for a worker without
+    network.
     """
     work = work or WorkList(plan.concurrency)
     variables = variables or Variables()
@@ -197,16 +196,16 @@ def without_deadlines(spec: WorkerSpec) -> WorkerSpec:
 
 
 def _printable(names: Iterable[str]) -> list[str]:
-    """Without names that JSON cannot hold."""
+    """Drop names that JSON cannot hold."""
     return [name for name in names if name.isprintable()]
 
 
 def passed_keys(
     plan: EvalPlan, declared: Iterable[str], environ: Mapping[str, str], progress: Progress
 ) -> dict[str, str]:
-    """What the environment may read: the keys it declares and `--env-var` names, each said aloud.
+    """The keys that the environment declares and `--env-var` names; each is reported.
 
-    Raises UsageError for a variable that was named and is not set; a declared one may be unset.
+    Raises UsageError if a named variable is not set; a declared one may be unset.
     """
     passed: dict[str, str] = {}
     for name in plan.env_vars:
@@ -233,7 +232,7 @@ def passed_keys(
 def shared_variables(
     plan: EvalPlan, passed: Mapping[str, str], environ: Mapping[str, str], keys: KnownKeys
 ) -> Variables:
-    """Which of `environ` the environment's processes are given, `passed` among them."""
+    """The variables of `environ` for the environment's processes, including `passed`."""
     return share(environ, passed, keys=keys, sandboxed=plan.sandbox)
 
 
@@ -243,7 +242,7 @@ def known_keys(
     environ: Mapping[str, str],
     asked: ModelFlags | None = None,
 ) -> KnownKeys:
-    """The keys of the run's endpoint and of the registry, which variables may hold by any name."""
+    """The keys of the run's endpoint and of the registry, which variables of any name may hold."""
     sources = [entry.key for entry in registry.entries]
     if asked is not None and asked.key_var is not None:
         sources.append(KeySource(asked.key_var))
@@ -257,9 +256,9 @@ def known_keys(
 def worker_variables(
     variables: Variables, *, base_url: str, token: str, python: Path
 ) -> dict[str, str]:
-    """All that the worker's process gets; judges with a default client reach the gateway too.
+    """All variables of the worker; judges with a default client also reach the gateway.
 
-    What was allowed by name is the user's own, also where the gateway would stand in for it.
+    Variables that were allowed by name keep the user's value, even if the gateway has one.
     """
     own = {
         "OPENAI_BASE_URL": base_url,
@@ -275,11 +274,11 @@ SANDBOX = "sandbox"
 
 
 def sandbox_for(plan: EvalPlan) -> Sandbox | None:
-    """What `plan` asks for; None without `--sandbox`.
+    """The sandbox of `plan`; None without `--sandbox`.
 
-    Each environment has a folder for the data sets that it downloads, by the digest of its wheel:
-    it is filled under `--allow-net` and read without. Raises UsageError where no sandbox can be
-    had, StorageFailed.
+    Each environment has a folder for the datasets that it downloads, by the digest of its wheel: it
+    is filled with `--allow-net` and read without it. Raises UsageError if there is no sandbox here,
+    StorageFailed.
     """
     if not plan.sandbox:
         return None
@@ -290,9 +289,9 @@ def sandbox_for(plan: EvalPlan) -> Sandbox | None:
 
 
 def namespace_for(plan: EvalPlan, progress: Progress) -> NetworkNamespace | None:
-    """What keeps a run to its gateway; None where nothing does, or a sandbox without a network.
+    """What limits a run to its gateway; None if nothing does, or a sandbox without network.
 
-    Without one Python's own sockets are all that is seen, which is said.
+    Without one only Python's own sockets are checked, which is reported.
     """
     if not plan.only_gateway or plan.sandbox:
         return None
@@ -307,7 +306,7 @@ def namespace_for(plan: EvalPlan, progress: Progress) -> NetworkNamespace | None
 
 
 def with_gateway(walls: Isolation | None, socket: Path | None) -> Isolation | None:
-    """`walls` with the door to the gateway at `socket`, which every run behind some has."""
+    """`walls` with the gateway's `socket`, which every sandboxed run needs."""
     if walls is None:
         return None
     if socket is None:
@@ -316,7 +315,7 @@ def with_gateway(walls: Isolation | None, socket: Path | None) -> Isolation | No
 
 
 def with_file(walls: Isolation | None, path: Path | None) -> Isolation | None:
-    """`walls` behind which the file `path` can be read."""
+    """`walls` with read access to the file `path`."""
     if not isinstance(walls, Sandbox) or path is None:
         return walls
     return replace(walls, readable=(*walls.readable, path.absolute()))

@@ -1,8 +1,8 @@
 """Workers that fail: what an error means to the user, and how a dead worker is replaced.
 
-A worker that dies is started again for what it had not finished. What was in flight at two deaths
-is set aside, and runs at the end, one at a time: a rollout that is alone when its worker dies is
-what killed it. It is an error, and the rest of the run is none the worse.
+A worker that dies is restarted for what it had not finished. Rollouts that were in flight at two
+deaths run at the end, one at a time: a rollout that runs alone when its worker dies has killed it.
+It becomes an error, and the rest of the run is unaffected.
 """
 
 import re
@@ -27,15 +27,15 @@ from prime_cli.runs.work_list import GROUP, WorkList, next_attempts, owed_again,
 from prime_cli.runtime.protocol import End, EndError, Start
 
 MOST_DEATHS = 5
-"""Of a session; after one more it ends as failed, and a resume goes on from there."""
+"""Per session; one more fails the session, and a resume continues from there."""
 
 
 class RestartPolicy:
-    """What the next worker is to run; `tally` holds what was finished by then.
+    """Decides what the next worker runs; `tally` holds the finished rollouts.
 
-    `blamed` are rollouts, of one unit, in which a worker died while nothing else was running.
-    `left_out` are rollouts that no worker runs. With `retry_errors` every rollout that ended in an
-    error in an earlier session is asked for again.
+    `blamed` are the rollouts of a unit that ran alone when its worker died. `left_out` are rollouts
+    that no worker runs. With `retry_errors` every rollout that failed in an earlier session is
+    repeated.
     """
 
     def __init__(
@@ -64,16 +64,16 @@ class RestartPolicy:
         self.blamed: list[RolloutKey] = []
 
     def first(self, *, prefix: int = 0, fingerprint: str | None = None) -> WorkList:
-        """The orders of the first worker; the examples must be those of the earlier sessions."""
+        """The work of the first worker; the examples must be those of the earlier sessions."""
         self._work = replace(self._work, prefix=prefix, fingerprint=fingerprint)
         return self._work
 
     def attempt(self, pair: RolloutKey) -> int:
-        """The number of the attempt that this session makes at `pair`."""
+        """The number of this session's attempt at `pair`."""
         return self._since.get(pair, 1)
 
     def after_end(self, start: Start) -> WorkList | None:
-        """The orders of the worker after one that ended well; None when all has run."""
+        """The work after a worker that ended well; None if everything has run."""
         self.blamed = []
         if self._alone or not self._aside:
             return None
@@ -81,7 +81,7 @@ class RestartPolicy:
         return self._continue(start)
 
     def after_death(self, start: Start | None, death: WorkerDied) -> WorkList | None:
-        """The orders after `death`; None when nothing was left. Raises `death` at one too many."""
+        """The work after `death`; None if nothing is left. Raises `death` after too many."""
         self._deaths += 1
         if start is None or self._deaths > MOST_DEATHS:
             raise death
@@ -99,7 +99,7 @@ class RestartPolicy:
         return self._continue(start) if self.next_units(start, 1) else None
 
     def _note_asked(self, in_flight: set[RolloutKey]) -> None:
-        """The model may have answered rollouts that were in flight, whatever was said is lost."""
+        """Note that the model may have answered rollouts in flight, whose answers are lost."""
         again = dict(self._work.again)
         again.update({p: WORKER_DIED for p in in_flight if again.get(p) != SCORED})
         self._work = replace(self._work, again=again)
@@ -118,12 +118,12 @@ class RestartPolicy:
         return self._work
 
     def next_units(self, start: Start, count: int) -> list[list[RolloutKey]]:
-        """The first `count` units, at least one, that this worker has not finished, in order."""
+        """The first `count` unfinished units of this worker, at least one, in order."""
         self._unit = start.unit
         return list(islice(self._unfinished(start), max(1, count)))
 
     def _unfinished(self, start: Start) -> Iterator[list[RolloutKey]]:
-        """What this worker has not finished, unit by unit in the order in which it takes them."""
+        """The unfinished units of this worker, in its order."""
         kept = set(settled(self._tally, self._unit, self._rollouts, self._since))
         aside, alone = self._aside, self._alone
         owed = (pair for pair in self._all(start) if pair not in kept and (pair in aside) == alone)
@@ -174,7 +174,7 @@ def failure_of(
     asked: str | None = None,
     whole: bool = False,
 ) -> PrimeError | None:
-    """What `end` stands for; None for a good end and for one that was asked for.
+    """The error of `end`; None for a good or requested end.
 
     `again` says that the run makes another one again, `asked` how to allow the variables that the
     environment asked for. `detail` is the end of the traceback, or the `whole`.
@@ -234,5 +234,5 @@ def _arguments_hint(message: str) -> str | None:
 
 
 def last_lines(text: str) -> str | None:
-    """The end of a traceback; None where there is none."""
+    """The end of a traceback; None without one."""
     return "\n".join(text.strip().splitlines()[-_LINES:]) or None

@@ -1,4 +1,4 @@
-"""README.md of a data set: metadata that the Hugging Face Hub reads, and what people read."""
+"""README.md of a dataset: metadata for the Hugging Face Hub, and text for people."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&-])")
 
 
 def make_card(summary: Summary, facts: Mapping[str, str], rollouts: int) -> str:
-    """The card of a data set with `rollouts` rows; texts of others are escaped in it."""
+    """The card of a dataset with `rollouts` rows; texts written by others are escaped."""
     title = f"{summary.environment.ref} with {summary.model}"
     lines = [
         "---",
@@ -73,12 +73,12 @@ def _table(head: tuple[str, str], rows: Mapping[str, str]) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """`text` on one line, in which Markdown and HTML see nothing but text."""
+    """`text` on one line, escaped for Markdown and HTML."""
     return _MARKDOWN.sub(r"\\\1", " ".join(well_formed(text).split())).replace("\\<", "&lt;")
 
 
 def _quoted(text: str) -> str:
-    """A string of YAML 1.1, which allows printable characters alone and escapes as JSON does."""
+    """A string of YAML 1.1, which allows only printable characters and escapes like JSON."""
     shown = "".join(letter if letter.isprintable() else " " for letter in text)
     return as_json(shown).decode()
 

@@ -1,4 +1,4 @@
-"""A folder that the Hugging Face Hub and its `load_dataset` take: data/*.parquet and a card."""
+"""A folder for the Hugging Face Hub and `load_dataset`: data/*.parquet and a card."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -22,7 +22,9 @@ from prime_cli.runs.summary import Summary
 ROWS_IN_A_GROUP = 1000
 BYTES_IN_A_GROUP = 16 << 20
 BYTES_IN_A_SHARD = 256 << 20
-"""Of Arrow data, which is larger than the file; the Hugging Face Hub likes files below 500 MB."""
+"""Arrow data per file, which is larger than the file; the Hugging Face Hub advises less than 500
+MB.
+"""
 
 
 def write_shards(folder: Path, rows: Iterable[Row], columns: DatasetColumns) -> list[Path]:
@@ -75,7 +77,7 @@ def _groups(
 
 
 def _weight(record: dict[str, Any]) -> int:
-    """Roughly the bytes of a record: of the texts in it."""
+    """Roughly the bytes of a record: those of its texts."""
     texts = [value for value in record.values() if isinstance(value, str)]
     for part in ("prompt", "completion"):
         for message in record[part] or ():
@@ -89,7 +91,7 @@ DATA = "data"
 
 
 def require_parquet() -> None:
-    """Raise UsageError, with the install command, where Parquet cannot be written."""
+    """Raise UsageError, with the install command, if Parquet cannot be written."""
     require("hf", "Writing Parquet", "pyarrow")
 
 
@@ -100,9 +102,9 @@ def write_dataset(
     rows: Callable[[], Iterable[Row]],
     columns: DatasetColumns,
 ) -> int:
-    """Write the data set into `folder`, in place of one that is there; returns bytes written.
+    """Write the dataset into `folder`, replacing an existing one; returns the bytes written.
 
-    Files of others in `folder` stay. Raises StorageFailed, and UsageError without pyarrow.
+    Other files in `folder` stay. Raises StorageFailed, and UsageError without pyarrow.
     """
     require_parquet()
     data = folder / DATA

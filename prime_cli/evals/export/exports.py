@@ -1,4 +1,4 @@
-"""One run, one form, one place: what `prime eval export` does."""
+"""Export one run in one form: `prime eval export`."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -28,7 +28,7 @@ class Format(StrEnum):
 
 
 class Export(msgspec.Struct, frozen=True):
-    """What was written. `transcripts` counts the whole ones; `bytes` is the size on disk."""
+    """A written export. `transcripts` counts complete ones; `bytes` is the size on disk."""
 
     run_id: str
     format: Format
@@ -39,9 +39,9 @@ class Export(msgspec.Struct, frozen=True):
 
 
 def format_for(out: Path | None, wanted: Format | None) -> Format:
-    """The form: as asked, else by the end of the name, else a page.
+    """The form: as requested, else by the file's extension, else a page.
 
-    Raises UsageError where a name's end is of no form.
+    Raises UsageError for an unknown extension.
     """
     if wanted is not None or out is None:
         return wanted or Format.HTML
@@ -71,8 +71,8 @@ def export_run(
 ) -> Export:
     """Write `saved` to `out`, row by row: memory does not grow with the transcripts.
 
-    Raises Conflict where something is there and not `force`, StorageFailed, and UsageError for
-    `hf` without its packages.
+    Raises Conflict if `out` exists, unless `force`; StorageFailed, and UsageError for `hf` without
+    its packages.
     """
     if form is Format.HF:
         require_parquet()
@@ -86,7 +86,7 @@ def export_run(
 
 
 class _Source:
-    """A run to be written, whose rows are counted as they pass."""
+    """A run to write, which counts its rows."""
 
     def __init__(self, saved: SavedRun, summary: Summary, task: Task, most: int) -> None:
         self.summary = summary

@@ -1,4 +1,4 @@
-"""Pushing a data set's folder to the Hugging Face Hub, or to whatever speaks its API."""
+"""Push a dataset's folder to the Hugging Face Hub, or to a server with its API."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _SHARD = re.compile(r"data/train-\d+-of-\d+\.parquet")
 _TRANSPORTS = frozenset(("requests", "urllib3", "httpx", "httpcore", "httpx2", "httpcore2"))
-"""Where huggingface_hub's releases have the failures of a connection from; no base is shared."""
+"""The libraries of connection failures in huggingface_hub's releases; they share no base class."""
 _REFUSED = (401, 403)
 _LONGEST_NAME = 96
 
 
 def require_pushing(environ: Mapping[str, str], *, offline: bool) -> None:
-    """Raise what would stop a push: before the run that is to be pushed costs anything.
+    """Raise what would prevent a push, before the run costs anything.
 
     UsageError without the packages, Offline, NotLoggedIn without a key.
     """
@@ -62,9 +62,9 @@ def push_dataset(
 ) -> str:
     """Upload `folder` as one commit to the data set `name` or `owner/name`; returns its address.
 
-    A bare name is one of the key's owner. A data set that is new is private unless `public`; one
-    that is there keeps who may see it. HF_ENDPOINT and HF_TOKEN are honoured. Raises UsageError
-    for a name that cannot be one, NotAllowed, NotLoggedIn, Unreachable.
+    A bare name belongs to the key's owner. A new dataset is private unless `public`; an existing
+    one keeps its visibility. HF_ENDPOINT and HF_TOKEN are honoured. Raises UsageError for an
+    invalid name, NotAllowed, NotLoggedIn, Unreachable.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -88,7 +88,7 @@ def push_dataset(
 def _operations(
     folder: Path, there: list[str]
 ) -> "list[CommitOperationAdd | CommitOperationDelete]":
-    """Add every file of `folder`; delete the shards that are there of an earlier push."""
+    """Add every file of `folder`; delete the shards of an earlier push."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.*")}

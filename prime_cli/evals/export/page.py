@@ -1,4 +1,4 @@
-"""Data inside an HTML page, of which no byte can end its element or begin another."""
+"""Data inside an HTML page, escaped so that it cannot end its element or begin another."""
 
 import base64
 import hashlib
@@ -28,8 +28,8 @@ _ESCAPES = {
 def data_element(name: str, content: bytes, *, many: bool = False) -> bytes:
     """A `<script type="application/json">` that holds the JSON `content`.
 
-    `name` is its id, or its class where there are `many` of them. Browsers never run a script of
-    this type; in JSON the escaped characters mean the same.
+    `name` is its id, or its class if there are `many`. Browsers never run a script of this type; in
+    JSON the escaped characters mean the same.
     """
     escaped = content.decode().translate(_ESCAPES).encode()
     mark = f'{"class" if many else "id"}="{name}"'.encode()
@@ -44,15 +44,15 @@ def pack(lines: list[bytes]) -> bytes:
 ROWS_IN_A_CHUNK = 64
 BYTES_IN_A_CHUNK = 1 << 20
 STAGES = ("boot", "setup", "agent", "finalize", "scoring")
-"""What verifiers v1 times of a rollout, one after another."""
+"""The stages of a rollout that verifiers v1 times, in order."""
 
 MOST_PACKED = 256 << 20
-"""Bytes of packed transcripts in one page; browsers open no much larger one at ease."""
+"""Bytes of packed transcripts in one page; browsers are slow with much larger ones."""
 
 
 @dataclass
 class EmbeddedRows:
-    """How many rollouts a page holds, and of how many of them the transcripts."""
+    """How many rollouts a page holds, and how many of them with transcripts."""
 
     rollouts: int = 0
     transcripts: int = 0
@@ -65,9 +65,9 @@ class EmbeddedRows:
 def data_elements(
     rows: Iterable[Row], metrics: Iterable[str], kept: EmbeddedRows, *, most: int
 ) -> Iterator[bytes]:
-    """The elements of a page that hold `rows`, of the first `most` with their transcripts.
+    """The elements of a page with `rows`, the first `most` of them with transcripts.
 
-    Also ends with transcripts when MOST_PACKED bytes are packed. Counts in `kept` as it goes.
+    Also stops adding transcripts after MOST_PACKED bytes. Counts in `kept`.
     """
     names = list(metrics)
     packed = 0
@@ -84,7 +84,7 @@ def data_elements(
 
 @dataclass
 class _Bundle:
-    """Rows, and their JSON where transcripts are kept: of all of them or of none."""
+    """Rows, and their JSON if transcripts are kept."""
 
     rows: list[Row] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
@@ -113,7 +113,7 @@ def _bundles(rows: Iterable[Row], most: int) -> Iterator[_Bundle]:
 
 
 def index_of(rows: list[Row], metrics: list[str]) -> dict[str, Any]:
-    """Columns of what the page filters and draws by; `output` is tokens, `seconds` the total."""
+    """The columns that the page filters and plots; `output` is in tokens, `seconds` the total."""
     numbers = [numeric(row.metrics) for row in rows]
     return {
         "example": [row.example_id for row in rows],
@@ -130,7 +130,7 @@ def index_of(rows: list[Row], metrics: list[str]) -> dict[str, Any]:
 
 
 def seconds_of(timing: dict[str, Any]) -> float | None:
-    """How long a rollout took: its total (v0), else the sum of its stages (v1)."""
+    """The seconds of a rollout: its total (v0), else the sum of its stages (v1)."""
     if "total" in timing:
         return _number(timing["total"])
     stages = [timing[name] for name in STAGES if _number(timing.get(name)) is not None]
@@ -155,8 +155,8 @@ def write_page(
 ) -> EmbeddedRows:
     """Write the page, row by row; `facts` are labelled texts shown with the summary.
 
-    Transcripts are those of the first `most_transcripts` rows; scores are those of all. Says in
-    the page where some were left out.
+    Transcripts are those of the first `most_transcripts` rows; scores are those of all. The page
+    says if some are omitted.
     """
     kept = EmbeddedRows()
     style, script = _part("page.css"), b"".join(_part(f"{name}.js") for name in _SCRIPTS)
@@ -186,7 +186,7 @@ def _brief(summary: Summary) -> list[ErrorCount]:
 
 
 def notes(summary: Summary, kept: EmbeddedRows) -> list[str]:
-    """Sentences on what the reader of a page must know."""
+    """Notes for readers of a page."""
     found = []
     if summary.status != "finished":
         why = f": {summary.failure}" if summary.failure else ""

@@ -1,4 +1,4 @@
-"""A rollout as a record of a data set: one schema, whatever the environment and its version."""
+"""A rollout as a record of a dataset: one schema for all environments and versions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 
 PARTS = ("metrics", "usage", "timing", "state")
-"""Parts of a row whose keys an environment chooses; a CSV has a column for each key."""
+"""Parts of a row with the environment's keys; a CSV has a column for each key."""
 
 
 @dataclass(frozen=True)
 class DatasetColumns:
-    """The keys of each part, sorted, the metrics that are numbers in some row, and the rows."""
+    """The sorted keys of each part, the metrics that are numbers in some row, and the number of
+    rows.
+    """
 
     keys: dict[str, list[str]] = field(default_factory=dict)
     numbers: frozenset[str] = frozenset()
@@ -25,7 +27,7 @@ class DatasetColumns:
 
 
 def find_columns(rows: Iterable[Row]) -> DatasetColumns:
-    """One pass over `rows`; holds names alone."""
+    """Find them in one pass over `rows`; keeps only names in memory."""
     keys: dict[str, set[str]] = {part: set() for part in PARTS}
     numbers: set[str] = set()
     count = 0
@@ -48,7 +50,7 @@ _SAID = frozenset(("role", "content", "tool_calls", "tool_call_id", "name"))
 
 
 def flat_metrics(columns: DatasetColumns) -> list[str]:
-    """Metrics with a column of their own, as vf-eval's pushes have: numbers whose name is free."""
+    """Metrics with their own column, as in vf-eval's pushes: numbers whose name is unused."""
     return [
         name
         for name in columns.keys["metrics"]
@@ -57,7 +59,7 @@ def flat_metrics(columns: DatasetColumns) -> list[str]:
 
 
 def schema_of(columns: DatasetColumns) -> "pa.Schema":
-    """The Arrow schema. What has no fixed shape (info, usage, state …) is JSON in a string."""
+    """The Arrow schema. Fields without a fixed shape (info, usage, state …) are JSON strings."""
     import pyarrow as pa
 
     text, whole = pa.string(), pa.int64()
@@ -125,14 +127,14 @@ def record_of(row: Row, metrics: list[str]) -> dict[str, Any]:
 
 
 def messages_of(part: Any) -> list[dict[str, Any]] | None:
-    """A prompt or a completion as messages; a bare text is one message of the role `text`."""
+    """A prompt or a completion as messages; a plain text is one message with role `text`."""
     if part is None:
         return None
     return [_message(each) for each in (part if isinstance(part, list) else [part])]
 
 
 def _message(each: Any) -> dict[str, Any]:
-    """`extra` is JSON of what the other fields do not hold, such as content that is no text."""
+    """`extra` is JSON of what the other fields do not hold, such as content other than text."""
     if not isinstance(each, dict):
         each = {"role": "text", "content": each}
     content, calls = each.get("content"), each.get("tool_calls")

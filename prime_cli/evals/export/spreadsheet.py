@@ -1,4 +1,4 @@
-"""CSV as RFC 4180 has it, one row a rollout, safe to open in a spreadsheet."""
+"""CSV (RFC 4180) with one row per rollout, safe to open in a spreadsheet."""
 
 import csv
 import io
@@ -17,15 +17,14 @@ FIXED = (
 CONTENTS = "task answer prompt completion info".split()
 
 _FORMULA = re.compile(r"[\s']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-"""What a spreadsheet may run: its four signs, also in full width, behind blanks and quotes."""
+"""What a spreadsheet may run: the signs of formulas, also full-width, after blanks and quotes."""
 
 
 def write_spreadsheet(file: BinaryIO, rows: Iterable[Row], columns: DatasetColumns) -> None:
     """Write a header and one record a row, as UTF-8 with CRLF.
 
-    Numbers are written as numbers, truth values as `true` and `false`, what is missing as nothing,
-    lists and objects as JSON. A text that a spreadsheet could take for a formula has a `'` put
-    before it (see `disarm`).
+    Numbers are written as numbers, truth values as `true` and `false`, missing values as nothing,
+    lists and objects as JSON. A text that could be a formula gets a leading `'` (see `disarm`).
     """
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\r\n")
@@ -36,7 +35,7 @@ def write_spreadsheet(file: BinaryIO, rows: Iterable[Row], columns: DatasetColum
 
 
 def header(columns: DatasetColumns) -> list[str]:
-    """The names: `metrics.NAME`, `usage.NAME`, `timing.NAME`, `state.NAME` for what varies."""
+    """The column names, with `metrics.NAME`, `usage.NAME`, `timing.NAME`, `state.NAME`."""
     varying = (f"{part}.{well_formed(name)}" for part in PARTS for name in columns.keys[part])
     return [*FIXED, *varying, *CONTENTS, "judges"]
 
@@ -64,8 +63,8 @@ def cell(value: Any) -> str:
 
 
 def disarm(text: str) -> str:
-    """`text` with a `'` before it where it begins as a formula does, blanks and `'` left aside.
+    """`text` with a leading `'` if it begins like a formula, ignoring blanks and `'`.
 
-    So nothing is lost: a program takes away a `'` that stands before such a beginning.
+    Programs can undo this by removing a `'` before such a beginning.
     """
     return f"'{text}" if _FORMULA.match(text) else text

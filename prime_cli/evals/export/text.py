@@ -1,4 +1,4 @@
-"""Texts of an export: values made safe to write, and what is said of the run."""
+"""Texts of an export: values that are safe to write, and facts about the run."""
 
 import json
 import math
@@ -18,7 +18,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def well_formed(text: str) -> str:
-    """`text` with each lone surrogate, which UTF-8 cannot hold, as U+FFFD."""
+    """`text` with U+FFFD for each lone surrogate, which UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -27,7 +27,7 @@ def well_formed(text: str) -> str:
 
 
 def as_json(value: Any) -> bytes:
-    """`value` (builtins or msgspec Structs) as JSON on one line; what JSON has not is null."""
+    """`value` (builtins or msgspec Structs) as JSON on one line; null for what JSON lacks."""
     try:
         return _ENCODER.encode(value)
     except (UnicodeEncodeError, OverflowError):
@@ -37,7 +37,7 @@ def as_json(value: Any) -> bytes:
 
 
 def as_text(value: Any) -> str:
-    """A string as it is, anything else as its JSON, null as nothing."""
+    """A string unchanged, null as nothing, anything else as JSON."""
     if value is None:
         return ""
     return well_formed(value) if isinstance(value, str) else as_json(value).decode()
@@ -64,11 +64,11 @@ _LABELS = {
     "estimated": "Calls with estimated tokens",
     "uncounted": "Calls without counted tokens",
 }
-"""By the key in a summary's usage; `*_tokens` are vf-eval's, for one rollout."""
+"""Labels by key in a summary's usage; `*_tokens` are vf-eval's, per rollout."""
 
 
 def spent_of(usage: Mapping[str, Any]) -> dict[str, str]:
-    """Counts by label and, where it was kept, the cost: `unknown` rather than 0."""
+    """Counts by label, and the cost if recorded: `unknown` rather than 0."""
     found = {
         label: f"{usage[key]:,.0f}"
         for key, label in _LABELS.items()
@@ -78,17 +78,17 @@ def spent_of(usage: Mapping[str, Any]) -> dict[str, str]:
 
 
 def parts_of(usage: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
-    """The same for each role but the policy's and each model of several: judges apart."""
+    """The same for each other role, and for each model if there are several."""
     roles = {name: of for name, of in usage.get("roles", {}).items() if name != POLICY}
     return [(name, spent_of(of)) for name, of in [*roles.items(), *usage.get("models", {}).items()]]
 
 
 ENDPOINT = "Endpoint"
-"""An address, perhaps of a private network: in what is made for a file, not in what is pushed."""
+"""An address, perhaps of a private network: shown in files, but never pushed."""
 
 
 def facts_of(saved: SavedRun, summary: Summary) -> dict[str, str]:
-    """Versions, digests and settings that are known; never a key."""
+    """Known versions, digests and settings; never a key."""
     environment = summary.environment
     told: dict[str, str | None] = {
         "Environment version": environment.version,

@@ -1,1 +1,1 @@
-"""Limits that a run is held to, and the reports that a CI reads."""
+"""Limits of a run, and reports for CI."""

@@ -22,12 +22,12 @@ from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no way to write (section 2.2), escaped or not."""
+"""Characters that XML 1.0 cannot contain (section 2.2), escaped or not."""
 
 FAILURE = "failure"
 ERROR = "error"
 _LONGEST = 2000
-"""Characters of one error that are kept."""
+"""The longest error text, in characters."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def write_junit(
 ) -> None:
     """Write the report of a run to `path`, atomically; raises StorageFailed.
 
-    `rows` come by example. Without `fail_under` an example fails that earned nothing.
+    `rows` are sorted by example. Without `fail_under` an example with a reward of 0 fails.
     """
     examples = list(_cases(rows, fail_under, summary.run_id))
     gates = [_gate(outcome) for outcome in outcomes]
@@ -154,7 +154,7 @@ def append_summary(path: Path, summary: Summary, judgement: GateResult) -> None:
 
 
 def summary_markdown(summary: Summary, judgement: GateResult) -> str:
-    """A heading, a table of figures, gates and the comparison, and the flips folded away."""
+    """A heading, a table of figures, gates, the comparison, and the flips in a collapsed part."""
     rows = [
         ("Reward", _reward(summary)),
         ("Rollouts", _rollouts(summary)),
@@ -212,6 +212,6 @@ def _flips(comparison: Comparison) -> str:
 
 
 def _escaped(text: str) -> str:
-    """`text` that Markdown shows as it is, on one line."""
+    """`text` on one line, escaped for Markdown."""
     printable = "".join(c if c.isprintable() else " " for c in text)
     return _SPECIAL.sub(r"\\\1", printable).replace("\\<", "&lt;").replace("\\&", "&amp;")

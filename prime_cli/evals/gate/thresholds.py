@@ -1,4 +1,4 @@
-"""Whether a run keeps the thresholds it is held to, alone or against a baseline."""
+"""Whether a run meets its thresholds, alone or against a baseline."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
 
 _ROUNDING = 1e-9
-"""0.6 - 0.5 is more than 0.1 in binary; a limit that is met to the last digit is kept."""
+"""0.6 - 0.5 is more than 0.1 in binary; a limit that is met exactly passes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Thresholds:
 
 
 class ThresholdResult(msgspec.Struct, frozen=True):
-    """One gate, by the name of its flag, whether it was passed, and by how much or why not."""
+    """One gate by the name of its flag, whether it passed, and by how much or why not."""
 
     gate: str
     passed: bool
@@ -41,14 +41,14 @@ class ThresholdResult(msgspec.Struct, frozen=True):
 
 
 class GateResult(msgspec.Struct, frozen=True):
-    """All gates of a run; `comparison` is with the baseline, where one was named and pairs."""
+    """All gates of a run; `comparison` is with the baseline, if there is a comparable one."""
 
     outcomes: list[ThresholdResult]
     comparison: Comparison | None = None
 
 
 def check_limits(fail_under: float | None, max_drop: float | None, baseline: str | None) -> None:
-    """Raise UsageError for limits that cannot be meant."""
+    """Raise UsageError for impossible limits."""
     if (max_drop is None) != (baseline is None):
         raise UsageError(
             "`--baseline` and `--max-drop` require each other",
@@ -61,7 +61,7 @@ def check_limits(fail_under: float | None, max_drop: float | None, baseline: str
 
 
 def judge(run: SavedRun, summary: Summary, limits: Thresholds) -> GateResult:
-    """Hold `run`, whose Summary is given, to `limits`; errors are no scores and left out."""
+    """Check `run` with its `summary` against `limits`; errors have no score and do not count."""
     outcomes = []
     comparison = None
     if limits.fail_under is not None:
@@ -92,7 +92,7 @@ def _against(baseline: Side, run: SavedRun) -> Comparison:
 
 
 def _dropped(comparison: Comparison, limit: float) -> ThresholdResult:
-    """By the drop that was measured: a bound of its interval would let large drops pass."""
+    """Judge the measured drop: a bound of its interval would let large drops pass."""
     change = comparison.difference
     passed = -change <= limit + _ROUNDING
     kept = "within" if passed else "more than"
@@ -106,9 +106,9 @@ def _dropped(comparison: Comparison, limit: float) -> ThresholdResult:
 
 
 def check_gates(outcomes: Sequence[ThresholdResult], run_id: str) -> None:
-    """Raise GateFailed when a gate was missed; to be asked after `check_errors`, which goes first.
+    """Raise GateFailed if a gate failed; call it after `check_errors`.
 
-    A mean over what is left after too many errors says little, whichever side of a limit it is on.
+    After too many errors the mean of the rest says little, on either side of a limit.
     """
     missed = [outcome.gate for outcome in outcomes if not outcome.passed]
     if missed:
@@ -121,7 +121,7 @@ def check_gates(outcomes: Sequence[ThresholdResult], run_id: str) -> None:
 def read_baseline(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> Side:
     """The saved run `name` (id or folder), else the evaluation of that id on the hub.
 
-    Raises NotFound where neither is, and what reaching a hub raises.
+    Raises NotFound if there is neither, and what a request to a hub raises.
     """
     try:
         return side_of(find_run(name, cwd))

@@ -24,12 +24,11 @@ _LIMITS = ("max_completion_tokens", "max_tokens")
 
 @dataclass(frozen=True)
 class Estimate:
-    """USD for `rollouts` rollouts; each part is None where there is nothing to go by.
+    """USD for `rollouts` rollouts; a part is None without data.
 
-    `cost` is what as many rollouts of run `like` would cost, whose model was `model` where that
-    is another one; `partial` says that a judge of it had no known price. `limit` is the cost if
-    every completion were as long as `max_tokens`; it leaves out what is read where no run tells
-    how much that is.
+    `cost` is that of as many rollouts of run `like`, whose model was `model` if it is another one;
+    `partial` means that one of its judges had no known price. `limit` is the cost if every
+    completion had `max_tokens`; it omits input if no run shows how much there is.
     """
 
     rollouts: int | None = None
@@ -41,7 +40,7 @@ class Estimate:
     model: str | None = None
 
     def words(self) -> str:
-        """The line that a person reads."""
+        """The estimate in words."""
         if self.rollouts is None:
             return "unknown before the examples are loaded"
         many = f"{self.rollouts:,} rollout{'s' if self.rollouts != 1 else ''}"
@@ -61,9 +60,9 @@ class Estimate:
 
 
 def estimate(plan: EvalPlan, price: Price, cwd: Path, *, done: int = 0) -> Estimate:
-    """The Estimate for a run of `plan` at `price`, of which `done` rollouts need not run.
+    """The Estimate for a run of `plan` at `price`, with `done` rollouts already finished.
 
-    Runs of the same environment below `cwd` are looked at: the newest of the same model, else the
+    It is based on runs of the same environment below `cwd`: the newest of the same model, else the
     newest.
     """
     before = _earlier_run(plan, cwd)
@@ -112,7 +111,7 @@ def _earlier_run(plan: EvalPlan, cwd: Path) -> RunManifest | None:
 
 
 def _usable(plan: EvalPlan, cwd: Path) -> Iterable[RunManifest]:
-    """Newest first: runs of the environment that counted tokens. Built-in models count words."""
+    """Runs of the environment that counted tokens, newest first. Built-in models count words."""
     for item in list_runs(cwd):
         if not item.is_of(plan.environment.slug):
             continue
@@ -132,7 +131,7 @@ def _finished(manifest: RunManifest) -> int:
 
 
 def _used(usage: Mapping[str, Any]) -> tuple[TokenUsage, Spend]:
-    """What the policy used, and what all other roles did."""
+    """The usage of the policy, and of all other roles."""
     roles = usage.get("roles")
     if roles is None:
         return spend_of(usage).usage, Spend()
@@ -141,14 +140,14 @@ def _used(usage: Mapping[str, Any]) -> tuple[TokenUsage, Spend]:
 
 
 def budget_of(plan: EvalPlan) -> Budget | None:
-    """The Budget that a run has for itself; None where its plan has no cap."""
+    """The Budget of a single run; None if its plan has no cap."""
     if plan.max_cost is None and plan.token_budget is None:
         return None
     return Budget(plan.max_cost, plan.token_budget)
 
 
 def require_prices(max_cost: float | None, endpoint: Endpoint, prices: PriceBook) -> None:
-    """Raise UsageError where a cap in USD is asked for and a model's price is not known."""
+    """Raise UsageError for a cap in USD if a model's price is unknown."""
     if max_cost is None:
         return
     for member in endpoint.group:
@@ -162,7 +161,7 @@ def require_prices(max_cost: float | None, endpoint: Endpoint, prices: PriceBook
 def require_room(
     budget: Budget, spent: Spend, run_id: str, plan: EvalPlan, progress: Progress
 ) -> None:
-    """Count what earlier sessions spent; raises PartialResult where that used the budget up."""
+    """Count what earlier sessions spent; raises PartialResult if that exhausts the budget."""
     if spent.unpriced and budget.needs_prices:
         progress.warn(
             f"{spent.unpriced} calls of earlier sessions have no known cost, "
@@ -174,13 +173,13 @@ def require_room(
 
 
 def check_cap(summary: Summary, plan: EvalPlan) -> None:
-    """Raise PartialResult, with the command that goes on, when a cap has stopped the run."""
+    """Raise PartialResult, with the command to resume, if a cap has stopped the run."""
     if summary.status == CAPPED:
         raise partial_at_cap(summary.failure or "A cap is reached", summary.run_id, plan)
 
 
 def partial_at_cap(reason: str, run_id: str, plan: EvalPlan) -> PartialResult:
-    """What a run that a cap has stopped ends with."""
+    """The error of a run that a cap has stopped."""
     return PartialResult(reason, hint=f"continue with `{_with_more(run_id, plan, reason)}`")
 
 

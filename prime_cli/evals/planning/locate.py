@@ -1,4 +1,4 @@
-"""Finds the environment that a command names: the wheel of a folder, a file or a hub."""
+"""Find the environment that a command names: the wheel of a folder, a file or a hub."""
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LookupContext:
-    """Where environments are looked for: `cwd`, then the hub that `hub` opens when needed.
+    """Where environments are searched: `cwd`, then the hub that `hub` opens when needed.
 
-    `owner` is who publishes from here on the hub in the box; `trust` asks about strangers.
+    `owner` is the local publisher on the built-in hub; `trust` asks about unknown owners.
     `env_vars` are the variables that environments may always read, by `owner/name`.
     """
 
@@ -57,11 +57,11 @@ def locate(
     hub_only: bool = False,
     obey_lock: bool = True,
 ) -> EnvironmentLocation:
-    """What `text` means: this disk first, then prime.lock, then the hub; says which it took.
+    """Resolve `text`: first on this disk, then in prime.lock, then on the hub; reports its choice.
 
-    Fetches nothing. `obey_lock` False leaves out the workspace's prime.lock, which decides about
-    names without a version. Raises NotFound, BadReference, or UsageError where several owners have
-    the name or the lock cannot be read.
+    Fetches nothing. Without `obey_lock` it ignores the workspace's prime.lock, which applies to
+    names without a version. Raises NotFound, BadReference, or UsageError if several owners have the
+    name or the lock cannot be read.
     """
     local = None if hub_only else choose_local(text, lookup.cwd, progress)
     if local is not None:
@@ -74,7 +74,7 @@ def locate(
 
 
 def at_version_of(located: EnvironmentLocation, environment: RunEnvironment) -> EnvironmentLocation:
-    """The version that the run had, of a hub's environment that was named without one."""
+    """The run's version of a hub's environment that was named without one."""
     if not isinstance(located, EnvRef) or located.version or environment.ref is None:
         return located
     before = EnvRef.parse(environment.ref)
@@ -85,12 +85,12 @@ def at_version_of(located: EnvironmentLocation, environment: RunEnvironment) -> 
 
 
 _LARGEST = 1_000_000
-"""Bytes of a pyproject.toml that are read out of a wheel."""
+"""The largest pyproject.toml that is read from a wheel, in bytes."""
 
 
 @dataclass(frozen=True)
 class EvalDefaults:
-    """What `[tool.verifiers.eval]` says; `num_examples` -1 means all of them."""
+    """The defaults in `[tool.verifiers.eval]`; `num_examples` -1 means all."""
 
     num_examples: int | None = None
     rollouts_per_example: int | None = None
@@ -109,12 +109,12 @@ def defaults_from(table: Mapping[str, Any]) -> EvalDefaults:
 
 
 def defaults_in(pyproject: str) -> EvalDefaults:
-    """The defaults in the text of a pyproject.toml; none when it is not TOML."""
+    """The defaults in the text of a pyproject.toml; none if it is not TOML."""
     return defaults_from(_eval_table(pyproject))
 
 
 def defaults_in_wheel(wheel: Path, module: str) -> EvalDefaults:
-    """The defaults in the pyproject.toml that a wheel carries, as verifiers 0.1.14 looks for it.
+    """The defaults in a wheel's pyproject.toml, found like verifiers 0.1.14 does.
 
     That is in the package's own folder, else in the root of site-packages.
     """
@@ -146,10 +146,10 @@ def _number(value: object) -> float | None:
 
 @dataclass(frozen=True)
 class ResolvedEnvironment:
-    """An environment on this disk, ready to be run; `lock` is the one its hub keeps.
+    """An environment on this disk, ready to run; `lock` is its hub's.
 
     `beside` fetches the environments of the same owner that this one requires. `pyproject` is the
-    parsed file of its sources, empty where there is none.
+    parsed file of its sources, empty without one.
     """
 
     environment: RunEnvironment
@@ -180,9 +180,9 @@ def obtain_environment(
 def cached_environment(
     environment: RunEnvironment, lookup: LookupContext, progress: Progress
 ) -> ResolvedEnvironment | None:
-    """The wheel that `environment` had, if its very bytes are still on this disk.
+    """The wheel of `environment`, if exactly this file is still on this disk.
 
-    It may have been fetched only to be read, so whose it is still matters; raises NotTrusted.
+    It may have been fetched only for reading, so its owner still needs trust; raises NotTrusted.
     """
     wheel = WheelStore(prime_home()).find_any(environment.sha256)
     if wheel is None:
@@ -244,7 +244,7 @@ def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> Resolved
 
 
 def environment_of_wheel(wheel: Path, project: Project) -> ResolvedEnvironment:
-    """The wheel of a project, which was built before; raises LoadFailed."""
+    """The environment of a project's built wheel; raises LoadFailed."""
     defaults = defaults_from(project.eval_defaults)
     package = replace(read_package(wheel), sources=project.uv_sources)
     subject = _subject(package, path=project.root, defaults=defaults)

@@ -1,4 +1,4 @@
-"""What the texts of flags stand for: JSON objects, names, spans of time, variables."""
+"""Parsers of flags: JSON objects, names, time spans, variables."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from prime_cli.core.paths import storage_errors
 
 
 def parse_object(text: str | None, flag: str) -> dict[str, Any] | None:
-    """The JSON object given to `flag`, None when it was not given.
+    """The JSON object of `flag`, None if it was not set.
 
     Raises UsageError that names the flag and, for broken JSON, the character where it breaks.
     """
@@ -125,16 +125,16 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class GivenVariables:
-    """The `names` that the environment may read, and `values` of those that came with one."""
+    """The `names` that the environment may read, and `values` for those with one."""
 
     names: tuple[str, ...] = ()
     values: dict[str, str] = field(default_factory=dict)
 
 
 def given_variables(words: Iterable[str], file: Path | None = None) -> GivenVariables:
-    """What `--env-var NAME,…`, `--env-var NAME=VALUE` and `--env-file FILE` give; the words win.
+    """Read `--env-var NAME,…`, `--env-var NAME=VALUE` and `--env-file FILE`; `words` win.
 
-    Raises UsageError for what names no variable, NotFound and StorageFailed for the file.
+    Raises UsageError for invalid names, NotFound and StorageFailed for the file.
     """
     found = {} if file is None else read_env_file(file)
     for word in words:
@@ -150,14 +150,14 @@ def given_variables(words: Iterable[str], file: Path | None = None) -> GivenVari
 def with_always_allowed(
     named: tuple[str, ...], allowed: Iterable[str], environ: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """`named`, and what config.toml allows for good of what is set in `environ`."""
+    """`named`, and those of `allowed` (by config.toml) that are set in `environ`."""
     return tuple(dict.fromkeys((*named, *(name for name in allowed if name in environ))))
 
 
 def read_env_file(path: Path) -> dict[str, str | None]:
-    """The assignments of a .env file; a name alone stands for the variable that is set here.
+    """The assignments of a .env file; None for a name alone, which passes the variable set here.
 
-    Raises NotFound, StorageFailed, and UsageError with the line that is no assignment.
+    Raises NotFound, StorageFailed, and UsageError with the invalid line.
     """
     from dotenv import dotenv_values
     from dotenv.parser import parse_stream

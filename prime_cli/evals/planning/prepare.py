@@ -1,7 +1,7 @@
-"""From a request to a plan, and to everything that it names.
+"""From a request to a plan, and to everything that the plan names.
 
-Flags win over what the environment declares, that over the defaults of vf-eval. What can fail in no
-time is asked first.
+Flags override what the environment declares, which overrides the defaults of vf-eval. What can fail
+quickly is checked first.
 """
 
 import asyncio
@@ -60,9 +60,9 @@ def make_plan(
     key_var: str | None = None,
     header_names: tuple[str, ...] = (),
 ) -> EvalPlan:
-    """Decide: flags win over what the environment declares, that over vf-eval's defaults.
+    """Decide: flags override what the environment declares, which overrides vf-eval's defaults.
 
-    Raises UsageError for numbers that cannot be meant.
+    Raises UsageError for impossible numbers.
     """
     if request.examples is not None:
         request = replace(request, examples=parse_examples(request.examples))
@@ -92,7 +92,7 @@ def _first(*values: int | None) -> int:
 
 
 def _sampling(request: EvalRequest, defaults: EvalDefaults) -> dict[str, Any]:
-    """`-S` wins over `-t` and `-T`, as in vf-eval; unset values are left to the endpoint."""
+    """`-S` overrides `-t` and `-T`, as in vf-eval; the endpoint decides unset values."""
     sampling: dict[str, Any] = {}
     tokens = request.max_tokens if request.max_tokens is not None else defaults.max_tokens
     heat = request.temperature if request.temperature is not None else defaults.temperature
@@ -127,16 +127,16 @@ def _check(plan: EvalPlan) -> None:
 
 
 WriteKept = Callable[[RunFolder, Tally, Scrubber], None]
-"""Puts into the folder of a new run, and its tally, what it has from the earlier one."""
+"""Copies what a new run keeps of the earlier one into its folder and tally."""
 
 
 @dataclass(frozen=True)
 class RunOrigin:
-    """The run or evaluation that this one makes again, in one of two ways, by its id.
+    """The id of the run or evaluation that this one reruns or rescores.
 
     The first `examples` must have `fingerprint`, unless that is None. `left_out` are rollouts that
-    are not made again, `kept` those that `lay_out` takes over as they are. With `is_direct`
-    rewards are given to the completions that `lay_out` saved, whose run asked again `asked_again`.
+    are not repeated, `kept` those that `lay_out` copies unchanged. With `is_direct` the worker
+    scores the completions that `lay_out` saved; their run repeated the calls of `asked_again`.
     """
 
     rerun_of: str | None = None
@@ -152,11 +152,11 @@ class RunOrigin:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A plan, and at hand what it names.
+    """A plan, and everything that it names.
 
-    `asked` is what named the model. Without `prices` those of today hold. `recording` is what a
-    replay answers from, `origin` the run that this one makes again. With `retry_errors` a resume
-    asks again for every rollout that ended in an error.
+    `asked` are the flags that named the model. Without `prices` the current ones apply. A replay
+    answers from `recording`; `origin` is the run that this one reruns or rescores. With
+    `retry_errors` a resume repeats every rollout that ended in an error.
     """
 
     plan: EvalPlan
@@ -179,13 +179,12 @@ def prepare(
     *,
     before: RunEnvironment | None = None,
 ) -> PreparedRun:
-    """Decide and fetch; says each choice that was made.
+    """Decide and fetch; reports each choice.
 
-    `before` is what a run that is resumed had: the same version is taken, though a newer one be
-    there.
+    `before` is the plan of a run to resume, whose version is used even if there is a newer one.
 
-    Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown
-    environment or model, UsageError for what cannot be meant, and what `obtain_environment` raises.
+    Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown environment
+    or model, UsageError for invalid requests, and what `obtain_environment` raises.
     """
     # A run that goes on keeps its version, whatever was locked since.
     located = locate(
@@ -209,7 +208,7 @@ def prepare_with(
     environ: Mapping[str, str],
     progress: Progress,
 ) -> PreparedRun:
-    """The same for an environment that `get_subject` brings, once the endpoint has answered."""
+    """The same for the environment of `get_subject`, called once the endpoint has answered."""
     check_labels(request.tags, request.note)
     registry = load_registry(request.endpoints_path, lookup.cwd, environ)
     prices = load_prices()
@@ -267,6 +266,6 @@ def prepare_with(
 
 
 def _code_folder(plan: EvalPlan, cwd: Path) -> Path:
-    """Where the code of the environment is under version control, if it is: else where we are."""
+    """The folder of the environment's code if it may be under version control, else `cwd`."""
     path = Path(plan.environment.path) if plan.environment.path else cwd
     return path if path.is_dir() else cwd

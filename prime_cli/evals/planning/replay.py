@@ -15,12 +15,12 @@ from prime_cli.runs.plan import ALL
 from prime_cli.runs.saved_run import SavedRun
 
 _KEPT = 64
-"""Rollouts that are kept in memory, for the next of their turns."""
+"""Rollouts kept in memory for their next turns."""
 
 
 @dataclass(frozen=True)
 class RunRecording:
-    """The rollouts of one run; `examples` and `rollouts` are how many of each there are.
+    """The rollouts of one run; `examples` and `rollouts` are their numbers.
 
     `choice` are the flags that chose its examples.
     """
@@ -52,7 +52,7 @@ def sized_to_recording(recording: RunRecording, request: EvalRequest) -> EvalReq
 
 
 def open_recording(model: str, cwd: Path) -> RunRecording:
-    """What `builtin/replay:RUN` holds; RUN is an id, or the folder of a run of anyone's.
+    """The recording of `builtin/replay:RUN`; RUN is an id, or any run's folder.
 
     Raises NotFound or UsageError.
     """
@@ -60,7 +60,7 @@ def open_recording(model: str, cwd: Path) -> RunRecording:
 
 
 def recording_of(run: SavedRun) -> RunRecording:
-    """`run` as a recording; raises NotFound where it has no rollouts."""
+    """`run` as a recording; raises NotFound if it has no rollouts."""
     index = run.index()
     pairs = [index.entries.key(number) for number in index.latest]
     if not pairs:

@@ -1,4 +1,4 @@
-"""The table of `prime eval run`: each row is a flag, with all that follows from it."""
+"""The table of `prime eval run`: each row is a flag with all its properties."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ OPTIONS = "options"
 
 @dataclass(frozen=True)
 class Flag(Option):
-    """A flag of `prime eval run`: an option, and what a plan, a suite and a worker make of it.
+    """A flag of `prime eval run`: an option, and its use in a plan, a suite and a worker.
 
     `plan` is the field of an EvalPlan that the value decides; None leaves no trace there. It is
-    taken over as it is, unless the plan is `computed` from several. A resume must not change what
-    is `fixed`. `suite` are the fields of a suite's file that set it: the flag's long name where it
-    is not said, none where it is empty. `worker` is the field of the worker's spec that it is sent
-    in. A flag with neither field of its own has OPTIONS for `plan` and, if sent, for `worker`.
+    copied unless the plan is `computed` from several flags. A resume must not change a `fixed` one.
+    `suite` are the fields of a suite's file that set it: by default the flag's long name, none if
+    empty. `worker` is the field of the worker's spec that sends it. A flag with neither field of
+    its own has OPTIONS for `plan` and, if sent, for `worker`.
     """
 
     plan: str | None = None
@@ -56,7 +56,7 @@ def _span(flag: str) -> Any:
 
 @dataclass(frozen=True)
 class EvalRequest:
-    """What the user asked for, flag by flag; None and empty mean that a flag was not given."""
+    """The flags of the user; None and empty mean that a flag was not set."""
 
     environment: str = ""
 
@@ -236,7 +236,7 @@ class EvalRequest:
 
     @property
     def deadlines(self) -> Deadlines:
-        """The three deadlines together."""
+        """The three deadlines."""
         return Deadlines(self.call_timeout, self.score_timeout, self.rollout_timeout)
 
 
@@ -248,7 +248,7 @@ def request_flags() -> Iterator[tuple[str, Any, Flag]]:
 
 
 def plan_fields(request: EvalRequest) -> dict[str, Any]:
-    """What `request` decides of a plan by itself; what was not given is left to the plan."""
+    """The fields of a plan that `request` sets directly."""
     found: dict[str, Any] = {}
     for name, default, flag in request_flags():
         value = getattr(request, name)
@@ -262,7 +262,7 @@ def plan_fields(request: EvalRequest) -> dict[str, Any]:
 
 
 def completed_by(request: EvalRequest, plan: EvalPlan) -> dict[str, Any]:
-    """The fields of `request` that were not given, as `plan` has them."""
+    """The fields of `request` that were not set, with the values of `plan`."""
     found: dict[str, Any] = {}
     for name, default, flag in request_flags():
         if flag.plan is None or flag.computed or getattr(request, name) != default:
@@ -286,7 +286,7 @@ def worker_fields(plan: EvalPlan) -> dict[str, Any]:
 
 
 def model_flags_of(request: EvalRequest) -> ModelFlags:
-    """That part of `request`."""
+    """The model's flags in `request`."""
     path = request.endpoints_path
     return ModelFlags(
         model=request.model,

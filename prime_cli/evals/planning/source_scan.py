@@ -1,4 +1,4 @@
-"""What the source of an environment tells, without running it: keys needed, model clients built."""
+"""What the source of an environment shows without running it: required keys, model clients."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _GATEWAYS = frozenset({"OPENAI_BASE_URL"})
 """Variables that hold the gateway's address in an environment's process."""
 
 _WITH_ADDRESS = frozenset({"openai.OpenAI", "openai.AsyncOpenAI"})
-"""Own clients where they are given another address than the gateway's."""
+"""Constructors of clients that do not use the gateway if they get another address."""
 
 _ALWAYS = (
     "openai.AzureOpenAI", "openai.AsyncAzureOpenAI", "anthropic.Anthropic",
@@ -31,12 +31,14 @@ _ALWAYS = (
     "huggingface_hub.AsyncInferenceClient",
 )  # fmt: skip
 _PATHS = ("/chat/completions", "/v1/messages", "/v1/responses", ":generateContent")
-"""How addresses end at which models answer, for code that asks them by plain HTTP."""
+"""Ends of the addresses of model APIs, for code that calls them by plain HTTP."""
 
 
 @dataclass(frozen=True)
 class OwnClient:
-    """Where one is built: `AsyncOpenAI` in line 12 of `judge.py`, or an address that is called."""
+    """Where a client is built: `AsyncOpenAI` in line 12 of `judge.py`, or an address that is
+    called.
+    """
 
     file: str
     line: int
@@ -49,7 +51,7 @@ class OwnClient:
 def warn_of_uncounted(
     plan: EvalPlan, wheel: Path, budget: Budget | None, progress: Progress
 ) -> None:
-    """Say, where there is a cap, which calls of the environment it may not count."""
+    """If there is a cap, warn of calls of the environment that it may not count."""
     capped = budget is not None or plan.max_cost is not None or plan.token_budget is not None
     closed = plan.only_gateway or (plan.sandbox and not plan.allow_net)
     if not capped or closed:
@@ -65,7 +67,7 @@ def warn_of_uncounted(
 
 
 def own_clients(wheel: Path) -> tuple[OwnClient, ...]:
-    """Those that the modules of `wheel` build, in the order of its files and lines."""
+    """The clients that modules of `wheel` build, by file and line."""
     found: list[OwnClient] = []
     with open_wheel(wheel) as opened:
         for name, source in opened.modules(largest=_LARGEST):
@@ -74,7 +76,7 @@ def own_clients(wheel: Path) -> tuple[OwnClient, ...]:
 
 
 def clients_in(file: str, source: str) -> Iterator[OwnClient]:
-    """Those that one module builds; none where it is no Python."""
+    """The clients that one module builds; none if it is not Python."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The same wheel, packages and interpreter that a run had."""
+"""The wheel, packages and interpreter that a run used."""
 
 from pathlib import Path
 
@@ -35,9 +35,9 @@ def obtain_same_environment(
     *,
     force: bool = False,
 ) -> ResolvedEnvironment:
-    """The wheel whose sha256 the run wrote down: of the hub, of this disk, or built once more.
+    """The wheel with the run's recorded sha256: from the hub, from this disk, or rebuilt.
 
-    Raises Conflict where another one is all there is; `force` takes that.
+    Raises Conflict if there is only another one, which `force` accepts.
     """
     found, why = None, ""
     if environment.ref is not None:
@@ -75,9 +75,9 @@ def find_lock(
     *,
     force: bool = False,
 ) -> Lock | None:
-    """The packages that the run had: in its folder, in PRIME_HOME, or beside the hub's version.
+    """The run's packages: from its folder, PRIME_HOME, or the version on the hub.
 
-    None where it had none written down, or with `force` where they are lost. Raises Conflict.
+    None if it recorded none, or if they are lost, with `force`. Raises Conflict.
     """
     facts = manifest.interpreter
     wanted = facts.lock_digest if facts is not None else None
@@ -108,10 +108,10 @@ def same_interpreter(
     lock: Lock | None,
     force: bool,
 ) -> Interpreter:
-    """An interpreter with the packages of `lock`; any that will do where `before` is None.
+    """An interpreter with the packages of `lock`; any suitable one if `before` is None.
 
-    Raises Conflict where it is not as `before`, unless with `force`, and what
-    `choose_interpreter` raises.
+    Raises Conflict if it differs from `before`, unless `force`, and what `choose_interpreter`
+    raises.
     """
     with context.turn:
         interpreter = choose_interpreter(

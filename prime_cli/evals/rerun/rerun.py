@@ -1,4 +1,4 @@
-"""A run made once more: the same wheel, packages, examples, sampling and number of rollouts."""
+"""Repeat a run: the same wheel, packages, examples, sampling and number of rollouts."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ from prime_cli.wire.locks import Lock
 
 @dataclass(frozen=True)
 class PreparedRerun:
-    """What is to be run, and on which packages; with `force` on what there is."""
+    """What to run, and with which packages; with `force` on the available ones."""
 
     source: RerunSource
     prepared: PreparedRun
@@ -42,10 +42,10 @@ def prepare_rerun(
     *,
     force: bool = False,
 ) -> PreparedRerun:
-    """Find all that the run had; `request` may name another model, endpoint, key or pace.
+    """Find everything that the run used; `request` may change model, endpoint, key and pace.
 
-    Raises Conflict where the wheel or the list of its packages is lost, UsageError where a
-    header's value has to be given again, and what `prepare` raises.
+    Raises Conflict if the wheel or the list of its packages is lost, UsageError if a header's value
+    is missing, and what `prepare` raises.
     """
     before = source.manifest.plan
     prepared = prepare_with(
@@ -67,9 +67,9 @@ def prepare_rerun(
 
 
 def _require_named(source: RerunSource, request: EvalRequest, plan: EvalPlan) -> None:
-    """Raise UsageError where a run of the hub was made at an endpoint that the user has not named.
+    """Raise UsageError for a run of the hub with an endpoint that the user has not named.
 
-    Whoever pushed it said where that is; the user's key is not sent there for it.
+    Its publisher chose that endpoint; the user's key is not sent there unasked.
     """
     was = source.manifest.plan.endpoint
     named = request.base_url or request.provider or request.endpoints_path or request.model
@@ -81,7 +81,9 @@ def _require_named(source: RerunSource, request: EvalRequest, plan: EvalPlan) ->
 
 
 def _as_before(plan: EvalPlan, manifest: RunManifest) -> EvalPlan:
-    """`plan` with what no flag can say, and without what the environment may declare by now."""
+    """`plan` with the values of `manifest` that no flag sets, not those that the environment now
+    declares.
+    """
     before = manifest.plan
     environment = plan.environment
     if environment.sha256 == before.environment.sha256:
@@ -99,10 +101,10 @@ def _as_before(plan: EvalPlan, manifest: RunManifest) -> EvalPlan:
 
 
 def run_rerun(again: PreparedRerun, context: RunContext) -> EvalResult:
-    """Run it as a run of its own; raises as `run_evaluation`.
+    """Run it as a new run; raises as `run_evaluation`.
 
-    Also raises Conflict where interpreter or examples are not those that the run had; what was
-    begun by then is left as a failed run.
+    Also raises Conflict if interpreter or examples differ from the run's, which leaves a failed
+    run.
     """
     source, before = again.source, again.source.manifest
     origin = RunOrigin(
@@ -124,7 +126,7 @@ def run_rerun(again: PreparedRerun, context: RunContext) -> EvalResult:
 
 
 def _fingerprint(again: PreparedRerun) -> str | None:
-    """Of the examples, where as many are run as then: a digest is one of all of them."""
+    """The digest of the examples; only usable if all of them are run again."""
     before = again.source.manifest
     whole = (before.examples or 0) <= _size(again.prepared.plan, before)
     return before.fingerprint if whole and not again.force else None
@@ -137,11 +139,11 @@ def _size(plan: EvalPlan, before: RunManifest) -> int:
 # --- Comparing the rewards of both ---
 
 SHOWN = 10
-"""So many differences are listed."""
+"""The number of differences to list."""
 
 
 class ChangedReward(msgspec.Struct, frozen=True):
-    """One rollout whose reward is another one; null is an error."""
+    """One rollout with a changed reward; null is an error."""
 
     example_id: int
     rollout: int
@@ -150,10 +152,10 @@ class ChangedReward(msgspec.Struct, frozen=True):
 
 
 class RewardChanges(msgspec.Struct, frozen=True):
-    """Both runs rollout by rollout: `same` and `different` count those that both have.
+    """A comparison by rollout: `same` and `different` count those in both runs.
 
-    `before` and `now` are the mean rewards over the rollouts that have one in both; `first` lists
-    the first differences.
+    `before` and `now` are the mean rewards over rollouts with a reward in both; `first` lists the
+    first differences.
     """
 
     same: int
@@ -166,7 +168,7 @@ class RewardChanges(msgspec.Struct, frozen=True):
 
 
 def changed_rewards(before: Iterable[Row], now: Iterable[Row]) -> RewardChanges:
-    """Compare two runs; rewards are the same to nine digits, as sums of floats may be rounded."""
+    """Compare two runs; rewards are equal if nine digits are, as sums of floats may be rounded."""
     was = {(row.example_id, row.rollout): row.reward for row in before}
     came = {(row.example_id, row.rollout): row.reward for row in now}
     common = sorted(was.keys() & came.keys())

@@ -1,4 +1,4 @@
-"""Rewards given anew to what a run has saved, without a call to its model."""
+"""Score a run's saved rollouts again, without calling its model."""
 
 from dataclasses import dataclass, field, replace
 from typing import Annotated
@@ -62,7 +62,7 @@ class RescoreOptions:
 
 @dataclass(frozen=True)
 class PreparedRescore:
-    """What is to be scored, by what, and on which packages."""
+    """What to score, with which environment and packages."""
 
     source: RerunSource
     subject: ResolvedEnvironment
@@ -74,9 +74,9 @@ class PreparedRescore:
 def prepare_rescore(
     source: RerunSource, changes: RescoreOptions, lookup: LookupContext, progress: Progress
 ) -> PreparedRescore:
-    """Find the environment; raises Conflict where it is not to be had as it was.
+    """Find the environment; raises Conflict if it is no longer available unchanged.
 
-    Also raises what finding another one raises.
+    Also raises what finding another environment raises.
     """
     before, lock = source.manifest.plan, None
     if changes.environment is not None:
@@ -94,7 +94,7 @@ def prepare_rescore(
 
 
 def scoring_plan(source: RerunSource, changes: RescoreOptions) -> EvalPlan:
-    """The run's plan, of as many examples as it has; its model is named and not called."""
+    """The run's plan with its number of examples; its model is named but not called."""
     before = source.manifest.plan
     examples = before.num_examples
     if examples == ALL and source.manifest.examples is not None:
@@ -104,7 +104,7 @@ def scoring_plan(source: RerunSource, changes: RescoreOptions) -> EvalPlan:
 
 
 def run_rescore(rescoring: PreparedRescore, registry: Registry, context: RunContext) -> EvalResult:
-    """Score as a run of its own; raises as `run_again` does, NotFound where nothing is saved."""
+    """Score as a new run; raises as `run_evaluation`, and NotFound if nothing is saved."""
     source, changes = rescoring.source, rescoring.changes
     endpoint = Endpoint(f"{REPLAY}{source.name}", builtin=True)
     prepared = PreparedRun(rescoring.plan, rescoring.subject, endpoint, registry)
@@ -128,7 +128,7 @@ def rescore_in(
     access: WorkerAccess,
     context: RunContext,
 ) -> EvalResult:
-    """The same in an interpreter that has the environment."""
+    """The same in an interpreter with the environment."""
     selection = select_rollouts(source, changes.only)
     is_direct = interpreter.generation == "v0" and not changes.replay
     if not is_direct:

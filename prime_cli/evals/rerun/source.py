@@ -1,4 +1,4 @@
-"""The run or the hub's evaluation that is made again, and which of its rollouts can be scored."""
+"""The run or the hub's evaluation to repeat, and which of its rollouts can be scored."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from prime_cli.runs.work_list import GROUP
 
 @dataclass(frozen=True)
 class RerunSource:
-    """What was run, and what came of it; `folder` is None for an evaluation of a hub."""
+    """The original run and its results; `folder` is None for an evaluation on a hub."""
 
     name: str
     manifest: RunManifest
@@ -38,7 +38,7 @@ class RerunSource:
     folder: RunFolder | None = None
 
     def asked_again(self) -> AskedAgain | None:
-        """The rollouts whose model was asked more than once."""
+        """The rollouts whose model was called again after a lost answer."""
         if self.folder is None:
             return self.manifest.asked_again
         return SavedRun(self.folder, self.manifest).asked_again()
@@ -47,8 +47,8 @@ class RerunSource:
 def find_source(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> RerunSource:
     """The saved run `name` (id or folder), else the evaluation of that id on the hub.
 
-    Raises NotFound where neither is, UsageError for one that another program made, and what
-    reaching a hub raises.
+    Raises NotFound if there is neither, UsageError for another program's, and what a request to a
+    hub raises.
     """
     try:
         run = find_run(name, cwd)
@@ -86,7 +86,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class EarlierReward(msgspec.Struct, frozen=True):
-    """A line of before.jsonl: the reward that a rollout had; null with the `error` it ended in."""
+    """A line of before.jsonl: the previous reward of a rollout; null with its `error`."""
 
     example_id: int
     rollout: int
@@ -96,7 +96,7 @@ class EarlierReward(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class RescoreSelection:
-    """`scored` are scored again, `kept` stay the errors they are, `left_out` are in no file."""
+    """`scored` are scored again, `kept` stay errors, `left_out` are in no file."""
 
     rows: Callable[[], Iterable[Row]]
     scored: frozenset[RolloutKey]
@@ -104,7 +104,7 @@ class RescoreSelection:
     left_out: frozenset[RolloutKey]
 
     def lay_out(self, folder: RunFolder, tally: Tally, scrub: Scrubber) -> None:
-        """Write saved.jsonl for the worker, before.jsonl, and the rows that are kept."""
+        """Write saved.jsonl for the worker, before.jsonl, and the kept rows."""
         with (
             storage_errors(folder.path),
             folder.saved.open("wb") as saved,
@@ -128,7 +128,7 @@ class RescoreSelection:
 def select_rollouts(source: RerunSource, examples: frozenset[int] | None) -> RescoreSelection:
     """Sort the rollouts of `examples`, None for all; groups are scored whole or not at all.
 
-    Raises NotFound where none of them has a completion.
+    Raises NotFound if no rollout has a completion.
     """
     plan, found = source.manifest.plan, defaultdict[int, dict[int, bool]](dict)
     for row in source.rows():

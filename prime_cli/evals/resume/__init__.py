@@ -1,1 +1,1 @@
-"""Which runs can go on, and whether they stay the same run."""
+"""Which runs can be resumed, and what a resume must not change."""

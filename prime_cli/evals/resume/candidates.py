@@ -1,4 +1,4 @@
-"""Runs that can go on, and the request that each was made by."""
+"""Runs that can be resumed, and the requests that started them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,9 +16,9 @@ from prime_cli.runs.work_list import owed_again
 
 
 def resumable_manifest(run: SavedRun) -> RunManifest:
-    """The manifest of a run that can go on; raises UsageError for one that vf-eval wrote.
+    """The manifest of a resumable run; raises UsageError for a run of vf-eval.
 
-    Also for one that scores what another run has saved: it costs little, and is begun anew.
+    Also for a rescored run: it costs little and can be repeated.
     """
     if run.manifest is None:
         raise UsageError(
@@ -34,7 +34,7 @@ def resumable_manifest(run: SavedRun) -> RunManifest:
 
 
 def request_of_run(request: EvalRequest, manifest: RunManifest) -> EvalRequest:
-    """`request` with what it leaves open taken from the run; what it says is yet to be compared."""
+    """`request` completed with the run's values; those it sets still have to be compared."""
     plan, environment = manifest.plan, manifest.plan.environment
     request = _with_endpoint(request, manifest.asked or ModelFlags(model=plan.model))
     deadlines = request.deadlines.over(plan.deadlines)
@@ -50,7 +50,7 @@ def request_of_run(request: EvalRequest, manifest: RunManifest) -> EvalRequest:
 
 
 def _with_endpoint(request: EvalRequest, asked: ModelFlags) -> EvalRequest:
-    """The model's flags; a place that is named anew is not mixed with the one before."""
+    """The model's flags; a new endpoint is not mixed with the previous one."""
     request = replace(
         request, model=request.model or asked.model, key_var=request.key_var or asked.key_var
     )
@@ -75,7 +75,7 @@ def _told_sampling(request: EvalRequest) -> dict[str, Any]:
 
 
 def interrupted_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:
-    """The newest run of this very plan that came to no end and has something to lose."""
+    """The newest interrupted run of exactly this plan that has results."""
     for run, manifest in _runs(plan, cwd):
         of_this_plan = _is_of_size(manifest, plan) and _is_same(manifest, plan)
         if manifest.status != FINISHED and of_this_plan:
@@ -84,9 +84,9 @@ def interrupted_run(plan: EvalPlan, cwd: Path) -> SavedRun | None:
 
 
 def is_complete(run: SavedRun, plan: EvalPlan, *, retry_errors: bool = False) -> bool:
-    """Whether a resume of `run` by `plan`, the same or a larger one, would have nothing to do.
+    """Whether a resume of `run` with `plan`, the same or a larger one, would have nothing to do.
 
-    Errors that a resume keeps as they are leave nothing to do, unless with `retry_errors`.
+    A resume keeps errors, so they count as done unless `retry_errors`.
     """
     before = resumable_manifest(run)
     counts = before.counts
@@ -103,11 +103,11 @@ def is_complete(run: SavedRun, plan: EvalPlan, *, retry_errors: bool = False) ->
 
 
 def newest_run(plan: EvalPlan, cwd: Path, *, retry_errors: bool = False) -> SavedRun | None:
-    """The newest run of this plan, else of a smaller one: one with something left before the rest.
+    """The newest run of this plan, else of a smaller one; unfinished runs come first.
 
-    A complete run of the size that is asked for comes before a smaller one that could grow, so that
-    the same line again costs nothing. A run of other content of the same environment comes last: to
-    be refused, or resumed with the version that it had.
+    A complete run of the requested size comes before a smaller one that could grow, so that
+    repeating a command costs nothing. A run with other content of the same environment comes last:
+    it is refused, or resumed with its version.
     """
     runs = list(_runs(plan, cwd))
     same = [(run, manifest) for run, manifest in runs if _is_same(manifest, plan)]
@@ -126,13 +126,13 @@ def newest_run(plan: EvalPlan, cwd: Path, *, retry_errors: bool = False) -> Save
 
 
 def scored_of(run: SavedRun) -> tuple[int, int]:
-    """How many rollouts of how many have a reward."""
+    """The number of scored rollouts, and of all."""
     counts = run.summary().counts
     return counts.scored, counts.planned
 
 
 def _runs(plan: EvalPlan, cwd: Path) -> Iterator[tuple[SavedRun, RunManifest]]:
-    """Runs of the environment and the model, newest first, that nobody writes to."""
+    """Runs of the environment and the model that no process writes to, newest first."""
     outputs = plan.option("output_dir")
     parent = runs_folder(plan.environment.name, plan.model, cwd, outputs)
     found = []

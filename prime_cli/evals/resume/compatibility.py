@@ -1,4 +1,4 @@
-"""What may not change under a resume, and how it is said when it has."""
+"""What a resume must not change, and the errors if it would."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from prime_cli.runs.plan import ALL, EvalPlan
 MAY_CHANGE = frozenset(
     flag.plan for _, _, flag in request_flags() if not flag.fixed and flag.plan != OPTIONS
 )
-"""Fields of a plan that decide how and how far a run goes, and not what it scores."""
+"""Fields of a plan that decide the pace and size of a run, not its scores."""
 
 _COMPARED_OTHERWISE = frozenset(
     {"environment", "num_examples", "rollouts_per_example", "headers", OPTIONS}
@@ -23,7 +23,7 @@ UNSET = "unset"
 
 
 class ResumeChange(NamedTuple):
-    """One value that a resume would change, as a person reads it."""
+    """One value that a resume would change, in words."""
 
     name: str
     was: str
@@ -34,7 +34,7 @@ class ResumeChange(NamedTuple):
 
 
 def require_same(before: RunManifest, plan: EvalPlan) -> None:
-    """Raise Conflict where `plan` would give other scores than the run that is resumed."""
+    """Raise Conflict if `plan` would give other scores than the run to resume."""
     require_headers(before.plan, plan)
     content = content_differences(before.plan, plan)
     found = [*content, *differences(before, plan)]
@@ -46,7 +46,7 @@ def require_same(before: RunManifest, plan: EvalPlan) -> None:
 
 
 def require_same_packages(before: RunManifest, facts: InterpreterFacts) -> None:
-    """Raise Conflict where the environment would run on other packages than before."""
+    """Raise Conflict if the environment would run with other packages than before."""
     if before.interpreter is None:
         return
     found = list(package_differences(before.interpreter, facts))
@@ -55,7 +55,7 @@ def require_same_packages(before: RunManifest, facts: InterpreterFacts) -> None:
 
 
 def require_same_harness(before: RunManifest, harness: str | None) -> None:
-    """Raise Conflict where the agents of a v1 environment would be played otherwise than before."""
+    """Raise Conflict if the harness or runtime of a v1 environment's agents would change."""
     # Up to 1.0 of prime the loop in the worker was given no other name.
     was = "null, in-process" if before.harness == "in-process" else before.harness
     if was is not None and was != harness:
@@ -64,7 +64,7 @@ def require_same_harness(before: RunManifest, harness: str | None) -> None:
 
 
 def differences(before: RunManifest, plan: EvalPlan) -> list[ResumeChange]:
-    """What differs beside the environment's content; a run may only grow."""
+    """The differences except in the environment's content; a run may only grow."""
     found: list[ResumeChange] = []
     for name in plan.__struct_fields__:
         if name in MAY_CHANGE or name in _COMPARED_OTHERWISE:
@@ -83,7 +83,7 @@ def differences(before: RunManifest, plan: EvalPlan) -> list[ResumeChange]:
 
 
 def content_differences(was: EvalPlan, now: EvalPlan) -> list[ResumeChange]:
-    """Whether the environment is another one, told by its wheel."""
+    """The difference of the environments' wheels."""
     before, after = was.environment, now.environment
     if before.sha256 == after.sha256:
         return []
@@ -119,7 +119,7 @@ def _shown(value: Any) -> str:
 
 
 def _size(count: int, known: int | None) -> float:
-    """How many examples that many are, infinite for all of an unknown number."""
+    """The number of examples; infinite for all of an unknown number."""
     if count == ALL:
         return float("inf") if known is None else known
     return count if known is None else min(count, known)
@@ -130,7 +130,7 @@ def _shown_size(count: float) -> str:
 
 
 def package_differences(was: InterpreterFacts, now: InterpreterFacts) -> Iterator[ResumeChange]:
-    """What is installed otherwise."""
+    """The differences of the installed packages."""
     yield from _values("python", _minor(was.python), _minor(now.python))
     yield from _values("verifiers", was.verifiers, now.verifiers)
     yield from _values("generation", was.generation, now.generation)
@@ -146,7 +146,7 @@ def _minor(python: str) -> str:
 
 
 def require_headers(was: EvalPlan, now: EvalPlan) -> None:
-    """Raise UsageError where a header that a run sent, whose value is nowhere, is not given."""
+    """Raise UsageError if a header that the run sent is not set: its value was not saved."""
     missing = [name for name in was.headers if name not in now.headers]
     if missing:
         raise UsageError(

@@ -1,1 +1,1 @@
-"""Evaluations on a hub: saved runs pushed to it, and read from it again."""
+"""Evaluations on a hub: push saved runs, and download them."""

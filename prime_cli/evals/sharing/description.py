@@ -1,4 +1,4 @@
-"""What is said of a run when it is pushed: name, environment, model, metadata, metrics."""
+"""The description of a run for a push: name, environment, model, metadata, metrics."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 PUSH_KEY = "prime_push"
-"""The key in an evaluation's metadata by which a push knows its own evaluation again."""
+"""The key in an evaluation's metadata by which a push recognizes its own evaluation."""
 
 _AVERAGE = "avg_"
 
@@ -41,10 +41,10 @@ def describe(
     run_id: str | None = None,
     is_public: bool = False,
 ) -> EvaluationRequest:
-    """The request that makes the evaluation, in the shape that the official `eval push` gives it.
+    """The request that creates the evaluation, in the shape of the official `eval push`.
 
-    `avg_<metric>` of metadata.json are metrics, all its other keys metadata, without secrets.
-    The manifest of a run of ours goes along, so that it can be run again from the hub.
+    `avg_<metric>` of metadata.json are metrics, all its other keys metadata, without secrets. It
+    includes the manifest of a run of ours, so that it can be rerun from the hub.
     """
     metadata = _metadata(run, summary, environment)
     slug = metadata.get("env_id") or metadata.get("env") or summary.environment.ref
@@ -82,7 +82,7 @@ def _metadata(
 
 
 def _manifest(run: SavedRun, environment: EnvironmentDetail | None) -> dict[str, Any]:
-    """run.json as it is, but for where this machine has the environment."""
+    """run.json without the local path of the environment."""
     with storage_errors(run.folder.manifest):
         manifest: dict[str, Any] = json.loads(run.folder.manifest.read_bytes())
     planned = manifest["plan"]["environment"]
@@ -108,11 +108,11 @@ def find_published(
     progress: Progress,
     team: str | None = None,
 ) -> EnvironmentDetail:
-    """The environment that was evaluated, as `hub` has it; `named` is what the user says it is.
+    """The evaluated environment on `hub`; `named` is the user's choice.
 
-    `manifest` is that of a run of ours. What was run from a folder is looked for under `team` (a
-    slug) and the caller's own name, and taken if its wheel is the same. Raises NotFound
-    with the command that publishes it.
+    `manifest` is that of a run of ours. An environment in a folder is searched under `team` (a
+    slug) and the caller's own name, and must have the same wheel. Raises NotFound with the command
+    that publishes it.
     """
     own = manifest.plan.environment if manifest is not None else None
     if named is not None:
@@ -130,7 +130,7 @@ def find_published(
 def _of_official(
     hub: "HubClient", facts: EnvironmentFacts, progress: Progress
 ) -> EnvironmentDetail:
-    """A folder of vf-eval names an environment, and at most a version of its package."""
+    """The environment in a folder of vf-eval, which names at most a version of its package."""
     slug = facts.ref.partition("@")[0]
     if not is_reference(slug):
         raise UsageError(
@@ -186,7 +186,7 @@ def _get(hub: "HubClient", ref: EnvRef) -> EnvironmentDetail:
 
 
 def _is_same(own: RunEnvironment, found: EnvironmentDetail) -> bool:
-    """Whether both are one wheel; a hub that tells no digest is believed."""
+    """Whether both are the same wheel; without a digest from the hub it is assumed."""
     return found.wheel_sha256 in (None, own.sha256)
 
 

@@ -1,4 +1,4 @@
-"""An evaluation of a hub as a folder of a run, so that it can be shown, compared and run again."""
+"""An evaluation on a hub as a run's folder, so that it can be shown, compared and rerun."""
 
 import re
 import shutil
@@ -29,18 +29,17 @@ if TYPE_CHECKING:
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _UNSAFE = re.compile(r"[^\w.@+/-]")
 _KEPT_AS_IT_WAS = Scrubber({})
-"""What a hub has was scrubbed when it was pushed."""
+"""Data on a hub was scrubbed when it was pushed."""
 
 
 def save_evaluation(
     hub: "HubClient", evaluation_id: str, cwd: Path, progress: Progress, *, force: bool = False
 ) -> SavedRun:
-    """Save an evaluation below `cwd`, in a folder of its id; it appears when it is whole.
+    """Save an evaluation below `cwd`, in a folder named by its id; it appears once complete.
 
-    What prime pushed becomes a folder as prime writes them, with the id of the evaluation as that
-    of the run; of what others pushed there are metadata.json and results.jsonl as vf-eval has
-    them. Raises NotFound, Unreachable, StorageFailed, and Conflict where the folder is there,
-    which `force` replaces.
+    A run pushed by prime becomes a folder in prime's format, with the evaluation's id as the run's;
+    others become metadata.json and results.jsonl in vf-eval's format. Raises NotFound, Unreachable,
+    StorageFailed, and Conflict if the folder exists, which `force` replaces.
     """
     detail = hub.evaluations.get(evaluation_id)
     if not _SAFE.fullmatch(detail.evaluation_id):
@@ -80,7 +79,7 @@ def _place_of(detail: EvaluationDetail, manifest: RunManifest | None, cwd: Path)
 
 @contextmanager
 def _appearing(target: Path) -> Iterator[Path]:
-    """A folder beside `target` that takes its place when the block ends well."""
+    """A folder beside `target` that replaces it if the block succeeds."""
     part = target.with_name(f".{target.name}.part")
     with storage_errors(part):
         shutil.rmtree(part, ignore_errors=True)
@@ -140,7 +139,7 @@ def _save_log(text: str, folder: RunFolder) -> None:
 
 
 def _note_push(hub: "HubClient", detail: EvaluationDetail, run: SavedRun, count: int) -> None:
-    """So that a push of this folder goes into the evaluation that it came from."""
+    """Let a push of this folder go to the evaluation that it came from."""
     record = PushRecord(
         hub=hub.base_url,
         key=str(detail.metadata.get(PUSH_KEY) or key_of(run, anew=True)),

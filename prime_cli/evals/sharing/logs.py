@@ -1,4 +1,4 @@
-"""What the environment of a run printed: its last part, kept beside the evaluation."""
+"""The end of the environment's output, stored with the evaluation."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
 
 _OTHERS = ("env_server.log", "logs/latest/eval.log")
-"""Where vf-eval 0.1.14, and the evaluator of verifiers 0.4, write theirs."""
+"""The log files of vf-eval 0.1.14, and of the evaluator of verifiers 0.4."""
 
 
 def find_log(folder: RunFolder) -> Path | None:
-    """The log of a run, ours or vf-eval's; None where there is none."""
+    """The log of a run, ours or vf-eval's; None without one."""
     paths = (folder.log, *(folder.path / name for name in _OTHERS))
     return next((path for path in paths if path.is_file()), None)
 
 
 def read_log(path: Path, *, most_bytes: int | None = None) -> str:
-    """The text of a log, its last `most_bytes` from the beginning of a line; raises StorageFailed.
+    """The last `most_bytes` of a log, from the beginning of a line; raises StorageFailed.
 
-    Bytes that are no UTF-8 are replaced.
+    Bytes that are not UTF-8 are replaced.
     """
     with storage_errors(path), path.open("rb") as file:
         size = path.stat().st_size
@@ -37,9 +37,9 @@ def read_log(path: Path, *, most_bytes: int | None = None) -> str:
 
 
 def push_log(hub: "HubClient", evaluation_id: str, folder: RunFolder, scrub: Scrubber) -> bool:
-    """Keep the run's log beside its evaluation, in place of an older one; whether that was done.
+    """Store the run's log with its evaluation, replacing an older one; returns whether it did.
 
-    Hubs that do not say that they keep logs get none.
+    Logs are only sent to hubs that announce the feature.
     """
     path = find_log(folder)
     if path is None or LOGS_FEATURE not in hub.capabilities().features:

@@ -1,4 +1,4 @@
-"""Where a push begins: at an evaluation that is there already, or at one that is to be made."""
+"""Push runs: to an existing evaluation or to a new one."""
 
 from typing import TYPE_CHECKING
 
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 
 
 _NEWEST = 50
-"""Evaluations among which one without its id is looked for."""
+"""The number of evaluations to search for one without a known id."""
 
 
 def find_beginning(
     hub: "HubClient", run: SavedRun, options: PushOptions, progress: Progress
 ) -> PushRecord:
-    """What push.json said last, if its evaluation is still to be filled; says why it is not.
+    """The last state in push.json, if its evaluation can still be filled; reports why not.
 
-    Without an `evaluation_id` one is to be made under `key`. Raises NotFound for an evaluation
-    that was named and is not there, Conflict where samples would be kept twice.
+    Without an `evaluation_id` one will be created under `key`. Raises NotFound if a named
+    evaluation does not exist, Conflict if samples would be stored twice.
     """
     fresh = _fresh(hub, run, anew=options.anew)
     before = load_record(run.folder.path, hub.base_url)
@@ -91,9 +91,9 @@ def _find_named(
 
 
 def _find_orphan(hub: "HubClient", before: PushRecord) -> PushRecord:
-    """What a push made that broke off before it could write down its id.
+    """The evaluation of a push that was interrupted before it recorded the id.
 
-    A hub of ours knows the key; on others it is looked for among the newest.
+    Our hubs know the key; on others the newest evaluations are searched.
     """
     if hub.evaluations.knows_batches:
         return before
@@ -113,10 +113,10 @@ def push_run(
     scrub: Scrubber,
     progress: Progress,
 ) -> PushResult:
-    """Push `run` to `hub`; the same call again finishes what broke off, and makes nothing twice.
+    """Push `run` to `hub`; a repeated call finishes an interrupted push and duplicates nothing.
 
-    Raises PartialResult for a run that is not whole, Conflict while it is being written, NotFound
-    for an environment or evaluation that the hub does not have, and what the hub refuses.
+    Raises PartialResult for an incomplete run, Conflict while it is being written, NotFound for an
+    unknown environment or evaluation, and the hub's errors.
     """
     summary = run.summary()
     with writing(run.folder):
@@ -127,7 +127,7 @@ def push_run(
 
 
 class _Push:
-    """One push while it is going; `_record` is what push.json says of it."""
+    """A running push; `_record` is its entry in push.json."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class _Push:
         self._change(EvaluationUpdate(metadata=request.metadata))
 
     def _change(self, change: EvaluationUpdate) -> None:
-        """Say what the flags say, and `change`; nothing where there is nothing to say."""
+        """Send the flags' values and `change`; nothing if both are empty."""
         change.name = self._options.name
         change.is_public = True if self._options.is_public else None
         if change != EvaluationUpdate():
@@ -233,7 +233,7 @@ class _Push:
         )
 
     def _samples(self) -> Iterator[bytes]:
-        """Every sample that fits into a request, without secrets; the same ones each time."""
+        """Every sample that fits into a request, without secrets, in a fixed order."""
         for place, row in enumerate(self._run.rows()):
             sample = self._scrub(encode_sample(row))
             if len(sample) > MOST_SAMPLE_BYTES:

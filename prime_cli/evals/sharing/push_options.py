@@ -1,4 +1,4 @@
-"""What a push is asked to do, which runs it takes, and which secrets it removes."""
+"""The options of a push, which runs it accepts, and which secrets it removes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ class PushOptions:
     """How to push. `evaluation_id` is an evaluation to push into, `run_id` a training run's.
 
     `team` (a slug or id) gets the evaluation, instead of the key's user. `partial` pushes runs that
-    have not ended or have too many errors; `anew` makes an evaluation also where one was made. What
-    the hub has taken is written down after each `batch_bytes`.
+    have not ended or have too many errors; `anew` always creates another evaluation. Progress is
+    recorded after each `batch_bytes`.
     """
 
     environment: EnvRef | None = None
@@ -35,8 +35,8 @@ class PushOptions:
 
 
 class PushResult(msgspec.Struct, frozen=True):
-    """What came of it. `status` is `pushed`, `updated` (was there, and is as the run is now) or
-    `unchanged`; `skipped` are places (from 0) of rollouts too large for any request.
+    """The result of a push. `status` is `pushed`, `updated` or `unchanged`; `skipped` are the
+    positions (from 0) of rollouts too large for any request.
     """
 
     evaluation_id: str
@@ -53,9 +53,9 @@ _ANYWAY = "push it as it is with `--allow-partial`"
 
 
 def require_whole(run: SavedRun, summary: Summary) -> None:
-    """Raise PartialResult for a run that has not ended, or with more errors than its own limit.
+    """Raise PartialResult for a run that has not ended, or with more errors than its limit.
 
-    A folder of another tool names no limit: there, no rollout may have ended in an error.
+    Another tool's folder has no limit: no rollout may have ended in an error.
     """
     counts = summary.counts
     done = counts.scored + counts.errored
@@ -78,10 +78,9 @@ def require_whole(run: SavedRun, summary: Summary) -> None:
 
 
 def scrubber_for(run: SavedRun, environ: Mapping[str, str], hub_key: str | None) -> Scrubber:
-    """Replaces the keys that `environ` holds, those that the run's environment could read, and
-    the hub's own.
+    """Replaces the keys in `environ`, those that the run's environment could read, and the hub's.
 
-    What was written down was scrubbed already, with the keys that were known then.
+    Saved files are already scrubbed, with the keys that were known then.
     """
     named = run.manifest.plan.env_vars if run.manifest is not None else ()
     passed = {name: environ[name] for name in named if name in environ}

@@ -1,4 +1,4 @@
-"""push.json: to which hubs a run was pushed, how far, and what tells its states apart."""
+"""push.json: to which hubs a run was pushed, how far, and in which state."""
 
 import hashlib
 import secrets
@@ -15,7 +15,7 @@ _KEY = "prime-run-"
 
 
 def content_of(run: SavedRun) -> str:
-    """A digest that changes when the run does: of its small files, and the sizes of large ones."""
+    """A digest of the run's state: of its small files, and the sizes of large ones."""
     folder = run.folder
     if run.manifest is not None:
         return _digest(_facts([folder.manifest], [folder.journal]))
@@ -23,9 +23,9 @@ def content_of(run: SavedRun) -> str:
 
 
 def key_of(run: SavedRun, *, anew: bool) -> str:
-    """The name under which a run asks for its evaluation, the same wherever the run is copied to.
+    """The key of a run's evaluation, which copies of the run share.
 
-    `anew` gives one that nobody has used.
+    `anew` returns an unused one.
     """
     if anew:
         return _KEY + secrets.token_hex(16)
@@ -59,9 +59,9 @@ _SCHEMA = 1
 class PushRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One push to one hub.
 
-    `hub` is its base URL, `key` the name under which the evaluation is asked for, written down
-    before that, so that a push that broke off in between asks for the same one. `content` stands
-    for what the run held, `accepted` is how many of its samples, in their order, the hub has.
+    `hub` is its base URL, `key` the evaluation's key, recorded before it is created, so that a push
+    that is interrupted in between asks for the same one. `content` is the digest of the run,
+    `accepted` the number of its samples, in order, that the hub has.
     """
 
     hub: str
@@ -79,12 +79,12 @@ class _Records(msgspec.Struct, frozen=True):
 
 
 def load_record(folder: Path, hub: str) -> PushRecord | None:
-    """The push of the run in `folder` to `hub`; raises UsageError for a file that is none."""
+    """The push of the run in `folder` to `hub`; raises UsageError for an invalid file."""
     return next((record for record in _load(folder / FILENAME).pushes if record.hub == hub), None)
 
 
 def save_record(folder: Path, record: PushRecord) -> None:
-    """Write `record` in place of the one of the same hub; raises StorageFailed."""
+    """Replace the record of the same hub; raises StorageFailed."""
     path = folder / FILENAME
     others = tuple(each for each in _load(path).pushes if each.hub != record.hub)
     content = msgspec.json.encode(_Records(pushes=(*others, record)))

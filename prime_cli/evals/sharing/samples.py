@@ -1,4 +1,4 @@
-"""Rollouts as samples of an evaluation on a hub, and an evaluation read back as a run."""
+"""Rollouts as samples of an evaluation on a hub, and samples read back as a run."""
 
 from collections.abc import Iterable, Iterator
 from itertools import tee
@@ -21,15 +21,15 @@ _SHARED = frozenset(
     "example_id reward metrics prompt completion answer info task timing stop_condition "
     "is_truncated".split()
 )
-"""Fields of a Row that a sample has under the same name with the same value."""
+"""Fields of a Row that a sample has unchanged."""
 
 
 def sample_of(row: Row) -> dict[str, Any]:
-    """What is pushed of `row`: the keys of results.jsonl without state columns, and four more.
+    """The sample of `row`: the keys of results.jsonl without state columns, and four more.
 
-    `sample_id`, `rollout_number` and `attempt` tell hubs which rollout it is, so that one that
-    comes again replaces itself. `prime` holds every field that has no official spelling, so that
-    `row_of` gives the same row back.
+    `sample_id`, `rollout_number` and `attempt` identify the rollout, so that a repeated sample
+    replaces itself. `prime` holds the fields without an official name, so that `row_of` returns the
+    same row.
     """
     own = {
         name: msgspec.to_builtins(getattr(row, name))
@@ -48,8 +48,8 @@ def sample_of(row: Row) -> dict[str, Any]:
 def encode_sample(row: Row) -> bytes:
     """The JSON of `sample_of(row)`.
 
-    Rows of other tools may hold what JSON in UTF-8 cannot: NaN becomes null, half of a surrogate
-    pair a question mark.
+    Rows of other tools may hold values that JSON cannot: NaN becomes null, a lone surrogate a
+    question mark.
     """
     sample = sample_of(row)
     try:
@@ -71,7 +71,7 @@ def _writable(value: Any) -> Any:
 
 
 def rows_of(samples: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]:
-    """The rows of samples: ours as they were, others numbered as `number_rows` does it.
+    """The rows of samples: ours unchanged, others numbered by `number_rows`.
 
     Raises UsageError for samples of a newer prime.
     """
@@ -98,17 +98,16 @@ def _given_back(row: Row, sample: dict[str, Any]) -> Row:
 
 
 MANIFEST = "prime_run"
-"""The key in an evaluation's metadata that holds the run.json of what was pushed."""
+"""The key in an evaluation's metadata that holds the run.json."""
 
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
 def rows_of_evaluation(hub: "HubClient", evaluation_id: str) -> Iterator[Row]:
-    """The rows of an evaluation, asked for a page at a time.
+    """The rows of an evaluation, requested page by page.
 
-    They come in the order in which they were pushed; one row for each rollout. What was pushed by
-    prime comes back as it was; what was pushed by others is read as vf-eval's results are. Raises
-    NotFound, Unreachable or UsageError.
+    They are in the order of the push, one row for each rollout. Rows pushed by prime come back
+    unchanged; others are read like vf-eval's results. Raises NotFound, Unreachable or UsageError.
     """
     detail = hub.evaluations.get(evaluation_id)
     examples = number_of_examples(detail.metadata, lambda: detail.total_samples)
@@ -117,11 +116,11 @@ def rows_of_evaluation(hub: "HubClient", evaluation_id: str) -> Iterator[Row]:
 
 
 def manifest_of(detail: EvaluationDetail) -> RunManifest | None:
-    """The manifest that was pushed with an evaluation; None where another client pushed it.
+    """The manifest that was pushed with an evaluation; None from another client.
 
-    What it says of the computer that it was made on (addresses of endpoints, names of keys, paths)
-    is left out: who makes the run again would send a key of their own wherever it says. Raises
-    UsageError for one of a newer prime.
+    Facts about its machine (addresses of endpoints, names of keys, paths) are removed: a rerun
+    would send the user's own key to any address it names. Raises UsageError for one of a newer
+    prime.
     """
     found = detail.metadata.get(MANIFEST)
     if not isinstance(found, dict):

@@ -1,4 +1,4 @@
-"""A suite as its file describes it: evaluations, a budget for all of them, a name."""
+"""A suite as its file defines it: evaluations, a shared budget, a name."""
 
 import tomllib
 from collections import Counter
@@ -17,12 +17,12 @@ from prime_cli.evals.suites.expansion import expand
 from prime_cli.evals.suites.fields import request_of
 
 LARGEST = 1024 * 1024
-"""Bytes of a suite's file that are read."""
+"""The largest file of a suite, in bytes."""
 MOST_CELLS = 10_000
 
 
 class SuiteLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The table `[suite]`: what holds for all evaluations together.
+    """The table `[suite]`: limits for all evaluations together.
 
     `max_cost` is in US dollars, `token_budget` counts input and output; `at_once` evaluations run
     side by side.
@@ -36,7 +36,7 @@ class SuiteLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class SuiteCell:
-    """One evaluation of a suite; `key` says which, by what distinguishes it from the others."""
+    """One evaluation of a suite; `key` names it by its differences from the others."""
 
     key: str
     request: EvalRequest
@@ -44,7 +44,7 @@ class SuiteCell:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite of at least one evaluation, each with a key of its own."""
+    """A suite of at least one evaluation, each with a unique key."""
 
     name: str
     path: Path
@@ -53,11 +53,11 @@ class Suite:
 
     @property
     def digest(self) -> str:
-        """Of its evaluations' keys; what else may not change, the runs that are resumed say."""
+        """The digest of its evaluations' keys; resumed runs check everything else."""
         return digest_bytes(msgspec.json.encode(sorted(cell.key for cell in self.cells)))
 
     def overridden(self, given: EvalRequest) -> "Suite":
-        """The same with what `given` says in place of what the file says, in each evaluation."""
+        """The same suite with the flags in `given` overriding the file in each evaluation."""
         blank = EvalRequest(environment="")
         told = {
             field.name: getattr(given, field.name)
@@ -77,7 +77,7 @@ class Suite:
 
 
 def load_suite(path: Path) -> Suite:
-    """Read a suite's file; raises UsageError that names what is wrong in it, StorageFailed."""
+    """Read a suite's file; raises UsageError that names the error, StorageFailed."""
     with storage_errors(path), path.open("rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
@@ -131,13 +131,13 @@ def _cells(path: Path, tables: list[dict[str, Any]]) -> tuple[SuiteCell, ...]:
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an evaluation with its arguments one by one."""
+    """The fields of an evaluation, with a field for each argument."""
     fields = {key: value for key, value in table.items() if key != "args"}
     return fields | {f"args.{key}": value for key, value in table.get("args", {}).items()}
 
 
 def _varying(tables: list[dict[str, Any]]) -> list[str]:
-    """The names of fields that are not the same in all evaluations; never environment or model."""
+    """The names of fields that differ between evaluations, except environment and model."""
     seen: dict[str, set[str]] = {}
     flat = [_flat(table) for table in tables]
     for name in {key for table in flat for key in table}:

@@ -23,7 +23,7 @@ _OWN = ("suite",)
 def expand(document: Mapping[str, Any]) -> list[Table]:
     """The fields of each evaluation, in the order of the file; environment arguments in `args`.
 
-    Raises UsageError for what is no section, not repeated where it must be, or contradictory.
+    Raises UsageError for unknown, unrepeated or contradictory sections.
     """
     for name in _SECTIONS:
         if not _is_list_of_tables(document.get(name, [])):
@@ -87,7 +87,7 @@ def _combinations(
 
 
 def _merged(defaults: Table, own: Table) -> Table:
-    """`own` over `defaults`; a model named in one way puts out a default named in the other."""
+    """`own` over `defaults`; a model named in one way replaces a default named in the other."""
     cell = {**_named(defaults, "the top of the file", required=False), **own}
     for name, other in (("model", "endpoint_id"), ("endpoint_id", "model")):
         if name in own and other not in own:
@@ -111,7 +111,7 @@ def _arguments(table: Table, where: str) -> Table:
 
 
 def _named(table: Mapping[str, Any], where: str, *, required: bool = True) -> Table:
-    """With `env_id` for whichever of its names the file uses."""
+    """The fields with the environment's name as `env_id`."""
     names = [name for name in ("id", "env_id", "environment") if name in table]
     if len(names) > 1:
         raise UsageError(f"{where} gives its environment twice: {_listed(names)}")

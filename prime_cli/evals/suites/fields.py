@@ -1,4 +1,4 @@
-"""What each field of a suite's evaluation stands for: a flag of `prime eval run`."""
+"""The fields of a suite's evaluations, which set flags of `prime eval run`."""
 
 import difflib
 from collections.abc import Callable, Mapping
@@ -46,11 +46,11 @@ _KINDS: dict[Any, tuple[Check, str]] = {
     bool: (_is_flag, "true or false"),
     tuple: (_is_texts, "a list of texts"),
 }
-"""What a field of the file must be, by the type of the field of EvalRequest that it sets."""
+"""The type of a field in the file, by that of the field of EvalRequest that it sets."""
 
 
 def suite_fields() -> dict[str, OptionField]:
-    """What each field of the file sets: vf-eval's names, where it has one."""
+    """The field of EvalRequest for each field of the file: vf-eval's names, if it has one."""
     found = {"env_id": OptionField("environment", str, "", Option(""))}
     for field in option_fields(EvalRequest):
         if isinstance(field.option, Flag):
@@ -66,7 +66,7 @@ def _names(field: OptionField, flag: Flag) -> tuple[str, ...]:
 
 
 _ALREADY_SO = frozenset("num_workers disable_env_server verbose disable_tui save_results".split())
-"""vf-eval's; what they ask for is so already."""
+"""vf-eval's fields that ask for what is the default here."""
 
 _ELSEWHERE = {
     "resume": "resume the suite as a whole: `prime eval run SUITE.toml --resume`",
@@ -83,7 +83,7 @@ _ELSEWHERE = {
 def request_of(cell: Mapping[str, Any], folder: Path) -> EvalRequest:
     """The EvalRequest of one evaluation; relative paths count from `folder`, the suite's.
 
-    Raises UsageError for a field that is unknown, or holds what it cannot.
+    Raises UsageError for an unknown field or an invalid value.
     """
     if "model" in cell and "endpoint_id" in cell:
         raise UsageError("`model` and `endpoint_id` are mutually exclusive")
@@ -108,7 +108,7 @@ def _unknown(name: str, known: Mapping[str, OptionField]) -> UsageError:
 def _converted(
     name: str, field: OptionField, value: Any, found: Mapping[str, Any], folder: Path
 ) -> Any:
-    """What `field` holds for what the file says under `name`."""
+    """The value of `field` for the file's value of `name`."""
     kind = _plain_kind(field)
     if kind is int and field.option.parse is not None:
         return field.option.parse(str(value))  # a span of time, or seconds
@@ -140,6 +140,6 @@ def _check(name: str, kind: Any, value: object) -> None:
 
 
 def _plain_kind(field: OptionField) -> Any:
-    """The type without `None` and without what it holds: `dict` of `dict[str, Any] | None`."""
+    """The type without `None` and arguments: `dict` of `dict[str, Any] | None`."""
     kinds = get_args(field.kind) if NoneType in get_args(field.kind) else (field.kind,)
     return get_origin(kinds[0]) or kinds[0]

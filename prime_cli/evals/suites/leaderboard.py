@@ -1,4 +1,4 @@
-"""One table of all evaluations of a suite, best first within each environment."""
+"""The table of all evaluations of a suite, best first within each environment."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from prime_cli.runs.summary import Summary
 
 
 class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One line. `reward` is the mean with errors left out, `low` and `high` its two bounds.
+    """One line. `reward` is the mean without errors, `low` and `high` are its bounds.
 
     `interval` is the 95 % interval over examples, `cost` in US dollars; null is unknown. `rank`
     counts within the environment, from 1; equal rewards share one.
@@ -45,7 +45,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Leaderboard(msgspec.Struct, frozen=True):
-    """What a suite came to; `cost` is null as soon as a part of it is unknown."""
+    """The results of a suite; `cost` is null if a part of it is unknown."""
 
     suite_id: str
     name: str
@@ -83,7 +83,7 @@ def save_leaderboard(folder: SuiteFolder, board: Leaderboard) -> None:
 
 
 def csv_of(board: Leaderboard) -> str:
-    """The standings as CSV (RFC 4180), one column for each field; an unknown one is empty."""
+    """The leaderboard as CSV (RFC 4180), one column for each field; unknown values are empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow((*_COLUMNS, "interval_low", "interval_high"))
@@ -145,7 +145,7 @@ def _of_run(blank: LeaderboardRow, cell: CellRecord, summary: Summary) -> Leader
 
 
 def _ranked(standings: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-    """In the order of the file's environments; within each the best first, the unscored last."""
+    """Sort by the file's environments; within each the best first, the unscored last."""
     environments = list(dict.fromkeys(standing.environment for standing in standings))
     ranked: list[LeaderboardRow] = []
     for environment in environments:

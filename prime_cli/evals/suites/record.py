@@ -1,4 +1,4 @@
-"""A suite that was run, as it is kept: one folder, one id, and which run each evaluation became."""
+"""The record of a suite that was run: one folder, one id, and the run of each evaluation."""
 
 import secrets
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ WAITING = "waiting"
 
 
 class CellRecord(msgspec.Struct, frozen=True):
-    """One evaluation: `path` is the folder of its run, once it has one, `failure` why it has none.
+    """One evaluation: `path` is the folder of its run, once it exists, `failure` why it does not.
 
-    `status` is `waiting`, or that of the run.
+    `status` is `waiting`, or the run's.
     """
 
     key: str
@@ -35,7 +35,7 @@ class CellRecord(msgspec.Struct, frozen=True):
 
 
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """suite.json. Times are ISO 8601 with zone; `digest` is of what the file asked for."""
+    """suite.json. Times are ISO 8601 with zone; `digest` is the definition's."""
 
     schema: int = SCHEMA
     suite_id: str
@@ -49,14 +49,14 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     prime: str = __version__
 
     def with_cell(self, cell: CellRecord) -> "SuiteRecord":
-        """The same with `cell` in the place of the one of its key."""
+        """The same record with `cell` replacing the one with its key."""
         cells = tuple(cell if cell.key == known.key else known for known in self.cells)
         return msgspec.structs.replace(self, cells=cells)
 
 
 @dataclass(frozen=True)
 class SuiteFolder:
-    """Where a suite's own files lie; its name is the suite's id."""
+    """The folder of a suite's own files; its name is the suite's id."""
 
     path: Path
 
@@ -82,7 +82,7 @@ class SuiteFolder:
 
 
 def suites_folder(cwd: Path) -> Path:
-    """Where suites are kept: beside the runs."""
+    """The folder of all suites, beside the runs."""
     return cwd / "outputs" / "suites"
 
 
@@ -102,7 +102,7 @@ def save_record(folder: SuiteFolder, record: SuiteRecord) -> None:
 
 
 def load_record(folder: SuiteFolder) -> SuiteRecord:
-    """Read a suite.json; raises NotFound when there is none, UsageError when it cannot be read."""
+    """Read a suite.json; raises NotFound if there is none, UsageError if it cannot be read."""
     if not folder.record.is_file():
         raise NotFound(f"{folder.path} is not a suite")
     with storage_errors(folder.record):
@@ -120,7 +120,7 @@ def load_record(folder: SuiteFolder) -> SuiteRecord:
 
 
 def list_suites(cwd: Path) -> list[tuple[SuiteFolder, SuiteRecord]]:
-    """The suites below `cwd`, newest first; what cannot be read is left out."""
+    """The readable suites below `cwd`, newest first."""
     found = list(_readable(cwd))
     return sorted(found, key=lambda pair: pair[1].started, reverse=True)
 
@@ -136,7 +136,7 @@ def _readable(cwd: Path) -> Iterator[tuple[SuiteFolder, SuiteRecord]]:
 def find_suite(wanted: str | None, cwd: Path) -> tuple[SuiteFolder, SuiteRecord]:
     """The suite in folder `wanted`, or whose id begins with it; the newest one for None.
 
-    Raises NotFound when there is none, UsageError when several ids begin so.
+    Raises NotFound if there is none, UsageError if several ids match.
     """
     if wanted is not None and (cwd / wanted).is_dir():
         folder = SuiteFolder(cwd / wanted)
@@ -164,10 +164,10 @@ def unfinished(suite: Suite, cwd: Path) -> tuple[SuiteFolder, SuiteRecord] | Non
 def resumable(
     suite: Suite, wanted: str | None, cwd: Path
 ) -> tuple[SuiteFolder, SuiteRecord] | None:
-    """The suite to go on with: `wanted`, else the newest of this file, those with a rest first.
+    """The suite to resume: `wanted`, else the newest of this file, unfinished ones first.
 
-    None where this file was not run here. Raises Conflict when the file asks for something else
-    now, NotFound when there is no `wanted`.
+    None if this file was not run here. Raises Conflict if the file has changed, NotFound if
+    `wanted` does not exist.
     """
     if wanted is None:
         of_this_file = (pair for pair in list_suites(cwd) if pair[1].digest == suite.digest)

@@ -39,7 +39,7 @@ from prime_cli.runs.spending import sum_of
 
 
 class LabelledProgress:
-    """A Progress that names its evaluation; several of them may share `progress` from threads."""
+    """A Progress that names its evaluation; several threads may share `progress`."""
 
     def __init__(self, progress: Progress, label: str, lock: threading.Lock) -> None:
         self._progress = progress
@@ -50,7 +50,7 @@ class LabelledProgress:
     def task(
         self, description: str, *, total: int | None = None, unit: str = "items"
     ) -> Iterator[Task]:
-        """A bar under the evaluation's own name, which says more than `description`."""
+        """A bar with the evaluation's name, which says more than `description`."""
         with self._lock:
             drawn = self._progress.task(self._label, total=total, unit=unit)
             task = drawn.__enter__()
@@ -72,12 +72,12 @@ class LabelledProgress:
 
 
 FOUND = "found"
-"""Status of an evaluation whose run has a folder and did not come to write its end."""
+"""Status of an evaluation whose run was killed before it wrote its end."""
 
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """A suite that came to an end; `signal` is the number of the one that ended it early."""
+    """A suite that has ended; `signal` is the number of the signal that ended it early."""
 
     folder: SuiteFolder
     record: SuiteRecord
@@ -86,7 +86,7 @@ class SuiteResult:
 
 
 def begin_record(suite: Suite, folder: SuiteFolder, before: SuiteRecord | None) -> SuiteRecord:
-    """What is written when `suite` begins, or goes on with what `before` tells of."""
+    """The record for starting `suite`, or for resuming it from `before`."""
     known = {cell.key: cell for cell in before.cells} if before else {}
     cells = tuple(known.get(cell.key, CellRecord(cell.key)) for cell in suite.cells)
     if before is not None:
@@ -102,7 +102,7 @@ def begin_record(suite: Suite, folder: SuiteFolder, before: SuiteRecord | None) 
 
 
 class SuiteRun:
-    """One session of a suite; the folder's one writer."""
+    """One session of a suite, the only writer of the folder."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class SuiteRun:
         self._telling = threading.Lock()
 
     def execute(self) -> SuiteResult:
-        """Run what has no score yet; what fails in one evaluation does not stop the others.
+        """Run what has no score yet; a failed evaluation does not stop the others.
 
         Raises Conflict while another process runs this suite, StorageFailed.
         """
@@ -157,7 +157,7 @@ class SuiteRun:
         return capped or self._switchboard.signal is not None
 
     def _run(self, cell: SuiteCell) -> None:
-        """One evaluation, from its request to its end; a failure is written down."""
+        """One evaluation, from its request to its end; records a failure."""
         telling = LabelledProgress(self._context.progress, cell.key, self._telling)
         context = replace(self._context, progress=telling)
         try:
@@ -220,7 +220,7 @@ class SuiteRun:
 
 
 def _from(cwd: Path, path: Path) -> str:
-    """`path` as seen from `cwd`, so that both may be moved together."""
+    """`path` relative to `cwd`, so that both can be moved together."""
     return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
 
 
@@ -229,9 +229,9 @@ def _now() -> str:
 
 
 def budget_for(limits: SuiteLimits, record: SuiteRecord, cwd: Path) -> Budget | None:
-    """The Budget that all runs share; None without a cap.
+    """The shared Budget of all runs; None without a cap.
 
-    Raises PartialResult where the runs of earlier sessions have used it up.
+    Raises PartialResult if earlier sessions have exhausted it.
     """
     if limits.max_cost is None and limits.token_budget is None:
         return None
@@ -248,5 +248,5 @@ def budget_for(limits: SuiteLimits, record: SuiteRecord, cwd: Path) -> Budget | 
 
 
 def resume_command(record: SuiteRecord) -> str:
-    """What makes a suite go on."""
+    """The command that resumes a suite."""
     return f"prime eval run {record.file} --resume {record.suite_id}"

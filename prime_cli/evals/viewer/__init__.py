@@ -1,1 +1,1 @@
-"""What the screens of `prime eval view` show, without a screen."""
+"""The data of the screens of `prime eval view`, without a screen."""

@@ -20,14 +20,14 @@ class SavedRunGroup:
 
 
 class Catalogue:
-    """What is saved below the folder `cwd`, or in `roots`."""
+    """The runs below the folder `cwd`, or in `roots`."""
 
     def __init__(self, cwd: Path, roots: RunRoots = HERE) -> None:
         self._cwd = cwd
         self._roots = roots
 
     def groups(self) -> list[SavedRunGroup]:
-        """All runs, by environment and then by model; read anew each time."""
+        """All runs, by environment and then by model; read again on each call."""
         found: dict[tuple[str, str], list[RunItem]] = {}
         for item in list_runs(self._cwd, self._roots):
             found.setdefault((item.environment, item.model), []).append(item)

@@ -1,4 +1,4 @@
-"""Which rollouts are wanted: by reward, by error, by text; a run is searched bit by bit."""
+"""Filter rollouts by reward, error and text; a run is searched incrementally."""
 
 import json
 import operator
@@ -30,9 +30,9 @@ _COMPARES: dict[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class Filter:
-    """All that is set must hold; `reward` is as `parse_reward` reads it, `text` as a person types.
+    """All conditions must match; `reward` is in the syntax of `parse_reward`, `text` is plain.
 
-    Upper and lower case are the same.
+    Case is ignored.
     """
 
     reward: str = ""
@@ -40,7 +40,7 @@ class Filter:
     text: str = ""
 
     def accepts(self) -> Callable[[IndexEntry], bool]:
-        """What the index alone can answer; raises UsageError for a reward that cannot be read."""
+        """The conditions that the index can check; raises UsageError for an invalid reward."""
         reward = parse_reward(self.reward) if self.reward.strip() else None
 
         def holds(entry: IndexEntry) -> bool:
@@ -68,7 +68,7 @@ def parse_reward(text: str) -> Accepts:
 
 
 class TextSearch:
-    """Finds `text` in what the row of a line says; most lines are ruled out undecoded."""
+    """Finds `text` in rows; most lines are ruled out without decoding them."""
 
     def __init__(self, text: str) -> None:
         self._wanted = text.casefold()
@@ -81,7 +81,7 @@ class TextSearch:
         return self._needle is None or self._needle in line.lower()
 
     def holds(self, row: Row) -> bool:
-        """Whether `row` has the text in its messages, its answer, its error or its other values."""
+        """Whether `row` has the text in its messages, answer, error or other values."""
         failure = row.error
         told = (failure.kind, failure.type, failure.message, failure.traceback) if failure else ()
         values = (row.prompt, row.completion, row.answer, row.info, row.task, row.state)
@@ -91,7 +91,7 @@ class TextSearch:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a JSON value, keys left out."""
+    """Every text in a JSON value, without keys."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -104,13 +104,13 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 _LINES = 64
-"""Lines between two looks at the clock."""
+"""Lines between two checks of the clock."""
 
 
 class Search:
-    """What of `index` passes `wanted`; lines that come later are searched by the next `advance`.
+    """The lines of `index` that match `wanted`; the next `advance` searches new lines.
 
-    Raises UsageError for a filter that cannot be read.
+    Raises UsageError for an invalid filter.
     """
 
     def __init__(self, index: RunIndex, wanted: Filter) -> None:
@@ -123,21 +123,21 @@ class Search:
 
     @property
     def is_done(self) -> bool:
-        """Whether every line was looked at."""
+        """Whether every line was searched."""
         return self.searched >= len(self._index)
 
     @property
     def found(self) -> frozenset[int] | None:
-        """The lines that pass, as far as it got; None for a filter that asks nothing."""
+        """The matching lines so far; None for an empty filter."""
         return None if self._all else frozenset(self._found)
 
     @property
     def count(self) -> int:
-        """How many lines pass, as far as it got."""
+        """The number of matching lines so far."""
         return len(self._found)
 
     def advance(self, seconds: float) -> None:
-        """Search for about that long; raises StorageFailed and UsageError."""
+        """Search for about this long; raises StorageFailed and UsageError."""
         if self._all:
             self.searched = len(self._index)
         until = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""Examples by rollouts, at one moment of a run: rows are made when they are looked at."""
+"""A snapshot of a run as examples by rollouts: rows are built when they are shown."""
 
 import math
 from array import array
@@ -14,7 +14,7 @@ from prime_cli.runs.index.run_index import RunIndex
 
 @dataclass(frozen=True)
 class GridCell:
-    """The last attempt at one rollout; `number` is its line, `is_match` what the filter says."""
+    """The last attempt at one rollout; `number` is its line, `is_match` the filter's result."""
 
     number: int
     rollout: int
@@ -55,7 +55,7 @@ class Layout:
         return [rewards[number] for number in self.latest]
 
     def mean(self, index: int) -> float | None:
-        """The mean reward of the example that is number `index`; None when none has a reward."""
+        """The mean reward of the example at `index`; None without a reward."""
         rewards = self.rewards
         numbers = self.latest[self.starts[index] : self.starts[index + 1]]
         scored = [rewards[number] for number in numbers if not math.isnan(rewards[number])]
@@ -63,11 +63,11 @@ class Layout:
 
     @property
     def examples(self) -> int:
-        """How many examples there are."""
+        """The number of examples."""
         return len(self.starts) - 1
 
     def example_at(self, index: int) -> int:
-        """The id of the example that is number `index` in order."""
+        """The id of the example at `index`."""
         return self.entries.key(self.latest[self.starts[index]])[0]
 
 
@@ -136,7 +136,7 @@ class Grid:
 
 
 def _rows_of(hits: Sequence[int], starts: Sequence[int]) -> list[int]:
-    """The rows, each once, in which the places `hits` (ascending) lie."""
+    """The rows, each once, that contain the places `hits` (ascending)."""
     rows: list[int] = []
     row = 0
     for index in hits:

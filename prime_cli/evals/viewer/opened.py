@@ -1,4 +1,4 @@
-"""A run that is being looked at, also while it is going."""
+"""An open run, which may still be running."""
 
 import math
 from collections import Counter
@@ -12,12 +12,12 @@ from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.saved_run import SavedRun, official_date, open_run, status_of
 
 _SLICE = 0.1
-"""Seconds of searching between two looks at what was found."""
+"""Seconds of searching between two updates."""
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a filter has found so far, of how many lines that there are."""
+    """What a filter has found so far, and the number of lines."""
 
     grid: Grid
     searched: int
@@ -52,21 +52,21 @@ class OpenedRun:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What the run comes to, in a few short lines."""
+        """The run's results in a few short lines."""
         return self._facts.lines
 
     @property
     def is_live(self) -> bool:
-        """Whether more may come."""
+        """Whether more rollouts may come."""
         return self._facts.about.status == RUNNING
 
     def filter(self, *, reward: str = "", errors: bool = False, text: str = "") -> None:
-        """Want only such rollouts from now on; raises UsageError and keeps the filter it had."""
+        """Set the filter; raises UsageError and keeps the previous one."""
         # Not under the lock: whoever asks must not wait for a search that goes on.
         self._search = Search(self._index, Filter(reward, errors, text))
 
     def refresh(self) -> bool:
-        """Take up what was written since, and whether something was; raises UsageError."""
+        """Read what was written since; returns whether there was anything. Raises UsageError."""
         with self._lock:
             about = _about(open_run(self.path))
             if self._index.refresh():
@@ -77,14 +77,14 @@ class OpenedRun:
             return True
 
     def advance(self) -> SearchResult:
-        """Search for a moment, and what is found by then; raises UsageError, StorageFailed."""
+        """Search for a moment; returns the result so far. Raises UsageError, StorageFailed."""
         with self._lock:
             search = self._search
             search.advance(_SLICE)
             return SearchResult(self._grid(search), search.searched, len(self._index))
 
     def _grid(self, search: Search) -> Grid:
-        """What was found, made anew only when there is more of it."""
+        """The matching rollouts, rebuilt only if there are more."""
         key = (self._layout, search, search.count)
         if self._shown is None or self._shown[0] != key:
             self._shown = key, Grid(self._layout, search.found)
@@ -95,12 +95,12 @@ class OpenedRun:
         return page_of(self._index.read_row(number), number)
 
     def page_at(self, example_id: int, rollout: int) -> RolloutView | None:
-        """The same by its example and rollout; None when the run has no such rollout."""
+        """The same by example and rollout; None if the run has no such rollout."""
         number = self._index.find(example_id, rollout)
         return None if number is None else self.page(number)
 
     def grid(self) -> Grid:
-        """All its rollouts, whatever the filter."""
+        """All its rollouts, without the filter."""
         return Grid(self._layout)
 
 

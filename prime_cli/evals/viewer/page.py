@@ -1,4 +1,4 @@
-"""One rollout as blocks of text: what it came to, why, and every turn."""
+"""One rollout as blocks of text: its result, the reason, and every turn."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class PageBlock:
 
 @dataclass(frozen=True)
 class RolloutView:
-    """One rollout: its name, its blocks, and its turns counted."""
+    """One rollout: its title, its blocks, and the number of its line."""
 
     title: str
     blocks: list[PageBlock]

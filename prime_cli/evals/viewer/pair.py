@@ -15,10 +15,10 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class PairRow:
-    """One example in both runs; a row is None where a run does not have it.
+    """One example in both runs; a row is None if a run does not have it.
 
-    `difference` is what the other run earned more in the mean, None when one side has no reward;
-    where it is not 0 the example is a flip.
+    `difference` is the mean reward of the other run minus that of the first, None if one has no
+    reward; the example is a flip if it is not 0.
     """
 
     example_id: int
@@ -33,7 +33,7 @@ class PairRow:
 
 
 class Pair:
-    """The examples of two runs, as they are when it is made."""
+    """A snapshot of the examples of two runs."""
 
     def __init__(self, first: OpenedRun, other: OpenedRun) -> None:
         self.first, self.other = first, other
@@ -70,7 +70,7 @@ class Pair:
         return None if first is None or other is None else other - first
 
     def rollouts(self, index: int) -> list[int]:
-        """The rollouts that either run has of the example in row `index`."""
+        """The rollouts of the example in row `index`, in either run."""
         row = self.row(index)
         cells = chain(row.first.cells if row.first else (), row.other.cells if row.other else ())
         return sorted({cell.rollout for cell in cells})
