@@ -2,14 +2,26 @@
 
 import base64
 import binascii
+import sqlite3
+import weakref
+from typing import Protocol
 
+from sqlalchemy.dialects import sqlite
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.sqlite import connect_reader
 from prime_cli.hub.dispatch import run
-from prime_cli.hub.services.keys import find_caller
+from prime_cli.hub.services.keys import (
+    find_caller,
+    is_use_due,
+    note_use,
+    read_caller,
+    select_caller,
+)
+from prime_cli.hub.tokens import token_digest
 
 # --- Authentication ---
 
@@ -25,7 +37,7 @@ class AuthenticationMiddleware:
 
     def __init__(self, app: ASGIApp, hub: Hub) -> None:
         self.app = app
-        self.hub = hub
+        self._callers = open_callers(hub)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -36,10 +48,57 @@ class AuthenticationMiddleware:
 
     async def _caller(self, headers: Headers, address: str) -> Caller:
         for key in read_keys(headers.get("authorization", "")):
-            caller = await run(self.hub, find_caller, self.hub, key, address=address)
+            caller = await self._callers.find(key, address)
             if caller is not None:
                 return caller
         return Caller(address=address)
+
+
+class Callers(Protocol):
+    """Finds whom keys speak for, now: a key that was just revoked speaks for nobody."""
+
+    async def find(self, key: str, address: str) -> Caller | None:
+        """As `find_caller`."""
+
+
+def open_callers(hub: Hub) -> Callers:
+    """The fastest way to ask this hub's database."""
+    if hub.database.engine.dialect.name == "sqlite" and not hub.settings.embedded:
+        return SqliteCallers(hub)
+    return PooledCallers(hub)
+
+
+class PooledCallers:
+    """Asks through the pool, in a thread."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    async def find(self, key: str, address: str) -> Caller | None:
+        return await run(self._hub, find_caller, self._hub, key, address=address)
+
+
+class SqliteCallers:
+    """Runs the same statement in the event loop: 40 us, while a thread and the pool take 1,600."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._pooled = PooledCallers(hub)
+        self._select = str(select_caller().compile(dialect=sqlite.dialect(paramstyle="named")))
+        self._connection = connect_reader(hub.database)
+        weakref.finalize(self, self._connection.close)
+
+    async def find(self, key: str, address: str) -> Caller | None:
+        values = {"digest": token_digest(key), "now": self._hub.now()}
+        try:
+            rows = self._connection.execute(self._select, values).fetchall()
+        except sqlite3.Error:
+            # The pool meets the same error, and knows how to report it.
+            return await self._pooled.find(key, address)
+        caller = read_caller(rows, address)
+        if caller is not None and is_use_due(self._hub, rows):
+            await run(self._hub, note_use, self._hub, rows[0]["id"])
+        return caller
 
 
 def read_keys(authorization: str) -> list[str]:

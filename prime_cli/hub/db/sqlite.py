@@ -32,6 +32,20 @@ share it only here: they open their hubs as `prime` does, below which nothing ca
 Synchronous = Literal["OFF", "NORMAL", "FULL"]
 
 
+def connect_reader(database: Database) -> sqlite3.Connection:
+    """A connection of the driver itself, for reads of microseconds in an event loop.
+
+    Readers do not wait for writers. Fetch all rows of a statement: an unfinished one keeps its
+    snapshot of the database.
+    """
+    connection = sqlite3.connect(
+        database.name, isolation_level=None, check_same_thread=False, timeout=1
+    )
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
 class SqliteDatabase(Database):
     """Transactions on a SQLite file, where every write is exclusive.
 

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.context import Hub
 from prime_cli.hub.response_cache.requests import (
+    CREDENTIALS,
     CacheAddress,
     CacheRequest,
     find_address,
@@ -33,9 +34,10 @@ class ResponseCacheMiddleware:
     """Caches responses to anonymous requests, never those to a particular caller.
 
     Every request reads the serial first, so an outdated page is never sent, whichever process
-    changed it. Requests with credentials go on to the application, but pages get an ETag all the
-    same. For files only the location and headers are cached, not the bytes. For served hubs with
-    accounts: elsewhere nobody is anonymous.
+    changed it. Requests with credentials go on to the application, but for the index of a public
+    environment, which is the same for all; their pages get an ETag all the same. For files only the
+    location and headers are cached, not the bytes. For served hubs with accounts: elsewhere nobody
+    is anonymous.
     """
 
     def __init__(self, app: ASGIApp, hub: Hub) -> None:
@@ -87,7 +89,9 @@ class ResponseCacheMiddleware:
         self, scope: Scope, address: CacheAddress, wanted: CacheRequest
     ) -> CachedResponse:
         if not wanted.anonymous:
-            return await render(self.app, scope, packed=address.gzip, private=True)
+            return await self._find_public(scope, address) or await render(
+                self.app, scope, packed=address.gzip, private=True
+            )
         try:
             page, serial = await self._look(address)
             return page or await self._make(scope, address, serial)
@@ -95,6 +99,19 @@ class ResponseCacheMiddleware:
             # The application meets the same error, and knows how to report it.
             _log.warning("The serial cannot be read: %s", error)
             return await render(self.app, scope, packed=address.gzip, private=False)
+
+    async def _find_public(self, scope: Scope, address: CacheAddress) -> CachedResponse | None:
+        """What a caller with credentials sees as everybody does: the index of a public environment.
+
+        None for what they may see more of.
+        """
+        if not address.is_index or address.subject.name is None:
+            return None
+        headers = [header for header in scope["headers"] if header[0] not in CREDENTIALS]
+        page = await self._find(
+            {**scope, "headers": headers}, address, read_cache_request({"headers": headers})
+        )
+        return page if page.status == HTTPStatus.OK else None
 
     async def _look(self, address: CacheAddress) -> tuple[CachedResponse | None, int]:
         """The cached page if still valid, and the current serial."""

@@ -18,6 +18,8 @@ _ENVIRONMENT = re.compile(
 _INDEX = re.compile(f"/{_PART}/simple/(?:{_PART}/)?|/{_PART}/{_PART}/simple/(?:[^/]+/)?")
 _FILE = re.compile(f"/files/{_PART}/{_PART}/[0-9a-f]{{64}}/[^/]+")
 _LONGEST = 500
+CREDENTIALS = frozenset({b"authorization", b"cookie"})
+"""Headers that identify a person."""
 
 
 class CacheSubject(NamedTuple):
@@ -39,6 +41,7 @@ class CacheAddress(NamedTuple):
     gzip: bool
     subject: CacheSubject
     is_file: bool
+    is_index: bool
 
 
 class CacheRequest(NamedTuple):
@@ -64,11 +67,12 @@ def find_address(scope: Scope, wanted: CacheRequest) -> CacheAddress | None:
         return None
     subject, kind = _read_path(path)
     if kind is _FILE:
-        return CacheAddress(path, form="", gzip=False, subject=subject, is_file=True)
+        return CacheAddress(path, "", gzip=False, subject=subject, is_file=True, is_index=False)
     form = choose_form(wanted.accept) if kind is _INDEX else ""
     if kind is None or form is None:
         return None
-    return CacheAddress(path, form, accepts_gzip(wanted.encoding), subject, is_file=False)
+    gzip = accepts_gzip(wanted.encoding)
+    return CacheAddress(path, form, gzip, subject, is_file=False, is_index=kind is _INDEX)
 
 
 def read_cache_request(scope: Scope) -> CacheRequest:
@@ -83,10 +87,10 @@ def read_cache_request(scope: Scope) -> CacheRequest:
                 encoding = value.decode("latin-1")
             case b"if-none-match":
                 if_none_match = value.decode("latin-1")
-            case b"authorization" | b"cookie":
-                anonymous = False
             case b"range":
                 whole = False
+            case _ if name in CREDENTIALS:
+                anonymous = False
     return CacheRequest(accept, encoding, if_none_match, anonymous, whole)
 
 

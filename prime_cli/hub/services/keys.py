@@ -1,11 +1,24 @@
 """API keys: shown once, kept as digests, limited to a scope, an owner and a time."""
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, Literal, get_args
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    bindparam,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 
 from prime_cli.core.errors import NotAllowed, NotLoggedIn, StorageFailed, Unreachable, UsageError
 from prime_cli.hub.context import Caller, Hub
@@ -164,18 +177,82 @@ def find_caller(hub: Hub, key: str, *, address: str = "") -> Caller | None:
 
     Records the key's use, at most once in ten minutes.
     """
+    values = {"digest": token_digest(key), "now": hub.now()}
     with hub.database.read() as connection:
-        row = connection.execute(
-            select(keys, owners.c.slug, owners.c.admin)
-            .join(owners, keys.c.user_id == owners.c.id)
-            .where(keys.c.sha256 == token_digest(key), is_alive(hub))
-        ).one_or_none()
-        if row is None:
-            return None
-        caller = _caller(row, _roles(connection, row), address)
-    if row.last_used_at is None or row.last_used_at < hub.after(-_USE_IS_NOTED_EVERY):
-        _note_use(hub, row.id)
+        rows = connection.execute(select_caller(), values).mappings().all()
+    caller = read_caller(rows, address)
+    if caller is not None and is_use_due(hub, rows):
+        note_use(hub, rows[0]["id"])
     return caller
+
+
+@cache
+def select_caller() -> Select[Any]:
+    """The rows for `read_caller`: a valid key with its user, once for each team of the user.
+
+    Its parameters are `digest` and `now`. Cached, as every request with a key needs it.
+    """
+    teams = owners.alias("teams")
+    return (
+        select(
+            keys.c.id,
+            keys.c.user_id,
+            keys.c.scope,
+            keys.c.owner_id,
+            keys.c.last_used_at,
+            owners.c.slug,
+            owners.c.admin,
+            members.c.team_id,
+            members.c.role,
+            teams.c.slug.label("team"),
+        )
+        .join(owners, keys.c.user_id == owners.c.id)
+        .outerjoin(members, members.c.user_id == keys.c.user_id)
+        .outerjoin(teams, members.c.team_id == teams.c.id)
+        .where(
+            keys.c.sha256 == bindparam("digest"),
+            keys.c.expires_at.is_(None) | (keys.c.expires_at > bindparam("now")),
+        )
+    )
+
+
+Rows = Sequence[Any]
+"""Rows of `select_caller`, whose columns are read by name, as `row["slug"]`."""
+
+
+def read_caller(rows: Rows, address: str) -> Caller | None:
+    """Whom the rows speak for; None without any."""
+    if not rows:
+        return None
+    key = rows[0]
+    # The user's own role is `ADMIN`.
+    roles = {key["user_id"]: (key["slug"], "ADMIN")}
+    roles |= {row["team_id"]: (row["team"], row["role"]) for row in rows if row["team_id"]}
+    if key["owner_id"] is not None:
+        roles = {key["owner_id"]: roles[key["owner_id"]]} if key["owner_id"] in roles else {}
+    everyone = frozenset(slug for slug, _ in roles.values())
+    managed = frozenset(slug for slug, role in roles.values() if role == "ADMIN")
+    return Caller(
+        slug=key["slug"],
+        reads=everyone,
+        writes=everyone if key["scope"] in (WRITE, ADMIN) else frozenset(),
+        manages=managed if key["scope"] == ADMIN else frozenset(),
+        admin=bool(key["admin"]) and key["scope"] == ADMIN and key["owner_id"] is None,
+        key_id=key["id"],
+        address=address,
+    )
+
+
+def is_use_due(hub: Hub, rows: Rows) -> bool:
+    """Whether the use of a key is to be noted."""
+    last = rows[0]["last_used_at"]
+    return last is None or last < hub.after(-_USE_IS_NOTED_EVERY)
+
+
+def note_use(hub: Hub, key_id: str) -> None:
+    """Remember when a key was used; reads must work even while nothing can be written."""
+    with contextlib.suppress(StorageFailed, Unreachable), hub.database.write() as connection:
+        connection.execute(update(keys).where(keys.c.id == key_id).values(last_used_at=hub.now()))
 
 
 def seconds_until(hub: Hub, expires_at: str) -> float:
@@ -195,37 +272,3 @@ def _require_no_more(
         raise NotAllowed(
             f"The new key would outlive this key, which expires at {parent.expires_at}"
         )
-
-
-def _note_use(hub: Hub, key_id: str) -> None:
-    """Reads must work even while nothing can be written."""
-    with contextlib.suppress(StorageFailed, Unreachable), hub.database.write() as connection:
-        connection.execute(update(keys).where(keys.c.id == key_id).values(last_used_at=hub.now()))
-
-
-def _roles(connection: Connection, key: Row[Any]) -> dict[str, str]:
-    """The role that the key has with each owner, by slug; the user's own is `ADMIN`."""
-    teams = (
-        select(owners.c.id, owners.c.slug, members.c.role)
-        .join(members, members.c.team_id == owners.c.id)
-        .where(members.c.user_id == key.user_id)
-    )
-    roles = {row.id: (row.slug, row.role) for row in connection.execute(teams)}
-    roles[key.user_id] = (key.slug, "ADMIN")
-    return {
-        slug: role for owner_id, (slug, role) in roles.items() if key.owner_id in (None, owner_id)
-    }
-
-
-def _caller(key: Row[Any], roles: dict[str, str], address: str) -> Caller:
-    everyone = frozenset(roles)
-    managed = frozenset(slug for slug, role in roles.items() if role == "ADMIN")
-    return Caller(
-        slug=key.slug,
-        reads=everyone,
-        writes=everyone if key.scope in (WRITE, ADMIN) else frozenset(),
-        manages=managed if key.scope == ADMIN else frozenset(),
-        admin=bool(key.admin) and key.scope == ADMIN and key.owner_id is None,
-        key_id=key.id,
-        address=address,
-    )

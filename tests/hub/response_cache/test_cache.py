@@ -8,7 +8,9 @@ from prime_cli.hub.response_cache.responses import ResponseCache, ResponseEntry,
 def address(number: int) -> CacheAddress:
     subject = CacheSubject("ada", str(number))
     path = f"/ada/simple/word-{number}/"
-    return CacheAddress(path, "text/html", gzip=False, subject=subject, is_file=False)
+    return CacheAddress(
+        path, "text/html", gzip=False, subject=subject, is_file=False, is_index=True
+    )
 
 
 def entry(size: int) -> ResponseEntry:

@@ -49,6 +49,17 @@ def test_page_is_made_once_and_sent_often(hub: Hub) -> None:
     assert hub.inside.count == 1
 
 
+def test_public_index_is_the_same_page_for_those_with_a_key(hub: Hub, folder: Path) -> None:
+    keys = (key_of(folder, "ada"), key_of(folder, "bob"), "prime_sk_unknown")
+    with hub.client() as client:
+        first = client.get(PAGE)
+        for key in keys:
+            again = client.get(PAGE, headers=bearer(key))
+            assert (again.status_code, again.content) == (200, first.content)
+            assert again.headers["etag"] == first.headers["etag"]
+    assert hub.inside.count == 1
+
+
 def test_form_and_packing_are_pages_of_their_own(hub: Hub) -> None:
     with hub.client() as client:
         html = client.get(PAGE, headers={"accept-encoding": "identity"})
@@ -104,7 +115,7 @@ def test_what_is_asked_with_a_key_is_never_kept(hub: Hub, folder: Path) -> None:
 
 def test_cookies_are_no_business_of_others(hub: Hub) -> None:
     with hub.client() as client:
-        client.get(PAGE, headers={"cookie": "session=1"})
+        client.get("/ada/simple/", headers={"cookie": "session=1"})
     assert len(hub.pages.cache) == 0
 
 
