@@ -11,14 +11,19 @@ from prime_cli.archive.imports import may_come_with_verifiers
 from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import Variables, share
+from prime_cli.runtime.verifiers_releases import LIBRARY
 
 _SCRIPT = Path(__file__).parent / "worker" / "try_import.py"
 
 # The first import of a heavy package also compiles it.
 _LONGEST_SECONDS = 600
 
-# Clients created at import require a key; during evaluation the gateway provides a real one.
-_STAND_INS = {"OPENAI_API_KEY": "EMPTY"}
+# Longer ones download data or start servers, which says nothing about verifiers.
+_LOAD_SECONDS = 30
+
+# Clients created at import require a key; during evaluation the gateway provides a real one, and
+# until then nothing listens where they call.
+_STAND_INS = {"OPENAI_API_KEY": "EMPTY", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,36 @@ class ImportFailure:
         found = re.findall(frame, self.traceback.replace("\\", "/"))
         return f" ({found[-1][0]}:{found[-1][1]})" if found else ""
 
+    @property
+    def lacks_name_of_library(self) -> bool:
+        """Whether a name of verifiers itself is missing, which no other packages bring back."""
+        if self.type == "AttributeError":
+            return f"module '{LIBRARY}" in self.message
+        return (self.absent or "").split(".")[0] == LIBRARY
+
+
+@dataclass(frozen=True)
+class LoadFailure:
+    """An exception of `load_environment` with its default arguments, or of the first example.
+
+    `library`: another release of verifiers might not raise it; `task`: its cause is a text in the
+    `task` column, which only earlier releases take.
+    """
+
+    type: str
+    message: str
+    traceback: str
+    library: bool = False
+    task: bool = False
+
+    @property
+    def reason(self) -> str:
+        """The exception in one line."""
+        last = (self.message.strip() or self.type).splitlines()[0]
+        if self.task:
+            return f"its rows have a plain text in `task` ({last})"
+        return f"loading it raised {self.type}: {last}"
+
 
 @dataclass(frozen=True)
 class ImportVerdict:
@@ -49,7 +84,8 @@ class ImportVerdict:
 
     `generation` is `v0`, `v1` or None if the module has the symbol of neither; `missing` are names
     that the code uses and this verifiers lacks. `exposes`: the module has a `load_environment`, or
-    a class in `__all__`. `asked` are withheld variables that its code requested.
+    a class in `__all__`. `asked` are withheld variables that its code requested. `load` is None
+    too if it was not loaded, or took too long.
     """
 
     verifiers: str | None = None
@@ -59,6 +95,7 @@ class ImportVerdict:
     exposes: bool = True
     raised: ImportFailure | None = None
     asked: tuple[str, ...] = ()
+    load: LoadFailure | None = None
 
     @property
     def imports(self) -> bool:
@@ -67,8 +104,16 @@ class ImportVerdict:
 
     @property
     def accepted(self) -> bool:
-        """Whether verifiers also has every name that the code uses."""
-        return self.imports and not self.missing
+        """Whether verifiers also has every name that the code uses, and loads it."""
+        refused = self.load is not None and self.load.library
+        return self.imports and not self.missing and not refused
+
+    @property
+    def rules_out_verifiers(self) -> bool:
+        """Whether this verifiers would fail beside other packages too."""
+        refused = self.load is not None and self.load.library
+        lacking = self.raised is not None and self.raised.lacks_name_of_library
+        return bool(self.missing) or refused or lacking
 
     def is_final(self, module: str) -> bool:
         """Whether no other verifiers could help.
@@ -99,6 +144,8 @@ class ImportVerdict:
         if self.raised is not None:
             last = (self.raised.message.strip() or self.raised.type).splitlines()[0]
             return f"`import {module}` raised {self.raised.type}: {last}"
+        if self.load is not None:
+            return self.load.reason
         if self.generation is None:
             return f"`{module}` has neither a `load_environment` nor a single Taskset"
         return f"it lacks {', '.join(f'`{name}`' for name in self.missing)}"
@@ -109,19 +156,23 @@ def try_import(
     module: str,
     names: tuple[tuple[str, str], ...] = (),
     *,
+    load: str | None = None,
     variables: Variables | None = None,
     sandbox: Sandbox | None = None,
 ) -> ImportVerdict:
     """Import `module` in the interpreter at `python` and look for its generation's symbol.
 
-    `load_environment` is not called: it may download, or need keys or arguments. `variables` are
-    those of the run, by default what any environment gets. The module's output is not shown.
+    `load` is the environment's name if it shall also be loaded, without a model and for at most
+    half a minute. `variables` are those of the run, by default what any environment gets. The
+    module's output is not shown.
     """
     shared = variables or share(os.environ, sandboxed=sandbox is not None)
     request = json.dumps(
         {
             "module": module,
             "names": names,
+            "load": load,
+            "load_seconds": _LOAD_SECONDS,
             "withheld": [*shared.secret],
             "left_out": [*shared.others],
         }
@@ -147,7 +198,7 @@ def _verdict(completed: Completed) -> ImportVerdict:
     except (IndexError, ValueError):
         words = f"the interpreter ended with code {completed.code}"
         return ImportVerdict(raised=ImportFailure("SystemError", words, completed.last_lines()))
-    error = result.get("error")
+    error, load = result.get("error"), result.get("load")
     return ImportVerdict(
         verifiers=result.get("verifiers"),
         python=result.get("python"),
@@ -156,4 +207,5 @@ def _verdict(completed: Completed) -> ImportVerdict:
         missing=tuple(".".join(filter(None, pair)) for pair in result.get("missing", ())),
         raised=ImportFailure(**error) if error else None,
         asked=tuple(result.get("asked", ())),
+        load=LoadFailure(**load) if load else None,
     )

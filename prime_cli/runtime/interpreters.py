@@ -1,7 +1,7 @@
 """The interpreter that an environment runs in: reused in milliseconds, or searched and created."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -35,7 +35,8 @@ class Interpreter:
     """A Python in which the environment's `module` imports.
 
     `verifiers` is its installed version, `generation` the one that the module was written for
-    (`v0`, `v1`), `found_by` the step that chose the packages; `digest` names its folder.
+    (`v0`, `v1`), `found_by` the step that chose the packages; `digest` names its folder. `seconds`
+    is what the parts of its search took, if it was not there before.
     """
 
     python: Path
@@ -46,6 +47,7 @@ class Interpreter:
     module: str
     python_version: str
     lock: Lock | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
 
 
 class _InterpreterRecord(msgspec.Struct, frozen=True):
@@ -107,7 +109,8 @@ def prepare_interpreter(
         beside = tuple(installable(wheel, home) for wheel in (extra_wheels or tuple)())
         found = search(replace(request, beside=beside), progress)
     _remember(request, found)
-    return _interpreter(_record(found), found.lock, found.top.python)
+    made = _interpreter(_record(found), found.lock, found.top.python)
+    return replace(made, seconds=found.seconds)
 
 
 def _recall(request: InterpreterRequest) -> Interpreter | None:

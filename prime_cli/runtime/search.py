@@ -1,7 +1,11 @@
 """Try the steps of a search until an interpreter passes the acceptance test, then lock it."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from datetime import UTC, datetime
 
@@ -19,13 +23,24 @@ from prime_cli.runtime.packages import bundled_lock, import_name
 from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.resolver import Resolution, ResolutionRequest, Unresolvable, resolve
 from prime_cli.runtime.search_plan import InterpreterRequest, PythonChoice, SearchStep, plan_steps
+from prime_cli.runtime.verifiers_releases import LIBRARY, Span
 from prime_cli.runtime.verifiers_usage import read_requirements
-from prime_cli.wire.locks import Lock, LockedPackage
+from prime_cli.wire.locks import Lock, LockedPackage, TriedRelease
+
+_ALIKE = 3
+"""Loads that fail alike on this many releases are no matter of the release."""
+_OF_NAMES = {"AttributeError", "ImportError", "ModuleNotFoundError", "TypeError"}
+"""What several releases in a row may raise alike, and an older one not."""
+_ABSENT_NAME = re.compile(r"(?:'verifiers' has no attribute|cannot import name) '(\w+)'")
 
 
 @dataclass(frozen=True)
 class Found:
-    """Layers that passed, their contents, and the step that found them."""
+    """Layers that passed, their contents, and the step that found them.
+
+    `doubt` is what speaks against them, if nothing better was found; `seconds` what each part of
+    the search took.
+    """
 
     top: Layer
     below: Layer
@@ -33,18 +48,18 @@ class Found:
     module: str
     lock: Lock
     found_by: str
-    missing: tuple[str, ...] = ()
+    doubt: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def search(request: InterpreterRequest, progress: Progress) -> Found:
     """The first interpreter that passes; saves its lock. Raises as prepare_interpreter does."""
     attempt = _Search(request, progress)
     found = attempt.from_locks() or attempt.from_steps()
-    if found.missing:
-        progress.warn(
-            f"verifiers {found.lock.verifiers} lacks {', '.join(found.missing)}, "
-            f"which {request.package.facts.name} mentions"
-        )
+    tried = replace(found.lock, tried=attempt.tried)
+    found = changed(found, lock=tried, seconds=attempt.seconds)
+    if found.doubt:
+        progress.warn(f"verifiers {found.lock.verifiers} may not fit: {found.doubt}")
     save_lock(request.home, found.lock, request.variant)
     if request.variant and request.speaks_for_the_wheel:
         save_lock(request.home, found.lock)
@@ -62,7 +77,11 @@ class _Search:
         self._module = import_name(request.package.facts)
         self._reading = read_requirements(self._package.path, self._package.facts)
         self._tried: set[str] = set()
-        self._refusals: list[str] = []
+        self._refusals: list[TriedRelease] = []
+        self._ruled_out: set[str] = set()
+        self._allowed: list[tuple[str, Span]] = []
+        self._load_failures: Counter[str] = Counter()
+        self.seconds = dict.fromkeys(("resolving", "installing", "importing"), 0.0)
         self._last: ImportVerdict | Unresolvable | None = None
         self._closest: Found | None = None
         self._own: tuple[LockedPackage, ...] = ()
@@ -77,9 +96,10 @@ class _Search:
         for said, lock in self._locks():
             self._progress.say(f"Using {said}: verifiers {lock.verifiers}")
             try:
-                found = self._try(lock, self._pythons.for_lock(lock.python), lock.found_by)
+                python = self._pythons.for_lock(lock.python)
+                found = self._try(lock, python, lock.found_by, said)
             except ResolveFailed as error:
-                self._refuse(f"{said}: {error.message}", Unresolvable(error.detail or ""))
+                self._refuse(said, error.message, lock, Unresolvable(error.detail or ""))
                 continue
             if found is not None:
                 return found
@@ -113,6 +133,11 @@ class _Search:
         parts = [facts.name, facts.requires_python, facts.requires_dist, facts.exposes]
         return digest_bytes(repr([*parts, self._package.published, reading, beside]).encode())
 
+    @property
+    def tried(self) -> tuple[TriedRelease, ...]:
+        """What did not pass, in order."""
+        return tuple(self._refusals)
+
     def from_steps(self) -> Found:
         """Go through the steps; raises LoadFailed or ResolveFailed if none passes."""
         if self._request.is_pinned:
@@ -122,6 +147,8 @@ class _Search:
             found = self._step(step)
             if found is not None:
                 return found
+            if max(self._load_failures.values(), default=0) >= _ALIKE:
+                break
         if self._closest is not None:
             return self._closest
         raise self._failure()
@@ -140,9 +167,24 @@ class _Search:
             raise self._cannot_be_installed(resolved.reason)
         self._own = resolved.packages
         try:
-            install_aside(self._own, python, offline=self._request.offline)
+            with self._part("installing", "Building the packages of"):
+                install_aside(self._own, python, offline=self._request.offline)
         except ResolveFailed as error:
             raise self._cannot_be_installed(error.message.partition(": ")[2]) from error
+
+    def _resolve(self, question: ResolutionRequest) -> Resolution | Unresolvable:
+        with self._part("resolving", "Resolving the packages of"):
+            return resolve(question, offline=self._request.offline)
+
+    @contextmanager
+    def _part(self, name: str, doing: str) -> Iterator[None]:
+        """Show a part of the search while it goes on, and add up its seconds."""
+        began = time.monotonic()
+        try:
+            with self._progress.task(f"{doing} {self._package.facts.name}", unit="steps"):
+                yield
+        finally:
+            self.seconds[name] += time.monotonic() - began
 
     def _require_any_verifiers(self) -> None:
         """The same with all releases that the package allows, once one of them did not fit."""
@@ -170,7 +212,7 @@ class _Search:
                     without_verifiers=without_verifiers,
                     build=build and question.build,
                 )
-                resolved = resolve(question, offline=self._request.offline)
+                resolved = self._resolve(question)
                 if isinstance(resolved, Resolution):
                     return resolved, python
                 if not resolved.python:
@@ -186,18 +228,20 @@ class _Search:
         )
 
     def _step(self, step: SearchStep) -> Found | None:
+        if step.verifiers.removeprefix("==") in self._ruled_out:
+            return None
         try:
             pythons = self._pythons.for_step(step.python)
         except ResolveFailed as error:
-            self._refuse(f"{step.said}: {error.message}", Unresolvable(error.message))
+            self._refuse(step.said, error.message, None, Unresolvable(error.message))
             return None
         for python in pythons:
-            resolved = resolve(self._question(step, python), offline=self._request.offline)
+            resolved = self._resolve(self._question(step, python))
             if isinstance(resolved, Resolution):
                 return self._take(step, resolved, python)
             self._require_any_verifiers()
             self._progress.say(f"{_sentence(step.said)}: no set of packages works")
-            self._refuse(f"{step.said}: no set of packages works", resolved)
+            self._refuse(step.said, f"no set of packages works: {resolved.reason}", None, resolved)
             if not resolved.python:
                 return None
         return None
@@ -208,20 +252,21 @@ class _Search:
         if not version or version not in words:
             words += f": verifiers {version or 'by URL'}"
         lock = self._lock(step, resolved, python)
-        if lock_digest(lock) in self._tried:
+        if lock_digest(lock) in self._tried or version in self._ruled_out:
             return None
         why = self._reading_against(step, version)
         if why is not None:
             self._progress.say(f"{words}, which {why}")
-            self._refuse(f"{words}, which {why}", None)
+            self._refuse(step.said, f"it {why}", lock)
             return None
         self._progress.say(words)
         try:
-            return self._try(lock, python, step.name)
+            return self._try(lock, python, step.name, step.said)
         except ResolveFailed as error:
             if any(f"`{own.name}=={own.version}`" in error.message for own in self._own):
                 raise self._cannot_be_installed(error.message.partition(": ")[2]) from error
-            self._refuse(f"{words}: {error.message}", Unresolvable(error.detail or error.message))
+            last = Unresolvable(error.detail or error.message)
+            self._refuse(step.said, error.message, lock, last)
             return None
 
     def _reading_against(self, step: SearchStep, version: str | None) -> str | None:
@@ -232,30 +277,36 @@ class _Search:
         span = verifiers_releases.GENERATIONS.get(exposes or "")
         if span and not span.allows(version):
             return f"has no {exposes} API"
+        learned = next((why for why, span in self._allowed if not span.allows(version)), None)
+        if learned is not None:
+            return learned
         objection = self._reading.objection(version)
         if step.name != "search" and objection is not None:
             return f"does not fit: {objection}"
         return None
 
-    def _try(self, lock: Lock, python: Python, found_by: str) -> Found | None:
+    def _try(self, lock: Lock, python: Python, found_by: str, said: str) -> Found | None:
         """Create the layers of `lock` and test them; None if they fail, with the reason kept."""
         self._tried.add(lock_digest(lock))
         request = self._request
-        below = prepare_dependencies(
-            request.home,
-            lock,
-            python,
-            offline=request.offline,
-            build=request.sandbox is None,
-        )
-        top = prepare_top(request.home, self._package, request.beside, below, python)
-        verdict = try_import(
-            top.python,
-            self._module,
-            self._reading.names,
-            variables=request.variables,
-            sandbox=request.sandbox,
-        )
+        with self._part("installing", "Installing the packages of"):
+            below = prepare_dependencies(
+                request.home,
+                lock,
+                python,
+                offline=request.offline,
+                build=request.sandbox is None,
+            )
+            top = prepare_top(request.home, self._package, request.beside, below, python)
+        with self._part("importing", "Importing"):
+            verdict = try_import(
+                top.python,
+                self._module,
+                self._reading.names,
+                load=None if request.is_pinned else self._package.facts.name,
+                variables=request.variables,
+                sandbox=request.sandbox,
+            )
         if verdict.imports:
             found = self._found(top, below, python, lock, verdict, found_by)
             if verdict.accepted or found_by == "--verifiers":
@@ -265,10 +316,26 @@ class _Search:
             raise self._load_failure(verdict)
         reason = verdict.reason(self._module)
         self._progress.say(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}")
-        self._refuse(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}", verdict)
+        self._refuse(said, reason, lock, verdict)
         if verdict.is_final(self._module):
             raise self._load_failure(verdict)
+        self._learn(verdict, lock)
         return None
+
+    def _learn(self, verdict: ImportVerdict, lock: Lock) -> None:
+        """What a failure says about the tries to come."""
+        if verdict.rules_out_verifiers:
+            self._ruled_out.add(verdict.verifiers or lock.verifiers)
+        failure = verdict.load or verdict.raised
+        absent = _ABSENT_NAME.search(failure.message) if failure is not None else None
+        if absent is not None and absent[1] in verifiers_releases.NAMES:
+            why = f"has no `{LIBRARY}.{absent[1]}`"
+            self._allowed.append((why, verifiers_releases.NAMES[absent[1]]))
+        elif verdict.load is not None and verdict.load.task:
+            why = "takes no plain text in `task`"
+            self._allowed.append((why, verifiers_releases.PLAIN_TASK_COLUMN))
+        elif verdict.load is not None and verdict.load.type not in _OF_NAMES:
+            self._load_failures[verdict.load.reason] += 1
 
     def _found(
         self,
@@ -286,7 +353,8 @@ class _Search:
             generation=verdict.generation or lock.generation,
             found_by=found_by,
         )
-        return Found(top, below, python, self._module, complete, found_by, verdict.missing)
+        doubt = "" if verdict.accepted else verdict.reason(self._module)
+        return Found(top, below, python, self._module, complete, found_by, doubt)
 
     def _lock(self, step: SearchStep, resolved: Resolution, python: Python) -> Lock:
         return Lock(
@@ -313,15 +381,22 @@ class _Search:
             build=self._request.sandbox is None,
         )
 
-    def _refuse(self, words: str, last: ImportVerdict | Unresolvable | None) -> None:
-        self._refusals.append(words)
+    def _refuse(
+        self,
+        said: str,
+        why: str,
+        lock: Lock | None,
+        last: ImportVerdict | Unresolvable | None = None,
+    ) -> None:
+        verifiers, as_of = (lock.verifiers, lock.as_of) if lock else ("", None)
+        self._refusals.append(TriedRelease(said, why, verifiers, as_of))
         self._last = last or self._last
 
     def _failure(self) -> ResolveFailed | LoadFailed:
         if isinstance(self._last, ImportVerdict) and not self._last.imports:
             return self._load_failure(self._last)
         name = self._package.facts.name
-        tried = "\n".join(f"- {words}" for words in self._refusals)
+        tried = "\n".join(f"- {each.said}: {each.why}" for each in self._refusals)
         said = f"\n{self._last.said}" if isinstance(self._last, Unresolvable) else ""
         return ResolveFailed(
             f"No interpreter was found in which {name} {self._package.facts.version} imports",

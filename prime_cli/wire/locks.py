@@ -25,12 +25,25 @@ class LockedPackage(msgspec.Struct, omit_defaults=True, frozen=True):
     index: str | None = None
 
 
+class TriedRelease(msgspec.Struct, omit_defaults=True, frozen=True):
+    """One try of a search that did not pass: what it was, and why, as clauses.
+
+    `verifiers` is empty if no version was found; `as_of` is the ISO time of its packages.
+    """
+
+    said: str
+    why: str
+    verifiers: str = ""
+    as_of: str | None = None
+
+
 class Lock(msgspec.Struct, omit_defaults=True, frozen=True):
     """The packages resolved for a wheel.
 
     `found_by` names the step that found them (`date`, `next-release`, `static`, `search`,
     `--verifiers`); `python` is the version it was resolved for (`3.11`), `generation` is `v0` or
-    `v1`, `as_of` the ISO time behind `--exclude-newer` where one was used.
+    `v1`, `as_of` the ISO time behind `--exclude-newer` where one was used. `tried` is what did
+    not pass before, in order.
     """
 
     schema: int
@@ -42,6 +55,7 @@ class Lock(msgspec.Struct, omit_defaults=True, frozen=True):
     packages: tuple[LockedPackage, ...]
     as_of: str | None = None
     made_at: str | None = None
+    tried: tuple[TriedRelease, ...] = ()
 
 
 class Capabilities(msgspec.Struct):

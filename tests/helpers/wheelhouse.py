@@ -13,10 +13,14 @@ from prime_cli.runtime.packages import WheelPackage, read_package
 from tests.helpers.wild import write_wheel
 
 _V0 = """
-def load_environment(env_id, **arguments): ...
+import importlib
+
+def load_environment(env_id, **arguments):
+    return importlib.import_module(env_id).load_environment(**arguments)
 
 class Rubric: ...
-class SingleTurnEnv: ...
+class SingleTurnEnv:
+    def get_eval_dataset(self, n=-1, **options): return [{"question": "a"}]
 class MultiTurnEnv: ...
 class ToolEnv: ...
 """

@@ -71,6 +71,36 @@ def test_what_no_reading_can_tell_is_found_by_trying(tmp_path: Path) -> None:
     assert all("\n" not in line for line in progress.said)
 
 
+@pytest.mark.slow
+def test_a_load_that_names_what_the_library_lacks_sends_the_search_on(tmp_path: Path) -> None:
+    late = "    getattr(vf, 'Tool' + 'Rubric')\n    return vf.SingleTurnEnv()\n"
+    progress = Silent()
+
+    source = V0.replace("    return vf.SingleTurnEnv()\n", late)
+    interpreter = prepare(package(tmp_path, source), progress)
+
+    assert interpreter.lock is not None
+    tried = interpreter.lock.tried
+    assert (interpreter.verifiers, interpreter.found_by) == ("0.1.5.post0", "search"), tried
+    assert [each.verifiers for each in tried] == [
+        "0.4.0",
+        "0.3.1",
+        "0.1.14",
+        "0.1.12",
+        "0.1.9.post3",
+    ]
+    assert "loading it raised AttributeError: module 'verifiers' has no" in tried[1].why
+    assert tried[2].why == "it has no `verifiers.ToolRubric`"
+
+
+def test_a_load_that_fails_for_its_own_reasons_does_not(tmp_path: Path) -> None:
+    progress = Silent()
+    source = V0.replace("    return vf", "    raise OSError('no data set')\n    return vf")
+
+    assert prepare(package(tmp_path, source), progress).verifiers == "0.3.1"
+    assert sum("Trying" in line for line in progress.said) == 1
+
+
 def test_a_package_that_declares_no_verifiers_gets_one(tmp_path: Path) -> None:
     assert prepare(package(tmp_path, V0, requires=())).verifiers == "0.3.1"
 

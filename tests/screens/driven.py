@@ -114,5 +114,6 @@ BARS = {
     ("pods/terminate.py", "Terminating pods"): f"{_PODS}::test_ending_pods_is_shown",
     ("pods/ssh/connect.py", "Reaching `"): "test_reaching.py::test_reaching_a_pod_is_shown",
     ("runtime/interpreters.py", "Preparing an interpreter for "): _RUN,
+    ("runtime/search.py", "f'{doing} {self._package.facts.name}'"): _RUN,
 }
 """By module and how the description begins; an expression where it begins with no word."""

@@ -20,7 +20,7 @@ from prime_cli.commands.eval.run_options import (
     to_debug,
 )
 from prime_cli.commands.eval.suite import run_suite
-from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
+from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines, tried_lines
 from prime_cli.commands.options import (
     CONTEXT,
     LONG_OUTPUT,
@@ -182,6 +182,8 @@ def _show(session: Session, result: EvalResult, *, verbose: bool) -> None:
         if error.traceback:
             session.output.say(f"{error.kind} error {error.type}, {error.count} x, the first:")
             session.output.say(error.traceback.rstrip())
+    for line in tried_lines(result.folder.packages) if verbose else ():
+        session.output.say(line)
     command = resume_command(result.summary.run_id, result.plan)
     exit_if_signalled(session, result.signal, command)
 

@@ -6,12 +6,15 @@ from typing import Any
 
 import typer
 
+from prime_cli.core.errors import UsageError
 from prime_cli.models.prices import format_cost
 from prime_cli.runs.plan import Labels
 from prime_cli.runs.spending import served_words, spend_of
 from prime_cli.runs.summary import Reward, Summary
 from prime_cli.session import Session
 from prime_cli.statistics.reducers import THRESHOLD, Reduced
+from prime_cli.wire.codec import decode
+from prime_cli.wire.locks import Lock
 
 _MOST_SHOWN = 12
 
@@ -182,6 +185,18 @@ def _number(value: float | None) -> str:
 _SIGNALLED = 128
 
 """What a shell adds to the number of the signal that ended a process."""
+
+
+def tried_lines(file: Path) -> list[str]:
+    """The search behind the lock in `file` as a table: each set of packages, and how it ended."""
+    try:
+        lock = decode(file.read_bytes(), Lock)
+    except (OSError, UsageError):
+        return []  # a run in the workspace has none
+    rows = [(each.verifiers or "-", (each.as_of or "today")[:10], each.why) for each in lock.tried]
+    rows.append((lock.verifiers, (lock.as_of or "today")[:10], f"taken ({lock.found_by})"))
+    head = f"{'verifiers':11}  {'packages of':11}  Result"
+    return [head, *(f"{version:11}  {of:11}  {result}" for version, of, result in rows)]
 
 
 def exit_if_signalled(session: Session, signal: int | None, command: str | None) -> None:

@@ -4,6 +4,7 @@ A session is one process that works on a run until it ends or is stopped.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -108,6 +109,7 @@ class SessionRunner:
             for said in start.said:
                 progress.say(said)
             announce_agents(start.agents, progress, sandbox=self.setup.plan.sandbox)
+            self._say_how_long(start, progress)
 
         return RolloutLoop(
             self.setup,
@@ -120,6 +122,17 @@ class SessionRunner:
             self.record.withheld(progress),
             saved,
         )
+
+    def _say_how_long(self, start: Start, progress: Progress) -> None:
+        """What the first run of an environment spent before its first rollout, by part."""
+        parts = dict(self.setup.interpreter.seconds)
+        if not parts:
+            return
+        whole = time.monotonic() - self.setup.context.began
+        parts["importing"] += start.load_s
+        finding = max(0.0, whole - sum(parts.values()))
+        listed = ", ".join(f"{name} {spent:.1f} s" for name, spent in parts.items())
+        progress.say(f"First rollout after {whole:.1f} s: finding {finding:.1f} s, {listed}")
 
     def _restarts(self) -> RestartPolicy:
         before, plan, origin = self.earlier.manifest, self.setup.plan, self.setup.prepared.origin

@@ -1,5 +1,6 @@
 """Where a run happens, and what it and its worker may access."""
 
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,7 @@ class RunContext:
     hold `turn` while they choose an interpreter. `given` are variables for the environment alone:
     from an `--env-file`, or with a value on the command line. With `verbose` what the environment
     prints is shown; with `debug` it has this terminal, for as long as it likes.
+    `began` is when the command did, by `time.monotonic`.
     """
 
     cwd: Path
@@ -59,6 +61,7 @@ class RunContext:
     given: Mapping[str, str] = field(default_factory=dict)
     verbose: bool = False
     debug: bool = False
+    began: float = field(default_factory=time.monotonic)
 
     @property
     def variables(self) -> Mapping[str, str]:

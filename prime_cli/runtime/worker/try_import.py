@@ -1,14 +1,17 @@
 """Run by an environment's interpreter (3.10 or later): does its module import, and as what?
 
 One argument: JSON {"module": import name or null, "names": [[module, name], ...], "withheld": [],
-"left_out": []}, the last two names of variables. The last line on the first stdout is JSON too;
-whatever the module prints goes to stderr.
+"left_out": [], "load": name of the environment or null, "load_seconds": 30}, `withheld` and
+`left_out` being names of variables. With "load" the environment is loaded as well. The last line on
+the first stdout is JSON too; whatever the module prints goes to stderr.
 """
 
 import importlib
+import importlib.util
 import json
 import os
 import sys
+import threading
 import traceback
 from typing import Any
 
@@ -27,10 +30,38 @@ def main() -> None:
         check(request, result)
     except BaseException as error:  # SystemExit too: a module may exit at import
         result["error"] = describe(error, request["module"])
-    answers.write("\n" + json.dumps(result) + "\n")
-    answers.flush()
+    answer(answers, result)
+    if request.get("load") and result.get("generation") and not result["missing"]:
+        # A load that takes longer is not waited for: it may be a download.
+        limit = threading.Timer(request["load_seconds"], os._exit, (0,))
+        limit.daemon = True
+        limit.start()
+        result["load"] = load(request, result)
+        answer(answers, result)
     # Threads started by the module must not delay the exit.
     os._exit(0)
+
+
+def answer(answers: Any, result: dict[str, Any]) -> None:
+    answers.write("\n" + json.dumps(result) + "\n")
+    answers.flush()
+
+
+def load(request: dict[str, Any], result: dict[str, Any]) -> "dict[str, Any] | None":
+    """What `try_load` found, with the worker's own package as the worker has it."""
+    folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    spec = importlib.util.spec_from_file_location(
+        "_prime_worker",
+        os.path.join(folder, "__init__.py"),  # noqa: PTH118
+        submodule_search_locations=[folder],
+    )
+    assert spec is not None and spec.loader is not None  # noqa: PT018, S101 - the file is ours
+    sys.modules["_prime_worker"] = package = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    try_load = importlib.import_module("_prime_worker.try_load").try_load
+    module = sys.modules[request["module"]]
+    found: "dict[str, Any] | None" = try_load(module, result["generation"], request["load"])
+    return found
 
 
 def note_asked(request: dict[str, Any], asked: list[str]) -> None:

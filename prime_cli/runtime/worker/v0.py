@@ -30,7 +30,7 @@ class V0:
     def __init__(self, spec: WorkerSpec, module: Any) -> None:
         self._spec = spec
         self.environment = load_v0(spec, module)
-        self.examples: Examples = dict(enumerate(self._read_examples()))
+        self.examples: Examples = dict(enumerate(read_examples(self.environment, spec)))
         self._family = next(cls for cls in FAMILIES if cls.fits(self.environment))(
             self.environment, spec, policy_client(spec)
         )
@@ -105,35 +105,6 @@ class V0:
     def _late(self) -> RolloutTimeout:
         return RolloutTimeout(f"took longer than {self._spec.timeout_s} s")
 
-    def _read_examples(self) -> list[Row]:
-        options = {} if self._spec.seed is None else {"seed": self._spec.seed}
-        try:
-            read = self._reader()
-            try:
-                dataset = read(n=self._spec.n, **options)
-            except IndexError:  # up to 0.1.4, when there are fewer than n
-                dataset = read(n=-1, **options)
-            found = dataset.to_list() if hasattr(dataset, "to_list") else list(dataset)
-        except failures.StageFailed:
-            raise
-        except Exception as error:
-            raise failures.StageFailed("load", error) from error
-        if not found:
-            raise failures.StageFailed("load", ValueError("the dataset has no examples"))
-        return found
-
-    def _reader(self) -> Callable[..., Any]:
-        """What reads the examples: those for evaluation, else for training, unless one is asked."""
-        split = self._spec.own_split
-        name = "dataset" if split == "train" else "eval_dataset"
-        if split is not None:
-            build = getattr(self.environment, f"build_{name}", None)  # since 0.1.10
-            if (getattr(self.environment, name, None) if build is None else build()) is None:
-                problem = f"the environment has no data for the split `{split}`"
-                raise failures.StageFailed("arguments", failures.BadArguments(problem))
-        reader: Callable[..., Any] = getattr(self.environment, f"get_{name}")
-        return reader
-
     def _finished(self, unit: UnitTrace, position: int, outcome: dict[str, Any]) -> Row:
         state: dict[str, Any] = unit.states[position] or {}
         known = self._known(unit, position, state)
@@ -182,6 +153,37 @@ class V0:
                 cause = f"{type(error).__name__}: {message}" if error else message
                 return failures.RewardFailed(f"{name}: {cause}", error)
         return None
+
+
+def read_examples(environment: Any, spec: WorkerSpec) -> list[Row]:
+    """The rows of its data set that the run uses; raises StageFailed("load")."""
+    options = {} if spec.seed is None else {"seed": spec.seed}
+    try:
+        read = _reader(environment, spec.own_split)
+        try:
+            dataset = read(n=spec.n, **options)
+        except IndexError:  # up to 0.1.4, when there are fewer than n
+            dataset = read(n=-1, **options)
+        found = dataset.to_list() if hasattr(dataset, "to_list") else list(dataset)
+    except failures.StageFailed:
+        raise
+    except Exception as error:
+        raise failures.StageFailed("load", error) from error
+    if not found:
+        raise failures.StageFailed("load", ValueError("the dataset has no examples"))
+    return found
+
+
+def _reader(environment: Any, split: str | None) -> Callable[..., Any]:
+    """What reads the examples: those for evaluation, else for training, unless one is asked."""
+    name = "dataset" if split == "train" else "eval_dataset"
+    if split is not None:
+        build = getattr(environment, f"build_{name}", None)  # since 0.1.10
+        if (getattr(environment, name, None) if build is None else build()) is None:
+            problem = f"the environment has no data for the split `{split}`"
+            raise failures.StageFailed("arguments", failures.BadArguments(problem))
+    reader: Callable[..., Any] = getattr(environment, f"get_{name}")
+    return reader
 
 
 def _state_error(error: Any) -> dict[str, Any]:
