@@ -63,7 +63,7 @@ def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[RevocationResult, 
             current = hub.accounts.current_key()
             if current is None or not current.name.startswith(MADE_BY_LOGIN):
                 return RevocationResult.KEPT, None
-        hub.accounts.revoke_current_key()
+        hub.accounts.revoke_key("current")
     except NotLoggedIn:
         return RevocationResult.UNKNOWN, None
     except PrimeError as error:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
+from urllib.parse import quote
 
 from prime_cli.api.connection import HubConnection, HubResponse
 from prime_cli.core.errors import Unreachable
@@ -13,6 +14,9 @@ from prime_cli.wire.accounts import (
     ChallengeStatus,
     ChallengeTicket,
     KeyItem,
+    KeyReply,
+    KeyRequest,
+    KeysRevoked,
     MemberPage,
     Team,
     TeamPage,
@@ -88,15 +92,26 @@ class Accounts:
         answer = self._get(f"/teams/{team_id}/members", offset=offset, limit=limit)
         return answer.read_exactly(MemberPage)
 
-    def current_key(self) -> KeyItem | None:
-        """What our hubs say about the key in use; None if the hub does not."""
-        answer = self._get("/user/keys")
-        keys = answer.convert(answer.body.get("data", {}).get("keys", []), list[KeyItem])
-        return next((each for each in keys if each.current), None)
+    def keys(self) -> list[KeyItem]:
+        """The user's keys, newest first; only the one in use unless its scope is `admin`.
 
-    def revoke_current_key(self) -> None:
-        """Revoke the key in use; on hubs with KEYS_FEATURE."""
-        self._connection.call("DELETE", "/user/keys/current", most=_MOST_BYTES)
+        Hubs with KEYS_FEATURE have this and the next three.
+        """
+        answer = self._get("/user/keys")
+        return answer.convert(answer.body.get("data", {}).get("keys", []), list[KeyItem])
+
+    def current_key(self) -> KeyItem | None:
+        """The key in use; None if the hub does not say."""
+        return next((each for each in self.keys() if each.current), None)
+
+    def create_key(self, request: KeyRequest) -> KeyReply:
+        """A new key, shown this once; raises NotAllowed for more than the key in use may do."""
+        return self._connection.call("POST", "/user/keys", body=request).read(KeyReply)
+
+    def revoke_key(self, key_id: str) -> KeysRevoked:
+        """Revoke a key, and those created with it; `current` is the one in use."""
+        path = f"/user/keys/{quote(key_id, safe='')}"
+        return self._connection.call("DELETE", path, most=_MOST_BYTES).read(KeysRevoked)
 
     def _get(self, path: str, **query: str | int | None) -> HubResponse:
         return self._connection.call("GET", path, query=query, most=_MOST_BYTES)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from prime_cli.api.accounts import Accounts, Logins
     from prime_cli.api.compute import Availability, Disks, Pods, SshKeys
     from prime_cli.api.evaluations import Evaluations
+    from prime_cli.api.secrets import Secrets
 
 Transport = httpx.BaseTransport
 """A transport for requests, for callers that pass one."""
@@ -78,6 +79,13 @@ class HubClient:
         from prime_cli.api.accounts import Logins
 
         return Logins(self._connection)
+
+    @cached_property
+    def secrets(self) -> "Secrets":
+        """Secrets and variables of owners and environments."""
+        from prime_cli.api.secrets import Secrets
+
+        return Secrets(self._connection)
 
     @cached_property
     def availability(self) -> "Availability":

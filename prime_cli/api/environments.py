@@ -10,7 +10,7 @@ import msgspec
 from prime_cli.api import transfers
 from prime_cli.api.connection import HubConnection
 from prime_cli.api.urls import host_of
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.environments import (
@@ -22,12 +22,16 @@ from prime_cli.wire.environments import (
     EnvironmentQuery,
     EnvironmentStatus,
     FinalizeReply,
+    ForkReply,
+    ForkRequest,
     Inspection,
     ResolveReply,
     ResolveRequest,
     VersionItem,
     VersionTicket,
     WheelTicket,
+    YankReply,
+    YankRequest,
 )
 from prime_cli.wire.queries import require_features, write_query
 from prime_cli.wire.version_documents import D, DocumentKind
@@ -102,6 +106,34 @@ class Environments:
     def delete_version(self, ref: EnvRef, content_hash: str) -> None:
         """Delete the version with this content hash, or a prefix of at least 8 characters."""
         self._connection.call("DELETE", f"{environment_path(ref)}/@{quote(content_hash)}")
+
+    def fork(self, ref: EnvRef, request: ForkRequest) -> ForkReply:
+        """Copy the newest version to the caller or a team; raises Conflict if the name is taken."""
+        answer = self._connection.call("POST", f"{environment_path(ref)}/fork", body=request)
+        return answer.read(ForkReply)
+
+    def set_star(self, ref: EnvRef, *, starred: bool) -> None:
+        """Star or unstar an environment; again is the same."""
+        self._require("star", "stars")
+        method = "PUT" if starred else "DELETE"
+        self._connection.call(method, f"{environment_path(ref)}/star", repeatable=True)
+
+    def yank(self, ref: EnvRef, reason: str) -> YankReply:
+        """Have installers skip a version unless it is pinned; raises NotAllowed."""
+        self._require("yank", "yanked versions")
+        body = YankRequest(reason)
+        answer = self._connection.call("POST", f"{version_path(ref)}/yank", body=body)
+        return answer.read(YankReply)
+
+    def unyank(self, ref: EnvRef) -> YankReply:
+        """Undo `yank`."""
+        self._require("yank", "yanked versions")
+        return self._connection.call("POST", f"{version_path(ref)}/unyank").read(YankReply)
+
+    def _require(self, feature: str, what: str) -> None:
+        """Raise UsageError on hubs without a feature of ours."""
+        if feature not in self._features():
+            raise UsageError(f"{host_of(self._connection.base_url)} has no {what}")
 
     def resolve(self, request: ResolveRequest) -> ResolveReply:
         """The environment of this name, created if missing."""

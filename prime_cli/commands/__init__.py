@@ -59,6 +59,11 @@ app = group(
             "Switch to a team or to your personal account.",
         ),
         "teams": ("prime_cli.commands.teams:app", "List your teams and their members."),
+        "keys": ("prime_cli.commands.keys:app", "Manage your API keys."),
+        "secret": (
+            "prime_cli.commands.secrets:app",
+            "Manage your secrets and those of your teams.",
+        ),
         "context": (
             "prime_cli.commands.context:app",
             "Manage the hubs that you use.",
@@ -78,9 +83,17 @@ app = group(
         ),
         "update": ("prime_cli.commands.update:update", "Update prime."),
     },
-    aliases={"team": "teams", "pod": "pods", "disk": "disks", "ssh-key": "ssh-keys"},
+    unlisted={"fork": ("prime_cli.commands.env.fork:fork", "Copy an environment.")},
+    aliases={
+        "key": "keys",
+        "secrets": "secret",
+        "team": "teams",
+        "pod": "pods",
+        "disk": "disks",
+        "ssh-key": "ssh-keys",
+    },
     panels={
-        "Hubs and accounts": "logout whoami switch teams context hub",
+        "Hubs and accounts": "logout whoami switch teams keys secret context hub",
         "Compute": "availability disks ssh-keys gc",
         "Settings": "config cache completion update",
     },

@@ -5,9 +5,10 @@ from dataclasses import dataclass, fields
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
+from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.names import suggest_names
-from prime_cli.wire.environments import EnvironmentItem, EnvironmentQuery
+from prime_cli.envs.names import resolve_name, suggest_names
+from prime_cli.wire.environments import EnvironmentDetail, EnvironmentItem, EnvironmentQuery
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class EnvironmentListing:
 class ListedVersion:
     """One version; `sha256` is the content hash, `artifacts` how many files it consists of.
 
-    `wheel_sha256` is None where the hub does not tell it.
+    `wheel_sha256` is None where the hub does not tell it, `yanked` where installers take it.
     """
 
     version: str
@@ -66,6 +67,25 @@ class ListedVersion:
     sha256: str
     artifacts: int
     wheel_sha256: str | None = None
+    yanked: str | None = None
+
+
+def find_named(
+    hub: HubClient, text: str, progress: Progress
+) -> tuple[HubClient, EnvironmentDetail]:
+    """The latest version of what `text` names (`resolve_name`), and the hub that has it.
+
+    Raises NotFound with near names; never asks an upstream.
+    """
+    ref = resolve_name(hub, text, progress=progress).at(None)
+    home = hub.of(ref.owner)
+    try:
+        return home, home.environments.get(ref)
+    except NotFound as missing:
+        hint = missing.hint or suggest_names(home, ref.slug)
+        raise NotFound(
+            missing.message, hint=hint or "list environments with `prime env list`"
+        ) from missing
 
 
 def list_environments(hub: HubClient, query: EnvironmentQuery) -> EnvironmentListing:
@@ -79,7 +99,9 @@ def list_environments(hub: HubClient, query: EnvironmentQuery) -> EnvironmentLis
 def list_versions(hub: HubClient, ref: EnvRef) -> tuple[ListedVersion, ...]:
     """Every version of an environment, newest first; raises NotFound."""
     return tuple(
-        ListedVersion(row.version, row.created_at, row.sha256, row.size, row.wheel_sha256)
+        ListedVersion(
+            row.version, row.created_at, row.sha256, row.size, row.wheel_sha256, row.yanked
+        )
         for row in hub.environments.versions(ref)
     )
 

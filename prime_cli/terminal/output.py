@@ -9,6 +9,7 @@ from prime_cli.core.errors import Declined, PrimeError, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.terminal.progress import Lines, Quiet, Spoken
 from prime_cli.terminal.prompts import (
+    LONGEST_SECRET,
     ask_choice,
     ask_text,
     ask_yes_no,
@@ -179,12 +180,12 @@ class Output:
         """A choice where no is as good as yes; raises as `confirm`, and Declined for no answer."""
         return ask_yes_no(question, self._err, flag=flag)
 
-    def read_secret(self, label: str) -> str:
+    def read_secret(self, label: str, *, most: int = LONGEST_SECRET) -> str:
         """What is typed unseen on a terminal, else all of stdin.
 
         Raises UsageError for too much, Declined when nothing was typed.
         """
-        return read_secret(label, self._err)
+        return read_secret(label, self._err, most=most)
 
     def choose(self, question: str, options: Sequence[str], *, flag: str | None = None) -> str:
         """Let the user pick one of `options`; without a terminal UsageError lists them."""

@@ -10,7 +10,8 @@ from prime_cli.core.errors import Declined, UsageError
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.text import clean, wrapped
 
-_LONGEST_SECRET = 16 * 1024
+LONGEST_SECRET = 16 * 1024
+"""Characters of a key, with room to spare."""
 _LONGEST_QUOTE = 40
 _NO_ANSWER = "No answer, so nothing was done"
 
@@ -63,24 +64,25 @@ def ask_text(question: str, err: Stream, *, default: str, flag: str) -> str:
     return _answer(f"{question} [{default}]", err) or default
 
 
-def read_secret(label: str, err: Stream) -> str:
-    """A secret typed unseen on a terminal, else all of stdin.
+def read_secret(label: str, err: Stream, *, most: int = LONGEST_SECRET) -> str:
+    """A secret of at most `most` characters typed unseen on a terminal, else all of stdin.
 
-    Raises UsageError for too much, Declined when a person types nothing.
+    The end of its last line is not part of it. Raises UsageError for too much, Declined when a
+    person types nothing.
     """
     if can_ask(err):
         import getpass
 
         secret = ""
         with _ending_the_line(err):
-            secret = getpass.getpass(f"{clean(label)}: ", stream=err.target).strip()
+            secret = getpass.getpass(f"{clean(label)}: ", stream=err.target).rstrip("\r\n")
         if not secret:
             raise Declined(_NO_ANSWER)
         return secret
-    text = sys.stdin.read(_LONGEST_SECRET + 1) if sys.stdin is not None else ""
-    if len(text) > _LONGEST_SECRET:
-        raise UsageError(f"stdin contains more than a {label.lower()}")
-    return text.strip()
+    text = sys.stdin.read(most + 1) if sys.stdin is not None else ""
+    if len(text) > most:
+        raise UsageError(f"stdin contains more than a {label.lower()}: over {most:,} characters")
+    return text.rstrip("\r\n")
 
 
 def can_ask(err: Stream) -> bool:

@@ -39,13 +39,13 @@ class Secret(msgspec.Struct, rename="camel"):
 
     id: str
     name: str
-    source: str
-    description: str | None
-    is_file: bool
-    user_id: str | None
-    team_id: str | None
-    created_at: str
-    updated_at: str
+    source: str = "global"
+    description: str | None = None
+    is_file: bool = False
+    user_id: str | None = None
+    team_id: str | None = None
+    created_at: str = ""
+    updated_at: str = ""
 
 
 class SecretPage(msgspec.Struct):
@@ -99,9 +99,9 @@ class EnvironmentVariable(msgspec.Struct, rename="camel"):
     id: str
     name: str
     value: str
-    description: str | None
-    created_at: str
-    updated_at: str
+    description: str | None = None
+    created_at: str = ""
+    updated_at: str = ""
 
 
 class Done(msgspec.Struct):

@@ -10,6 +10,7 @@ import pytest
 
 from prime_cli.api.accounts import BegunLogin
 from prime_cli.api.client import HubClient
+from prime_cli.api.secrets import ItemStore
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.disks import DiskCreation, DiskRequest
@@ -17,6 +18,7 @@ from prime_cli.wire.environments import (
     ArtifactRequest,
     EnvironmentMetadata,
     EnvironmentQuery,
+    ForkRequest,
     ResolveRequest,
     Visibility,
 )
@@ -145,12 +147,26 @@ CALLS: dict[str, Call] = {
     "ssh_keys.add": lambda hub, _: hub.ssh_keys.add("laptop", "ssh-ed25519 AAAA").id,
     "ssh_keys.remove": lambda hub, _: hub.ssh_keys.remove("key_1"),
     "ssh_keys.set_primary": lambda hub, _: hub.ssh_keys.set_primary("key_1"),
+    "environments.fork": lambda hub, _: (
+        hub.environments.fork(TINY, ForkRequest(team_slug="team-x")).slug
+    ),
+    "secrets.of_owner": lambda hub, _: hub.secrets.of_owner("cmteam").list()[0].id,
+    "secrets.of_environment": lambda hub, _: hub.secrets.of_environment("env_1").list()[0].id,
+    "secrets.variables_of": lambda hub, _: hub.secrets.variables_of("env_1").list()[0].value,
+}
+
+STORES: dict[str, Callable[[HubClient], ItemStore]] = {
+    "an owner": lambda hub: hub.secrets.of_owner("cmteam"),
+    "a user": lambda hub: hub.secrets.of_owner(),
+    "an environment": lambda hub: hub.secrets.of_environment("env_1"),
+    "variables": lambda hub: hub.secrets.variables_of("env_1"),
 }
 
 OURS = {
     *("documents.get", "documents.put"),
     *("evaluations.history", "evaluations.put_logs"),
-    *("accounts.current_key", "accounts.revoke_current_key"),
+    *("accounts.keys", "accounts.current_key", "accounts.create_key", "accounts.revoke_key"),
+    *("environments.set_star", "environments.yank", "environments.unyank"),
     *("pods.endable", "pods.sweep"),
 }
 """Not of the public wire: sent only to hubs whose capabilities name them."""
@@ -173,6 +189,24 @@ def test_request_is_one_that_the_public_hub_takes_and_its_answer_is_read(
     wire = PublicWire()
     call(connect(wire), tmp_path)
     assert len(wire.seen) == 1
+
+
+@pytest.mark.parametrize("store", STORES.values(), ids=STORES)
+def test_a_secret_is_kept_as_the_official_client_keeps_it(
+    store: Callable[[HubClient], ItemStore],
+) -> None:
+    wire = PublicWire()
+    kept = store(connect(wire))
+    assert kept.create("API_TOKEN", "x", None).id
+    assert kept.update("sec_1", value="y").name
+    kept.delete("sec_1")
+    assert [each.method for each in wire.seen] == ["POST", "PATCH", "DELETE"]
+
+
+def test_a_secret_is_linked_as_the_official_client_links_it() -> None:
+    store = connect(PublicWire()).secrets.of_environment("env_1")
+    assert store.link("sec_1").secret_id == "sec_1"
+    store.unlink("sec_1")
 
 
 def test_no_call_of_our_client_is_left_out() -> None:

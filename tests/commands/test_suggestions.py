@@ -89,7 +89,7 @@ def test_a_name_of_another_tool_is_an_environment_before_it_is_a_command(
         ("vf-eval my-env -n 3", "use `prime eval run`"),
         ("train my.toml", "use prime-rl"),
         ("sandbox create --name x", "`prime pods create`"),
-        ("env secret list", "`prime eval run --env-var NAME`"),
+        ("secret set A --value x", "`prime secret set NAME < FILE`"),
         ("pod rm web", "`prime pods terminate`"),
         ("env push --private", "`--visibility private`"),
         ("env upload --private", "`--visibility private`"),

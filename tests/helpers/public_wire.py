@@ -6,7 +6,7 @@ request of ours that no entry allows is one that nobody has seen that hub take.
 
 import httpx
 
-from tests.helpers import public_compute, public_evaluations
+from tests.helpers import public_compute, public_evaluations, public_secrets
 from tests.helpers.exchanges import Body, Exchange, keys
 from tests.published.checking import faults_of_traffic
 
@@ -171,6 +171,7 @@ EXCHANGES = (
     Exchange("GET", "/ada/simple/tiny-v18/", b"<a href=x.whl>x.whl</a>"),
     *public_evaluations.EXCHANGES,
     *public_compute.EXCHANGES,
+    *public_secrets.EXCHANGES,
 )
 
 

@@ -68,6 +68,10 @@ class AccountsHub:
         hub: Hub = self.app.state.hub
         return hub
 
+    def transport(self) -> AppTransport:
+        """The way to it."""
+        return AppTransport(self.app)
+
     def client(self, key: str | None = None) -> httpx.Client:
         """Whoever holds `key`, or nobody."""
         headers = {"authorization": f"Bearer {key}"} if key else {}

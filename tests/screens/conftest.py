@@ -2,7 +2,10 @@
 
 import pytest
 
+from tests.helpers.team_hub import team_hub
 from tests.helpers.tools import require_terminal
+
+__all__ = ["team_hub"]
 
 
 @pytest.fixture

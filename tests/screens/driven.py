@@ -12,6 +12,7 @@ _RENTING = "test_renting.py"
 _DISKS = "test_disks.py"
 _EVALUATING = "test_evaluating.py"
 
+_SECRETS = "test_secrets.py::test_what_is_kept_is_set_unseen_and_deleted_after_a_yes"
 _RUN = f"{_EVALUATING}::test_a_run_is_asked_about_interrupted_and_offered_again"
 _CHECKS = f"{_EVALUATING}::test_checks_and_suites_show_what_they_run"
 _BUNDLE = f"{_EVALUATING}::test_a_bundle_shows_what_is_fetched_built_written_checked_and_unpacked"
@@ -31,6 +32,10 @@ QUESTIONS = {
     ),
     ("commands/disks.py", "_question(plan)"): f"{_DISKS}::test_a_disk_is_rented_after_a_yes",
     ("commands/disks.py", "Terminate "): (f"{_DISKS}::test_a_disk_is_given_back_after_a_yes"),
+    ("commands/secrets.py", "Value of "): _SECRETS,
+    ("commands/secrets.py", "Delete "): _SECRETS,
+    ("commands/env/secrets.py", "Unlink the secret `"): _SECRETS,
+    ("commands/keys.py", "Revoke "): _SECRETS,
     ("commands/env/versions.py", "Delete "): f"{_PROMPTS}::test_deleting_an_environment",
     ("commands/env/install.py", "Go on?"): (
         f"{_PROMPTS}::test_moving_the_verifiers_of_a_workspace"

@@ -1,4 +1,4 @@
-"""`prime env versions` and `prime env delete`, also as `prime env version list | delete`."""
+"""`prime env versions | delete | yank | unyank`, also as `prime env version list | delete`."""
 
 from typing import Annotated
 
@@ -7,12 +7,14 @@ import typer
 from prime_cli.commands.base import group
 from prime_cli.commands.options import YES_OR_FORCE, hub_options, open_session
 from prime_cli.core.completion_cache import forget, remember
+from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.hub_environments import Deletion, list_versions, plan_deletion, run_deletion
 from prime_cli.envs.names import resolve_name
 from prime_cli.session import Session
+from prime_cli.wire.codec import to_builtins
 
-_COLUMNS = ("Version", "Created", "Content hash", "Wheel sha256", "Files")
+_COLUMNS = ("Version", "Created", "Content hash", "Wheel sha256", "Files", "Yanked")
 
 _SHOWN_HASH = 12
 
@@ -46,6 +48,7 @@ def versions(
             each.sha256[:shown],
             (each.wheel_sha256 or "-")[:shown],
             str(each.artifacts),
+            "" if each.yanked is None else each.yanked or "yes",
         ]
         for each in found
     ]
@@ -92,6 +95,64 @@ def _deletion_text(plan: Deletion) -> str:
         return str(plan.ref)
     count = len(plan.versions)
     return f"{plan.ref.slug} with {'its only version' if count == 1 else f'all {count} versions'}"
+
+
+VersionArg = Annotated[
+    str, typer.Argument(metavar="OWNER/NAME@VERSION", help="A version of an environment.")
+]
+
+
+@hub_options()
+def yank(
+    ctx: typer.Context,
+    version: VersionArg,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why, shown to everybody.")
+    ] = "",
+) -> None:
+    """Yank a version, so that it is no longer chosen.
+
+    `env install` and installers skip it unless somebody names exactly this version. It is not
+    deleted: locked workspaces stay as they are.
+
+    \b
+    Example:
+      prime env yank ada/wordle@0.3.0 --reason "wrong rewards"
+    \b
+    See also: `prime env unyank`, `prime env delete`.
+    """
+    session = open_session(ctx)
+    ref = _version_of(version)
+    reply = session.hub.of(ref.owner).environments.yank(ref, reason)
+    session.output.done(f"Yanked {ref}", value={"environment": ref.slug, **to_builtins(reply)})
+
+
+@hub_options()
+def unyank(ctx: typer.Context, version: VersionArg) -> None:
+    """Undo the yank of a version.
+
+    \b
+    Example:
+      prime env unyank ada/wordle@0.3.0
+    \b
+    See also: `prime env yank`, `prime env versions`.
+    """
+    session = open_session(ctx)
+    ref = _version_of(version)
+    reply = session.hub.of(ref.owner).environments.unyank(ref)
+    value = {"environment": ref.slug, **to_builtins(reply)}
+    session.output.done(f"{ref} is no longer yanked", value=value)
+
+
+def _version_of(text: str) -> EnvRef:
+    """The version that was named; raises UsageError where none is."""
+    ref = EnvRef.parse(text)
+    if ref.version is None:
+        raise UsageError(
+            "Name one version, as in `owner/name@1.2`",
+            hint=f"see them with `prime env versions {ref.slug}`",
+        )
+    return ref
 
 
 app = group(

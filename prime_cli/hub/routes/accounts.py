@@ -67,6 +67,7 @@ async def capabilities(request: Request) -> Capabilities:
         FEATURE,
         LOGS_FEATURE,
         "yank",
+        "star",
         "cursor",
         *features_of(EnvironmentQuery),
         *(["keys"] if settings.accounts else []),

@@ -70,3 +70,36 @@ def test_a_version_is_listed_and_deleted_by_its_hash(
     prime("env", "version", "delete", "ada/wordle", oldest, "--force").ok()
     rest = prime("env", "versions", "ada/wordle", "-o", "json").ok().json["versions"]
     assert [each["version"] for each in rest] == ["0.2.0"]
+
+
+def test_a_version_is_yanked_shown_so_and_taken_back(
+    prime: Prime, hub: HubClient, tmp_path: Path
+) -> None:
+    publish(hub, tmp_path, "wordle")
+    yanked = prime("env", "yank", "ada/wordle@0.1.0", "--reason", "wrong", "-o", "json").ok()
+    assert yanked.json == {
+        "environment": "ada/wordle",
+        "semantic_version": "0.1.0",
+        "yanked": "wrong",
+    }
+    (listed,) = prime("env", "versions", "ada/wordle", "-o", "json").ok().json["versions"]
+    assert listed["yanked"] == "wrong"
+    assert "no longer yanked" in prime("env", "unyank", "ada/wordle@0.1.0").ok().err
+    assert prime("env", "yank", "ada/wordle").code == 2
+
+
+def test_a_star_is_given_and_taken(prime: Prime, hub: HubClient, tmp_path: Path) -> None:
+    publish(hub, tmp_path, "wordle")
+    prime("env", "star", "wordle").ok()
+    starred = prime("env", "list", "--starred", "-o", "json").ok().json
+    assert [each["stars"] for each in starred["environments"]] == [1]
+    prime("env", "unstar", "wordle").ok()
+    assert prime("env", "list", "--starred", "-o", "json").ok().json["total"] == 0
+
+
+def test_a_fork_of_what_one_has_is_refused_and_officially_named(
+    prime: Prime, hub: HubClient, tmp_path: Path
+) -> None:
+    publish(hub, tmp_path, "wordle")
+    again = prime("fork", "ada/wordle")
+    assert (again.code, "already exists" in again.err) == (7, True)

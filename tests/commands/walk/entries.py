@@ -9,6 +9,7 @@ from tests.commands.walk.disks_entries import OF_DISKS
 from tests.commands.walk.entry import SERVED, Entry
 from tests.commands.walk.hub_entries import OF_HUBS
 from tests.commands.walk.pods_entries import OF_PODS
+from tests.commands.walk.secret_entries import OF_SECRETS
 from tests.commands.walk.ssh_entries import OF_SSH, REACHING_ALONE
 
 WITHOUT_OUTPUT = {
@@ -211,6 +212,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "prime eval delete": (
         Entry("eval delete {evaluation} --yes", wrong="eval delete ev_nothing", changes=True),
     ),
+    **OF_SECRETS,
     **OF_HUBS,
     **OF_PODS,
     **OF_RENTING,

@@ -13,7 +13,7 @@ from tests.commands.walk.children import Child, recorded_children
 from tests.commands.walk.entries import ENTRIES
 from tests.commands.walk.entry import Entry
 from tests.commands.walk.walking import SLOW, Walker
-from tests.commands.walk.world import World
+from tests.commands.walk.world import SECRET, World
 from tests.helpers.cli import Result
 
 KEYS = {
@@ -61,7 +61,7 @@ def _leaves_no_key(entry: Entry, words: str, world: World, walk: Walker, tmp_pat
     loud = replace(walk, variables=KEYS | FOR_INSTALLERS | {"PRIME_DEBUG": "1"})
     with recorded_children() as children:
         result = loud(own, entry, words)
-    planted = [*KEYS.values(), *FOR_INSTALLERS.values(), own.key]
+    planted = [*KEYS.values(), *FOR_INSTALLERS.values(), own.key, SECRET]
     assert list(_leaks(planted, result, children, own)) == []
 
 

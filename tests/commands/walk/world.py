@@ -35,6 +35,8 @@ from tests.runs.rows import row
 from tests.runs.saving import save_run
 
 SERVED_URL = "https://hub.example.org"
+SECRET = "secret-planted-on-the-hub"
+"""The value of the secrets on the served hub."""
 _OPERATOR = Caller.operator()
 
 
@@ -46,7 +48,8 @@ class World:
     accounts and `key` a key of its admin `ada`. On the hub in the box are `ada/wordle@1.2` and
     two versions of `ada/tiny-env`, one of which the workspace `here/.venv` has; `run` and `other`
     are runs of wordle, the first of which is also the evaluation `evaluation`; `made` is one that
-    was really run, of the project `tiny-env`. The served hub rents `machines`: ada has a pod `web`.
+    was really run, of the project `tiny-env`. The served hub rents `machines`: ada has a pod `web`
+    there, and `ada/puzzle@1.2` with a secret `PLANTED`, ada's secret `LINKED` and a variable.
     """
 
     root: Path
@@ -134,6 +137,8 @@ def make_world(root: Path) -> World:
     served = HubClient(SERVED_URL, key=key, transport=world.served_transport())
     rent_pods(served)
     rent_disk(served)
+    _fill_secrets(served, root / "puzzle")
+    issue_key(data, _OPERATOR, "ada", name="spare")
     return replace(
         world,
         key=key,
@@ -153,6 +158,17 @@ def _fill_box(world: World) -> None:
     publish(hub, world.root / "wordle", "wordle", version="1.2", requires=())
     for version in ("0.1.0", "0.2.0"):
         publish(hub, world.root / "tiny", version=version, requires=(), tags=("tiny",))
+
+
+def _fill_secrets(served: HubClient, folder: Path) -> None:
+    """Ada's environment on the served hub, and her secrets there."""
+    ref = publish(served, folder, "puzzle", version="1.2", requires=())
+    env_id = served.environments.get(ref).id
+    own, of_puzzle = served.secrets.of_owner(), served.secrets.of_environment(env_id)
+    for store in (own, of_puzzle):
+        store.create("PLANTED", SECRET, None)
+    of_puzzle.link(own.create("LINKED", SECRET, None).id)
+    served.secrets.variables_of(env_id).create("SIZE", "3", "how many")
 
 
 def _fill_workspace(world: World) -> None:

@@ -1,0 +1,52 @@
+"""Named values that a hub keeps for an owner or an environment: find, set and delete them."""
+
+from dataclasses import dataclass
+
+from prime_cli.api.secrets import EnvironmentSecrets, Item, ItemStore
+from prime_cli.core.errors import NotFound
+from prime_cli.wire.secrets import Secret
+
+_SHORTEST_ID = 8
+
+
+@dataclass(frozen=True)
+class SetResult:
+    """What is stored now, and whether it is new."""
+
+    item: Item
+    created: bool
+
+
+def find_item(store: ItemStore, wanted: str, title: str, *, hint: str) -> Item:
+    """The item with this name, id or beginning of an id; raises NotFound.
+
+    An environment's own secret goes before a linked one of the same name. `title` is what it is
+    called in the message, as in "your secret `A`".
+    """
+    found = [
+        each
+        for each in store.list()
+        if wanted in (each.name, each.id)
+        or (len(wanted) >= _SHORTEST_ID and each.id.startswith(wanted))
+    ]
+    found.sort(key=is_linked)
+    if not found:
+        raise NotFound(f"{title[0].upper()}{title[1:]} does not exist", hint=hint)
+    return found[0]
+
+
+def set_item(store: ItemStore, name: str, value: str, description: str | None) -> SetResult:
+    """Store a value under `name`, in place of an older one.
+
+    A linked secret stays as it is: the environment gets one of its own, which goes before it.
+    """
+    for each in store.list():
+        if each.name == name and not (isinstance(store, EnvironmentSecrets) and is_linked(each)):
+            changed = store.update(each.id, value=value, description=description)
+            return SetResult(changed, created=False)
+    return SetResult(store.create(name, value, description), created=True)
+
+
+def is_linked(item: Item) -> bool:
+    """Whether it is a secret of an owner, which an environment only has a link to."""
+    return isinstance(item, Secret) and item.source != "environment"
