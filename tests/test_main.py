@@ -38,7 +38,9 @@ def test_a_bare_group_shows_its_help_and_ends_with_usage(prime: Prime) -> None:
         (["completion", "install", "tcsh"], "error: `shell`: `tcsh` is not one of `bash`"),
     ],
 )
-def test_wrong_words_are_told_in_our_own(prime: Prime, argv: list[str], sentence: str) -> None:
+def test_usage_errors_are_reported_in_our_words(
+    prime: Prime, argv: list[str], sentence: str
+) -> None:
     result = prime(*argv)
     assert result.code == 2
     assert result.err.startswith(sentence)
@@ -86,7 +88,7 @@ def test_the_nearest_of_the_words_that_an_option_takes_is_named(prime: Prime) ->
     assert "hint: see `prime eval run --help`" in prime("eval", "my-env", "another").err
 
 
-def test_a_failure_before_parsing_is_json_too_when_json_was_asked_for(prime: Prime) -> None:
+def test_a_failure_before_parsing_is_json_too_when_json_was_requested(prime: Prime) -> None:
     for argv in (["--output", "json"], ["--output=jsonl"]):
         result = prime("config", "show", *argv, "--nope")
         assert result.code == 2
@@ -101,7 +103,7 @@ def test_a_bug_is_one_sentence_with_the_traceback_in_a_file(home: Path) -> None:
     assert "KeyError: 'x'" in report.read_text(encoding="utf-8")
 
 
-def test_a_bug_is_told_even_where_nothing_can_be_written(
+def test_a_bug_is_reported_even_where_nothing_can_be_written(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRIME_HOME", str(home / "file" / "below"))
@@ -116,9 +118,7 @@ def test_with_prime_debug_the_traceback_is_shown(monkeypatch: pytest.MonkeyPatch
     assert "NotFound: no" in (as_failure(NotFound("no")).detail or "")
 
 
-def test_no_key_is_in_what_is_told_of_a_failure(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_reveals_no_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIME_API_KEY", "pit_planted")
     monkeypatch.setenv("HF_TOKEN", "hf_planted_in_tests")
     words = (
@@ -173,7 +173,7 @@ def test_a_closed_stdout_is_no_failure() -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("typed", ["config show", "--help"])
-def test_a_full_disk_behind_stdout_is_told(typed: str) -> None:
+def test_a_full_disk_behind_stdout_is_reported(typed: str) -> None:
     words = " ".join([f"'{word}'" for word in COMMAND])
     done = subprocess.run(
         ["bash", "-c", f"{words} {typed} >/dev/full"],

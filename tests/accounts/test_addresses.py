@@ -86,7 +86,7 @@ def test_a_code_is_quoted_in_the_address_of_its_page() -> None:
         ({"DISPLAY": ":0", "CI": "false"}, "linux", True),
     ],
 )
-def test_a_browser_opens_in_front_of_somebody_only(
+def test_a_browser_opens_only_in_an_interactive_session(
     environ: dict[str, str], platform: str, shown: bool
 ) -> None:
     assert has_desktop(environ, platform) is shown

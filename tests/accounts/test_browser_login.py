@@ -79,7 +79,7 @@ def test_the_key_of_the_public_hub_comes_without_ours_on_any_request(scripted: S
     assert [each.authorization for each in scripted.seen] == [None, "Bearer poll-token"]
 
 
-def test_nobody_is_waited_for_longer_than_codes_last(scripted: ScriptedHub) -> None:
+def test_waiting_ends_when_the_code_expires(scripted: ScriptedHub) -> None:
     scripted.grant_result(lambda _: None)
     waiting = Waiting(scripted.url)
     with pytest.raises(NotAllowed, match="within ten minutes"):
@@ -87,7 +87,7 @@ def test_nobody_is_waited_for_longer_than_codes_last(scripted: ScriptedHub) -> N
     assert waiting.now == LOGIN_SECONDS
 
 
-def test_a_hub_without_such_logins_is_told_with_the_other_way_in(scripted: ScriptedHub) -> None:
+def test_a_hub_without_such_logins_is_reported_with_the_other_way_in(scripted: ScriptedHub) -> None:
     with pytest.raises(NotAllowed, match="does not support browser login") as caught:
         Waiting(scripted.url).key()
     assert "--token-stdin" in (caught.value.hint or "")
@@ -157,7 +157,7 @@ def test_a_key_that_is_not_utf8_is_refused(scripted: ScriptedHub) -> None:
 
 
 @pytest.mark.parametrize("result", [7, ["x"], {"key": "x"}])
-def test_a_result_of_another_type_is_told_after_a_few_tries(
+def test_a_result_of_another_type_is_reported_after_a_few_tries(
     scripted: ScriptedHub, result: object
 ) -> None:
     scripted.grant_result(lambda _: result)

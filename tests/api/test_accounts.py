@@ -20,7 +20,7 @@ class Some:
     total_count: int
 
 
-def test_all_pages_are_asked_for_and_no_further_one() -> None:
+def test_all_pages_are_requested_and_no_more() -> None:
     there = [str(number) for number in range(250)]
     asked: list[int] = []
 

@@ -76,7 +76,7 @@ def test_our_own_hub_names_the_error_class_itself() -> None:
     assert (caught.value.code, caught.value.hint) == ("storage_failed", "free some")
 
 
-def test_field_errors_are_told_in_one_line() -> None:
+def test_field_errors_are_reported_in_one_line() -> None:
     detail = [
         {"loc": ["body", "name"], "msg": "field required"},
         {"loc": ["query", "limit"], "msg": "too large"},
@@ -86,7 +86,7 @@ def test_field_errors_are_told_in_one_line() -> None:
         hub.accounts.whoami()
 
 
-def test_field_errors_of_the_published_form_are_told_in_one_line() -> None:
+def test_field_errors_of_the_published_form_are_reported_in_one_line() -> None:
     errors = [
         {"param": "pod.gpuCount", "details": "must be above 0"},
         {"param": "request", "details": "too late"},
@@ -102,7 +102,7 @@ def test_field_errors_of_the_published_form_are_told_in_one_line() -> None:
 @pytest.mark.parametrize(
     "body", [{}, {"errors": []}, {"errors": {}}, {"detail": [], "errors": None}, {"detail": 7}]
 )
-def test_a_refusal_that_says_nothing_is_told_by_its_status(body: dict[str, object]) -> None:
+def test_a_refusal_that_says_nothing_is_reported_by_its_status(body: dict[str, object]) -> None:
     hub, _, _ = _hub({WHOAMI: lambda _: httpx.Response(422, json=body)})
     with pytest.raises(UsageError, match=r"answered 422 Unprocessable Entity$"):
         hub.accounts.whoami()
@@ -130,7 +130,7 @@ def test_an_answer_that_no_hub_gives_is_no_hub(content: bytes) -> None:
         hub.accounts.whoami()
 
 
-def test_a_lost_connection_is_tried_again_and_then_told() -> None:
+def test_a_lost_connection_is_tried_again_and_then_reported() -> None:
     hub, replay, waits = _hub({WHOAMI: broken(httpx.ConnectError)})
     with pytest.raises(Unreachable, match=r"hub\.example cannot be reached"):
         hub.accounts.whoami()
@@ -236,9 +236,7 @@ def test_redirects_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "url", ["/files/w", "ftp://hub.example/w", "https://hub.example:x/", "file:///etc/x"]
 )
-def test_an_address_that_is_none_is_refused_before_anything_is_sent(
-    tmp_path: Path, url: str
-) -> None:
+def test_an_invalid_address_is_refused_before_anything_is_sent(tmp_path: Path, url: str) -> None:
     hub, replay, _ = _hub({})
     with pytest.raises(Unreachable, match="URL"):
         _download(hub, url, tmp_path)
@@ -311,7 +309,7 @@ def test_publish_read_download_lock_and_delete(tmp_path: Path) -> None:
         hub.close()
 
 
-def test_a_port_where_nobody_listens_is_unreachable() -> None:
+def test_a_port_without_a_listener_is_unreachable() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

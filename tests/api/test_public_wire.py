@@ -209,7 +209,7 @@ def test_a_secret_is_linked_as_the_official_client_links_it() -> None:
     store.unlink("sec_1")
 
 
-def test_no_call_of_our_client_is_left_out() -> None:
+def test_no_call_of_our_client_is_omitted() -> None:
     hub = connect(PublicWire())
     groups = {
         name: group
@@ -239,7 +239,7 @@ def test_metadata_is_sent_whole_as_the_official_client_does() -> None:
     assert "size" not in body
 
 
-def test_samples_are_read_to_the_last_page_where_only_their_total_is_said() -> None:
+def test_samples_are_read_to_the_last_page_with_only_a_total() -> None:
     def page(number: int) -> dict[str, object]:
         samples = [{"example_id": number}]
         counts = {"total": 3, "page": number, "limit": 1, "total_pages": 3}

@@ -136,7 +136,7 @@ def test_a_taskset_takes_the_fields_of_its_config_inherited_ones_first() -> None
     ]
 
 
-def test_a_taskset_and_its_config_may_lie_in_other_modules() -> None:
+def test_a_taskset_and_its_config_may_be_in_other_modules() -> None:
     files = {
         "env/__init__.py": "from env.tasks import T\n__all__ = ('T',)",
         "env/tasks.py": "from .config import MyConfig\nclass T(vf.Taskset[Task, MyConfig]): ...",
@@ -150,7 +150,7 @@ def test_a_taskset_without_a_config_of_its_own_is_unknown() -> None:
     assert _read({"env.py": source}, generation="v1") is None
 
 
-def test_a_field_that_is_set_anew_is_listed_once() -> None:
+def test_a_field_that_is_set_again_is_listed_once() -> None:
     source = """
         __all__ = ["T"]
         class Base(vf.TasksetConfig):
@@ -183,6 +183,6 @@ def test_no_source_makes_the_reader_fail(source: str) -> None:
         read_arguments("env", generation, {"env.py": source}.get)
 
 
-def test_a_default_too_deep_to_be_written_is_left_out() -> None:
+def test_a_default_too_deep_to_be_written_is_omitted() -> None:
     source = f"def load_environment(n={' + '.join(['1'] * 700)}): ..."
     assert _read({"env.py": source}) == [LoadArgument("n", None, "…")]

@@ -17,7 +17,7 @@ def test_without_a_time_that_a_zip_can_hold_it_is_1980(environ: dict[str, str]) 
 
 
 @pytest.mark.parametrize("text", ["now", "-1", "1.5", "٣"])
-def test_a_time_that_is_no_whole_number_is_refused(text: str) -> None:
+def test_a_time_that_is_not_a_whole_number_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="SOURCE_DATE_EPOCH"):
         source_date_epoch({"SOURCE_DATE_EPOCH": text})
 

@@ -121,7 +121,7 @@ def test_the_archive_depends_on_names_and_content_only(tmp_path: Path) -> None:
     assert (tmp_path / "one.tar.gz").read_bytes() == (tmp_path / "two.tar.gz").read_bytes()
 
 
-def test_the_archive_holds_plain_files_of_nobody(tmp_path: Path) -> None:
+def test_the_archive_holds_plain_files_without_owners(tmp_path: Path) -> None:
     root = tmp_path / "project"
     write(root, {"env.py": b"a", "pkg/run.sh": b"#!/bin/sh\n"})
     (root / "pkg" / "run.sh").chmod(0o755)

@@ -71,7 +71,7 @@ def test_another_description_is_other_metadata(old: Path, tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_builders_stamp_is_passed_over_and_told(
+def test_what_builders_stamp_is_passed_over_and_reported(
     old: Path, tmp_path: Path, member: str, before: str, after: str, told: str
 ) -> None:
     new = rewritten(old, tmp_path / "new", member, before, after)
@@ -83,7 +83,7 @@ def test_what_builders_stamp_is_passed_over_and_told(
     assert told in comparison.normalised[0]
 
 
-def test_a_record_that_lies_is_told(old: Path, tmp_path: Path) -> None:
+def test_a_wrong_record_is_reported(old: Path, tmp_path: Path) -> None:
     lying = rewritten(old, tmp_path / "new", f"{INFO}/RECORD", "data/words.txt", "data/other.txt")
     (difference,) = compare_wheels(lying, old).differences
     assert difference.found == "that of the published wheel is not true of `data/words.txt`"

@@ -84,7 +84,7 @@ def test_entry_points_keep_their_case(tmp_path: Path) -> None:
     assert read_wheel(wheel).entry_points == (("verifiers.environments", "Tiny-Env", "tiny_env:x"),)
 
 
-def test_a_file_that_is_no_wheel_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_wheel_is_refused(tmp_path: Path) -> None:
     broken = tmp_path / "tiny_env-0.1.0-py3-none-any.whl"
     broken.write_bytes(b"PK nothing")
     misnamed = write_wheel(tmp_path / "x", ENV).rename(tmp_path / "tiny.whl")

@@ -25,7 +25,7 @@ NAMES = {"--resume": "--resume", "-R": "--resume"}
         ("wordle -- --resume", "wordle -- --resume"),
     ],
 )
-def test_the_value_is_left_out_before_another_option_and_at_the_end(line: str, read: str) -> None:
+def test_the_value_is_omitted_before_another_option_and_at_the_end(line: str, read: str) -> None:
     assert list(_with_empty_values(line.split(), NAMES)) == read.split()
 
 
@@ -45,7 +45,7 @@ def test_the_newest_run_that_came_to_no_end_is_named(prime: Prime, tmp_path: Pat
     assert f"`prime eval run --resume {newest.run_id}`" in result.err
 
 
-def test_a_run_that_is_not_there_ends_with_6(prime: Prime, tmp_path: Path) -> None:
+def test_a_missing_run_ends_with_6(prime: Prime, tmp_path: Path) -> None:
     result = prime("eval", "run", "--resume", "1f2e3d4c", cwd=tmp_path)
     assert result.code == 6
     assert "No local run `1f2e3d4c`" in result.err

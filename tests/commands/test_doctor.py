@@ -57,7 +57,7 @@ def test_offline_says_what_was_not_asked(prime: Prime, tmp_path: Path) -> None:
     assert KEY not in shown.out + shown.err
 
 
-def test_a_hub_that_is_not_there_fails_with_its_step(prime: Prime, tmp_path: Path) -> None:
+def test_an_unreachable_hub_fails_with_its_step(prime: Prime, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     env = {"PRIME_API_BASE_URL": f"http://127.0.0.1:{port}", "PRIME_API_KEY": KEY}

@@ -68,7 +68,7 @@ def test_they_set_the_session_and_are_not_arguments_of_the_command() -> None:
 
 
 @pytest.mark.parametrize(("function", "line"), [(stop, "pod-1"), (tidy, "")])
-def test_what_is_not_given_is_left_as_it_is(function: Any, line: str) -> None:
+def test_omitted_fields_are_unchanged(function: Any, line: str) -> None:
     session, code = _call(function, line)
     assert code == 0
     assert (session.mode, session.quiet, session.yes) == (None, False, False)

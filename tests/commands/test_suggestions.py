@@ -143,7 +143,7 @@ def test_plain_is_taken_anywhere(prime: Prime, hub: HubClient, tmp_path: Path, l
     assert prime(*line.split()).ok().out.startswith("ada/wordle\t0.1.0\t")
 
 
-def test_an_output_that_was_asked_for_wins_over_plain(prime: Prime, hub: HubClient) -> None:
+def test_an_output_that_was_requested_wins_over_plain(prime: Prime, hub: HubClient) -> None:
     assert prime("--plain", "env", "list", "-o", "json").ok().json["total"] == 0
 
 

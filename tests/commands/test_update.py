@@ -35,7 +35,7 @@ def test_the_commands_that_are_shown_are_the_ones_that_run(prime: Prime, called:
     assert "Installed prime again" in result.err
 
 
-def test_nothing_changes_where_nobody_can_be_asked(prime: Prime, called: Path) -> None:
+def test_nothing_changes_without_a_person_to_ask(prime: Prime, called: Path) -> None:
     result = prime("update")
     assert (result.code, called.exists()) == (2, False)
     assert "hint: add `--yes` to confirm" in result.err

@@ -23,7 +23,7 @@ def test_the_local_hub_knows_the_owner_without_a_login(prime: Prime) -> None:
     }
 
 
-def test_it_is_told_in_labelled_lines(prime: Prime) -> None:
+def test_it_is_reported_in_labelled_lines(prime: Prime) -> None:
     shown = prime("whoami", "--offline", env={"PRIME_OWNER": "grace"}).ok()
     assert shown.out.splitlines() == [
         "owner    grace  (from PRIME_OWNER)",
@@ -39,7 +39,7 @@ def test_a_served_hub_without_a_key_is_not_logged_in(prime: Prime) -> None:
     assert "hint: log in with `prime login`, or set PRIME_API_KEY to your key" in result.err
 
 
-def test_a_home_that_cannot_be_written_is_told(prime: Prime, tmp_path: Path) -> None:
+def test_a_read_only_home_is_reported(prime: Prime, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     result = prime("whoami", env={"PRIME_HOME": str(tmp_path / "file" / "home")})
     assert result.code == 74

@@ -95,7 +95,7 @@ def test_a_shape_goes_the_whole_way(name: str, tmp_path: Path, here: Path) -> No
 
 @pytest.mark.sample(1, "name")
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_used_is_told_before_it_is_published(name: str, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_reported_before_it_is_published(name: str, tmp_path: Path) -> None:
     folder, ref = project(tmp_path, name, WILD[name])
     for command in ("build", "upload"):
         assert prime_process("env", command, str(folder), timeout=300).code == 9
@@ -148,7 +148,7 @@ def test_what_was_published_long_ago_runs_with_what_there_was(
     assert "Preparing" not in again.err
 
 
-def test_a_verifiers_asked_for_by_flag_is_not_remembered_for_other_runs(
+def test_a_verifiers_requested_by_flag_is_not_remembered_for_other_runs(
     tmp_path: Path, here: Path
 ) -> None:
     folder = write_project(tmp_path / "asked", Shape(name="asked-env"))
@@ -237,7 +237,7 @@ FAULTY = {
 
 @pytest.mark.sample(2, "name")
 @pytest.mark.parametrize("name", FAULTY)
-def test_code_that_raises_is_told_by_name(name: str, tmp_path: Path, here: Path) -> None:
+def test_code_that_raises_is_reported_by_name(name: str, tmp_path: Path, here: Path) -> None:
     source, code, said = FAULTY[name]
     folder, _ = project(tmp_path, name, Shape(body=source))
     run = prime_process("eval", "run", str(folder), *ORACLE, timeout=300)

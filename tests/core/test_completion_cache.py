@@ -66,7 +66,7 @@ def test_a_home_that_cannot_be_written_is_let_be(clean_environment: Path) -> Non
     assert remembered("environments") == []
 
 
-def test_what_somebody_else_wrote_there_is_not_believed(clean_environment: Path) -> None:
+def test_files_written_by_others_are_not_trusted(clean_environment: Path) -> None:
     folder = clean_environment / ".prime" / "completion"
     folder.mkdir(parents=True)
     (folder / "models").write_bytes(b"good\n$(touch x)\n\xff\xfe\n-m\n" + b"a" * 1_000_000)

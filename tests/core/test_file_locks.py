@@ -40,7 +40,7 @@ def test_what_another_process_holds_is_taken_over_once_it_is_gone(tmp_path: Path
         assert alone
 
 
-def test_several_may_hold_and_none_of_them_can_be_alone(tmp_path: Path) -> None:
+def test_several_holders_exclude_an_exclusive_one(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     mark_in_use(tmp_path, "wheels", "abc")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -51,7 +51,7 @@ def test_several_may_hold_and_none_of_them_can_be_alone(tmp_path: Path) -> None:
         assert not alone
 
 
-def test_the_last_use_is_told(tmp_path: Path) -> None:
+def test_the_last_use_is_reported(tmp_path: Path) -> None:
     path = use_file(tmp_path, "wheels", "abc")
     assert last_used(path) is None
     mark_in_use(tmp_path, "wheels", "abc")

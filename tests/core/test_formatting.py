@@ -59,5 +59,5 @@ def test_a_noun_may_have_a_plural_of_its_own() -> None:
         (["a", "b", "c", "d", "e"], "a, b, c and 2 more"),
     ],
 )
-def test_a_list_says_how_much_of_it_is_left_out(names: list[str], told: str) -> None:
+def test_a_list_says_how_much_of_it_is_omitted(names: list[str], told: str) -> None:
     assert first_few(names) == told

@@ -25,7 +25,7 @@ def test_only_this_machine_is_this_machine(host: str) -> None:
     assert not is_loopback(f"http://{host}/v1")
 
 
-def test_loopback_is_told_by_name_and_number() -> None:
+def test_loopback_is_reported_by_name_and_number() -> None:
     assert is_loopback("http://localhost:1/v1")
     assert is_loopback("http://[::1]:1/v1")
     assert not is_loopback("http://localhost.example.com/v1")

@@ -30,7 +30,7 @@ def installed(folder: Path, origin: Mapping[str, object] | None = None) -> Insta
     return replace(found, environ={"PATH": ""}, here=folder.parent)
 
 
-def test_what_is_installed_is_not_asked_for() -> None:
+def test_what_is_installed_is_not_requested() -> None:
     require("hf", "Reading JSON", "json", "csv")
 
 

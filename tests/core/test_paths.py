@@ -42,7 +42,7 @@ def test_readers_see_the_old_content_until_the_new_one_is_whole(tmp_path: Path) 
     assert path.read_bytes() == b"after"
 
 
-def test_a_place_that_cannot_be_written_is_told_with_its_path(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageFailed, match="file"):
         write_atomically(tmp_path / "file" / "below", b"")

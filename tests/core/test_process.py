@@ -35,7 +35,7 @@ def test_input_arrives_and_without_input_stdin_is_empty() -> None:
     assert run([sys.executable, "-c", code]).out == "''\n"
 
 
-def test_bytes_that_are_no_utf8_do_not_fail() -> None:
+def test_bytes_that_are_not_utf8_do_not_fail() -> None:
     code = "import sys; sys.stdout.buffer.write(b'\\xff ok')"
 
     assert run([sys.executable, "-c", code]).out == "\ufffd ok"
@@ -61,7 +61,7 @@ def test_a_program_that_takes_too_long_is_killed_with_its_children(tmp_path: Pat
     assert _has_ended(int(pid_file.read_text()))
 
 
-def test_a_program_that_is_not_there_is_a_missing_file(tmp_path: Path) -> None:
+def test_a_missing_program_is_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         run([tmp_path / "nothing"])
 

@@ -7,7 +7,7 @@ from prime_cli.core.progress import Silent, forward_warnings
 LOG = logging.getLogger("prime_cli.hub.anything")
 
 
-def test_a_warning_is_told_once_and_nothing_more_after_the_end() -> None:
+def test_a_warning_is_reported_once_and_nothing_more_after_the_end() -> None:
     progress = Silent()
     with forward_warnings("prime_cli.hub", progress):
         LOG.warning("The provider `%s` failed: %s", "sky", "no cloud")
@@ -17,7 +17,7 @@ def test_a_warning_is_told_once_and_nothing_more_after_the_end() -> None:
     assert progress.warned == ["The provider `sky` failed: no cloud"]
 
 
-def test_a_bug_is_told_with_its_exception_and_without_a_traceback() -> None:
+def test_a_bug_is_reported_with_its_exception_and_without_a_traceback() -> None:
     progress = Silent()
     with forward_warnings("prime_cli.hub", progress):
         try:

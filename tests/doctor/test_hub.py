@@ -125,7 +125,7 @@ def test_a_slow_answer_is_not_taken_for_a_wrong_clock(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("date", ["", "yesterday", "32 Foo 2026"])
-def test_a_date_that_is_none_is_left_out(tmp_path: Path, date: str) -> None:
+def test_an_invalid_date_is_omitted(tmp_path: Path, date: str) -> None:
     found = one(check_hub(system(tmp_path, transport=answering(200, date=date))), "clock")
     assert found.status == "skipped"
 
@@ -134,7 +134,7 @@ def test_a_date_that_is_none_is_left_out(tmp_path: Path, date: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("SSL_CERT_FILE", "/nowhere.pem"), ("HTTPS_PROXY", "gopher://proxy:1")]
 )
-def test_variables_that_httpx_cannot_use_are_told_as_what_is_in_the_way(
+def test_variables_that_httpx_cannot_use_are_reported_as_what_is_in_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)

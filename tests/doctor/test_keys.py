@@ -37,7 +37,7 @@ def team(home: Path) -> Path:
     return folder
 
 
-def test_the_source_of_the_key_is_told_and_never_the_key(team: Path, tmp_path: Path) -> None:
+def test_the_source_of_the_key_is_reported_and_never_the_key(team: Path, tmp_path: Path) -> None:
     assert one(check_key(system(tmp_path)), "key").status == "warning"
     save_credential(team, "team", URL, KEY, KeyStorage.FILE)
     found = check_key(system(tmp_path))
@@ -80,7 +80,7 @@ def test_settings_that_cannot_be_read_fail_with_their_own_hint(tmp_path: Path) -
     assert one(check_overrides(there)).status == "ok"
 
 
-def test_variables_that_hide_what_is_written_are_told(
+def test_variables_that_hide_what_is_written_are_reported(
     team: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sentences(**environ: str) -> list[str]:

@@ -41,7 +41,7 @@ def test_the_python_that_runs_prime_is_named(tmp_path: Path) -> None:
     assert (found.status, sys.prefix in found.sentence) == ("ok", True)
 
 
-def test_another_prime_on_path_is_told(tmp_path: Path) -> None:
+def test_another_prime_on_path_is_reported(tmp_path: Path) -> None:
     name = "prime.exe" if sys.platform == "win32" else "prime"
     other = tmp_path / "bin" / name
     other.parent.mkdir()
@@ -54,7 +54,7 @@ def test_another_prime_on_path_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("file", "status"), [("prime_cli/main.py", "warning"), ("x.py", "ok")])
-def test_the_official_client_in_the_same_environment_is_told(
+def test_the_official_client_in_the_same_environment_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, status: str
 ) -> None:
     info = tmp_path / "prime-0.18.0.dist-info"
@@ -79,7 +79,7 @@ def test_a_link_into_the_environment_is_the_same_prime(tmp_path: Path) -> None:
     assert other_prime(tmp_path / "tool", str(tmp_path / "bin")) is None
 
 
-def test_a_workspace_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
+def test_a_workspace_that_does_not_exist_yet_is_fine(tmp_path: Path) -> None:
     found = one(check_workspace(system(tmp_path)))
     sentence = f"None yet: `prime env install` creates {tmp_path / '.venv'}"
     assert told(found) == ("ok", sentence, None)
@@ -92,7 +92,7 @@ def test_a_workspace_is_named_with_its_python(tmp_path: Path) -> None:
     assert found.sentence.endswith(f"with Python {sys.version.split()[0]} (the nearest)")
 
 
-def test_an_active_environment_elsewhere_wins_and_is_told(tmp_path: Path) -> None:
+def test_an_active_environment_elsewhere_wins_and_is_reported(tmp_path: Path) -> None:
     _workspace(tmp_path / ".venv")
     _workspace(tmp_path / "other")
     found = one(check_workspace(system(tmp_path, {"VIRTUAL_ENV": str(tmp_path / "other")})))
@@ -136,19 +136,19 @@ def test_room_is_judged_by_what_an_environment_takes(
     assert (found.status, found.sentence.endswith("(home, tmp)")) == (status, True)
 
 
-def test_a_home_that_is_not_there_is_judged_by_the_folder_above(tmp_path: Path) -> None:
+def test_a_missing_home_is_judged_by_the_folder_above(tmp_path: Path) -> None:
     found = check_disk(system(tmp_path, home=tmp_path / "a" / "b"))
     assert {each.status for each in found} <= {"ok", "warning"}
 
 
-def test_consoles_that_are_not_unicode_are_told(tmp_path: Path) -> None:
+def test_consoles_that_are_not_unicode_are_reported(tmp_path: Path) -> None:
     found = one(check_encoding(system(tmp_path, encodings={"stdout": "cp1252"})))
     assert (found.status, "stdout: cp1252" in found.sentence) == ("warning", True)
     assert is_unicode("UTF_8")
     assert not is_unicode("ascii")
 
 
-def test_runs_that_were_killed_are_told_and_living_ones_are_not(tmp_path: Path) -> None:
+def test_runs_that_were_killed_are_reported_and_living_ones_are_not(tmp_path: Path) -> None:
     folder = save_run(tmp_path, status=RUNNING)
     with writing(folder):
         found = one(check_leftovers(system(tmp_path)), "runs")
@@ -158,14 +158,14 @@ def test_runs_that_were_killed_are_told_and_living_ones_are_not(tmp_path: Path) 
     assert found.sentence == f"1 run here stopped unexpectedly: {folder.run_id}"
 
 
-def test_a_lock_is_told_as_long_as_somebody_holds_it(tmp_path: Path, home: Path) -> None:
+def test_a_lock_is_reported_while_it_is_held(tmp_path: Path, home: Path) -> None:
     with locked(home / ".prime" / "config.lock"):
         found = one(check_leftovers(system(tmp_path)), "locks")
         assert (found.status, "holds config.lock" in found.sentence) == ("warning", True)
     assert one(check_leftovers(system(tmp_path)), "locks").status == "ok"
 
 
-def test_halves_are_told_when_nobody_can_be_writing_them(tmp_path: Path, home: Path) -> None:
+def test_halves_are_reported_when_nobody_can_be_writing_them(tmp_path: Path, home: Path) -> None:
     half = home / ".prime" / "interpreters" / f".{'0' * 32}.1a2b3c4d"
     half.mkdir(parents=True)
     assert one(check_leftovers(system(tmp_path)), "halves").status == "ok"
@@ -175,7 +175,7 @@ def test_halves_are_told_when_nobody_can_be_writing_them(tmp_path: Path, home: P
     assert (found.status, found.fix) == ("warning", f"`rm -r {half}`")
 
 
-def test_completion_of_an_earlier_prime_is_told(tmp_path: Path, home: Path) -> None:
+def test_completion_of_an_earlier_prime_is_reported(tmp_path: Path, home: Path) -> None:
     def look(script: str) -> tuple[str, str, str | None]:
         return told(one(check_completion(system(tmp_path, script=lambda _: script))))
 
@@ -213,7 +213,7 @@ def test_this_machine_must_not_be_reached_through_a_proxy() -> None:
     assert judge_proxies({**PROXY, "no_proxy": "*"}).status == "ok"
 
 
-def test_two_spellings_with_two_values_are_told() -> None:
+def test_two_spellings_with_two_values_are_reported() -> None:
     found = judge_proxies({**PROXY, "https_proxy": "http://other:1"})
     assert (found.status, found.fix) == ("warning", "`unset https_proxy`")
 
@@ -240,7 +240,7 @@ def test_authorities_that_cannot_be_read_fail(tmp_path: Path, content: str | Non
     assert (found.status, str(file) in found.sentence) == ("failed", True)
 
 
-def test_a_variable_of_other_tools_is_told() -> None:
+def test_a_variable_of_other_tools_is_reported() -> None:
     found = judge_certificates({"REQUESTS_CA_BUNDLE": "/etc/ca.pem"})
     assert (found.status, found.fix) == ("warning", '`export SSL_CERT_FILE="$REQUESTS_CA_BUNDLE"`')
     assert judge_certificates({"SSL_CERT_DIR": "/nowhere"}).status == "failed"

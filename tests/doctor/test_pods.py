@@ -42,7 +42,7 @@ def test_no_pod_is_fine(look: Callable[[], Finding]) -> None:
     assert told(look()) == ("ok", "None is running", None)
 
 
-def test_pods_that_run_are_told_with_their_price(
+def test_pods_that_run_are_reported_with_their_price(
     look: Callable[[], Finding], pod_hub: PodHub
 ) -> None:
     pod_hub.rent(**wish(name="first"))
@@ -62,7 +62,7 @@ def test_what_is_there_without_need_is_a_warning_and_stays_there(
     assert len(pod_hub.machines.seen) == 1
 
 
-def test_a_hub_does_not_tell_strangers(
+def test_a_hub_reveals_nothing_to_strangers(
     pod_hub: PodHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRIME_API_BASE_URL", URL)
@@ -95,7 +95,7 @@ def test_under_offline_nobody_is_asked(tmp_path: Path) -> None:
     assert told(finding) == ("skipped", "Not checked: prime is offline", None)
 
 
-def test_a_hub_in_the_box_that_nobody_used_is_not_made(tmp_path: Path, home: Path) -> None:
+def test_an_unused_built_in_hub_is_not_created(tmp_path: Path, home: Path) -> None:
     finding = one(check_pods(system(tmp_path, box=lambda: pytest.fail("it was made"))))
     assert finding.status == "ok"
     assert not (home / ".prime" / "hub").exists()

@@ -103,7 +103,7 @@ def test_bytes_other_than_promised_are_not_kept(wheel: Path, store: Path) -> Non
     assert [path for path in left if path.parent != Path("cache/uses")] == []
 
 
-def test_the_key_stays_when_the_wheel_lies_elsewhere(wheel: Path, store: Path) -> None:
+def test_the_key_stays_when_the_wheel_is_elsewhere(wheel: Path, store: Path) -> None:
     detail = detail_of(wheel_url=WHEEL_URL, wheel_sha256=digest_file(wheel))
     hub, replay = public_hub(
         {f"GET {DETAIL_PATH}": {"data": detail}, f"GET {WHEEL_URL}": wheel.read_bytes()}
@@ -133,7 +133,7 @@ def test_a_digest_that_the_detail_lacks_is_read_from_the_index(wheel: Path, stor
     assert "GET /ada/simple/tiny-env/" in replay.asked
 
 
-def test_an_index_that_promises_other_bytes_is_believed(wheel: Path, store: Path) -> None:
+def test_an_index_that_promises_other_bytes_is_trusted(wheel: Path, store: Path) -> None:
     page = f'<a href="{WHEEL_URL}#sha256={"0" * 64}">{wheel.name}</a>'
     detail = detail_of(wheel_url=WHEEL_URL, simple_index_url="https://hub.example/ada/simple/")
     hub, _ = public_hub(

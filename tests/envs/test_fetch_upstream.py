@@ -29,7 +29,7 @@ def wheel(tmp_path: Path) -> Path:
     return write_wheel(tmp_path / "served", {"tiny_env.py": LOADER})
 
 
-def test_what_is_not_here_comes_from_the_upstream_said_aloud(
+def test_a_missing_environment_comes_from_the_upstream_with_a_message(
     data: Path, wheel: Path, store: Path
 ) -> None:
     detail = detail_of(wheel_url=WHEEL_URL, wheel_sha256=digest_file(wheel))

@@ -30,7 +30,7 @@ def test_a_bare_name_is_ones_own_before_it_is_anyone_elses(
     assert told.said == []
 
 
-def test_a_bare_name_of_one_other_owner_is_theirs_said_aloud(
+def test_a_bare_name_with_one_owner_is_resolved_with_a_message(
     hub: HubClient, data: Path, tmp_path: Path
 ) -> None:
     publish(open_hub(data, "bob"), tmp_path, "wordle")

@@ -69,7 +69,7 @@ def test_no_is_no_and_is_not_remembered(url: str, store: Path) -> None:
         fetch(url, TrustPolicy(store))
 
 
-def test_where_nobody_can_answer_the_ways_to_go_ahead_are_named(url: str, store: Path) -> None:
+def test_without_a_terminal_the_alternatives_are_named(url: str, store: Path) -> None:
     with pytest.raises(NotTrusted, match=r"`ada` on .* is not trusted") as refused:
         fetch(url, TrustPolicy(store))
     hint = refused.value.hint or ""
@@ -96,7 +96,7 @@ def test_settings_name_owners_of_every_hub_or_of_one(url: str, store: Path) -> N
     assert not (store / FILENAME).exists()
 
 
-def test_a_name_on_one_hub_is_nobody_on_another(url: str, store: Path) -> None:
+def test_a_name_on_one_hub_means_nothing_on_another(url: str, store: Path) -> None:
     owners = TrustedOwners(store)
     owners.add("https://hub.example", "ada", how="asked")
     with pytest.raises(NotTrusted):
@@ -167,7 +167,7 @@ def test_a_lock_pins_what_it_names(url: str, store: Path) -> None:
         fetch(url, TrustPolicy(store, named=["ada"], pins=lambda _: "0" * 64))
 
 
-def test_a_home_that_cannot_be_written_is_asked_for_each_time(url: str, tmp_path: Path) -> None:
+def test_a_read_only_home_is_asked_about_each_time(url: str, tmp_path: Path) -> None:
     trust = TrustPolicy(tmp_path / "file", yes=True)
     hub = HubClient(url)
     (tmp_path / "file").write_text("", encoding="utf-8")
@@ -176,7 +176,7 @@ def test_a_home_that_cannot_be_written_is_asked_for_each_time(url: str, tmp_path
 
 
 @pytest.mark.parametrize("text", ["owner = 3", "owner = [{hub = 1}]", "[[owner]\n", "\xff"])
-def test_a_list_that_was_broken_by_hand_says_so(store: Path, text: str) -> None:
+def test_a_corrupted_list_is_reported(store: Path, text: str) -> None:
     store.mkdir()
     (store / FILENAME).write_bytes(text.encode("latin-1"))
     with pytest.raises(UsageError, match="is invalid"):

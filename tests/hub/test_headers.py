@@ -49,7 +49,7 @@ def test_range_behind_the_end_is_unsatisfiable(header: str) -> None:
 
 
 @given(st.text(alphabet="bytes=0123456789-, ", max_size=30), st.integers(0, 2**40))
-def test_part_lies_within_the_file(header: str, size: int) -> None:
+def test_part_is_within_the_file(header: str, size: int) -> None:
     try:
         part = parse_range(header, size)
     except Unsatisfiable:

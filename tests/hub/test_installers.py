@@ -202,7 +202,7 @@ def test_private_package_is_no_package_without_a_key(
     assert not any(line.endswith(" 401") for line in hub.seen)
 
 
-def test_credentials_that_are_good_for_nothing_are_said_to_be_so(
+def test_useless_credentials_are_reported(
     hub: IndexHub, installer: Installer, target: Path
 ) -> None:
     hub.publish("secret", visibility="PRIVATE")

@@ -253,7 +253,7 @@ def test_owner_reads_what_is_private_everywhere(world: World, path: str) -> None
     [o for o in OPERATIONS if o.needs_key],
     ids=id_of,
 )
-def test_nobody_is_asked_for_a_key(world: World, operation: Operation) -> None:
+def test_no_key_is_requested(world: World, operation: Operation) -> None:
     for client in (world.accounts_hub.client(), world.accounts_hub.client("prime_sk_unknown")):
         path = path_of(API + operation.path, world.hidden)
         answer = client.request(operation.method, path, content=b"no JSON")

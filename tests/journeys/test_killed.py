@@ -37,7 +37,7 @@ def test_commands_killed_while_they_make_a_pod_leave_nothing(tmp_path: Path, see
 
 
 @pytest.mark.slow
-def test_a_hub_killed_while_it_makes_pods_forgets_none_of_them(tmp_path: Path, seed: int) -> None:
+def test_a_hub_killed_while_creating_pods_forgets_none(tmp_path: Path, seed: int) -> None:
     with found_town(tmp_path) as town, ExitStack() as hubs:
         killing = Killing(town.ada, random.Random(seed), podman().tags)
         killing.prepare()

@@ -57,7 +57,7 @@ def test_pod_is_found_rented_reached_used_and_given_back(ada: Somebody) -> None:
     nothing_is_left(ada)
 
 
-def test_pod_that_nobody_ends_ends_itself(ada: Somebody) -> None:
+def test_a_pod_ends_itself_at_its_deadline(ada: Somebody) -> None:
     """Its keeper does: there is no hub between two commands."""
     ada.prime(
         "pods", "create", "--gpu-type", "CPU_NODE", "--name", "brief", "--for", "5s", "--yes"

@@ -47,7 +47,7 @@ def test_the_word_empty_is_no_key_for_a_hosted_model() -> None:
         resolve_endpoint("gpt-4.1", None, "EMPTY", Registry(), KEYED)
 
 
-def test_the_users_own_base_url_is_honoured_and_said() -> None:
+def test_the_users_own_base_url_is_honoured_and_reported() -> None:
     environ = {"OPENAI_BASE_URL": "http://localhost:9/v1/"}
     endpoint = resolve_endpoint("m", None, None, Registry(), environ)
     assert endpoint.url == "http://localhost:9/v1"
@@ -67,7 +67,7 @@ def test_an_alias_gives_model_address_headers_and_key() -> None:
     assert key_of(endpoint) == "EMPTY"
 
 
-def test_a_model_of_the_registry_is_used_and_said() -> None:
+def test_a_model_of_the_registry_is_used_and_reported() -> None:
     endpoint = resolve_endpoint("Qwen3-0.6B", None, None, NAMED, KEYED)
     assert endpoint.url == LOCAL
     assert "`Qwen3-0.6B` is the model of the registry's `qwen`" in str(endpoint.said)

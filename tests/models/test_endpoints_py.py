@@ -82,7 +82,7 @@ if __name__ == "__main__":
         ('ENDPOINTS = {"a": {"key": os.getenv(5)}}', "a variable's name"),
     ],
 )
-def test_what_cannot_be_read_is_said(source: str, words: str) -> None:
+def test_what_cannot_be_read_is_reported(source: str, words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("`", ".")):
         read(source)
 

@@ -47,7 +47,7 @@ def test_nothing_listening_is_unreachable() -> None:
 
 
 @pytest.mark.parametrize(("status", "error"), [(401, NotLoggedIn), (403, NotAllowed)])
-def test_a_refused_key_is_said(status: int, error: type[PrimeError]) -> None:
+def test_a_refused_key_is_reported(status: int, error: type[PrimeError]) -> None:
     with pytest.raises(error):
         check(always(status))
 
@@ -83,7 +83,7 @@ def test_a_price_that_the_endpoint_states_is_read() -> None:
     run(scenario())
 
 
-def test_anthropic_is_asked_for_its_models_in_its_own_way(proxied: ScriptedModel) -> None:
+def test_anthropic_models_are_listed_by_its_own_api(proxied: ScriptedModel) -> None:
     endpoint = Endpoint("claude-x", "http://api.anthropic.com/v1", EndpointSecret("k"))
     run(check_endpoint(endpoint))
     (request,) = proxied.requests

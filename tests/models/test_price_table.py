@@ -128,9 +128,7 @@ def test_a_run_keeps_the_prices_that_were_used_and_the_tables_digests(tmp_path: 
         ('[[price]]\nmodel = "m"\nhost = 5\ninput = 1\noutput = 2', "`host`"),
     ],
 )
-def test_a_table_that_cannot_be_meant_is_refused_by_name(
-    text: str, said: str, tmp_path: Path
-) -> None:
+def test_an_invalid_table_is_refused_by_name(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"prices\.toml") as caught:
         own(tmp_path, text)
     assert said in caught.value.message

@@ -55,7 +55,7 @@ def key_of(endpoint: Endpoint) -> str:
 
 
 @pytest.mark.parametrize(("model", "url", "variable", "sent"), NAMED)
-def test_a_models_name_tells_address_key_and_the_name_that_is_sent(
+def test_a_models_name_shows_address_key_and_the_name_that_is_sent(
     model: str, url: str, variable: str, sent: str | None
 ) -> None:
     endpoint = find(model, **{variable: "sk-its", "OPENAI_API_KEY": "sk-its"})
@@ -186,7 +186,7 @@ def test_azures_addresses_are_those_of_a_deployment(
     assert authorized(endpoint, {}) == {"api-key": "az"}
 
 
-def test_what_azure_lacks_is_said() -> None:
+def test_what_azure_lacks_is_reported() -> None:
     with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
         find("azure/gpt", AZURE_OPENAI_API_KEY="az")
     with pytest.raises(NotLoggedIn, match="AZURE_OPENAI_API_KEY is not set"):

@@ -135,7 +135,7 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, text: str, words: str)
         load(text, tmp_path)
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "endpoints.toml"
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="UTF-8"):
@@ -159,7 +159,7 @@ def test_an_entry_may_state_what_its_model_costs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("price", ["5", "{input = 1}", '{input = 1, output = "2"}'])
-def test_a_price_that_cannot_be_meant_is_refused_with_its_entry(price: str, tmp_path: Path) -> None:
+def test_an_invalid_price_is_refused_with_its_entry(price: str, tmp_path: Path) -> None:
     text = TOML.replace('key = "EMPTY"', f'key = "EMPTY"\nprice = {price}')
     with pytest.raises(UsageError, match="`qwen`"):
         load_registry(write(tmp_path / "endpoints.toml", text), tmp_path, {})

@@ -15,7 +15,7 @@ def test_whoami_shows_the_user(user: User) -> None:
     assert user.hub.accounts.whoami().id in said
 
 
-def test_unknown_key_is_refused_and_reading_goes_on(user: User) -> None:
+def test_unknown_key_is_refused_and_reading_continues(user: User) -> None:
     refused = user.prime("whoami", variables={"PRIME_API_KEY": "not-a-key"})
     assert refused.code == 1
     assert "unauthorized" in refused.out.lower()

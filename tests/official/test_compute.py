@@ -109,7 +109,7 @@ def test_pod_is_rented_by_answers_to_questions(tenant: Tenant) -> None:
     assert tenant.pods() == {}
 
 
-def test_pod_on_its_way_and_pod_that_failed_are_told_apart(tenant: Tenant) -> None:
+def test_pod_on_its_way_and_pod_that_failed_are_distinguished(tenant: Tenant) -> None:
     tenant.machines.at_once = False
     pod = rent(tenant, "slow")
     assert tenant.read("pods", "status", pod)["status"] == "PROVISIONING"

@@ -87,7 +87,7 @@ def test_push_for_a_team_belongs_to_the_team(user: User, project: Path, accounts
 
 
 @newer_releases
-def test_push_for_somebody_else_is_refused(user: User, stranger: User, project: Path) -> None:
+def test_push_for_another_user_is_refused(user: User, stranger: User, project: Path) -> None:
     refused = user.prime("env", "push", "--owner", stranger.slug, cwd=project)
     assert refused.code == 1
     assert "Failed to resolve environment" in refused.out

@@ -42,11 +42,11 @@ def test_what_it_comes_to_is_price_times_hours() -> None:
     assert plan.summary["stop_at"] == "2026-11-21T14:00:00Z"
 
 
-def test_it_is_there_for_a_day_where_nothing_is_said() -> None:
+def test_it_exists_for_a_day_by_default() -> None:
     assert planned().stop_at == NOW + timedelta(days=1)
 
 
-def test_a_hub_that_ends_no_pods_is_told_nothing_that_only_ours_know() -> None:
+def test_a_hub_without_deadlines_gets_only_published_fields() -> None:
     plan = planned(ours=False)
     assert (plan.stop_at, plan.bill) == (None, None)
     sent = msgspec.to_builtins(creation_request(plan))
@@ -101,7 +101,7 @@ def test_what_an_offer_does_not_leave_open_is_refused_by_its_flag(
     assert message in caught.value.message
 
 
-def test_what_is_asked_for_is_the_offer_with_its_defaults() -> None:
+def test_the_request_is_the_offer_with_its_defaults() -> None:
     request = creation_request(planned(), key_id="k1").pod
     assert (request.cloud_id, request.data_center_id) == (A100.cloud_id, A100.data_center)
     assert (request.disk_size, request.vcpus, request.memory) == (120, 14, 125)
@@ -132,7 +132,7 @@ def test_values_of_variables_are_neither_told_nor_in_a_traceback() -> None:
     assert "s3cret" not in f"{plan!r}{plan.summary}"
 
 
-def test_names_are_made_of_the_gpu_and_of_nobody_elses() -> None:
+def test_names_are_derived_from_the_gpu_and_unique() -> None:
     assert free_name(A100, []) == "a100-1"
     assert free_name(A100, ["a100-1", "a100-1-2", None]) == "a100-1-3"
 

@@ -32,13 +32,13 @@ def test_a_state_is_newer_than_the_pod_but_what_it_leaves_out_stays() -> None:
     assert (shown.provider, shown.price_per_hour) == ("paper", 2.0)
 
 
-def test_addresses_are_one_text_and_none_is_told_as_the_official_client_does() -> None:
+def test_addresses_are_one_text_and_none_is_shown_like_in_the_official_client() -> None:
     pod = msgspec.structs.replace(POD, ip=["192.0.2.1", None, "192.0.2.2"], ssh_connection=[None])
     shown = details(pod, BEGUN)
     assert (shown.ip, shown.ssh) == ("192.0.2.1, 192.0.2.2", "N/A")
 
 
-def test_what_a_pod_does_not_have_is_left_out_of_its_json() -> None:
+def test_the_json_of_a_pod_omits_missing_parts() -> None:
     told = msgspec.to_builtins(details(POD, BEGUN))
     assert {"installation_status", "port_mappings", "attached_resources"} & told.keys() == set()
     pod = msgspec.structs.replace(POD, prime_port_mapping=[PortMapping("22", "2222", "TCP")])
@@ -57,7 +57,7 @@ def test_times_are_told_to_the_second() -> None:
     assert details(POD, BEGUN).created_at == "2026-11-21T12:00:00Z"
 
 
-def test_what_is_billed_is_the_price_for_the_time_since_it_was_asked_for() -> None:
+def test_billing_is_the_price_since_the_request() -> None:
     assert billed_so_far(POD, BEGUN + timedelta(minutes=90)) == 2.9999
     assert billed_so_far(POD, BEGUN - timedelta(minutes=1)) == 0.0
     assert billed_so_far(msgspec.structs.replace(POD, price_hr=None), BEGUN) is None

@@ -51,7 +51,7 @@ def test_names_of_gpus_are_read_leniently_and_never_in_halves(word: str, meant: 
     ("word", "near"),
     [("H10", "H100_80GB"), ("4090", "RTX4090_24GB"), ("h1000", "H100_80GB")],
 )
-def test_a_name_that_is_none_has_a_near_one(word: str, near: str) -> None:
+def test_an_invalid_name_has_a_suggestion(word: str, near: str) -> None:
     assert near in suggest_types(TYPES, word)
 
 
@@ -60,7 +60,7 @@ def test_the_cheapest_comes_first_and_what_has_no_price_last() -> None:
     assert [offer.cloud_id for offer in found] == ["cheap", A100.cloud_id, "secret"]
 
 
-def test_what_a_hub_says_twice_is_told_once() -> None:
+def test_what_a_hub_says_twice_is_reported_once() -> None:
     dearer = changed(A100, prices=Prices("USD", 2.0))
     assert filter_offers([dearer, A100, A100], OfferQuery()) == [A100]
 
@@ -127,7 +127,7 @@ def test_of_two_with_one_id_nobody_gets_the_spot_one_unasked() -> None:
     assert choose_named([spot, A100], OfferQuery(spot=True), named=named, cloud=False) == spot
 
 
-def test_the_cheapest_that_fits_is_taken_and_said() -> None:
+def test_the_cheapest_that_fits_is_taken_and_reported() -> None:
     choice = choose_cheapest([A100, CHEAP, SPOT], OfferQuery(gpu_type="a100"))
     assert choice.offer == CHEAP
     assert choice.why == (
@@ -136,7 +136,7 @@ def test_the_cheapest_that_fits_is_taken_and_said() -> None:
     )
 
 
-def test_a_machine_that_may_be_taken_back_is_taken_only_when_asked_for() -> None:
+def test_a_spot_machine_is_used_only_on_request() -> None:
     with pytest.raises(NotFound, match="spot") as caught:
         choose_cheapest([A100, SPOT], OfferQuery(gpu_type="h100"))
     assert "--spot" in (caught.value.hint or "")
@@ -162,13 +162,15 @@ def test_a_machine_that_may_be_taken_back_is_taken_only_when_asked_for() -> None
         ),
     ],
 )
-def test_the_wish_that_is_to_blame_is_named(wanted: OfferQuery, message: str, hint: str) -> None:
+def test_the_filter_that_excludes_all_offers_is_named(
+    wanted: OfferQuery, message: str, hint: str
+) -> None:
     why = explain_no_offer([A100, SPOT], wanted)
     assert message in why.message
     assert hint in (why.hint or "")
 
 
-def test_where_it_is_to_be_is_to_blame_when_a_hub_that_was_asked_for_it_has_nothing() -> None:
+def test_the_place_is_blamed_if_a_hub_has_nothing_there() -> None:
     assert "`--regions`" in explain_no_offer([], OfferQuery(regions=("africa",))).message
     assert "`--disks`" in explain_no_offer([], OfferQuery(disks=("d1",))).message
 
@@ -177,7 +179,7 @@ def test_a_hub_without_machines_says_so() -> None:
     assert "No machines are available" in explain_no_offer([], OfferQuery(gpu_type="h100")).message
 
 
-def test_offers_that_take_no_variables_are_left_out_as_the_official_client_does() -> None:
+def test_offers_that_take_no_variables_are_omitted_as_the_official_client_does() -> None:
     other: GpuOffer = changed(A100, provider="runpod")
     (left,) = accepting_variables([A100, SPOT, other])
     assert left.images == ("cuda_12_6_pytorch_2_7",)

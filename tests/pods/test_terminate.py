@@ -74,7 +74,7 @@ def test_one_that_is_still_there_after_five_minutes_is_a_partial_result() -> Non
     assert "`web` is still running after 5 minutes" in ending.error.message
 
 
-def test_one_that_somebody_else_ended_first_is_gone() -> None:
+def test_one_that_was_terminated_meanwhile_is_gone() -> None:
     hub = client(lambda _: httpx.Response(404, json={"detail": "Not found"}))
     (ending,) = terminate_pods(hub, [TerminationTarget(WEB)], Silent(), now=NOW)
     assert (ending.status, ending.error) == ("TERMINATED", None)

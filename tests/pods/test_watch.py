@@ -69,7 +69,7 @@ WEB = ListedPod(
 LINES = st.lists(st.sampled_from(["", "a", "b"]), max_size=12)
 
 
-def test_pods_that_are_new_or_different_are_told_and_others_not() -> None:
+def test_pods_that_are_new_or_different_are_reported_and_others_not() -> None:
     other = replace(WEB, id="other")
     up = replace(WEB, status="ACTIVE")
     assert changed([], [WEB]) == [WEB]
@@ -77,7 +77,7 @@ def test_pods_that_are_new_or_different_are_told_and_others_not() -> None:
     assert changed([WEB], [WEB]) == []
 
 
-def test_a_pod_that_is_gone_is_told_as_terminated() -> None:
+def test_a_pod_that_is_gone_is_reported_as_terminated() -> None:
     assert changed([WEB], []) == [replace(WEB, status="TERMINATED")]
 
 
@@ -150,7 +150,7 @@ def wait(tmp_path: Path) -> Wait:
     return Wait(pod_hub, hub, way, pod)
 
 
-def test_each_state_on_the_way_is_told_once(wait: Wait) -> None:
+def test_each_state_on_the_way_is_reported_once(wait: Wait) -> None:
     wait.steps = [lambda: None, lambda: wait.pod_hub.machines.arrive(wait.tag)]
     pod = wait()
     assert pod.shown_status == "ACTIVE"
@@ -158,7 +158,7 @@ def test_each_state_on_the_way_is_told_once(wait: Wait) -> None:
     assert wait.progress.said == ["`trainer` is ACTIVE"]
 
 
-def test_how_far_it_is_is_told_in_percent() -> None:
+def test_how_far_it_is_is_reported_in_percent() -> None:
     pod = Pod(id="1", gpu_name="A100_80GB", gpu_count=1, status="ACTIVE")
     installing = msgspec.structs.replace(
         pod, installation_status="PENDING", installation_progress=40
@@ -177,7 +177,7 @@ def test_a_pod_that_fails_says_why_with_the_end_of_its_log(wait: Wait) -> None:
     assert f"prime pods logs {wait.pod.id}" in (caught.value.hint or "")
 
 
-def test_a_pod_that_somebody_ends_is_not_waited_for(wait: Wait) -> None:
+def test_a_pod_that_is_terminated_is_not_waited_for(wait: Wait) -> None:
     wait.steps = [lambda: wait.hub.pods.terminate(wait.pod.id)]
     with pytest.raises(PodFailed, match=r"ended|failed to start"):
         wait()

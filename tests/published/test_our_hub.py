@@ -112,9 +112,7 @@ def test_what_cannot_be_is_refused_as_published(
 
 
 @pytest.mark.parametrize("address", published().addresses, ids=lambda a: f"{a.method} {a.path}")
-def test_nobody_without_a_key_is_answered_about_pods_disks_and_keys(
-    watched: Watched, address: Any
-) -> None:
+def test_pods_disks_and_keys_need_a_key(watched: Watched, address: Any) -> None:
     path = address.path.format(pod_id="one", disk_id="one", key_id="one")
     answer = watched.pod_hub.accounts_hub.client().request(address.method, f"{API}{path}")
     offers = path.startswith("/availability")

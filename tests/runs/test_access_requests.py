@@ -81,7 +81,7 @@ def summary_of(*withheld: WithheldVariable, scored: int = 1, errored: int = 1) -
     )
 
 
-def test_each_name_is_said_once_with_the_flag_that_allows_it() -> None:
+def test_each_name_is_reported_once_with_the_flag_that_allows_it() -> None:
     progress = Silent()
     withheld = WithheldVariables(VARIABLES, progress)
     for by in ("mine", "library"):
@@ -91,7 +91,7 @@ def test_each_name_is_said_once_with_the_flag_that_allows_it() -> None:
     assert withheld.hint() == "allow it with `--env-var A_KEY`"
 
 
-def test_a_name_that_was_not_kept_back_is_not_believed() -> None:
+def test_a_name_that_was_not_kept_back_is_not_trusted() -> None:
     withheld = WithheldVariables(VARIABLES, Silent())
     withheld.hear(AskedVariable(name="PATH", by="mine"))
     withheld.hear(AskedVariable(name="MODE", by="mine\n[red]"))
@@ -127,7 +127,7 @@ def test_a_name_that_explains_no_error_leaves_the_error_rate_as_it_was(
     check_error_rate(summary_of(withheld), 0.5)
 
 
-def test_a_token_that_a_real_host_refused_is_told_from_a_wrong_key() -> None:
+def test_a_token_that_a_real_host_refused_is_distinguished_from_a_wrong_key() -> None:
     progress = Silent()
     WithheldVariables(Variables(), progress).hear(
         AskedVariable(name="OPENAI_API_KEY", host="api.openai.com")
@@ -173,7 +173,7 @@ def test_hosts_are_named_once_and_servers_of_this_machine_by_their_port() -> Non
     assert refused(found) == ()
 
 
-def test_a_proxy_is_named_as_one_since_nobody_knows_what_is_behind() -> None:
+def test_a_proxy_is_reported_as_such_as_the_hosts_behind_are_unknown() -> None:
     found = heard(asked("localhost", port=3128, proxy=True), asked("p.example", proxy=True))
     assert uncounted(found) == ("the proxy localhost:3128", "the proxy p.example")
 
@@ -190,7 +190,7 @@ def test_files_and_what_was_refused_or_came_before_the_rollouts_cost_nothing() -
     assert len(found) == 4
 
 
-def test_inference_of_a_host_of_files_is_told() -> None:
+def test_inference_of_a_host_of_files_is_reported() -> None:
     assert uncounted(heard(asked("router.huggingface.co"))) == ("router.huggingface.co",)
 
 

@@ -26,12 +26,12 @@ from prime_cli.runs.vf_eval_writer import ordered_rows
 from tests.runs.rows import row
 
 
-def test_runs_lie_where_vf_eval_puts_them(tmp_path: Path) -> None:
+def test_runs_are_where_vf_eval_puts_them(tmp_path: Path) -> None:
     parent = runs_folder("my-env", "org/model", tmp_path)
     assert parent == tmp_path / "outputs/evals/my-env--org--model"
 
 
-def test_runs_of_a_project_in_environments_lie_in_it(tmp_path: Path) -> None:
+def test_runs_of_a_project_in_environments_are_in_it(tmp_path: Path) -> None:
     (tmp_path / "environments" / "my_env").mkdir(parents=True)
     parent = runs_folder("my-env", "m", tmp_path)
     assert parent == tmp_path / "environments/my_env/outputs/evals/my-env--m"

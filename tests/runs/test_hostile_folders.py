@@ -127,37 +127,37 @@ def in_folder(files: dict[str, Any]) -> None:
 
 @FEW
 @given(spoiled(manifest()))
-def test_a_spoiled_manifest_is_told(said: Any) -> None:
+def test_a_spoiled_manifest_is_reported(said: Any) -> None:
     in_folder({"run.json": said, "journal.jsonl": [msgspec.to_builtins(row(0, 0))]})
 
 
 @FEW
 @given(spoiled(msgspec.to_builtins(row(0, 0))))
-def test_a_spoiled_line_of_a_journal_is_told(line: Any) -> None:
+def test_a_spoiled_line_of_a_journal_is_reported(line: Any) -> None:
     in_folder({"run.json": manifest(), "journal.jsonl": [msgspec.to_builtins(row(0, 1)), line]})
 
 
 @FEW
 @given(spoiled(OFFICIAL), spoiled(OFFICIAL_LINE))
-def test_spoiled_files_of_vf_eval_are_told(metadata: Any, line: Any) -> None:
+def test_spoiled_files_of_vf_eval_are_reported(metadata: Any, line: Any) -> None:
     in_folder({"metadata.json": metadata, "results.jsonl": [OFFICIAL_LINE, line]})
 
 
 @FEW
 @given(spoiled(EPISODE))
-def test_spoiled_traces_are_told(line: Any) -> None:
+def test_spoiled_traces_are_reported(line: Any) -> None:
     in_folder({"traces.jsonl": [EPISODE, line]})
 
 
 @FEW
 @given(spoiled({"schema": 1, "pushes": [{"hub": "https://hub", "key": "k", "content": "c"}]}))
-def test_a_spoiled_record_of_pushes_is_told(said: Any) -> None:
+def test_a_spoiled_record_of_pushes_is_reported(said: Any) -> None:
     in_folder({"run.json": manifest(), "push.json": said})
 
 
 @FEW
 @given(st.binary(max_size=200))
-def test_an_index_that_is_none_is_not_believed(content: bytes) -> None:
+def test_an_invalid_index_is_not_trusted(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "run.json").write_text(json.dumps(manifest()), encoding="utf-8")
@@ -169,7 +169,7 @@ def test_an_index_that_is_none_is_not_believed(content: bytes) -> None:
 
 @pytest.mark.parametrize("file", ["run.json", "journal.jsonl", "results.jsonl", "traces.jsonl"])
 @pytest.mark.parametrize("content", [b"[" * 200_000, b"\xff\xfe\n", b"", b"{}\n", b'"\\ud800"\n'])
-def test_files_that_are_no_json_are_told(tmp_path: Path, file: str, content: bytes) -> None:
+def test_files_that_are_not_json_are_reported(tmp_path: Path, file: str, content: bytes) -> None:
     folder = tmp_path / "outputs" / "evals" / "e--m" / "r"
     folder.mkdir(parents=True)
     if file == "journal.jsonl":
@@ -188,7 +188,7 @@ def test_files_that_are_no_json_are_told(tmp_path: Path, file: str, content: byt
         )
     )
 )
-def test_a_spoiled_record_of_a_suite_is_told(said: Any) -> None:
+def test_a_spoiled_record_of_a_suite_is_reported(said: Any) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "outputs" / "suites" / "n" / "s"
         folder.mkdir(parents=True)
@@ -214,7 +214,7 @@ TOML = st.lists(
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(TOML)
 @pytest.mark.parametrize("read", [load_suite, user_table, lambda p: load_registry(p, p.parent)])
-def test_a_spoiled_toml_file_is_told(read: Callable[[Path], object], lines: list[str]) -> None:
+def test_a_spoiled_toml_file_is_reported(read: Callable[[Path], object], lines: list[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "file.toml"
         path.write_text("\n".join(lines), encoding="utf-8")
@@ -224,7 +224,7 @@ def test_a_spoiled_toml_file_is_told(read: Callable[[Path], object], lines: list
 
 @pytest.mark.parametrize("read", [load_suite, user_table, lambda p: load_registry(p, p.parent)])
 @pytest.mark.parametrize("content", [b"\xff", b"a = " + b"[" * 100_000, b"a = '''", b"\0"])
-def test_a_file_that_is_no_toml_is_told(
+def test_a_file_that_is_not_toml_is_reported(
     read: Callable[[Path], object], content: bytes, tmp_path: Path
 ) -> None:
     path = tmp_path / "file.toml"
@@ -233,6 +233,6 @@ def test_a_file_that_is_no_toml_is_told(
         read(path)
 
 
-def test_a_cost_that_is_no_number_is_not_shown() -> None:
+def test_a_cost_that_is_not_a_number_is_not_shown() -> None:
     spoiled_cost = manifest() | {"usage": {"cost": {}, "known_cost": {}}}
     in_folder({"run.json": spoiled_cost, "journal.jsonl": [msgspec.to_builtins(row(0, 0))]})

@@ -13,7 +13,7 @@ from tests.runs.saving import save_run
 from tests.runs.test_vf_eval_reader import OLD, saved
 
 
-def test_runs_are_listed_newest_first_wherever_they_lie(tmp_path: Path) -> None:
+def test_runs_are_listed_newest_first_wherever_they_are(tmp_path: Path) -> None:
     old = save_run(tmp_path, started="2026-01-01T00:00:00+00:00")
     (tmp_path / "environments" / "wordle").mkdir(parents=True)
     new = save_run(tmp_path, started="2026-02-01T00:00:00+00:00")
@@ -49,7 +49,7 @@ def test_a_run_is_found_by_folder_file_id_or_the_start_of_its_id(tmp_path: Path)
         assert find_run(wanted, tmp_path).folder == folder
 
 
-def test_copies_of_a_run_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+def test_copies_of_a_run_are_distinguished_by_their_folders(tmp_path: Path) -> None:
     run = save_run(tmp_path)
     shutil.copytree(run.path, run.path.parent.parent / "copy" / run.run_id)
     with pytest.raises(UsageError, match="more than once") as refused:

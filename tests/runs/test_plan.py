@@ -10,7 +10,7 @@ from prime_cli.runs.plan import Labels, Revision, check_labels, revision_of
 from tests.helpers.tools import require
 
 
-def test_a_run_that_goes_on_keeps_its_labels_and_gets_more() -> None:
+def test_a_resumed_run_keeps_its_labels_and_gets_more() -> None:
     before = Labels(tags=("a", "b"), note="first", revision=Revision("1" * 40))
     now = Labels(tags=("b", "c"), revision=Revision("2" * 40))
     assert now.over(before) == Labels(
@@ -22,7 +22,7 @@ def test_a_run_that_goes_on_keeps_its_labels_and_gets_more() -> None:
 @pytest.mark.parametrize(
     ("tags", "note"), [(("x" * 65,), None), (("a\nb",), None), ((), "x" * 2001)]
 )
-def test_what_nobody_could_read_is_refused(tags: tuple[str, ...], note: str | None) -> None:
+def test_unreadable_data_is_refused(tags: tuple[str, ...], note: str | None) -> None:
     with pytest.raises(UsageError, match="at most"):
         check_labels(tags, note)
 
@@ -44,7 +44,7 @@ def repository(folder: Path) -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-def test_the_commit_is_told_and_what_runs_left_behind_is_no_change(tmp_path: Path) -> None:
+def test_the_commit_is_reported_and_what_runs_left_behind_is_no_change(tmp_path: Path) -> None:
     commit = repository(tmp_path)
     (tmp_path / "outputs" / "evals").mkdir(parents=True)
     (tmp_path / "outputs" / "evals" / "run.json").write_text("{}")

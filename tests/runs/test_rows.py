@@ -47,11 +47,11 @@ def test_rows_of_an_older_prime_tell_by_the_attempt_before() -> None:
     assert found == AskedAgain(rollouts=4, infra=1, group=1, other=2)
 
 
-def test_a_reason_that_nobody_knows_is_not_believed() -> None:
+def test_a_reason_that_nobody_knows_is_not_trusted() -> None:
     assert counted(row(0), row(0, 0, attempt=2, again="luck")) == AskedAgain()
 
 
-def test_a_comparison_tells_it_of_either_run() -> None:
+def test_a_comparison_shows_it_for_either_run() -> None:
     examples = {n: Example(rewards=[1.0]) for n in range(3)}
     again = AskedAgain(rollouts=2, requested=2)
     first, other = Side("a1", "e", "m", examples), Side("b2", "e", "m", examples, asked_again=again)
@@ -60,7 +60,7 @@ def test_a_comparison_tells_it_of_either_run() -> None:
     assert "b2 asked its model again for 2 rollouts: 2 by `--retry-errors`" in found.notes
 
 
-def test_the_page_of_an_evaluation_tells_it_and_believes_no_nonsense() -> None:
+def test_the_page_of_an_evaluation_shows_it_and_ignores_nonsense() -> None:
     def page(told: object) -> str:
         detail = EvaluationDetail(
             evaluation_id="ev_1", name="n", status="COMPLETED", metadata={"prime": told}

@@ -88,7 +88,7 @@ def test_sessions_add_up_and_the_policy_comes_first() -> None:
     ]
 
 
-def test_the_model_that_was_asked_for_is_not_mentioned_and_another_one_is() -> None:
+def test_the_model_that_was_requested_is_not_mentioned_and_another_one_is() -> None:
     assert served_words([ServedModel(requested="m", model="m", calls=2)]) == []
     assert served_words([ServedModel(requested="m", calls=2)]) == []
     assert served_words([ServedModel(requested="m", model="m-2026", calls=1200)]) == [
@@ -96,7 +96,7 @@ def test_the_model_that_was_asked_for_is_not_mentioned_and_another_one_is() -> N
     ]
 
 
-def test_a_change_of_the_system_is_told_and_so_is_a_judge() -> None:
+def test_a_change_of_the_system_and_a_judge_are_reported() -> None:
     changed = [
         ServedModel(requested="m", model="m", system_fingerprint="fp_1", calls=2),
         ServedModel(requested="m", model="m", system_fingerprint="fp_2", calls=1),

@@ -40,7 +40,7 @@ def test_errors_are_counted_by_class_and_type_with_the_first_message() -> None:
     assert tally.errors() == [(FAILED, 2)]
 
 
-def test_metrics_that_are_no_numbers_are_left_out() -> None:
+def test_metrics_that_are_not_numbers_are_omitted() -> None:
     tally = tally_of(row(0, metrics={"turns": 2, "why": "x", "odd": float("nan"), "none": None}))
     assert tally.metrics() == {"turns": [2.0]}
 

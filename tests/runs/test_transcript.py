@@ -5,7 +5,7 @@ from prime_cli.runs.transcript import parse_position, transcript
 from tests.runs.rows import row
 
 
-def test_turns_tool_calls_and_result_are_told_in_order() -> None:
+def test_turns_tool_calls_and_result_are_reported_in_order() -> None:
     call = {"id": "1", "function": {"name": "add", "arguments": '{"a": 1}'}}
     told = transcript(
         row(
@@ -42,7 +42,7 @@ def test_tool_calls_saved_as_json_strings_are_read() -> None:
     assert ("assistant calls", "not json") in told
 
 
-def test_an_error_is_told_and_no_reward_is_made_up() -> None:
+def test_an_error_is_reported_and_no_reward_is_made_up() -> None:
     told = dict(transcript(row(0, reward=None, prompt="plain text")))
     assert told["text"] == "plain text"
     assert told["error"] == "infra: APITimeoutError: Request timed out"

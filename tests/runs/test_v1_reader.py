@@ -138,7 +138,7 @@ def test_folder_is_listed_and_shown(tmp_path: Path) -> None:
     assert summary.environment.harness == "null"
 
 
-def test_torn_last_line_is_left_out(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_ignored(tmp_path: Path) -> None:
     folder = save_traces(tmp_path, episode(0))
     with (folder / "traces.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"id": "torn", "tas')

@@ -87,7 +87,7 @@ ENDINGS = st.sampled_from(["scored", "infra", "refused", "unscored"])
 
 
 @given(st.lists(st.tuples(PAIRS, ENDINGS, st.integers(1, 3))), st.sampled_from([GROUP, None]))
-def test_an_answer_that_was_had_is_asked_for_again_only_with_its_group(
+def test_an_answer_is_requested_again_only_with_its_group(
     rows: list[tuple[tuple[int, int], str, int]], unit: str | None
 ) -> None:
     made: dict[str, dict[str, Any]] = {

@@ -113,7 +113,7 @@ def test_a_packages_own_bounds_are_respected(tmp_path: Path) -> None:
     assert (interpreter.verifiers, interpreter.found_by) == ("0.1.12", "date")
 
 
-def test_a_prerelease_is_taken_only_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_prerelease_is_taken_only_when_it_is_requested(tmp_path: Path) -> None:
     lines = "import dataset_tools\nassert dataset_tools.VERSION == {!r}\n"
     stable = package(tmp_path / "a", lines.format("1.0") + V0, requires=("dataset-tools",))
     early = package(
@@ -167,7 +167,7 @@ def test_a_lock_that_comes_from_the_hub_later_changes_nothing(tmp_path: Path) ->
     assert progress.said == []
 
 
-def test_an_interpreter_that_lost_its_python_is_made_again(tmp_path: Path) -> None:
+def test_an_interpreter_that_lost_its_python_is_recreated(tmp_path: Path) -> None:
     found = package(tmp_path, V0)
     first = prepare(found)
     first.python.unlink()
@@ -199,7 +199,7 @@ def test_makers_at_the_same_time_end_with_the_same_interpreter(tmp_path: Path) -
     assert leftovers == []
 
 
-def test_verifiers_asked_for_by_flag_overrule_the_package(tmp_path: Path) -> None:
+def test_verifiers_requested_by_flag_overrule_the_package(tmp_path: Path) -> None:
     found = package(tmp_path, V0, requires=("verifiers>=0.3",))
 
     asked = prepare(found, verifiers="0.1.14")
@@ -210,7 +210,7 @@ def test_verifiers_asked_for_by_flag_overrule_the_package(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("asked", ["banana", "0.1.x", "git+https://example.org/x"])
-def test_verifiers_that_are_no_version_are_refused(tmp_path: Path, asked: str) -> None:
+def test_an_invalid_version_of_verifiers_is_refused(tmp_path: Path, asked: str) -> None:
     with pytest.raises(UsageError):
         prepare(package(tmp_path, V0), verifiers=asked)
 
@@ -303,7 +303,7 @@ def test_files_left_out_of_the_wheel_are_named(tmp_path: Path) -> None:
     assert "tiny_parts" in raised.value.message
 
 
-def test_a_package_that_is_no_environment_is_told_so_at_once(tmp_path: Path) -> None:
+def test_a_package_that_is_not_an_environment_is_reported_at_once(tmp_path: Path) -> None:
     progress = Silent()
 
     with pytest.raises(LoadFailed) as raised:

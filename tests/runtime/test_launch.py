@@ -46,7 +46,7 @@ def test_the_worker_sees_no_other_variables(log: Path, monkeypatch: pytest.Monke
     assert f"('OPENAI_BASE_URL', '{model.url}')" in ended.error.message
 
 
-def test_an_interpreter_that_is_not_there_is_told(log: Path, tmp_path: Path) -> None:
+def test_a_missing_interpreter_is_reported(log: Path, tmp_path: Path) -> None:
     with ScriptedModel() as model, pytest.raises(EnvironmentFailed, match="cannot be started"):
         run_worker(small_spec(model), log, tmp_path / "no-python")
 

@@ -64,7 +64,7 @@ def test_uvs_own_format_is_read() -> None:
     )
 
 
-def test_hashes_are_left_out_when_one_package_has_none() -> None:
+def test_hashes_are_omitted_when_one_package_has_none() -> None:
     lock = make_lock(LockedPackage("a", "1", None, ("0" * 64,)), LockedPackage("b", "1"))
 
     assert lock_to_requirements(lock) == "a==1\nb==1\n"

@@ -86,7 +86,7 @@ def test_a_file_that_has_changed_is_asked_again(
     assert "3.12.97" not in versions
 
 
-def test_what_uv_says_is_told_where_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uvs_output_is_reported_if_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_PYTHON_PREFERENCE", "none-at-all")
 
     with pytest.raises(ResolveFailed, match="uv could not list the Pythons") as raised:

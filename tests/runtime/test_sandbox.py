@@ -110,7 +110,7 @@ def test_no_file_below_proc_and_sys_can_be_written(sandbox: Sandbox, who: str) -
 
 @needs_bubblewrap
 @needs_root
-def test_what_tells_of_the_machine_is_not_read_by_root(sandbox: Sandbox) -> None:
+def test_root_does_not_read_files_about_the_machine(sandbox: Sandbox) -> None:
     look = "for f in /proc/keys /proc/timer_list; do head -c 1 $f && echo $f; done; ls /proc/acpi"
     said = run(sandbox.wrap_system_program(["/bin/sh", "-c", look]), cwd=Path("/"))
     assert said.out == ""
@@ -130,7 +130,7 @@ def test_it_has_no_rights_and_sees_no_other_process(findings: dict[str, Any]) ->
 
 
 @needs_bubblewrap
-def test_variables_that_point_outside_are_left_out(findings: dict[str, Any]) -> None:
+def test_variables_that_point_outside_are_omitted(findings: dict[str, Any]) -> None:
     variables = findings["variables"]
     assert variables["HOME"] == "/tmp/home"
     assert variables["HF_HUB_OFFLINE"] == "1"
@@ -280,7 +280,7 @@ def test_servers_of_its_own_are_reached(tmp_path: Path) -> None:
     assert said.network == []
 
 
-def test_a_server_of_the_machine_is_told_and_its_rollouts_are_errors(
+def test_a_server_of_the_machine_is_reported_and_its_rollouts_are_errors(
     tmp_path: Path, judge: int
 ) -> None:
     said = run_within(tmp_path, only_gateway=True, by="socket", host="localhost", port=judge)

@@ -85,7 +85,7 @@ def test_a_branch_is_locked_at_its_commit_and_used_again_on_another_machine(
 
 
 @pytest.mark.usefixtures("wheelhouse")
-def test_the_same_wheel_with_other_sources_is_resolved_anew(tmp_path: Path) -> None:
+def test_the_same_wheel_with_other_sources_is_resolved_again(tmp_path: Path) -> None:
     url = write_repository(tmp_path / "repository")
     wheel = package(tmp_path, V0, requires=NEEDS)
 

@@ -70,7 +70,7 @@ def test_what_is_named_as_a_secret_or_leads_to_one_is_withheld(name: str) -> Non
         KEY,
     ],
 )
-def test_a_credential_is_known_by_its_value_whatever_it_is_called(value: str) -> None:
+def test_a_credential_is_known_by_its_value_under_any_name(value: str) -> None:
     variables = share({"THING": value}, keys=KnownKeys(values=frozenset({KEY})))
     assert variables.secret == ("THING",)
 
@@ -91,7 +91,7 @@ def test_a_proxy_is_given_with_its_password_as_there_is_no_network_without() -> 
     assert seen(base) == base
 
 
-def test_what_belongs_to_the_python_that_runs_prime_is_left_out_and_is_no_secret() -> None:
+def test_variables_of_primes_own_python_are_removed_and_not_secret() -> None:
     variables = share({"PYTHONPATH": "/mine", "PYTHONHOME": "/usr", "VIRTUAL_ENV": "/v"})
     assert variables.others == ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV")
     assert variables.secret == ()

@@ -100,7 +100,7 @@ def test_a_plain_text_task_column_ends_with_0_1_12(rows: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("source", ["LABELS = {'task': 'maths'}", "state['task'] = 'maths'"])
-def test_a_task_that_is_no_row_of_a_dataset_says_nothing(source: str, tmp_path: Path) -> None:
+def test_a_task_that_is_not_a_row_of_a_dataset_says_nothing(source: str, tmp_path: Path) -> None:
     reading = read(tmp_path, f"import verifiers\n{source}\n{LOADER}")
 
     assert reading.span.allows("0.3.1")

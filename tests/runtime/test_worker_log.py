@@ -48,7 +48,7 @@ def test_a_secret_across_two_parts_of_an_endless_line_is_gone(tmp_path: Path, be
     assert path.read_bytes() == b"x" * before + b"[KEY]" + b"y" * LONGEST_PRINT
 
 
-def test_a_log_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed):
         asyncio.run(print_into(tmp_path))
 

@@ -54,7 +54,7 @@ QUESTIONS = {
     ("commands/pods/prompts.py", "Whose?"): _CHOOSING,
     ("commands/pods/prompts.py", "Which image?"): _CHOOSING,
     ("commands/pods/prompts.py", "f'{what}, {least}-{most}{of_unit}?'"): (
-        f"{_RENTING}::test_a_size_that_is_none_is_no_pod"
+        f"{_RENTING}::test_an_invalid_size_is_refused"
     ),
     ("commands/pods/prompts.py", "Who may use it? Numbers with commas"): (
         f"{_RENTING}::test_members_are_picked_by_their_numbers"
@@ -68,7 +68,7 @@ QUESTIONS = {
         f"{_LOGIN}::test_a_team_is_chosen_by_its_number"
     ),
     ("commands/update.py", "Run this?"): f"{_PROMPTS}::test_updating_prime",
-    ("commands/trust_prompt.py", "Trust `"): f"{_PROMPTS}::test_trusting_somebody",
+    ("commands/trust_prompt.py", "Trust `"): f"{_PROMPTS}::test_an_owner_becomes_trusted",
 }
 """By module and how the question begins."""
 

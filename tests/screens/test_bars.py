@@ -132,7 +132,7 @@ def test_what_a_hub_is_copied_moved_and_cleaned_by_is_shown(box: Path, home: Pat
     watch("hub", "migrate", "--data", "new", cwd=box, shown="Migrating", columns=40)
 
 
-def test_what_is_said_above_a_bar_is_whole_on_a_narrow_terminal(tmp_path: Path) -> None:
+def test_messages_above_a_bar_are_complete_on_a_narrow_terminal(tmp_path: Path) -> None:
     program = (sys.executable, "-c", TALKING)
     with Terminal(cwd=tmp_path, columns=40, program=program) as terminal:
         assert terminal.end() == 0, terminal.text

@@ -55,7 +55,7 @@ def test_bars_are_drawn_in_ascii(codepage: str, tmp_path: Path) -> None:
     assert all(screen.isascii() for screen in shown.seen)
 
 
-def test_what_a_code_page_lacks_is_told_in_marks_that_keep_the_columns(
+def test_what_a_code_page_lacks_is_reported_in_marks_that_keep_the_columns(
     codepage: str, tmp_path: Path
 ) -> None:
     plan = replace(PLAN, model="caf\u00e9 \u6f22\u5b57 \u2026 \u2713")

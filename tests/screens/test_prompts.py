@@ -100,7 +100,9 @@ def test_what_would_change_is_shown_before_the_question_also_when_quiet(
         assert terminal.end() == 130
 
 
-def test_trusting_somebody(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_owner_becomes_trusted(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     publish(open_hub(tmp_path / "theirs"), tmp_path, requires=())
     with served_hub(tmp_path / "theirs") as url:
         monkeypatch.setenv("PRIME_API_BASE_URL", url)
@@ -141,7 +143,7 @@ def test_updating_prime(tmp_path: Path) -> None:
         assert "Nothing was changed" in terminal.text
 
 
-def test_an_answer_that_is_no_text_is_no_yes(hub: HubClient, tmp_path: Path) -> None:
+def test_an_answer_other_than_text_is_not_a_yes(hub: HubClient, tmp_path: Path) -> None:
     publish(hub, tmp_path)
     with Terminal("env", "delete", "ada/tiny-env", cwd=tmp_path) as terminal:
         terminal.wait_for("[y/N]")

@@ -158,7 +158,7 @@ def test_every_step_can_be_left(
         (CTRL_C, 130, ""),
     ],
 )
-def test_a_size_that_is_none_is_no_pod(
+def test_an_invalid_size_is_refused(
     keys: str, code: int, said: str, market: Market, tmp_path: Path
 ) -> None:
     named = ("--cloud-id", "H100_80GB-8-22.0", "--image", "ubuntu")
@@ -225,7 +225,7 @@ def test_it_is_waited_for_at_a_terminal(market: Market, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("signalled", "code"), [(None, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_leaves_the_pod_and_says_what_goes_on_and_what_ends_it(
+def test_ctrl_c_leaves_the_pod_and_says_what_continues_and_what_ends_it(
     signalled: int | None, code: int, market: Market, tmp_path: Path
 ) -> None:
     market.looks = 10_000

@@ -25,7 +25,7 @@ def test_a_bundle_is_written_whole(box: HubClient, here: Path, tmp_path: Path) -
     assert read_manifest(here / "tiny.bundle") == made
 
 
-def test_a_platform_that_is_none_is_refused_before_the_hub_is_asked() -> None:
+def test_an_invalid_platform_is_refused_before_the_hub_is_asked() -> None:
     with pytest.raises(UsageError):
         Hub().environments.bundle("ada/nowhere", file="x.bundle", platforms=["amiga"])
 

@@ -80,7 +80,7 @@ def test_nothing_of_the_terminal_is_loaded_nor_printed(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_what_type_checkers_are_told_is_what_there_is() -> None:
+def test_the_declared_names_exist() -> None:
     stub = (Path(prime_cli.__file__).parent / "__init__.pyi").read_text(encoding="utf-8")
     for name in ("EvalRequest", "Hub", "PrimeError"):
         assert f"import {name} as {name}" in stub

@@ -35,7 +35,7 @@ def test_a_lock_is_written_where_it_changes(hub: Hub, here: Path) -> None:
         hub.workspace.lock(remove=["maths"])
 
 
-def test_nothing_to_lock_is_said(hub: Hub) -> None:
+def test_nothing_to_lock_is_reported(hub: Hub) -> None:
     with pytest.raises(UsageError):
         hub.workspace.lock()
 

@@ -49,7 +49,7 @@ def test_the_nearest_program_that_is_a_shell_is_meant(programs: list[str], shell
     assert choose_shell(programs) == shell
 
 
-def test_a_shell_without_a_script_is_told_which_there_are() -> None:
+def test_an_unsupported_shell_lists_the_supported_ones() -> None:
     with pytest.raises(UsageError) as failure:
         choose_shell(["tcsh", "/bin/dash", ""])
     assert "prime completion install bash" in str(failure.value.hint)

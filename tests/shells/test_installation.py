@@ -88,9 +88,7 @@ def test_a_link_to_the_rc_file_stays_a_link(
     assert MARK in real.read_text(encoding="utf-8")
 
 
-def test_nobody_who_cannot_be_asked_has_a_file_changed(
-    prime: Prime, clean_environment: Path
-) -> None:
+def test_no_file_changes_without_a_person_to_ask(prime: Prime, clean_environment: Path) -> None:
     refused = prime("completion", "install", "zsh")
     assert refused.code == 2
     assert "--yes" in refused.err

@@ -49,7 +49,7 @@ def test_pass_at_k_agrees_with_the_numpy_version_of_chen() -> None:
     assert found == pytest.approx(1 - product)
 
 
-def test_an_example_with_too_few_scored_rollouts_is_left_out_and_counted() -> None:
+def test_an_example_with_too_few_scored_rollouts_is_omitted_and_counted() -> None:
     found = reduce([[1.0, 0.0], [1.0], [0.0, 0.0]], Reducer("pass@", 2))
     assert (found.value, found.examples, found.left_out) == (0.5, 2, 1)
     assert found.interval_method == "Clopper-Pearson"

@@ -200,7 +200,7 @@ def test_nobody_is_asked_and_no_bar_is_drawn_in_ci(monkeypatch: pytest.MonkeyPat
     assert isinstance(shown.output.progress, Lines)
 
 
-def test_talk_is_broken_at_words_and_what_others_said_is_not(
+def test_own_messages_wrap_at_words_and_others_do_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "20")
@@ -228,7 +228,7 @@ def test_a_table_fits_the_terminal_and_cells_wrap(
     assert sum(line.count("j") for line in lines) == 6
 
 
-def test_columns_without_room_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_without_room_are_omitted_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     shown = Captured(tty=True)
     rows = [["starter/alphabet-sort", "0.1.0", "Sort some names by first or last name"]]

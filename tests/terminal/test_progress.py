@@ -63,7 +63,7 @@ def test_long_work_says_every_half_minute_how_far_it_is() -> None:
     ]
 
 
-def test_what_keeps_work_from_going_on_is_said_at_once_and_then_no_more_often() -> None:
+def test_a_blocking_condition_is_reported_at_once_and_then_rarely() -> None:
     clock = Clock()
     task, said = line_task(clock, 800)
     for second in range(61):
@@ -72,7 +72,7 @@ def test_what_keeps_work_from_going_on_is_said_at_once_and_then_no_more_often() 
     assert said == ["wordle with gpt: 0/800 rollouts, reward 0.5, waiting on 429: 12 of 64"] * 2
 
 
-def test_work_of_which_nothing_is_known_has_no_line() -> None:
+def test_unknown_work_has_no_line() -> None:
     clock = Clock()
     task, said = line_task(clock)
     clock.now += 100
@@ -160,7 +160,7 @@ def test_names_of_strangers_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 kB"), (3 << 20, "3.0 MB")]
 )
-def test_sizes_are_told_as_people_read_them(size: int, text: str) -> None:
+def test_sizes_are_reported_as_people_read_them(size: int, text: str) -> None:
     assert size_text(size) == text
 
 

@@ -61,7 +61,7 @@ def test_a_long_question_is_broken_at_words(monkeypatch: pytest.MonkeyPatch) -> 
     assert err.getvalue() == "Forget\n  `a-long-name-of-it`\n  and its key? [y/N] "
 
 
-def test_a_thread_beside_the_main_one_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_other_than_the_main_one_does_not_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     output, _ = _at_terminal("y\n", monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         assert not pool.submit(lambda: output.is_interactive).result(10)
@@ -112,7 +112,7 @@ def test_a_line_that_is_left_empty_is_the_default(
     assert err.getvalue() == "Disk? [120] "
 
 
-def test_where_nobody_types_a_line_its_flag_is_named() -> None:
+def test_without_a_prompt_the_flag_is_named() -> None:
     with pytest.raises(UsageError) as refused:
         Output(out=io.StringIO(), err=io.StringIO()).enter("Disk?", default="1", flag="--disk-size")
     assert "`--disk-size`" in (refused.value.hint or "")

@@ -24,7 +24,7 @@ class Failing(io.StringIO):
 
 
 @pytest.mark.parametrize("code", [errno.EPIPE, errno.EINVAL, errno.EIO])
-def test_a_reader_that_left_is_no_failure_and_is_left_alone(code: int) -> None:
+def test_a_closed_pipe_is_not_a_failure(code: int) -> None:
     target = Failing(code)
     stream = Stream(target)
     stream.write("one")
@@ -32,7 +32,7 @@ def test_a_reader_that_left_is_no_failure_and_is_left_alone(code: int) -> None:
     assert target.tries == 1
 
 
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_reported() -> None:
     with pytest.raises(StorageFailed, match="The output could not be written"):
         Stream(Failing(errno.ENOSPC)).write("text")
 

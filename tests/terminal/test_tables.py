@@ -17,7 +17,7 @@ def test_long_text_takes_what_the_short_columns_leave() -> None:
     assert column_widths(["Name", "Version", "About", "Updated"], [row], 80) == [21, 7, 37, 9]
 
 
-def test_columns_without_room_are_left_out_from_the_end() -> None:
+def test_columns_without_room_are_omitted_from_the_end() -> None:
     row = ["starter/alphabet-sort", "0.1.0", "sort " * 30]
     assert column_widths(["Name", "Version", "Description"], [row], 40) == [21, 7]
 

@@ -111,7 +111,7 @@ def test_query_that_is_written_is_read_again(query: ThingQuery) -> None:
     assert read_query(ThingQuery, lambda name: sent.get(name, [])) == query
 
 
-def test_what_is_left_out_is_not_sent() -> None:
+def test_omitted_fields_are_not_sent() -> None:
     sent = {name: value for name, value in write_query(ThingQuery()).items() if value is not None}
     assert sent == {"count": 5, "way": "down"}
 

@@ -79,6 +79,6 @@ def test_the_key_of_one_hub_is_not_sent_to_another(team: ScriptedHub, home: Path
         assert {each.authorization for each in other.seen} == {None}
 
 
-def test_what_is_used_next_is_said_where_a_variable_wins(team: ScriptedHub) -> None:
+def test_what_is_used_next_is_reported_where_a_variable_wins(team: ScriptedHub) -> None:
     used = prime("context", "use", "prime", env={"PRIME_CONTEXT": "team"}).ok()
     assert "PRIME_CONTEXT is set, so commands here use `team`" in used.err

@@ -143,7 +143,7 @@ def test_logging_out_offline_and_twice_asks_nobody(scripted: ScriptedHub) -> Non
     assert scripted.seen == []
 
 
-def test_a_hub_that_cannot_revoke_is_told_and_the_key_forgotten(scripted: ScriptedHub) -> None:
+def test_a_hub_that_cannot_revoke_is_reported_and_the_key_forgotten(scripted: ScriptedHub) -> None:
     scripted.grant(KEY)
     log_in(scripted.url, "--name", "team").ok()
     refused = prime("logout", "--revoke")
@@ -171,7 +171,7 @@ def test_a_variable_that_wins_is_named(scripted: ScriptedHub) -> None:
     assert "PRIME_API_KEY is set, and is used instead" in result.ok().err
 
 
-def test_a_context_of_another_hub_is_left_as_it_is(scripted: ScriptedHub, home: Path) -> None:
+def test_a_context_of_another_hub_is_left_unchanged(scripted: ScriptedHub, home: Path) -> None:
     scripted.grant(KEY)
     prime("context", "add", "team", "https://hub.example.org").ok()
     result = log_in(scripted.url, "--name", "team")
@@ -204,7 +204,7 @@ def test_a_key_does_not_travel_unencrypted() -> None:
         {"data": {"id": "user_1", "scope": "all"}},
     ],
 )
-def test_an_account_that_is_none_keeps_nothing(
+def test_an_invalid_account_stores_nothing(
     scripted: ScriptedHub, home: Path, whoami: object
 ) -> None:
     scripted.grant(KEY)
@@ -227,7 +227,7 @@ def test_offline_no_login_is_begun(scripted: ScriptedHub) -> None:
     assert scripted.seen == []
 
 
-def test_a_ci_job_does_not_wait_for_somebody_to_approve_it(scripted: ScriptedHub) -> None:
+def test_a_ci_job_does_not_wait_for_someone_to_approve_it(scripted: ScriptedHub) -> None:
     result = prime("login", "--hub", scripted.url, env={"CI": "true"})
     assert result.code == 2
     assert "CI job" in result.err

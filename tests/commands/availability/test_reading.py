@@ -51,7 +51,7 @@ def test_the_json_is_that_of_the_official_client(prime: Prime) -> None:
     assert page["filters"]["group_similar"] is True
 
 
-def test_clusters_are_asked_for_too(prime: Prime, machines: Stubborn) -> None:
+def test_clusters_are_requested_too(prime: Prime, machines: Stubborn) -> None:
     machines.gpus = [A100, CLUSTER]
     found = prime("availability", "list", "--output", "json").ok().json["gpu_resources"]
     assert [each["gpu_count"] for each in found] == [1, 16]
@@ -70,7 +70,7 @@ def test_clusters_are_asked_for_too(prime: Prime, machines: Stubborn) -> None:
         ("--no-spot --no-group-similar", [A100]),
     ],
 )
-def test_what_is_not_wanted_is_left_out(words: str, offers: list[GpuOffer], prime: Prime) -> None:
+def test_unwanted_names_are_omitted(words: str, offers: list[GpuOffer], prime: Prime) -> None:
     found = prime("availability", "list", *words.split(), "--output", "jsonl").ok().records
     assert [each["id"] for each in found] == list(map(offer_id, offers))
 

@@ -146,9 +146,7 @@ def test_a_key_is_taken_only_where_it_is_one_and_travels_well(
     "content",
     ["", "[]", "{", '{"api_key": 3}', '{"base_url": "ftp://x"}', "[" * 100_000, "\x00"],
 )
-def test_a_file_that_is_none_of_theirs_is_told_in_a_sentence(
-    content: str, prime: Prime, folder: Path
-) -> None:
+def test_a_foreign_file_is_reported_in_a_sentence(content: str, prime: Prime, folder: Path) -> None:
     (folder / "config.json").write_text(content, encoding="utf-8")
     result = prime("config", "import")
     assert result.code == 2

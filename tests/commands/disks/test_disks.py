@@ -108,7 +108,7 @@ def test_without_a_disk_there_is_a_way_to_one(prime: Prime) -> None:
     assert "rent one with `prime disks create --size GB`" in prime("disks", "list").ok().err
 
 
-def test_the_price_is_told_before_anything_is_rented(prime: Prime, machines: Machines) -> None:
+def test_the_price_is_reported_before_anything_is_rented(prime: Prime, machines: Machines) -> None:
     refused = prime("disks", "create", "--size", "250")
     assert refused.code == 2
     assert (
@@ -118,13 +118,13 @@ def test_the_price_is_told_before_anything_is_rented(prime: Prime, machines: Mac
     assert machines.disks == {}
 
 
-def test_a_price_that_is_not_told_is_said_to_be_unknown(prime: Prime, machines: Machines) -> None:
+def test_a_missing_price_is_reported_as_unknown(prime: Prime, machines: Machines) -> None:
     machines.kinds_of_disks = [replace(DISK, spec=replace(DISK.spec, price_per_unit=None))]
     refused = prime("disks", "create", "--size", "250")
     assert "at a price that is not known until it is terminated?" in told(refused.err)
 
 
-def test_a_place_that_is_not_told_is_left_out(prime: Prime, machines: Machines) -> None:
+def test_an_unknown_place_is_omitted(prime: Prime, machines: Machines) -> None:
     machines.kinds_of_disks = [replace(DISK, country=None, data_center=None)]
     refused = prime("disks", "create", "--size", "250")
     assert "Rent a disk of 250 GB, paper, at $0.025/h" in told(refused.err)
@@ -151,7 +151,7 @@ def test_an_offer_is_named_where_there_are_several(prime: Prime, machines: Machi
         assert info["cloudId"] == "disk_fi"
 
 
-def test_an_offer_that_is_not_there_is_not_found(prime: Prime) -> None:
+def test_a_missing_offer_is_not_found(prime: Prime) -> None:
     refused = prime("disks", "create", "--size", "10", "--id", "abcdef", "--yes")
     assert refused.code == 6
     assert "There is no offer of a disk `abcdef` on hub.local" in told(refused.err)
@@ -159,7 +159,7 @@ def test_an_offer_that_is_not_there_is_not_found(prime: Prime) -> None:
     assert refused.code == 6
 
 
-def test_where_there_are_no_disks_to_rent_that_is_said(prime: Prime, machines: Machines) -> None:
+def test_a_lack_of_disks_is_reported(prime: Prime, machines: Machines) -> None:
     machines.kinds_of_disks = []
     refused = prime("disks", "create", "--size", "10", "--yes")
     assert refused.code == 6
@@ -198,7 +198,7 @@ def test_a_disk_is_made_for_the_team_that_one_works_for(prime: Prime, pod_hub: P
     assert "For the team `lab` (from PRIME_TEAM)" in made.err
 
 
-def test_a_disk_that_a_pod_has_is_left_alone(prime: Prime, pod_hub: PodHub) -> None:
+def test_an_attached_disk_is_left_alone(prime: Prime, pod_hub: PodHub) -> None:
     disk = rent(prime, "--name", "data")
     pod = pod_hub.rent(disks=[disk["id"]])
     refused = prime("disks", "terminate", "data", "--yes")
@@ -239,7 +239,7 @@ def test_names_and_ids_are_completed_while_they_are_there(prime: Prime) -> None:
     assert remembered("disks")[0] == "more"
 
 
-def test_one_document_cannot_go_on_for_ever(prime: Prime) -> None:
+def test_one_document_cannot_continue_for_ever(prime: Prime) -> None:
     refused = prime("disks", "list", "--watch", "--output", "json")
     assert refused.code == 2
     assert "--output jsonl" in refused.err

@@ -57,7 +57,7 @@ def test_a_bundle_is_installed_where_nothing_can_be_fetched(prime: Prime, publis
     assert (published / "tiny_env" / "pyproject.toml").is_file()
 
 
-def test_a_dry_run_tells_the_sizes_and_writes_nothing(prime: Prime, published: Path) -> None:
+def test_a_dry_run_shows_the_sizes_and_writes_nothing(prime: Prime, published: Path) -> None:
     result = prime("env", "bundle", "ada/tiny-env", "-o", "t.bundle", "--dry-run").ok()
     assert "dataset_tools 1.0" in result.out
     assert "2 wheels of packages" in result.err

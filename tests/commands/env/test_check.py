@@ -31,7 +31,7 @@ def no_starters() -> None:
         (("--env-var", "NOT_SET"), "names a variable that is not set"),
     ],
 )
-def test_what_cannot_be_meant_ends_with_2(
+def test_an_invalid_value_ends_with_2(
     words: tuple[str, ...], told: str, prime: Prime, tmp_path: Path
 ) -> None:
     write_project(tmp_path)

@@ -5,9 +5,7 @@ from pathlib import Path
 from tests.helpers.cli import Prime
 
 
-def test_a_readme_can_be_written_anew_in_a_project_that_exists(
-    prime: Prime, tmp_path: Path
-) -> None:
+def test_a_readme_can_be_rewritten_in_an_existing_project(prime: Prime, tmp_path: Path) -> None:
     prime("env", "init", "my-env", cwd=tmp_path).ok()
     project = tmp_path / "environments" / "my_env"
     for name in ("README.md", "my_env.py"):

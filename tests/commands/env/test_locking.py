@@ -52,7 +52,7 @@ def test_lock_says_what_it_locks_and_writes_it_once(prime: Prime, work: Path) ->
     assert (work / FILENAME).read_bytes() == written
 
 
-def test_upgrade_says_what_stays_as_it_was_asked_for(prime: Prime, work: Path) -> None:
+def test_upgrade_reports_what_stays_as_requested(prime: Prime, work: Path) -> None:
     prime("env", "lock", "wordle@0.1.0", cwd=work).ok()
     told = prime("env", "lock", "--upgrade", cwd=work).ok().err
     assert "ada/wordle stays as asked for" in " ".join(told.split())
@@ -110,7 +110,7 @@ def test_sync_refuses_other_bytes_with_8(prime: Prime, venv: Path) -> None:
     assert "ab" * 32 in refused.err
 
 
-def test_sync_locks_what_is_wanted_anew_unless_it_is_told_not_to(prime: Prime, venv: Path) -> None:
+def test_sync_updates_the_lock_unless_told_not_to(prime: Prime, venv: Path) -> None:
     prime("env", "lock", "ada/wordle@0.1.0", cwd=venv).ok()
     listed = '[tool.prime]\nenvironments = ["ada/wordle@0.2.0"]\n'
     (venv / "pyproject.toml").write_text(listed, encoding="utf-8")

@@ -63,7 +63,7 @@ def test_mine_is_what_i_published(prime: Prime, hub: HubClient, data: Path, tmp_
     assert [row["environment"] for row in mine] == ["ada/wordle"]
 
 
-def test_environments_with_few_stars_are_left_out(
+def test_environments_with_few_stars_are_omitted(
     prime: Prime, hub: HubClient, data: Path, tmp_path: Path
 ) -> None:
     publish(hub, tmp_path, "wordle")

@@ -19,7 +19,7 @@ def project(tmp_path: Path) -> Path:
     return write_project(tmp_path / "environments" / "tiny_env")
 
 
-def test_a_project_is_published_and_said_to_be(prime: Prime, project: Path) -> None:
+def test_a_project_is_published_and_reported(prime: Prime, project: Path) -> None:
     result = prime("env", "upload", "--no-check", cwd=project).ok()
     assert result.out == ""
     assert "Published ada/tiny-env@0.1.0 (public)" in result.err
@@ -95,7 +95,7 @@ def test_a_built_wheel_is_published_with_its_project(prime: Prime, project: Path
     assert "Published ada/tiny-env@0.1.0" in result.err
 
 
-def test_a_wheel_that_is_not_there_exits_6(prime: Prime, tmp_path: Path) -> None:
+def test_a_missing_wheel_exits_6(prime: Prime, tmp_path: Path) -> None:
     result = prime("env", "upload", "dist/none-1-py3-none-any.whl", cwd=tmp_path)
     assert result.code == 6
     assert "prime env build" in result.err

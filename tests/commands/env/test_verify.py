@@ -38,7 +38,7 @@ def test_a_wheel_of_its_sources_has_the_same_bytes(prime: Prime, project: Path) 
     assert found["wheel_sha256"] == found["rebuilt_sha256"]
 
 
-def test_times_are_passed_over_and_told(prime: Prime, project: Path) -> None:
+def test_times_are_passed_over_and_reported(prime: Prime, project: Path) -> None:
     upload(prime, project, epoch="1600000000")
     found = prime("env", "verify", "ada/tiny-env", "--output", "json").ok().json
     assert (found["same"], found["identical"]) == (True, False)

@@ -42,9 +42,7 @@ def typed(folder: Path, *argv: str, code: int = 0) -> Any:
 
 
 @pytest.mark.slow
-def test_a_run_is_made_again_scored_again_and_replayed(
-    model: ScriptedModel, tmp_path: Path
-) -> None:
+def test_a_run_is_rerun_rescored_and_replayed(model: ScriptedModel, tmp_path: Path) -> None:
     project = tmp_path / "lengths"
     project.mkdir()
     (project / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
@@ -87,7 +85,7 @@ def test_a_run_is_made_again_scored_again_and_replayed(
 
 
 @pytest.mark.slow
-def test_a_second_run_with_the_cache_calls_no_model_and_says_so(
+def test_a_second_run_with_the_cache_calls_no_model_and_reports_it(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
     flags = ("starter/reverse-text", "-m", "scripted", "-b", model.url, "-k", "NO_KEY", "-n", "2")

@@ -52,7 +52,7 @@ def test_people_read_the_verdict_the_flips_and_what_to_do_next(
     assert [line for line in result.out.splitlines() if len(line) > 80] == []
 
 
-def test_an_interval_that_disagrees_with_the_test_is_told_to_yield(
+def test_an_interval_that_disagrees_with_the_test_is_reported_to_yield(
     prime: Prime, tmp_path: Path
 ) -> None:
     a, b = save(tmp_path, "small", "000001"), save(tmp_path, "large", "111111")
@@ -114,7 +114,7 @@ def test_different_wheels_are_a_conflict_unless_forced(prime: Prime, tmp_path: P
     assert "different wheels" in prime("eval", "compare", a, b, "--force", cwd=tmp_path).ok().out
 
 
-def test_what_cannot_be_compared_is_said(prime: Prime, tmp_path: Path) -> None:
+def test_what_cannot_be_compared_is_reported(prime: Prime, tmp_path: Path) -> None:
     a, other = save(tmp_path, "one", "01"), save(tmp_path, "one", "01")
     assert prime("eval", "compare", a, cwd=tmp_path).code == 2
     assert prime("eval", "compare", a, "nothing", cwd=tmp_path).code == 6

@@ -65,7 +65,7 @@ def test_force_keeps_what_others_put_into_the_folder(prime: Prime, here: Path) -
     assert names == ["train-00000-of-00001.parquet"]
 
 
-def test_transcripts_left_out_are_told_on_the_terminal(prime: Prime, here: Path) -> None:
+def test_omitted_transcripts_are_reported_on_the_terminal(prime: Prime, here: Path) -> None:
     done = prime("eval", "export", "--max-transcripts", "1", cwd=here).ok()
     assert "Only the first 1 of 3 transcripts are in the page" in done.err
     assert "--max-transcripts 3" in done.err
@@ -83,7 +83,7 @@ def test_a_run_of_vf_eval_is_exported_too(prime: Prime, tmp_path: Path) -> None:
         assert done["rollouts"] == 1
 
 
-def test_what_cannot_be_meant_is_refused(prime: Prime, here: Path) -> None:
+def test_an_invalid_value_is_refused(prime: Prime, here: Path) -> None:
     (here / "taken").mkdir()
     for flags in (
         ("--out", "a.xlsx"),

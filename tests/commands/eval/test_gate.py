@@ -37,7 +37,7 @@ def test_a_missed_gate_ends_with_1_and_says_by_how_much(prime: Prime, tmp_path: 
     assert f"Run {run} missed 1 of 1 gates: fail-under" in result.err
 
 
-def test_that_no_limit_was_named_is_said(prime: Prime, tmp_path: Path) -> None:
+def test_a_missing_limit_is_reported(prime: Prime, tmp_path: Path) -> None:
     save_run(tmp_path, row(0))
     told = prime("eval", "gate", cwd=tmp_path).ok().err
     assert "no limit was given" in told

@@ -31,7 +31,7 @@ def test_people_read_the_size_and_what_was_assumed(prime: Prime) -> None:
     assert "of rollouts of one example 0.4 (given)" in assumed
 
 
-def test_a_saved_run_tells_how_rewards_vary(prime: Prime, tmp_path: Path) -> None:
+def test_a_saved_run_shows_how_rewards_vary(prime: Prime, tmp_path: Path) -> None:
     rows = [row(i, j, float((i + j) % 3 == 0)) for i in range(6) for j in range(3)]
     run = save_run(tmp_path, *rows).run_id
     asked = ("eval", "power", run, "-d", "0.1", "-r", "4", "--output", "json")

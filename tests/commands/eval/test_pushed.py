@@ -27,9 +27,7 @@ def pushed(prime: Prime, run: RunFolder, tmp_path: Path) -> str:
     return found
 
 
-def test_newest_run_is_pushed_and_said_to_be_there_the_next_time(
-    prime: Prime, run: RunFolder, tmp_path: Path
-) -> None:
+def test_the_newest_run_is_pushed_once(prime: Prime, run: RunFolder, tmp_path: Path) -> None:
     first = prime("eval", "push", cwd=tmp_path).ok().err
     assert f"Pushed 2 rollouts of run {run.run_id}" in first
     assert "prime eval get ev_" in first
@@ -62,7 +60,7 @@ def test_run_with_errors_ends_with_a_code_of_its_own(
     prime("eval", "push", bad.run_id, "--allow-partial", cwd=tmp_path).ok()
 
 
-def test_unknown_environment_is_told_with_the_next_command(
+def test_unknown_environment_is_reported_with_the_next_command(
     prime: Prime, hub: HubClient, tmp_path: Path
 ) -> None:
     save_run(tmp_path, row(0), planned=1)

@@ -25,7 +25,7 @@ from tests.helpers.wild import write_project
         (("--header", "no colon"), "`--header` is not `Name: value`"),
     ],
 )
-def test_flags_that_cannot_be_meant_end_with_2(
+def test_invalid_flags_end_with_2(
     flags: tuple[str, ...], told: str, prime: Prime, tmp_path: Path
 ) -> None:
     write_project(tmp_path)
@@ -88,7 +88,9 @@ def test_without_a_terminal_nothing_can_be_debugged(prime: Prime, tmp_path: Path
         (("nightly.toml",), "`--debug` starts one run of its own"),
     ],
 )
-def test_what_cannot_be_debugged_is_said(words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_what_cannot_be_debugged_is_reported(
+    words: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
     with Terminal("eval", "run", *words, "--debug", cwd=tmp_path) as terminal:
         assert terminal.end() == 2
     assert told in terminal.text

@@ -59,7 +59,7 @@ def test_all_rollouts_of_an_example_and_all_errors_can_be_picked(
     assert errors["error"]["error"] == "APITimeoutError"
 
 
-def test_that_there_are_no_errors_is_said(prime: Prime, tmp_path: Path) -> None:
+def test_the_absence_of_errors_is_reported(prime: Prime, tmp_path: Path) -> None:
     folder = save_run(tmp_path, row(0))
     shown = prime("eval", "show", "--errors", cwd=tmp_path).ok()
     assert shown.out == ""

@@ -88,7 +88,7 @@ def test_environments_for_different_verifiers_are_on_one_leaderboard(tmp_path: P
 
 
 @pytest.mark.slow
-def test_one_budget_stops_all_and_a_larger_one_goes_on(
+def test_one_budget_stops_all_and_a_larger_one_continues(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
     suite(tmp_path, one_of(model, examples=8))
@@ -109,7 +109,7 @@ def test_one_budget_stops_all_and_a_larger_one_goes_on(
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.sample(1, "number")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_suite_that_was_stopped_goes_on_where_it_was(
+def test_a_suite_that_was_stopped_continues_where_it_was(
     number: signal.Signals, model: ScriptedModel, tmp_path: Path
 ) -> None:
     suite(tmp_path, one_of(model, examples=10))
@@ -166,7 +166,7 @@ def test_the_same_line_with_resume_begins_and_then_has_nothing_to_do(
     assert len(model.calls) == calls
 
 
-def test_a_file_that_is_not_there_ends_with_6(prime: Prime, tmp_path: Path) -> None:
+def test_a_missing_file_ends_with_6(prime: Prime, tmp_path: Path) -> None:
     assert prime("eval", "run", "none.toml", cwd=tmp_path).code == 6
 
 

@@ -42,7 +42,7 @@ def test_on_a_terminal_runs_are_shown_until_q_is_pressed(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo terminals")
-def test_on_a_terminal_a_run_that_is_not_there_is_told_as_everywhere(tmp_path: Path) -> None:
+def test_on_a_terminal_a_missing_run_is_reported_as_elsewhere(tmp_path: Path) -> None:
     code, screen = on_terminal(["eval", "view", "nothing"], tmp_path, "No local run `nothing`")
     assert code == 6
     assert "prime eval list" in screen

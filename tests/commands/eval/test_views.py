@@ -29,24 +29,24 @@ def told(charges: Charges | None = None, **more: Any) -> dict[str, str]:
     return dict(summary_lines(summary))
 
 
-def test_tokens_and_cost_are_told() -> None:
+def test_tokens_and_cost_are_reported() -> None:
     lines = told({ChargeKey("policy", "m"): ONE})
     assert lines["Tokens"] == "2 calls, 100,000 input, 10,000 output, 9,000 reasoning"
     assert lines["Cost"] == "$0.20"
 
 
-def test_judges_and_models_are_told_apart_and_an_unknown_part_makes_the_sum_a_floor() -> None:
+def test_judges_and_models_are_distinguished_and_an_unknown_part_makes_the_sum_a_floor() -> None:
     lines = told({ChargeKey("policy", "m"): ONE, ChargeKey("judge", "big"): UNKNOWN})
     assert lines["Cost"] == "at least $0.20"
     assert lines["  judge"] == lines["  big"] == "1 calls, 10 input; cost unknown"
     assert lines["  m"].endswith("; $0.20")
 
 
-def test_a_cost_that_nobody_knows_is_not_zero() -> None:
+def test_an_unknown_cost_is_not_zero() -> None:
     assert told({ChargeKey("policy", "m"): UNKNOWN})["Cost"] == "unknown"
 
 
-def test_another_model_that_answered_and_what_the_run_is_known_by_are_told() -> None:
+def test_the_model_that_answered_and_the_runs_names_are_reported() -> None:
     labels = Labels(tags=("a", "b"), note="first try", revision=Revision("c" * 40, dirty=True))
     lines = told(served=(ServedModel(requested="m", model="m-2026", calls=3),), labels=labels)
     assert lines["  answered by"] == "m-2026 in 3 calls"

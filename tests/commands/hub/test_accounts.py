@@ -70,7 +70,7 @@ def test_members_are_added_all_or_none(prime: Prime, hub: tuple[str, str]) -> No
         (("approve", "ABCDEFGH", "--user", "ada"), 6),
     ],
 )
-def test_what_cannot_be_done_is_told(
+def test_what_cannot_be_done_is_reported(
     prime: Prime, hub: tuple[str, str], argv: tuple[str, ...], code: int
 ) -> None:
     prime("hub", "user", "add", "ada", *hub).ok()

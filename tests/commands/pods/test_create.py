@@ -34,7 +34,7 @@ def ordered(machines: Stubborn) -> PodSpec:
     return order
 
 
-def test_the_cheapest_that_fits_is_made_and_said_with_price_end_and_bill(
+def test_the_cheapest_that_fits_is_made_and_reported_with_price_end_and_bill(
     prime: Prime, machines: Stubborn, pod_hub: PodHub
 ) -> None:
     shown = prime("pods", "create", *A, "--for", "2h", "--yes").ok()
@@ -101,7 +101,7 @@ def test_what_cannot_be_is_refused_before_anything_is_made(
     assert said in " ".join(refused.err.split())
 
 
-def test_without_a_terminal_somebody_has_to_have_agreed(prime: Prime, machines: Stubborn) -> None:
+def test_without_a_terminal_it_needs_prior_consent(prime: Prime, machines: Stubborn) -> None:
     refused = prime("pods", "create", *A)
     assert refused.code == 2
     assert "--yes" in refused.err
@@ -141,7 +141,7 @@ def test_all_that_is_wished_for_arrives(prime: Prime, machines: Stubborn, pod_hu
     assert "s3cret" not in shown.out + shown.err
 
 
-def test_the_users_key_is_put_on_the_hub_once_and_that_is_said(
+def test_the_users_key_is_uploaded_once_with_a_message(
     prime: Prime, machines: Stubborn, key: Path
 ) -> None:
     first = prime("pods", "create", *A, "--yes").ok()
@@ -169,7 +169,7 @@ def test_a_second_pod_has_a_name_of_its_own(prime: Prime, machines: Stubborn) ->
     assert sorted(order.name for order in machines.started.values()) == ["a100-1", "a100-1-2"]
 
 
-def test_what_comes_next_is_told_with_the_id_where_the_name_is_anothers_too(prime: Prime) -> None:
+def test_the_next_command_uses_the_id_if_the_name_is_ambiguous(prime: Prime) -> None:
     named = (*A, "--name", "web", "--yes", "--output", "json")
     first = prime("pods", "create", *named).ok()
     assert "`prime pods ssh web`, terminate it with `prime pods terminate web`" in told(first.err)
@@ -179,7 +179,7 @@ def test_what_comes_next_is_told_with_the_id_where_the_name_is_anothers_too(prim
         assert f"`prime pods {command} {second.json['id']}`" in told(second.err)
 
 
-def test_several_nodes_are_told_in_the_same_words_everywhere(
+def test_several_nodes_are_shown_in_the_same_words_everywhere(
     prime: Prime, machines: Stubborn
 ) -> None:
     machines.most_nodes = 2

@@ -51,7 +51,7 @@ def asked(hub: ScriptedHub) -> list[Any]:
     return [seen.body for seen in hub.seen if seen.call == "POST /pods"]
 
 
-def test_the_public_hub_is_sent_what_it_knows_and_the_lack_of_an_end_is_said(
+def test_the_public_hub_is_sent_what_it_knows_and_the_lack_of_an_end_is_reported(
     public: ScriptedHub, prime: Prime
 ) -> None:
     shown = prime("pods", "create", *A, "--yes").ok()
@@ -82,7 +82,7 @@ def test_variables_go_to_images_that_take_them(public: ScriptedHub, prime: Prime
 @pytest.mark.parametrize(
     "answer", [Reply(b"", headers={"content-encoding": "gzip"}), Reply({}, 502)]
 )
-def test_an_answer_that_is_lost_is_never_asked_for_again(
+def test_an_answer_that_is_lost_is_never_requested_again(
     answer: Reply, public: ScriptedHub, prime: Prime
 ) -> None:
     public.answers["POST /pods"] = answer
@@ -103,9 +103,7 @@ def test_a_connection_that_breaks_is_not_tried_again(public: ScriptedHub, prime:
     assert "the pod may have been created anyway" in " ".join(lost.err.split())
 
 
-def test_a_hub_that_keeps_no_keys_is_told_of_and_asked_all_the_same(
-    public: ScriptedHub, prime: Prime
-) -> None:
+def test_a_hub_without_keys_is_reported_and_still_used(public: ScriptedHub, prime: Prime) -> None:
     del public.answers["GET /ssh_keys"]
     shown = prime("pods", "create", *A, "--yes").ok()
     assert "did not list your SSH keys" in shown.err

@@ -22,7 +22,7 @@ def late(pod_hub: PodHub) -> str:
     return str(pod["id"])
 
 
-def test_nothing_is_said_where_nothing_is(prime: Prime) -> None:
+def test_nothing_is_reported_without_findings(prime: Prime) -> None:
     shown = prime("gc").ok()
     assert (shown.out, shown.err) == ("", "No leaks\n")
     assert prime("gc", "-o", "json").ok().json == {"dry_run": False, "leaks": []}
@@ -52,7 +52,7 @@ def test_what_would_be_ended_is_shown_and_left(prime: Prime, pod_hub: PodHub, la
     assert "terminate these with `prime gc`" in shown.err
 
 
-def test_what_somebody_may_still_use_is_asked_about(
+def test_resources_that_may_be_in_use_are_asked_about(
     prime: Prime, pod_hub: PodHub, late: str
 ) -> None:
     refused = prime("gc")
@@ -64,7 +64,7 @@ def test_what_somebody_may_still_use_is_asked_about(
     assert pod_hub.machines.seen == {}
 
 
-def test_what_cannot_be_ended_is_told_and_is_a_partial_result(
+def test_what_cannot_be_ended_is_reported_and_is_a_partial_result(
     prime: Prime, machines: Stubborn, late: str
 ) -> None:
     machines.stuck.add("late")

@@ -7,7 +7,7 @@ from tests.helpers.cli import Prime
 from tests.hub.services.compute.renting import PodHub, wish
 
 
-def test_pods_are_told_with_their_price_and_deadline_and_what_they_cost_together(
+def test_pods_are_reported_with_their_price_and_deadline_and_what_they_cost_together(
     prime: Prime, pod_hub: PodHub
 ) -> None:
     first = pod_hub.rent(**wish(name="first"))

@@ -86,7 +86,7 @@ def test_a_pod_that_ended_is_shown_from_the_history_with_its_place_there(
     assert pod["id"] not in str(one)
 
 
-def test_a_pod_that_never_began_tells_its_failure_from_the_history(
+def test_a_pod_that_never_began_shows_its_failure_from_the_history(
     prime: Prime, pod_hub: PodHub
 ) -> None:
     pod = pod_hub.rent(**wish(name="web"))
@@ -98,7 +98,7 @@ def test_a_pod_that_never_began_tells_its_failure_from_the_history(
     assert "`web` failed: " in shown.err
 
 
-def test_history_is_told_with_what_each_pod_came_to(prime: Prime, pod_hub: PodHub) -> None:
+def test_history_is_reported_with_what_each_pod_came_to(prime: Prime, pod_hub: PodHub) -> None:
     pod_hub.rent(**wish(name="web"))
     pod_hub.accounts_hub.clock.wait(minutes=30)
     prime("pods", "terminate", "web", "--yes").ok()
@@ -109,9 +109,7 @@ def test_history_is_told_with_what_each_pod_came_to(prime: Prime, pod_hub: PodHu
     assert row.split()[-2:] == ["paper", "-"]
 
 
-def test_how_long_a_pod_was_there_is_told_as_how_long_one_still_has(
-    prime: Prime, pod_hub: PodHub
-) -> None:
+def test_the_age_of_a_pod_is_shown_like_its_remaining_time(prime: Prime, pod_hub: PodHub) -> None:
     pod_hub.rent(**wish(name="web"))
     pod_hub.accounts_hub.clock.wait(hours=2, minutes=5)
     prime("pods", "terminate", "web", "--yes").ok()
@@ -139,7 +137,7 @@ def test_a_log_that_went_with_its_pod_is_not_still_to_come(
     assert told == "`web` has been terminated, and its log was not kept\n"
 
 
-def test_a_history_of_nothing_is_said_to_be_one(prime: Prime) -> None:
+def test_an_empty_history_is_reported(prime: Prime) -> None:
     assert prime("pods", "history").ok().err == "No pod has been terminated yet\n"
 
 

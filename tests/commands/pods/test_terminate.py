@@ -10,9 +10,7 @@ from tests.helpers.cli import Prime
 from tests.hub.services.compute.renting import PodHub, wish
 
 
-def test_what_is_lost_and_billed_is_said_and_it_is_waited_for_the_end(
-    prime: Prime, pod_hub: PodHub
-) -> None:
+def test_a_lost_billed_pod_is_reported_and_waited_for(prime: Prime, pod_hub: PodHub) -> None:
     pod = pod_hub.rent(**wish(name="web"))
     prime("pods", "list").ok()
     shown = prime("pods", "terminate", "web", "--yes").ok()
@@ -25,7 +23,7 @@ def test_what_is_lost_and_billed_is_said_and_it_is_waited_for_the_end(
     assert remembered("pods") == []
 
 
-def test_nobody_who_can_be_asked_is_a_refusal(prime: Prime, pod_hub: PodHub) -> None:
+def test_without_a_person_to_ask_it_is_refused(prime: Prime, pod_hub: PodHub) -> None:
     pod_hub.rent(**wish(name="web"))
     refused = prime("pods", "terminate", "web")
     assert refused.code == 2
@@ -54,7 +52,7 @@ def test_a_pod_that_never_was_is_not_found(prime: Prime) -> None:
     assert prime("pods", "terminate", "web", "--yes").code == 6
 
 
-def test_a_word_that_means_none_keeps_nobody_else_alive(prime: Prime, pod_hub: PodHub) -> None:
+def test_a_word_for_no_key_does_not_protect_others(prime: Prime, pod_hub: PodHub) -> None:
     pod_hub.rent(**wish(name="web"))
     shown = prime("pods", "terminate", "nothing", "web", "--yes")
     assert shown.code == 6
@@ -85,7 +83,7 @@ def test_such_a_name_among_others_lists_them_too(prime: Prime, pod_hub: PodHub) 
     assert sorted(pod_hub.pods()) == sorted(pod["id"] for pod in pods[:2])
 
 
-def test_what_fails_for_one_is_told_and_the_others_are_ended(
+def test_what_fails_for_one_is_reported_and_the_others_are_ended(
     prime: Prime, pod_hub: PodHub, machines: Stubborn
 ) -> None:
     for name in ("first", "second"):
@@ -100,7 +98,7 @@ def test_what_fails_for_one_is_told_and_the_others_are_ended(
     assert len(machines.seen) == 1
 
 
-def test_whoever_does_not_wait_leaves_before_it_is_gone(
+def test_a_caller_may_return_before_it_is_gone(
     prime: Prime, pod_hub: PodHub, machines: Stubborn
 ) -> None:
     pod_hub.rent(**wish(name="web"))

@@ -21,7 +21,7 @@ def olga(pod_hub: PodHub, as_user: As) -> Prime:
     return as_user("olga", scope="admin")
 
 
-def test_an_admin_ends_it_by_its_whole_id_and_is_told_whose_it_is(
+def test_an_admin_terminates_it_by_its_full_id_and_sees_its_owner(
     olga: Prime, pod_hub: PodHub
 ) -> None:
     pod = pod_hub.rent(**wish(name="web"))

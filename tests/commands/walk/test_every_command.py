@@ -71,7 +71,7 @@ def test_a_failure_has_its_code_its_form_and_a_next_step(
 
 @pytest.mark.sample(20, "path")
 @pytest.mark.parametrize("path", sorted(COMMANDS))
-def test_a_word_that_is_no_option_is_a_failure_like_others(
+def test_an_unknown_word_is_an_error_like_others(
     path: str, quick_world: World, walk: Walker
 ) -> None:
     for mode in ("json", "plain"):

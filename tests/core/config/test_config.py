@@ -204,7 +204,7 @@ def test_offline_is_a_flag_or_a_variable(
         ("context = 'team'\n[contexts.team]\n", "has no base_url"),
     ],
 )
-def test_a_broken_file_is_told_in_a_sentence(
+def test_a_broken_file_is_reported_in_a_sentence(
     text: str, sentence: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PRIME_OWNER")
@@ -214,7 +214,7 @@ def test_a_broken_file_is_told_in_a_sentence(
         load_config()
 
 
-def test_a_file_that_cannot_be_read_is_told(file: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(file: Path) -> None:
     file.mkdir()
     with pytest.raises(StorageFailed, match="cannot be read"):
         load_config()

@@ -121,7 +121,7 @@ def test_what_cannot_be_a_context_is_refused(
     assert not file.exists()
 
 
-def test_a_context_that_is_not_there_cannot_be_the_current_one(file: Path) -> None:
+def test_a_missing_context_cannot_be_the_current_one(file: Path) -> None:
     with pytest.raises(NotFound, match="There is no context `team`"):
         use_context(file, "team")
     use_context(file, "prime")
@@ -183,7 +183,7 @@ def test_a_mark_of_windows_editors_is_no_word(file: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.ismount("/proc"), reason="needs a folder nobody can write")
-def test_a_home_that_cannot_be_written_says_so() -> None:
+def test_an_unwritable_home_is_an_error() -> None:
     with pytest.raises(StorageFailed):
         set_value(Path("/proc/prime/config.toml"), "owner", "ada")
 

@@ -86,7 +86,7 @@ def test_a_keyring_that_hangs_is_left_behind_and_does_not_keep_a_second_copy(
     assert find_credential(load_config(context="team")).key == KEY
 
 
-def test_a_keyring_asked_for_by_name_is_not_replaced_by_the_file(
+def test_a_keyring_requested_by_name_is_not_replaced_by_the_file(
     folder: Path, use_keyring: UseKeyring
 ) -> None:
     use_keyring(Locked())
@@ -96,7 +96,7 @@ def test_a_keyring_asked_for_by_name_is_not_replaced_by_the_file(
     assert not (folder / "credentials.toml").exists()
 
 
-def test_the_file_asked_for_by_name_asks_no_keyring(folder: Path, use_keyring: UseKeyring) -> None:
+def test_the_file_requested_by_name_asks_no_keyring(folder: Path, use_keyring: UseKeyring) -> None:
     backend = Hanging()
     use_keyring(backend)
     kept = save_credential(folder, "team", HUB, KEY, KeyStorage.FILE)
@@ -156,7 +156,7 @@ def test_a_removed_key_is_nowhere(
     assert find_credential(load_config(context="team")).source == "not set"
 
 
-def test_a_key_that_a_locked_keyring_keeps_is_not_said_to_be_removed(
+def test_a_key_in_a_locked_keyring_is_not_reported_as_removed(
     folder: Path, use_keyring: UseKeyring
 ) -> None:
     use_keyring(Working())

@@ -55,7 +55,7 @@ def test_a_session_bus_that_is_gone_is_no_keyring(home: Path) -> None:
     assert f"{home / '.prime' / 'credentials.toml'} (mode 0600): " in said
 
 
-def test_a_backend_that_is_not_there_falls_back_to_the_file(home: Path) -> None:
+def test_a_missing_backend_falls_back_to_the_file(home: Path) -> None:
     said = _save(home / ".prime", PYTHON_KEYRING_BACKEND="nowhere.Keyring")
     assert "(mode 0600): the keyring refused (ModuleNotFoundError)" in said
 
@@ -91,7 +91,7 @@ def test_no_keyring_is_imported_for_a_key_in_a_file(home: Path) -> None:
     assert done.returncode == 0
 
 
-def test_a_locked_keyring_is_told_once_and_what_is_public_still_works(home: Path) -> None:
+def test_a_locked_keyring_is_reported_once_and_what_is_public_still_works(home: Path) -> None:
     folder = home / ".prime"
     folder.mkdir(mode=0o700)
     file = folder / "credentials.toml"

@@ -107,13 +107,13 @@ def test_what_has_no_place_in_a_bundle_is_refused(name: str, tmp_path: Path) -> 
     assert _left(tmp_path / "home") == []
 
 
-def test_a_newer_format_says_so(tmp_path: Path) -> None:
+def test_a_newer_format_is_reported(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="format 2") as caught:
         read_manifest(bundle_of(tmp_path / "x.bundle", {}, schema=2))
     assert "upgrade prime" in (caught.value.hint or "")
 
 
-def test_a_file_that_is_no_bundle_says_so(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_bundle_says_so(tmp_path: Path) -> None:
     text = tmp_path / "x.bundle"
     text.write_text("nothing", encoding="utf-8")
     with pytest.raises(IntegrityError):
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_bundle_says_so(tmp_path: Path) -> None:
         read_manifest(zip_of(tmp_path / "y.bundle", [("a", b"b")]))
 
 
-def test_a_record_that_tells_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_record_of_something_else_is_refused(tmp_path: Path) -> None:
     members = environment_of(tmp_path, "eve/other@6.6")
     file = bundle_of(tmp_path / "x.bundle", members, environments=[listed(members)])
     with pytest.raises(IntegrityError, match="are inconsistent"):

@@ -129,7 +129,7 @@ def test_links_within_a_cache_are_taken_as_files_and_blobs_left_out(tmp_path: Pa
     assert list(files) == ["refs/main", "snapshots/c0ffee/train.jsonl"]
 
 
-def test_what_data_is_told_from_where_it_lies(tmp_path: Path) -> None:
+def test_the_kind_of_data_follows_from_its_path(tmp_path: Path) -> None:
     for name in ("datasets/ada___words", "plain", "models--ada--small"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "file").write_text("x", encoding="utf-8")

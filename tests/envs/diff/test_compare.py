@@ -144,7 +144,7 @@ def test_a_wheel_that_reaches_outside_is_refused(name: str, tmp_path: Path) -> N
         compare(wheel(tmp_path), bad)
 
 
-def test_a_file_that_is_no_wheel_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_wheel_is_refused(tmp_path: Path) -> None:
     fake = tmp_path / "tiny_env-0.1.0-py3-none-any.whl"
     fake.write_bytes(b"nothing")
     with pytest.raises(IntegrityError):
@@ -160,7 +160,7 @@ def test_a_project_is_compared_by_the_wheel_that_it_builds(hub: HubClient, tmp_p
 
 
 @pytest.mark.usefixtures("wheelhouse")
-def test_what_is_installed_is_compared_as_it_lies_there(tmp_path: Path) -> None:
+def test_installed_files_are_compared(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     venv = [uv.find_uv_bin(), "venv", "--quiet", str(work / ".venv")]

@@ -169,7 +169,7 @@ def test_shapes_of_the_wild_have_scoring_code(name: str) -> None:
     ],
     ids=["broken", "brackets", "deep", "nul", "python 2"],
 )
-def test_what_cannot_be_parsed_is_said_and_harms_nothing(source: str) -> None:
+def test_what_cannot_be_parsed_is_reported_and_harms_nothing(source: str) -> None:
     assert scoring(source).broken == ["main"]
     assert len(digest_code(source)) == 64
 
@@ -202,7 +202,7 @@ def test_layout_and_comments_are_no_change_and_docstrings_are() -> None:
     assert digest_code('def f():\n    "one"\n') != digest_code('def f():\n    "two"\n')
 
 
-def test_a_package_of_too_much_code_is_read_in_part_and_that_is_said() -> None:
+def test_a_huge_package_is_read_in_part_with_a_message() -> None:
     large = "x = 1\n" * 1_500_000
     found = scoring(V0, large=large, helpers=HELPERS)
     assert found.broken == ["large"]

@@ -92,6 +92,6 @@ def test_what_cannot_be_seen_is_written_as_an_escape(line: str, shown: str) -> N
     assert visible(line) == shown
 
 
-def test_binary_is_told_by_a_nul() -> None:
+def test_binary_is_recognized_by_a_nul() -> None:
     assert is_binary(b"\x89PNG\0")
     assert not is_binary("é\n".encode("latin-1"))

@@ -70,7 +70,7 @@ def test_extras_ask_for_more(tmp_path: Path) -> None:
     assert unmet(tmp_path, "verifiers[ta]") == []
 
 
-def test_metadata_that_is_no_utf8_requires_nothing(tmp_path: Path) -> None:
+def test_metadata_that_is_not_utf8_requires_nothing(tmp_path: Path) -> None:
     info = put(tmp_path, "old", "1.0", "absent")
     (info / "METADATA").write_bytes(b"Name: old\nAuthor: Jos\xe9\nRequires-Dist: absent\n")
     package = read_distributions(tmp_path)["old"]
@@ -146,5 +146,5 @@ def test_an_editable_environment_is_read_from_its_project(tmp_path: Path, folder
     assert found.origin == Origin(path=str(project))
 
 
-def test_a_workspace_that_is_not_there_has_nothing() -> None:
+def test_a_missing_workspace_has_nothing() -> None:
     assert list_installed(None) == []

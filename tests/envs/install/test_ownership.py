@@ -49,7 +49,7 @@ def test_verifiers_is_primes_where_the_extra_that_brings_it_is_complete(site: Pa
     assert brought(site) == {"rich", "pytest", "verifiers", "numpy"}
 
 
-def test_without_prime_everything_is_somebody_elses(tmp_path: Path) -> None:
+def test_without_prime_everything_is_another_users(tmp_path: Path) -> None:
     put(tmp_path, "verifiers", "0.4.0")
     assert brought(tmp_path) == frozenset()
 

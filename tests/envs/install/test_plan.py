@@ -314,7 +314,7 @@ def test_uninstalling_leaves_nothing_behind(workspace: Workspace, tmp_path: Path
         plan_uninstall(["ada/tiny-env"], workspace)
 
 
-def test_the_moves_that_uv_tells_are_paired_by_name() -> None:
+def test_uvs_changes_are_paired_by_name() -> None:
     said = (
         "Resolved 3 packages in 5ms\nWould uninstall 1 package\n"
         " - verifiers==0.1.14\n + verifiers==0.3.1\n + tiny-env==0.1.0 (from file:///t.whl)\n"

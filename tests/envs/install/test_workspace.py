@@ -72,7 +72,7 @@ def test_a_named_environment_wins_over_all(tmp_path: Path) -> None:
     assert found.folder == named
 
 
-def test_a_path_that_is_no_python_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_python_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ResolveFailed):
         find_workspace("./no/python", here=tmp_path, environ={})
 

@@ -89,7 +89,7 @@ def test_a_broken_file_is_refused_by_name(text: str, said: str, tmp_path: Path) 
     assert said in caught.value.message
 
 
-def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILENAME).write_bytes(b"schema = 1 # \xff\n")
     with pytest.raises(UsageError, match="cannot be read"):
         read_lock(tmp_path / FILENAME)
@@ -151,7 +151,7 @@ def test_what_anybody_could_have_left_above_is_not_obeyed(tmp_path: Path) -> Non
     ("refs", "error"),
     [(("ada/wordle", "ada/Wordle@2"), BadProject), (("wordle",), BadReference)],
 )
-def test_a_list_that_cannot_be_meant_is_refused(
+def test_an_invalid_list_is_refused(
     refs: tuple[str, ...], error: type[Exception], tmp_path: Path
 ) -> None:
     write_list(tmp_path, *refs)

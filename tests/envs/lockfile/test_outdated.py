@@ -75,7 +75,7 @@ def test_versions_are_compared_as_pep_440_orders_them(
     assert found == EnvironmentUpdate("ada/wordle", installed, locked, "0.1.10", standing)
 
 
-def test_the_same_version_with_other_sources_is_told(hub: HubClient, tmp_path: Path) -> None:
+def test_the_same_version_with_other_sources_is_reported(hub: HubClient, tmp_path: Path) -> None:
     publish(hub, tmp_path, "wordle")
     found = check(LocalEnvironment(WORDLE, locked=entry("0.1.0", "ef" * 32)), hub)
     assert found.standing is UpdateStatus.CHANGED

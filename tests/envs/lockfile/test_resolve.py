@@ -67,7 +67,7 @@ def test_naming_it_or_upgrading_takes_the_newest(
     assert changes_between(before, after) == (LockChange("ada/wordle", "0.1.0", "0.2.0"),)
 
 
-def test_an_upgrade_leaves_what_was_asked_for_with_a_version(
+def test_an_upgrade_leaves_what_was_requested_with_a_version(
     hub: HubClient, tmp_path: Path
 ) -> None:
     for version in ("0.1.0", "0.2.0"):

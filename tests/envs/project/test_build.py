@@ -112,7 +112,7 @@ def test_code_of_a_project_never_runs_in_this_process(shape: Shape, tmp_path: Pa
         ('"not a requirement ="', False),
     ],
 )
-def test_the_hatchling_at_hand_must_be_the_one_asked_for(
+def test_the_hatchling_at_hand_must_be_the_one_requested(
     requires: str, fits: bool, tmp_path: Path
 ) -> None:
     folder = write_project(tmp_path)
@@ -148,7 +148,9 @@ def test_a_build_that_fails_leaves_nothing_among_temporary_files(
     assert list(temporary.iterdir()) == []
 
 
-def test_a_package_that_is_no_environment_is_refused_with_what_to_define(tmp_path: Path) -> None:
+def test_a_package_that_is_not_an_environment_is_refused_with_what_to_define(
+    tmp_path: Path,
+) -> None:
     folder = write_project(tmp_path, WILD["not-an-environment"])
     with pytest.raises(BuildFailed, match="exposes no environment") as caught:
         build(folder)
@@ -203,7 +205,7 @@ def test_stale_files_of_an_earlier_setuptools_build_stay_out(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_backend_that_cannot_be_installed_is_said(tmp_path: Path) -> None:
+def test_a_backend_that_cannot_be_installed_is_reported(tmp_path: Path) -> None:
     folder = write_project(tmp_path, Shape(backend="flit"))
     file = folder / "pyproject.toml"
     file.write_text(file.read_text().replace("flit_core>=3.11", "flit_core>=999"))

@@ -104,7 +104,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
-def test_what_is_wrong_is_said_with_the_file_and_a_hint(
+def test_what_is_wrong_is_reported_with_the_file_and_a_hint(
     text: str, said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(BadProject, match=said) as caught:
@@ -113,12 +113,12 @@ def test_what_is_wrong_is_said_with_the_file_and_a_hint(
     assert caught.value.exit_code == 2
 
 
-def test_a_folder_without_a_pyproject_is_said_to_have_none(tmp_path: Path) -> None:
+def test_a_folder_without_a_pyproject_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadProject, match=r"There is no pyproject\.toml in"):
         load_project(tmp_path)
 
 
-def test_toml_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+def test_toml_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_bytes(b'[project]\nname = "\xff"\n')
     with pytest.raises(BadProject, match="not UTF-8"):
         load_project(tmp_path)

@@ -73,7 +73,7 @@ def test_a_list_gives_one_source_for_each_marker() -> None:
     assert [source.marker for source in found] == ["os_name == 'nt'", "os_name != 'nt'"]
 
 
-def test_a_source_that_is_no_table_is_refused_by_name() -> None:
+def test_a_source_that_is_not_a_table_is_refused_by_name() -> None:
     with pytest.raises(BadProject, match="`tools` of"):
         read(tools="https://example.org")
 

@@ -68,7 +68,7 @@ def test_names_that_cannot_be_packages_are_refused(tmp_path: Path, name: str) ->
         plan_scaffold(name, tmp_path)
 
 
-def test_a_v1_tool_template_is_said_to_be_missing(tmp_path: Path) -> None:
+def test_a_missing_v1_tool_template_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no v1 template `tool`"):
         plan_scaffold("x-env", tmp_path, kind=TemplateKind.TOOL, v1=True)
 

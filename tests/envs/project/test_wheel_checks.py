@@ -70,7 +70,7 @@ def test_a_wheel_without_modules_is_refused(tmp_path: Path) -> None:
         check_wheel(read_wheel(write_wheel(tmp_path, {"data.txt": ""})))
 
 
-def test_a_requirement_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_requirement_is_refused(tmp_path: Path) -> None:
     facts = read_wheel(write_wheel(tmp_path, LOADER, requires=("verifiers >> 1",)))
     with pytest.raises(BuildFailed, match="`verifiers >> 1` is not a requirement"):
         check_wheel(facts)

@@ -137,7 +137,7 @@ def test_a_bump_changes_the_project_and_publishes_it(
     assert set(versions(hub)) == {"0.1.0", expected}
 
 
-def test_a_bump_that_was_stopped_goes_on_with_its_version(hub: HubClient, tmp_path: Path) -> None:
+def test_a_bump_that_was_stopped_continues_with_its_version(hub: HubClient, tmp_path: Path) -> None:
     folder = write_project(tmp_path / "p")
     publish(hub, folder)
     (folder / "tiny_env.py").write_text("x = 1\n")
@@ -150,7 +150,7 @@ def test_a_bump_that_was_stopped_goes_on_with_its_version(hub: HubClient, tmp_pa
     assert publish(hub, folder, bump=VersionBump.PATCH).ref.version == "0.1.2"
 
 
-def test_a_bump_that_was_published_but_not_noted_is_bumped_once_more_when_edited(
+def test_a_bump_that_was_published_but_not_noted_is_bumped_again_when_edited(
     hub: HubClient, tmp_path: Path
 ) -> None:
     folder = write_project(tmp_path / "p")

@@ -73,7 +73,7 @@ LINES = st.lists(
 
 
 @given(before=LINES, after=LINES)
-def test_whatever_stands_around_it_the_rest_keeps_its_meaning(before: str, after: str) -> None:
+def test_the_rest_keeps_its_meaning_in_any_context(before: str, after: str) -> None:
     text = f'{before}\n[project]\nname = "x"\nversion = "1"\n{after}\n'
     try:
         meant = tomllib.loads(text)
@@ -96,7 +96,7 @@ def test_the_file_keeps_its_mode_its_mark_and_its_line_ends(tmp_path: Path) -> N
         assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
-def test_a_version_that_cannot_be_edited_is_said(tmp_path: Path) -> None:
+def test_a_version_that_cannot_be_edited_is_reported(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('project = { name = "x", version = "1" }\n')
     with pytest.raises(BadProject, match="no plain `version"):
         set_version(load_project(tmp_path), "2")

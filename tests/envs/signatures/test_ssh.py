@@ -27,7 +27,7 @@ def signers(tmp_path: Path) -> AllowedSigners:
     return AllowedSigners(tmp_path / "home")
 
 
-def test_a_signature_is_good_and_its_key_is_told(key: Path, signers: AllowedSigners) -> None:
+def test_a_signature_is_good_and_its_key_is_reported(key: Path, signers: AllowedSigners) -> None:
     found = ssh.verify(STATEMENT, ssh.sign(key, STATEMENT), "ada", signers.keys)
     assert found is not None
     assert found.key.startswith("ED25519 SHA256:")
@@ -63,7 +63,7 @@ def test_it_signs_nothing_else(key: Path, signers: AllowedSigners, other: bytes)
     assert ssh.verify(other, ssh.sign(key, STATEMENT), "ada", signers.keys) is None
 
 
-def test_a_signature_made_for_something_else_is_none_of_a_wheel(
+def test_a_signature_of_something_else_is_invalid_for_a_wheel(
     key: Path, signers: AllowedSigners, tmp_path: Path
 ) -> None:
     message = tmp_path / "message"
@@ -79,7 +79,7 @@ def test_junk_is_no_signature(signers: AllowedSigners, junk: str) -> None:
     assert ssh.verify(STATEMENT, junk, "ada", signers.keys) is None
 
 
-def test_a_key_that_is_none_signs_nothing(tmp_path: Path) -> None:
+def test_an_invalid_key_signs_nothing(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="There is no key"):
         ssh.sign(tmp_path / "absent", STATEMENT)
     (tmp_path / "text").write_text("no key", encoding="utf-8")
@@ -94,7 +94,7 @@ def test_a_public_key_signs_by_an_agent_or_not_at_all(key: Path) -> None:
     assert "is in the agent" in (refused.value.hint or "")
 
 
-def test_without_ssh_keygen_it_is_said(
+def test_a_missing_ssh_keygen_is_reported(
     key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))

@@ -15,7 +15,7 @@ from tests.evals.comparison.sides import side
 FIVE_POINTS = PowerQuestion(0.05, None, 1, 0.05, 0.8)
 
 
-def test_a_run_tells_how_much_varies_between_and_within_its_examples() -> None:
+def test_a_run_shows_how_much_varies_between_and_within_its_examples() -> None:
     """A one-way layout by hand: means 0.25, 0.75; MSB = 0.25 * 2 / 1, MSW = 2 * 0.125 / 2."""
     found = variation_of(side("a", [0.0, 0.5], [0.5, 1.0]), 0.5)
     assert found.variance == pytest.approx((0.25 - 0.125) / 2 + 0.125)
@@ -27,7 +27,7 @@ def test_rollouts_that_agree_leave_everything_between_examples() -> None:
     assert variation_of(side("a", [0, 0], [1, 1], [1, 1]), 0.5).icc == 1.0
 
 
-def test_one_rollout_of_each_example_does_not_tell_how_alike_they_are() -> None:
+def test_one_rollout_per_example_does_not_show_their_correlation() -> None:
     single = side("a", [0], [1], [1])
     with pytest.raises(UsageError, match="unknown: run a has one of each"):
         variation_of(single, 0.5)
@@ -95,7 +95,7 @@ def test_two_runs_tell_how_much_their_differences_vary() -> None:
         PowerQuestion(0.1, None, 1, 0.9, 0.8),
     ],
 )
-def test_numbers_that_cannot_be_meant_are_refused(question: PowerQuestion) -> None:
+def test_invalid_numbers_are_refused(question: PowerQuestion) -> None:
     with pytest.raises(UsageError):
         question.check()
 
@@ -118,7 +118,7 @@ def test_two_runs_that_always_differ_alike_plan_nothing() -> None:
         need_of_pair(FIVE_POINTS, side("a", [0.1], [0.2]), side("b", [0.2], [0.3]))
 
 
-def test_two_runs_are_planned_with_the_rollouts_that_were_asked_for() -> None:
+def test_two_runs_are_planned_with_the_rollouts_that_were_requested() -> None:
     first = side("a", *[[0.0, 1.0, 0.0, 0.0]] * 6, *[[1.0, 1.0, 0.0, 1.0]] * 6)
     other = side("b", *[[0.0, 1.0, 0.0, 1.0]] * 5, *[[1.0, 1.0, 1.0, 0.0]] * 7)
     few, seen, many = (
@@ -145,7 +145,7 @@ def test_graded_runs_of_one_rollout_need_an_icc_for_more() -> None:
     assert with_icc.spread < once.spread
 
 
-def test_a_discordance_does_not_tell_what_more_rollouts_show() -> None:
+def test_a_discordance_does_not_show_the_effect_of_more_rollouts() -> None:
     with pytest.raises(UsageError, match="cannot be used for 4 rollouts"):
         need_of_discordance(replace(FIVE_POINTS, rollouts=4), 0.3, "a test")
 

@@ -17,7 +17,7 @@ from tests.runs.saving import save_run
 ASKED = [{"role": "user", "content": "say a"}]
 
 
-def test_a_run_of_ours_tells_its_wheel_and_what_may_change_scores(tmp_path: Path) -> None:
+def test_a_run_of_ours_shows_its_wheel_and_what_may_change_scores(tmp_path: Path) -> None:
     folder = save_run(tmp_path, row(0, 0, 0.5), row(0, 1, None), fingerprint="of the data")
     found = side_of(open_run(folder.path))
     assert (found.run, found.environment) == (folder.run_id, "ada/wordle@1.2")
@@ -67,7 +67,7 @@ def test_one_reward_of_zero_or_one_each_is_binary() -> None:
     assert not pair(side("a", [0], [1]), side("b", [1], [0.5])).is_binary
 
 
-def test_errors_are_left_out_with_the_example_when_nothing_is_left() -> None:
+def test_errors_are_omitted_with_the_example_when_nothing_is_left() -> None:
     found = pair(side("a", [0, None], [1], [1]), side("b", [1], [None], [1]))
     assert (list(found.ids), found.first, found.unscored) == ([0, 2], [0.0, 1.0], 1)
 
@@ -112,7 +112,7 @@ def test_examples_that_ask_something_else_never_pair() -> None:
         pair(first, changed(side("b", [1], [1]), 0, answer="another"))
 
 
-def test_what_one_side_does_not_tell_is_not_held_against_it() -> None:
+def test_unknown_facts_of_one_side_do_not_count_against_it() -> None:
     silent = replace(side("b", [1]), examples={0: Example(rewards=[1.0])})
     assert list(pair(side("a", [0]), silent).ids) == [0]
 
@@ -134,7 +134,7 @@ def test_the_order_of_rows_changes_nothing(order: list[tuple[int, int]]) -> None
         assert (found[i].prompt, found[i].answer) == (ordered[i].prompt, ordered[i].answer)
 
 
-def test_an_error_does_not_tell_what_was_asked() -> None:
+def test_an_error_does_not_reveal_the_request() -> None:
     rows = [row(0, 0, None, prompt=[]), row(0, 1, 1.0, prompt=ASKED, answer="a")]
     found, whole = gather(rows)[0], gather(rows[1:])[0]
     assert (found.prompt, found.errors) == (whole.prompt, 1)

@@ -59,7 +59,7 @@ def test_a_dataset_that_depends_on_chance_is_found(tmp_path: Path) -> None:
     assert sound_twice(tmp_path, shuffled).status("data") == "fail"
 
 
-def test_a_reward_that_is_no_number_is_found(tmp_path: Path) -> None:
+def test_a_reward_that_is_not_a_number_is_found(tmp_path: Path) -> None:
     broken = with_reward('return 1.0 if text(state) == state["answer"] else float("nan")')
     assert sound_twice(tmp_path, broken).status("range") == "fail"
 
@@ -132,7 +132,7 @@ def with_examples(*pairs: tuple[str, str]) -> str:
         ([(f"{n}: the long answer", "the long answer") for n in range(20)], {"leaks": "warn"}),
     ],
 )
-def test_what_is_wrong_with_the_examples_is_told(
+def test_what_is_wrong_with_the_examples_is_reported(
     pairs: list[tuple[str, str]], amiss: dict[str, str], tmp_path: Path
 ) -> None:
     found = sound_twice(tmp_path, with_examples(*pairs))

@@ -10,7 +10,7 @@ from tests.evals.env_check.small import GOOD, Sounded, sound_twice, with_class
 pytestmark = pytest.mark.slow
 
 
-def test_a_conversation_without_an_end_is_ended_and_told(tmp_path: Path) -> None:
+def test_a_conversation_without_an_end_is_ended_and_reported(tmp_path: Path) -> None:
     talk = """
 class Bad(vf.Environment):
     async def rollout(self, input, client, model, sampling_args):
@@ -25,7 +25,7 @@ class Bad(vf.Environment):
     assert found.status("errors") == "pass"
 
 
-def test_a_rollout_that_takes_too_long_is_ended_and_told(tmp_path: Path) -> None:
+def test_a_rollout_that_takes_too_long_is_ended_and_reported(tmp_path: Path) -> None:
     slow = """
 import asyncio
 
@@ -73,7 +73,7 @@ def test_rollouts_ask_only_for_hosts_that_are_declared(
     assert check.evidence["load"] == ["data.invalid"]
 
 
-def test_hosts_asked_for_while_loading_are_told_and_pass(tmp_path: Path) -> None:
+def test_hosts_asked_for_while_loading_are_reported_and_pass(tmp_path: Path) -> None:
     source = GOOD.replace("def load_environment():", OUTSIDE + "\ndef load_environment():")
     check = sound_twice(tmp_path, source).checks["network"]
     assert check.status == "pass"

@@ -102,7 +102,7 @@ def test_a_project_declares_its_network_and_what_does_not_fit(
 
 
 @pytest.mark.parametrize("prime", [{"network": "a.org"}, {"network": [1]}, {"check": 1}])
-def test_a_declaration_that_cannot_be_meant_is_refused(prime: dict[str, Any]) -> None:
+def test_an_invalid_declaration_is_refused(prime: dict[str, Any]) -> None:
     with pytest.raises(BadProject, match=r"pyproject\.toml"):
         read_declaration({"tool": {"prime": prime}})
 

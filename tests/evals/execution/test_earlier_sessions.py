@@ -112,9 +112,7 @@ def test_an_answer_is_scored_once_its_reward_can(model: ScriptedModel, tmp_path:
     assert len(model.calls) == 4
 
 
-def test_a_group_of_which_all_was_answered_is_scored_again_together(
-    model: ScriptedModel, tmp_path: Path
-) -> None:
+def test_a_fully_answered_group_is_rescored_together(model: ScriptedModel, tmp_path: Path) -> None:
     interpreter = small_interpreter(tmp_path, RANKED)
     size = SIZE | {"num_examples": 1, "rollouts_per_example": 2}
     run = run_live(tmp_path, interpreter, model.url, **size)
@@ -124,7 +122,7 @@ def test_a_group_of_which_all_was_answered_is_scored_again_together(
     assert [row.again for row in rows(run.folder)] == ["scored", "scored"]
 
 
-def test_errors_are_asked_again_on_request_which_is_told_from_then_on(
+def test_errors_are_repeated_on_request_and_reported_as_such(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
     interpreter = small_interpreter(tmp_path, PICKY)
@@ -159,9 +157,7 @@ def test_refused_requests_stay_and_rollouts_without_an_answer_are_asked_again(
 @SLOW
 @pytest.mark.sample(1, "verifiers")
 @pytest.mark.parametrize("verifiers", ["0.3.1", "0.4.0"])
-def test_v1_goes_through_the_saved_turns_once_more(
-    verifiers: str, model: ScriptedModel, tmp_path: Path
-) -> None:
+def test_v1_replays_the_saved_turns(verifiers: str, model: ScriptedModel, tmp_path: Path) -> None:
     found = interpreter_with(tmp_path, PICKY_TASKS, module="echo_tasks", verifiers=verifiers)
     interpreter = replace(found, generation="v1")
     run = run_live(tmp_path, interpreter, model.url, **SIZE)

@@ -208,7 +208,7 @@ def test_new_attempts_and_useless_answers_are_spend_too(
     assert written(result.folder).total == spend_of(result.summary.usage)
 
 
-def test_after_a_kill_the_journal_tells_what_was_spent(
+def test_after_a_kill_the_journal_shows_what_was_spent(
     judged: Interpreter, model: ScriptedModel, tmp_path: Path
 ) -> None:
     result = run_live(tmp_path, judged, model.url, price=A_CENT_A_TOKEN)

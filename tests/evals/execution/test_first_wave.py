@@ -112,7 +112,7 @@ def test_the_exit_code_says_whose_fault_it_is(failure: Failure, kind: type) -> N
     assert "prime eval show 1f2e3d4c --errors" in (error.hint or "")
 
 
-def test_the_end_of_the_traceback_is_shown_and_no_secret_is_told() -> None:
+def test_the_end_of_the_traceback_is_shown_and_no_secret_is_reported() -> None:
     failure = Failure("environment", "KeyError", "'sk-secret-1'\nmore", traceback="at sk-secret-1")
     error = first_wave_failure(failure, 3, "1f2e3d4c", Scrubber({"KEY": "sk-secret-1"}))
     assert error.message.endswith("KeyError: '[KEY]'")
@@ -203,7 +203,7 @@ def test_a_group_that_fails_is_one_failure(model: ScriptedModel, tmp_path: Path)
         pytest.param({"num_examples": 4}, marks=pytest.mark.slow),
     ],
 )
-def test_a_run_goes_on_where_that_is_wanted_or_nothing_is_left(
+def test_a_run_is_resumed_on_request_or_if_nothing_is_left(
     raising: Interpreter, model: ScriptedModel, tmp_path: Path, plan: dict[str, Any]
 ) -> None:
     size: dict[str, Any] = {"num_examples": 12, "rollouts_per_example": 1, "env_args": {"size": 12}}

@@ -198,7 +198,7 @@ def test_what_runs_where_it_was_asked_to_is_not_mentioned() -> None:
         (WaitStatus(64, 0, 125.0), "waiting for the endpoint: 2m 05s"),
     ],
 )
-def test_waits_are_said_in_words(waits: WaitStatus, words: str) -> None:
+def test_waits_are_reported_in_words(waits: WaitStatus, words: str) -> None:
     assert waiting_words(waits) == words
 
 
@@ -214,7 +214,7 @@ def test_a_slow_load_says_what_was_printed_last(seconds: float, last: str, words
     assert slow_load_words(seconds, last) == words
 
 
-def test_a_slow_load_is_told_at_once_where_there_is_no_terminal() -> None:
+def test_a_slow_load_is_reported_at_once_where_there_is_no_terminal() -> None:
     said: list[str] = []
     task = LineTask(said.append, time.monotonic, "wordle with gpt", None, "rollouts")
     task.update(note="loading the environment")
@@ -224,7 +224,7 @@ def test_a_slow_load_is_told_at_once_where_there_is_no_terminal() -> None:
     assert said == ["wordle with gpt: loading for 12s: Fetching"]
 
 
-def test_steady_429_are_told_at_once_where_there_is_no_terminal() -> None:
+def test_steady_429_are_reported_at_once_where_there_is_no_terminal() -> None:
     said: list[str] = []
 
     async def scenario(model: ScriptedModel) -> None:

@@ -65,7 +65,7 @@ def test_the_worker_sees_ordinary_variables_and_the_gateway_and_no_key() -> None
     assert not {"PRIME_API_KEY", "JUDGE_KEY", "AWS_SECRET_ACCESS_KEY"} & set(seen)
 
 
-def test_a_named_variable_is_passed_and_said() -> None:
+def test_a_named_variable_is_passed_and_reported() -> None:
     progress = Silent()
     passed = passed_keys(naming("JUDGE_KEY"), (), ENVIRON, progress)  # type: ignore[arg-type]
     assert passed == {"JUDGE_KEY": "jk-the-users"}
@@ -135,7 +135,7 @@ def test_placeholders_are_not_treated_as_secrets(value: str) -> None:
     assert Scrubber({"K": value})(b"x EMPTY") == b"x EMPTY"
 
 
-def test_a_good_end_and_an_asked_for_one_are_no_failures() -> None:
+def test_a_good_end_and_a_requested_one_are_not_failures() -> None:
     assert failure_of(End(ok=True), PLAN, Scrubber({})) is None
     assert failure_of(End(ok=False, stage="interrupted"), PLAN, Scrubber({})) is None
 
@@ -275,7 +275,7 @@ def test_a_walled_run_scores_as_one_outside(
 
 
 @needs_bubblewrap
-def test_data_that_cannot_be_fetched_within_is_told_with_the_way_to_fetch_it(
+def test_data_that_cannot_be_fetched_within_is_reported_with_the_way_to_fetch_it(
     model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetching = ECHO.replace(

@@ -110,7 +110,7 @@ def test_a_worker_that_dies_after_its_last_rollout_has_done_its_work() -> None:
     assert restarts.after_death(start(1), DEATH) is None
 
 
-def test_rollouts_that_are_left_out_are_run_by_no_worker() -> None:
+def test_left_out_rollouts_are_run_by_no_worker() -> None:
     tally = Tally()
     restarts = RestartPolicy(tally, rollouts=2, concurrency=2, left_out={(0, 0), (0, 1), (2, 1)})
     assert owed(restarts.first(), 3, 2) == [(1, 0), (1, 1), (2, 0)]

@@ -138,7 +138,7 @@ def test_nothing_of_the_page_is_elsewhere() -> None:
     assert not re.search(r"\b(\w+HTML|document\.write|eval\(|Function\()", content)
 
 
-def test_transcripts_left_out_are_told_and_their_scores_are_there() -> None:
+def test_omitted_transcripts_are_reported_and_their_scores_kept() -> None:
     page = Reader(page_of(*(row(example) for example in range(5)), most_transcripts=2))
     assert len(transcripts(page)) == 2
     assert sum(len(index["reward"]) for index in page.data("index")) == 5

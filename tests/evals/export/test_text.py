@@ -45,7 +45,7 @@ def test_what_is_no_text_is_its_json(value: Any, text: str) -> None:
 COUNTED = {"calls": 3, "input": 12_000, "output": 40, "cost": 0.42}
 
 
-def test_counts_have_labels_and_what_is_zero_is_left_out() -> None:
+def test_counts_have_labels_and_zeros_are_omitted() -> None:
     assert spent_of(COUNTED | {"cached": 0}) == {
         "Calls": "3",
         "Input tokens": "12,000",

@@ -79,7 +79,7 @@ def test_whatever_an_environment_raises_is_valid_xml(start: str, tmp_path: Path,
     assert "example 0" in shown
 
 
-def test_figures_gates_and_flips_are_told(tmp_path: Path) -> None:
+def test_figures_gates_and_flips_are_reported(tmp_path: Path) -> None:
     before = open_run(save_run(tmp_path, row(0, 0, 1.0), row(1, 0, 1.0)).path)
     now = open_run(save_run(tmp_path, row(0, 0, 0.0), row(1, 0, 1.0), row(2, 0, None)).path)
     limits = Thresholds(fail_under=0.9, max_drop=0.6, baseline=side_of(before))

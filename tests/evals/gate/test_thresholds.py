@@ -81,7 +81,7 @@ def test_what_does_not_pair_misses_the_gate(tmp_path: Path) -> None:
     assert found.comparison is None
 
 
-def test_limits_that_cannot_be_meant_are_refused() -> None:
+def test_invalid_limits_are_refused() -> None:
     check_limits(0.5, 0.0, "1f2e3d4c")
     for fail_under, max_drop, baseline in (
         (None, 0.1, None),

@@ -150,7 +150,7 @@ def test_what_earlier_sessions_spent_may_leave_no_room() -> None:
     assert "--resume 1f2e3d4c --max-cost 2" in (raised.value.hint or "")
 
 
-def test_earlier_calls_without_a_price_are_said_not_to_count() -> None:
+def test_earlier_calls_without_a_price_do_not_count_with_a_message() -> None:
     progress = Silent()
     unknown = Spend.of(TokenUsage(3, output=10), None)
     require_room(Budget(max_cost=1.0), unknown, "1f2e3d4c", wanted(max_cost=1.0), progress)

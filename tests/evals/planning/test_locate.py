@@ -42,7 +42,7 @@ def test_what_can_only_be_a_path_never_asks_the_hub(text: str, tmp_path: Path) -
         locate(text, lookup(tmp_path), Silent())
 
 
-def test_the_choice_of_a_folder_for_a_name_is_said(tmp_path: Path) -> None:
+def test_the_choice_of_a_folder_for_a_name_is_reported(tmp_path: Path) -> None:
     write_project(tmp_path / "environments" / "my_env")
     progress = Silent()
     locate("my-env", lookup(tmp_path), progress)
@@ -78,7 +78,7 @@ def locked(tmp_path: Path) -> EnvRef:
 
 
 @pytest.mark.parametrize("text", ["wordle", "ada/wordle"])
-def test_a_name_without_a_version_is_the_locked_one_and_that_is_said(
+def test_a_name_without_a_version_is_the_locked_one_with_a_message(
     text: str, locked: EnvRef, tmp_path: Path
 ) -> None:
     progress = Silent()
@@ -102,7 +102,7 @@ def test_a_project_goes_before_the_lock(locked: EnvRef, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("locked")
-def test_a_run_that_goes_on_is_not_moved_by_the_lock(tmp_path: Path) -> None:
+def test_a_resumed_run_ignores_changes_of_the_lock(tmp_path: Path) -> None:
     hub = LookupContext(tmp_path, hub=lambda: None)  # type: ignore[arg-type,return-value]
     found = locate("ada/wordle", hub, Silent(), obey_lock=False)
     assert found == EnvRef("ada", "wordle")
@@ -248,7 +248,7 @@ def test_declared_defaults_come_from_the_published_sources(tmp_path: Path) -> No
     assert subject.defaults == EvalDefaults(num_examples=-1, max_tokens=64)
 
 
-def test_a_workspace_in_which_a_file_was_edited_is_not_used_and_that_is_said(
+def test_a_workspace_with_edited_files_is_not_used_with_a_message(
     tmp_path: Path,
 ) -> None:
     subject = subject_of(write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN}))

@@ -38,7 +38,7 @@ def test_what_is_no_span_is_refused_with_its_flag(text: str) -> None:
         parse_span(text, "--score-timeout")
 
 
-def test_a_resume_keeps_what_is_not_asked_for_anew() -> None:
+def test_a_resume_keeps_what_is_not_requested_again() -> None:
     assert Deadlines(call=5).over(Deadlines(9, 8, 7)) == Deadlines(5, 8, 7)
 
 
@@ -62,7 +62,7 @@ def test_names_come_with_commas_and_values_keep_theirs() -> None:
     assert given.values == {"MODE": "strict,fast", "EMPTY": ""}
 
 
-def test_a_file_is_read_as_everybody_reads_it_and_the_command_line_wins(tmp_path: Path) -> None:
+def test_a_file_is_read_like_other_tools_do_and_the_command_line_wins(tmp_path: Path) -> None:
     file = tmp_path / ".env"
     file.write_text(
         "# keys\nexport A_KEY='one # two'\nMODE = \"strict\\nly\"\nBARE\nLAST=x # why\n",
@@ -87,7 +87,7 @@ def test_what_cannot_be_a_name_is_refused_and_not_repeated(word: str) -> None:
     assert word not in caught.value.message
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         given_variables([], tmp_path / ".env")
 

@@ -52,7 +52,7 @@ def test_sampling_json_wins_over_the_short_flags() -> None:
         {"max_error_rate": 1.5},
     ],
 )
-def test_numbers_that_cannot_be_meant_are_refused(flags: dict[str, Any]) -> None:
+def test_invalid_numbers_are_refused(flags: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=str(next(iter(flags.values())))):
         plan(**flags)
 
@@ -71,7 +71,7 @@ def test_broken_json_names_the_flag_and_the_place() -> None:
 
 
 @pytest.mark.parametrize("text", ["[1]", '"x"', "3", "null", "true"])
-def test_json_that_is_no_object_is_refused(text: str) -> None:
+def test_json_that_is_not_an_object_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="must be a JSON object"):
         parse_object(text, "-S/--sampling-args")
 

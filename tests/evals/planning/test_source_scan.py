@@ -71,14 +71,14 @@ def warned(wheel: Path, budget: Budget | None = None, **plan: object) -> list[st
     return progress.warned
 
 
-def test_a_cap_is_told_not_to_hold_for_them(wheel: Path) -> None:
+def test_a_cap_is_reported_not_to_cover_them(wheel: Path) -> None:
     (said,) = warned(wheel, max_cost=1.0)
     assert said.endswith("whose calls no cap counts: `Anthropic` in judged.py:2")
     assert warned(wheel, token_budget=1000) == [said]
     assert warned(wheel, Budget(max_cost=1.0)) == [said]
 
 
-def test_without_a_cap_or_a_way_out_nothing_is_said(wheel: Path) -> None:
+def test_without_a_cap_or_own_clients_nothing_is_reported(wheel: Path) -> None:
     assert warned(wheel) == []
     assert warned(wheel, max_cost=1.0, only_gateway=True) == []
     assert warned(wheel, max_cost=1.0, sandbox=True) == []

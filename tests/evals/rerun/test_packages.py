@@ -60,7 +60,7 @@ def test_the_very_wheel_is_taken_though_its_project_has_changed_or_gone(tmp_path
     assert again(environment, tmp_path).package.sha256 == environment.sha256
 
 
-def test_a_project_that_is_as_it_was_is_built_once_more(tmp_path: Path) -> None:
+def test_an_unchanged_project_is_built_again(tmp_path: Path) -> None:
     environment = built(tmp_path / "my")
     forget_wheels()
     assert again(environment, tmp_path).environment.sha256 == environment.sha256

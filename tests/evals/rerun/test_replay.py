@@ -117,7 +117,7 @@ def test_v1_episodes_are_replayed(
         assert (one.completion, one.metrics) == (other.completion, other.metrics)
 
 
-def test_a_replay_is_as_large_as_its_run_unless_it_is_told_to_be_smaller(tmp_path: Path) -> None:
+def test_a_replay_is_as_large_as_its_run_unless_a_smaller_one_is_requested(tmp_path: Path) -> None:
     run = save_run(tmp_path, row(0, 0, 1.0), row(0, 1, 1.0), row(1, 0, 1.0), row(1, 1, 0.0))
     for word in (run.run_id, run.run_id[:6], str(run.path), str(run.path.relative_to(tmp_path))):
         recording = open_recording(f"builtin/replay:{word}", tmp_path)

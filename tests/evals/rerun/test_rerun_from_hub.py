@@ -51,7 +51,7 @@ def test_no_key_is_sent_to_where_a_hub_says_a_run_was_made(
     assert f"-b {evil.url}" in (caught.value.hint or "")
 
 
-def test_it_is_made_again_where_the_user_says(model: ScriptedModel, tmp_path: Path) -> None:
+def test_it_is_recreated_where_the_user_says(model: ScriptedModel, tmp_path: Path) -> None:
     lookup = LookupContext(tmp_path, hub=no_hub)  # type: ignore[arg-type]
     source = source_at("https://elsewhere.example/v1", lookup)
     request = EvalRequest("", base_url=model.url)

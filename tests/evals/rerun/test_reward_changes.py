@@ -13,7 +13,7 @@ REWARDS = st.dictionaries(
 )
 
 
-def test_each_difference_is_told_with_both_rewards() -> None:
+def test_each_difference_is_reported_with_both_rewards() -> None:
     before = [row(0, 0, 1.0), row(0, 1, None), row(1, 0, 0.1 + 0.2), row(2, 0, 1.0)]
     now = [row(0, 0, 0.5), row(0, 1, 1.0), row(1, 0, 0.3), row(3, 0, 1.0)]
     changes = changed_rewards(before, now)

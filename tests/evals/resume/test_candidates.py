@@ -63,7 +63,7 @@ def test_the_newest_unfinished_run_of_the_very_plan_is_offered(status: str, tmp_
     assert scored_of(found) == (2, 4)
 
 
-def test_a_run_that_is_going_on_or_has_nothing_to_lose_is_not_offered(tmp_path: Path) -> None:
+def test_a_live_run_or_one_without_results_is_not_offered(tmp_path: Path) -> None:
     going_on = save(tmp_path, 1, RUNNING)
     empty = save(tmp_path, 2, FAILED)
     empty.journal.write_bytes(b"")

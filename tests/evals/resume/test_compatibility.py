@@ -121,7 +121,7 @@ def test_other_packages_are_refused() -> None:
 
 
 @pytest.mark.parametrize("was", [None, "null, in-process", "in-process"])
-def test_the_same_harness_goes_on(was: str | None) -> None:
+def test_the_same_harness_continues(was: str | None) -> None:
     """`in-process` is what earlier releases called it."""
     require_same_harness(msgspec.structs.replace(before(), harness=was), "null, in-process")
 

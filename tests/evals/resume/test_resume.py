@@ -214,7 +214,7 @@ def test_a_group_cut_in_two_by_a_kill_is_one_again(model: ScriptedModel, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
-def test_a_disk_that_is_full_ends_the_run_which_goes_on_when_there_is_room(
+def test_a_disk_that_is_full_ends_the_run_which_continues_when_there_is_room(
     echo: Interpreter, model: ScriptedModel, tmp_path: Path
 ) -> None:
     model.answer = "x" * 20_000

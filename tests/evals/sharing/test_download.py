@@ -79,7 +79,7 @@ def test_evaluation_of_the_official_client_is_saved_as_vf_eval_has_it(
     assert saved.folder.path.parent.name == "wordle--org--m"
 
 
-def test_what_is_there_is_replaced_only_if_that_is_said(hub: HubClient, tmp_path: Path) -> None:
+def test_existing_files_are_replaced_only_on_request(hub: HubClient, tmp_path: Path) -> None:
     evaluation = official(hub)
     first = save_evaluation(hub, evaluation, tmp_path, Silent())
     with pytest.raises(Conflict, match="already exists"):

@@ -92,7 +92,7 @@ def test_push_that_breaks_at_any_request_is_finished_by_the_next(
     assert breaks >= 8, "batches were larger than meant"
 
 
-def test_run_that_changed_becomes_a_new_evaluation_and_that_is_said(
+def test_a_changed_run_becomes_a_new_evaluation_with_a_message(
     hubs: tuple[HubClient, HubClient, Way], folder: RunFolder
 ) -> None:
     hub, foreign, _ = hubs

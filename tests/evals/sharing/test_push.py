@@ -82,7 +82,7 @@ def test_log_of_the_run_goes_along(hub: HubClient, folder: RunFolder) -> None:
     assert hub.evaluations.logs(only_evaluation(hub).evaluation_id) == "last line\n"
 
 
-def test_run_with_errors_is_pushed_only_if_that_is_said(hub: HubClient, tmp_path: Path) -> None:
+def test_a_run_with_errors_is_pushed_only_on_request(hub: HubClient, tmp_path: Path) -> None:
     folder = save_run(tmp_path, row(0, reward=1.0), row(1, reward=None), planned=2)
     with pytest.raises(PartialResult, match="1 of 2") as refused:
         push(hub, folder)
@@ -93,9 +93,7 @@ def test_run_with_errors_is_pushed_only_if_that_is_said(hub: HubClient, tmp_path
     assert (found.avg_score, found.summary and found.summary.errors) == (1.0, 1)
 
 
-def test_run_that_has_not_ended_is_pushed_only_if_that_is_said(
-    hub: HubClient, tmp_path: Path
-) -> None:
+def test_an_unfinished_run_is_pushed_only_on_request(hub: HubClient, tmp_path: Path) -> None:
     folder = save_run(tmp_path, *ROWS[:3], status="interrupted", planned=8)
     with pytest.raises(PartialResult, match="3 of 8"):
         push(hub, folder)

@@ -89,7 +89,7 @@ def test_run_that_was_resumed_since_is_brought_up_to_date(
     assert found.metrics["reward"] == pytest.approx(5.0 / 9)
 
 
-def test_evaluation_that_is_gone_is_made_anew(hub: HubClient, folder: RunFolder) -> None:
+def test_evaluation_that_is_gone_is_recreated(hub: HubClient, folder: RunFolder) -> None:
     first = push(hub, folder)
     hub.evaluations.delete(first.evaluation_id)
     said = Silent()
@@ -99,9 +99,7 @@ def test_evaluation_that_is_gone_is_made_anew(hub: HubClient, folder: RunFolder)
     assert any("no longer" in each for each in said.said)
 
 
-def test_another_evaluation_is_made_when_that_is_asked_for(
-    hub: HubClient, folder: RunFolder
-) -> None:
+def test_another_evaluation_is_created_on_request(hub: HubClient, folder: RunFolder) -> None:
     first = push(hub, folder)
     second = push(hub, folder, anew=True)
     assert first.evaluation_id != second.evaluation_id

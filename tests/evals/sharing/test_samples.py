@@ -91,7 +91,7 @@ def test_examples_that_have_names_are_numbered_as_they_appear(hub: HubClient) ->
     assert [(row.example_id, row.rollout) for row in found] == [(0, 0), (1, 0), (0, 1)]
 
 
-def test_wrong_ids_of_0_1_5_are_not_believed_after_the_official_client_copied_them(
+def test_wrong_ids_of_0_1_5_are_not_trusted_after_the_official_client_copied_them(
     hub: HubClient,
 ) -> None:
     samples = [{"id": n // 2, "example_id": n // 2, "prompt": f"p{n % 2}"} for n in range(4)]
@@ -136,7 +136,7 @@ def test_a_manifest_of_a_hub_names_no_key_address_or_path_of_the_one_who_reads_i
 
 
 @pytest.mark.parametrize("schema", ["1", None, [], 1.5])
-def test_a_manifest_with_a_schema_that_is_no_number_is_refused(schema: object) -> None:
+def test_a_manifest_with_a_schema_that_is_not_a_number_is_refused(schema: object) -> None:
     detail = EvaluationDetail("ev_1", metadata={MANIFEST: {"schema": schema}})
     with pytest.raises(UsageError, match="cannot be read"):
         manifest_of(detail)

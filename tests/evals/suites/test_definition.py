@@ -109,7 +109,7 @@ def test_flags_win_over_the_file_in_each_evaluation(tmp_path: Path) -> None:
         ('[[eval]]\nid = "a"\n[[eval]]\nid = "a"', "twice"),
     ],
 )
-def test_what_cannot_be_meant_names_the_file_and_the_field(
+def test_an_invalid_value_names_the_file_and_the_field(
     tmp_path: Path, text: str, said: str
 ) -> None:
     with pytest.raises(UsageError, match=said) as caught:

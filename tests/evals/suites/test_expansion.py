@@ -144,6 +144,6 @@ def test_what_is_excluded_may_name_arguments() -> None:
         ('[[eval]]\nid = "a"\nargs = 3', "must be a table"),
     ],
 )
-def test_what_cannot_be_meant_is_said(text: str, said: str) -> None:
+def test_an_invalid_value_is_reported(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         expanded(text)

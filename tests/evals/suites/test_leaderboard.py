@@ -53,7 +53,7 @@ def test_a_cost_that_is_not_known_is_not_zero(tmp_path: Path) -> None:
     assert board.cost is None
 
 
-def test_a_run_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
+def test_a_run_that_is_gone_is_reported(tmp_path: Path) -> None:
     gone = CellRecord("e m", "finished", "1f2e", "outputs/evals/e--m/1f2e")
     (line,) = make_leaderboard(record_of(gone), tmp_path).standings
     assert line.status == "missing"

@@ -28,7 +28,7 @@ def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
     assert find_suite(record.suite_id[:6], tmp_path)[1] == record
 
 
-def test_the_newest_comes_first_and_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+def test_the_newest_comes_first_and_unreadable_ones_are_omitted(tmp_path: Path) -> None:
     old = kept(tmp_path, started="2026-01-01T00:00:00+00:00")
     new = kept(tmp_path, started="2026-01-02T00:00:00+00:00")
     broken = new_suite_folder(SUITE, tmp_path)
@@ -78,7 +78,7 @@ def test_a_record_of_a_newer_prime_is_not_guessed_at(tmp_path: Path) -> None:
         load_record(folder)
 
 
-def test_an_id_that_is_not_there_and_one_of_several_are_said(tmp_path: Path) -> None:
+def test_a_missing_and_an_ambiguous_id_are_reported(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         find_suite("zz", tmp_path)
     parent = tmp_path / "outputs" / "suites" / "nightly"

@@ -43,7 +43,7 @@ def test_a_run_is_a_grid_of_examples_by_rollouts(tmp_path: Path) -> None:
     assert (grid.columns, grid.matches, grid.row(1).mean) == (2, 3, 0.75)
 
 
-def test_the_head_tells_what_the_run_comes_to(tmp_path: Path) -> None:
+def test_the_head_shows_the_results_of_the_run(tmp_path: Path) -> None:
     rows = [row(0, 0, 1.0), row(0, 1, None), row(1, 0, 0.0, is_truncated=True)]
     run = opened(save_run(tmp_path, *rows))
     assert run.title == "ada/wordle@1.2 with org/model"

@@ -9,7 +9,7 @@ from tests.runs.rows import row
 CALL = {"function": {"name": "guess", "arguments": '{"word": "crane"}'}}
 
 
-def test_a_page_tells_parts_of_the_reward_timing_turns_and_calls() -> None:
+def test_a_page_shows_parts_of_the_reward_timing_turns_and_calls() -> None:
     told = row(
         3,
         1,
@@ -45,7 +45,7 @@ def test_a_page_tells_parts_of_the_reward_timing_turns_and_calls() -> None:
         ({"cost": None, "known_cost": 0.0, "unpriced": 1}, "unknown"),
     ],
 )
-def test_a_cost_that_is_not_known_is_said_in_words(counted: dict[str, Any], told: str) -> None:
+def test_an_unknown_cost_is_shown_in_words(counted: dict[str, Any], told: str) -> None:
     page = page_of(row(0, usage={"input": 7} | counted), 0)
     facts = {block.label: block.text for block in page.blocks}
     assert facts["tokens"] == "input 7"

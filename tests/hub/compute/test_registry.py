@@ -55,7 +55,7 @@ def test_the_hub_in_the_box_has_the_machine_that_it_is_on(tmp_path: Path) -> Non
     assert provider == LocalProvider(tmp_path / "pods")
 
 
-def test_a_served_hub_has_what_it_was_told_of_and_never_the_machine_as_it_is(
+def test_a_served_hub_rents_configured_resources_only(
     tmp_path: Path,
 ) -> None:
     assert names(InstalledProviders(tmp_path, is_embedded=False)) == []

@@ -29,7 +29,7 @@ def test_failed_block_writes_nothing(database: Database) -> None:
         assert connection.execute(owners.select()).all() == []
 
 
-def test_reader_sees_one_moment_while_somebody_writes(database: Database) -> None:
+def test_reader_sees_one_moment_while_someone_writes(database: Database) -> None:
     with database.read() as reader:
         assert reader.execute(owners.select()).all() == []
         with database.write() as writer:
@@ -126,7 +126,7 @@ def test_words_are_found_in_any_case_of_ascii(
         assert seen.scalars().all() == found
 
 
-def test_connections_that_are_all_in_use_are_said_to_be(tmp_path: Path) -> None:
+def test_connections_that_are_all_in_use_are_reported(tmp_path: Path) -> None:
     engine = create_engine(
         f"sqlite:///{tmp_path / 'hub.db'}", poolclass=QueuePool, pool_size=1, max_overflow=0,
         pool_timeout=0.01,

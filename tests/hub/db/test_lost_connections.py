@@ -98,7 +98,7 @@ def test_killed_writer_keeps_nobody_waiting(server: OwnServer, database: Databas
     assert names_in(database) == ["b"]
 
 
-def test_hub_answers_503_without_its_server_and_goes_on_with_it(
+def test_hub_answers_503_without_its_server_and_continues_with_it(
     server: OwnServer, url: str, tmp_path: Path
 ) -> None:
     client = open_app(tmp_path / "hub", database=url)

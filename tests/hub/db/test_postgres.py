@@ -54,7 +54,7 @@ def test_other_spelling_and_options_of_a_url_are_understood(url: str) -> None:
         "",
     ],
 )
-def test_text_that_is_no_url_is_refused_without_being_shown(url: str) -> None:
+def test_text_that_is_not_a_url_is_refused_without_being_shown(url: str) -> None:
     with pytest.raises(UsageError) as caught:
         open_database(url)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
@@ -108,7 +108,7 @@ def test_database_that_cannot_hold_every_character_is_refused() -> None:
     server.drop("latin")
 
 
-def test_user_who_may_not_make_tables_is_told_so() -> None:
+def test_a_user_without_permission_to_create_tables_is_told_so() -> None:
     with fresh_database("template0") as url:
         shared_server().execute("CREATE ROLE {} LOGIN", "guest")
         with pytest.raises(StorageFailed, match="permission denied") as caught:
@@ -138,7 +138,7 @@ def test_writer_that_waits_too_long_is_told_who_is_in_the_way(url: str) -> None:
         pass
 
 
-def test_rows_are_added_beside_somebody_who_writes_alone(url: str) -> None:
+def test_rows_are_added_beside_someone_who_writes_alone(url: str) -> None:
     first, second = open_database(url), open_database(url + "&options=-c%20lock_timeout%3D20ms")
     with first.write():
         with second.write(alone=False) as connection:
@@ -172,7 +172,7 @@ def test_of_two_that_wait_for_each_other_one_is_given_up(url: str) -> None:
         assert sorted(threads.map(add, [("a", "b"), ("b", "a")])) == [False, True]
 
 
-def test_whoever_occupies_the_database_has_all_the_time(url: str) -> None:
+def test_an_exclusive_user_of_the_database_has_no_time_limit(url: str) -> None:
     limits = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
     database = open_database(url + "&options=-c%20lock_timeout%3D20ms")
     with open_database(url).occupy() as connection:

@@ -177,7 +177,7 @@ def test_step_that_fails_leaves_nothing_behind(empty: Path | str) -> None:
     assert number_of(database) == 0
 
 
-def test_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+def test_file_that_is_not_a_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "hub.db"
     path.write_bytes(b"notes, not a database" * 100)
     with pytest.raises(IntegrityError, match=r"hub\.db is damaged"):

@@ -63,7 +63,7 @@ def test_restored_hub_answers_as_the_old_one(folder: Path, backup: Path, tmp_pat
     assert new.get(wheel).content == old.get(wheel).content
 
 
-def test_restored_hub_goes_on(backup: Path, tmp_path: Path) -> None:
+def test_restored_hub_continues(backup: Path, tmp_path: Path) -> None:
     read_backup(open_data(tmp_path / "new"), backup, Silent())
     client = open_app(tmp_path / "new")
     Push(client, "word", version="0.3.0", code="x = 3").run()
@@ -111,7 +111,7 @@ def test_backup_that_lacks_a_blob_is_refused(backup: Path, tmp_path: Path) -> No
         read_backup(open_data(tmp_path / "new"), broken, Silent())
 
 
-def test_file_that_is_no_backup_is_named(tmp_path: Path) -> None:
+def test_file_that_is_not_a_backup_is_named(tmp_path: Path) -> None:
     (tmp_path / "notes.tar").write_text("not a backup")
     with pytest.raises(IntegrityError, match=r"`notes\.tar` is not a backup"):
         read_backup(open_data(tmp_path / "new"), tmp_path / "notes.tar", Silent())

@@ -35,7 +35,7 @@ def test_pods_that_are_not_here_have_ended(folder: Path, tmp_path: Path) -> None
     assert pod_hub.pods() == [pod["id"]]
 
 
-def test_pods_that_are_here_go_on(folder: Path, tmp_path: Path) -> None:
+def test_pods_that_are_here_continue(folder: Path, tmp_path: Path) -> None:
     pod_hub = PodHub(folder)
     pod = pod_hub.rent()
     pod_hub.arrive(pod)

@@ -62,7 +62,9 @@ def test_application_is_asked_once_for_a_file(files: Files) -> None:
 
 @pytest.mark.parametrize("tag", ["", "{}", 'W/"other", W/{}', "*"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_ready_file_is_told_of_as_by_the_application(files: Files, method: str, tag: str) -> None:
+def test_the_ready_file_is_reported_like_by_the_application(
+    files: Files, method: str, tag: str
+) -> None:
     known = {"if-none-match": tag.format(f'"{sha256(files.push.wheel)}"')} if tag else {}
     with files.client() as client:
         ready = client.request(method, files.url, headers=known)

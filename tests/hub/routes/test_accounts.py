@@ -34,7 +34,7 @@ def test_whoami_as_a_team_is_of_what_the_key_may_do_there(accounts_hub: Accounts
 
 
 @pytest.mark.parametrize("key", [None, "prime_sk_unknown", "ada"])
-def test_whoami_of_nobody_is_401(accounts_hub: AccountsHub, key: str | None) -> None:
+def test_whoami_without_a_key_is_401(accounts_hub: AccountsHub, key: str | None) -> None:
     answer = accounts_hub.client(key).get(WHOAMI)
     assert (answer.status_code, answer.json()["code"]) == (401, "not_logged_in")
 

@@ -86,7 +86,7 @@ def test_writing_needs_a_key_before_anything_is_read(accounts_hub: AccountsHub) 
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{", b'{"name": 3}', b"\xff", b"[" * 10**6])
-def test_bodies_that_are_no_request_are_refused(
+def test_bodies_other_than_requests_are_refused(
     client: httpx.Client, evaluation: str, body: bytes
 ) -> None:
     assert client.post(EVALUATIONS, content=body).status_code == 422

@@ -169,7 +169,7 @@ def test_new_key_does_no_more_than_the_one_that_approves(accounts_hub: AccountsH
 
 
 @pytest.mark.parametrize("key", ["", "prime_sk_unknown", "ada"])
-def test_nobody_is_let_in_without_a_key(accounts_hub: AccountsHub, key: str) -> None:
+def test_access_needs_a_key(accounts_hub: AccountsHub, key: str) -> None:
     login = begin(accounts_hub)
     page = approve(accounts_hub, login.code, key)
     assert page.status_code == 401
@@ -234,7 +234,7 @@ def test_public_key_that_protects_nothing_is_refused(accounts_hub: AccountsHub, 
     assert accounts_hub.client().post(GENERATE, content=body).status_code == 422
 
 
-def test_page_shows_the_code_and_whence_it_was_asked_for(accounts_hub: AccountsHub) -> None:
+def test_the_page_shows_the_code_and_where_it_was_requested(accounts_hub: AccountsHub) -> None:
     login = begin(accounts_hub)
     page = accounts_hub.client().get(PAGE, params={"code": login.code.lower()})
     assert page.status_code == 200

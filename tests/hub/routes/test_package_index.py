@@ -74,7 +74,7 @@ def test_private_packages_are_as_unknown_as_those_that_are_not_there(
             assert re.sub(r"\bada\b", "zoe", hidden.text) == absent.text
 
 
-def test_credentials_that_are_no_key_are_challenged_whatever_is_there(
+def test_invalid_credentials_are_challenged_for_existing_and_missing_paths(
     nobody: httpx.Client, folder: Path
 ) -> None:
     addresses = private_addresses(nobody, bearer(key_of(folder, "ada")))
@@ -132,7 +132,7 @@ def test_form_that_nobody_has_is_refused(client: httpx.Client) -> None:
         assert "text/html" in request.json()["detail"]
 
 
-def test_metadata_lies_behind_its_wheel_with_the_digest_on_the_page(client: httpx.Client) -> None:
+def test_metadata_is_behind_its_wheel_with_the_digest_on_the_page(client: httpx.Client) -> None:
     push = Push(client, metadata={"python_requires": ">=3.11"}).run()
     [file] = client.get("/ada/simple/word/", headers=JSON).json()["files"]
     found = client.get(f"{file['url']}.metadata").raise_for_status()

@@ -103,7 +103,7 @@ def test_browser_without_a_key_sees_nothing_private(folder: Path) -> None:
     assert nobody.get(f"/dashboard/evaluations/{hidden}").status_code == 404
 
 
-def test_first_page_goes_on(client: httpx.Client) -> None:
+def test_the_first_page_has_a_next_one(client: httpx.Client) -> None:
     for number in range(21):
         Push(client, f"env-{number:02}", code=f"x = {number}").run()
     first = client.get("/")

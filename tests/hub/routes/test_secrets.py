@@ -44,7 +44,7 @@ def test_secret_is_sealed_on_the_disk(client: httpx.Client, folder: Path) -> Non
     assert (folder / "secret.key").stat().st_mode & 0o777 == 0o600
 
 
-def test_secret_changes_only_where_it_is_told(client: httpx.Client) -> None:
+def test_a_secret_changes_only_in_the_given_fields(client: httpx.Client) -> None:
     made = make(client, description="Old")
     address = f"{API}/secrets/{made['id']}"
     assert data(client.patch(address, json={"name": "OTHER"}))["description"] == "Old"

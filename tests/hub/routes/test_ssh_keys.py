@@ -114,7 +114,7 @@ def test_keys_of_others_are_as_none(accounts_hub: AccountsHub) -> None:
     assert listed(ada) == {"laptop": True}
 
 
-def test_nobody_without_a_right_to_it_adds_a_key(accounts_hub: AccountsHub) -> None:
+def test_adding_a_key_needs_permission(accounts_hub: AccountsHub) -> None:
     accounts_hub.user("ada")
     accounts_hub.team("lab", ada="ADMIN")
     sent = {"name": "laptop", "publicKey": line(1)}

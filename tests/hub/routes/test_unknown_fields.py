@@ -57,7 +57,7 @@ def test_field_that_is_like_none_is_refused_with_all_there_are(accounts_hub: Acc
     assert answer.json()["hint"] == "the fields are `name`, `scope`, `owner`, `expiresIn`"
 
 
-def test_unknown_field_that_is_null_is_left_out(accounts_hub: AccountsHub) -> None:
+def test_unknown_field_that_is_null_is_omitted(accounts_hub: AccountsHub) -> None:
     """As official clients send what they have no value for."""
     ada = accounts_hub.user("ada")
     answer = ada.post(f"{HUB}/resolve", json={"name": "word", "visiblity": None})

@@ -8,7 +8,7 @@ from tests.hub.accounts_hub import OPERATOR, AccountsHub, actions
 from tests.hub.pushing import HUB, Push, data
 
 
-def test_what_is_published_changed_and_deleted_is_told(accounts_hub: AccountsHub) -> None:
+def test_what_is_published_changed_and_deleted_is_reported(accounts_hub: AccountsHub) -> None:
     ada = accounts_hub.user("ada")
     push = Push(ada).run()
     data(ada.post(f"{HUB}/resolve", json={"name": "word", "visibility": "PRIVATE"}))
@@ -32,7 +32,7 @@ def test_entry_names_the_key_the_place_and_the_time(accounts_hub: AccountsHub) -
     assert list_entries(accounts_hub.hub, target="ada/word@") == [entry]
 
 
-def test_what_the_operator_does_is_told(accounts_hub: AccountsHub) -> None:
+def test_what_the_operator_does_is_reported(accounts_hub: AccountsHub) -> None:
     accounts_hub.user("ada")
     accounts_hub.team("lab", ada="ADMIN")
     remove_member(accounts_hub.hub, OPERATOR, "lab", "ada")

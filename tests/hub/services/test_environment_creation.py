@@ -48,7 +48,7 @@ def test_resolve_refuses_what_it_cannot_make(
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b'{"name": "\xff"}', b"[" * 10_000])
-def test_body_that_is_no_json_is_refused(client: httpx.Client, body: bytes) -> None:
+def test_body_that_is_not_json_is_refused(client: httpx.Client, body: bytes) -> None:
     assert client.post(f"{HUB}/resolve", content=body).status_code == 422
 
 

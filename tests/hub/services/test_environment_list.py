@@ -132,7 +132,7 @@ def test_cursor_of_another_order_is_refused(catalogue: httpx.Client) -> None:
     assert catalogue.get(f"{HUB}/?cursor={cursor}&offset=1").status_code == 422
 
 
-def test_offset_too_deep_says_how_to_go_on(client: httpx.Client) -> None:
+def test_offset_too_deep_says_how_to_continue(client: httpx.Client) -> None:
     answer = client.get(f"{HUB}/?offset=100001")
     assert answer.status_code == 422
     assert "cursor" in answer.json()["hint"]

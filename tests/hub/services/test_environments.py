@@ -106,7 +106,7 @@ def test_environment_is_deleted_by_name_or_id(client: httpx.Client, folder: Path
         assert blobs_of(folder) == []
 
 
-def test_environment_of_somebody_else_is_not_deleted(folder: Path) -> None:
+def test_environment_of_another_user_is_not_deleted(folder: Path) -> None:
     push = Push(open_app(folder, "ada")).run()
     eve = open_app(folder, "eve")
     assert eve.delete(f"{HUB}/ada/word").status_code == 403

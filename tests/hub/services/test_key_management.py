@@ -46,7 +46,7 @@ def test_key_expires(accounts_hub: AccountsHub) -> None:
 
 
 @pytest.mark.parametrize("rights", [{"seconds": 0}, {"seconds": -5}, {"seconds": 1e12}])
-def test_time_that_is_none_is_refused(accounts_hub: AccountsHub, rights: dict[str, Any]) -> None:
+def test_invalid_time_is_refused(accounts_hub: AccountsHub, rights: dict[str, Any]) -> None:
     accounts_hub.user("ada")
     with pytest.raises(UsageError, match="100 years"):
         accounts_hub.key("ada", **rights)

@@ -29,7 +29,7 @@ def test_another_process_counts_on(accounts_hub: AccountsHub) -> None:
         count_attempt(other.hub, "a", most=3)
 
 
-def test_only_failures_are_held_against_somebody(accounts_hub: AccountsHub) -> None:
+def test_only_failures_count_against_a_caller(accounts_hub: AccountsHub) -> None:
     for _ in range(10):
         with few_failures(accounts_hub.hub, "a", most=3):
             pass

@@ -94,7 +94,7 @@ def test_index_speaks_json_to_those_who_ask(client: httpx.Client) -> None:
 
 
 @files_only
-def test_files_of_the_index_lie_beside_the_blobs(client: httpx.Client, folder: Path) -> None:
+def test_files_of_the_index_are_beside_the_blobs(client: httpx.Client, folder: Path) -> None:
     push = Push(client, "word-play").run()
     digest = sha256(push.wheel)
     wheel = folder / "simple" / "ada" / "word-play" / push.wheel_filename

@@ -42,7 +42,7 @@ def test_wheel_that_came_before_is_not_asked_for_again(folder: Path) -> None:
     assert data(again.declare_wheel()) == {"wheel_id": ticket["wheel_id"], "upload_url": None}
 
 
-def test_wheel_whose_blob_was_lost_is_asked_for_again(folder: Path, client: httpx.Client) -> None:
+def test_wheel_whose_blob_was_lost_is_requested_again(folder: Path, client: httpx.Client) -> None:
     push = Push(client).run()
     digest = sha256(push.wheel)
     data(client.delete(f"{HUB}/ada/word/@{push.content_hash}"))
@@ -119,7 +119,7 @@ def test_finalize_before_the_bytes_have_come_is_refused(client: httpx.Client) ->
     assert push.finalize("wheels", wheel_id).status_code == 409
 
 
-def test_wheel_with_other_metadata_is_refused_and_can_be_sent_anew(client: httpx.Client) -> None:
+def test_wheel_with_other_metadata_is_refused_and_can_be_sent_again(client: httpx.Client) -> None:
     push = Push(client)
     push.begin()
     right, push.wheel = push.wheel, Push(client, name="other").wheel
@@ -178,7 +178,7 @@ def test_null_in_a_request_means_left_out(client: httpx.Client) -> None:
     assert detail["metadata"] == {"license": {"text": "MIT"}}
 
 
-def test_nobody_writes_to_an_environment_of_somebody_else(folder: Path) -> None:
+def test_nobody_writes_to_another_users_environment(folder: Path) -> None:
     push = Push(open_app(folder, "ada")).run()
     push.client = open_app(folder, "eve")
     assert push.declare_wheel().status_code == 403

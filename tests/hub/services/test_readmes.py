@@ -61,7 +61,7 @@ def test_what_is_kept_goes_with_its_version(accounts_hub: AccountsHub, ada: http
     assert kept(accounts_hub) == []
 
 
-def test_no_readme_is_said(ada: httpx.Client) -> None:
+def test_no_readme_is_reported(ada: httpx.Client) -> None:
     publish(ada, " \n")
     assert "No README." in ada.get(PAGE).text
 

@@ -152,7 +152,7 @@ def test_upload_that_began_in_time_may_end_after_it(folder: Path) -> None:
     push.run()
 
 
-def test_full_disk_is_said_in_a_sentence(folder: Path) -> None:
+def test_full_disk_is_reported_in_a_sentence(folder: Path) -> None:
     push, url = started(open_app(folder, storage=FullDisk(folder / "blobs")))
     answer = push.client.put(url, content=push.wheel)
     assert (answer.status_code, answer.json()["code"]) == (507, "storage_failed")

@@ -56,7 +56,7 @@ def test_lock_of_another_wheel_is_refused(client: httpx.Client) -> None:
     assert (answer.status_code, answer.json()["code"]) == (422, "integrity")
 
 
-def test_lock_of_somebody_elses_version_is_refused(folder: Path) -> None:
+def test_lock_of_another_users_version_is_refused(folder: Path) -> None:
     push = Push(open_app(folder, "ada")).run()
     assert put_lock(open_app(folder, "eve"), lock_of(push.wheel)).status_code == 403
 
@@ -100,7 +100,7 @@ def put_report(client: httpx.Client, report: CheckReport | dict[str, Any]) -> ht
     return client.put(REPORT, json=to_builtins(report))
 
 
-def test_a_report_is_kept_beside_its_version_and_told_in_short(client: httpx.Client) -> None:
+def test_a_report_is_stored_with_its_version_and_summarized(client: httpx.Client) -> None:
     push = Push(client).run()
     assert "check_summary" not in data(client.get(f"{HUB}/ada/word/@latest"))
     report = report_of(push.wheel)
@@ -168,7 +168,7 @@ def test_a_report_that_is_too_long_is_refused(client: httpx.Client) -> None:
     assert answer.status_code == 413
 
 
-def test_a_report_about_somebody_elses_version_is_refused(folder: Path) -> None:
+def test_a_report_about_another_users_version_is_refused(folder: Path) -> None:
     push = Push(open_app(folder, "ada")).run()
     assert put_report(open_app(folder, "eve"), report_of(push.wheel)).status_code == 403
 

@@ -33,7 +33,7 @@ def test_latest_is_the_newest_when_all_are_yanked(client: httpx.Client) -> None:
     assert latest(client) == "0.2.0"
 
 
-def test_publishing_goes_on_after_a_yank(client: httpx.Client) -> None:
+def test_publishing_continues_after_a_yank(client: httpx.Client) -> None:
     Push(client).run()
     data(yank(client, "0.1.0"))
     Push(client, version="0.2.0").run()

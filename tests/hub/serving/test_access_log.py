@@ -64,7 +64,7 @@ def test_lines_are_gathered_until_they_are_flushed(pipe: tuple[int, int]) -> Non
     assert _read(pipe[0]).count(b"\n") == 2
 
 
-def test_lines_that_nobody_reads_are_lost_and_counted(tmp_path: Path) -> None:
+def test_unread_lines_are_dropped_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "log"
     with path.open("wb") as file:
         log = AccessLog(LogFormat.JSON, file.fileno())

@@ -113,7 +113,7 @@ def run(folder: Path, script: str, argument: str) -> str:
     return done.stdout
 
 
-def test_any_process_tells_the_numbers_of_all(tmp_path: Path) -> None:
+def test_any_process_shows_the_numbers_of_all(tmp_path: Path) -> None:
     run(tmp_path, SCRIPT, "count")
     shown = run(tmp_path, SCRIPT, "show")
     assert 'prime_hub_requests_total{method="GET",route="/a",status="200"} 2.0' in shown

@@ -66,7 +66,7 @@ def observed(pipe: tuple[int, int]) -> Observed:
     return Observed(Starlette(routes=ROUTES), pipe)
 
 
-def test_request_is_told_with_its_caller(observed: Observed) -> None:
+def test_a_request_is_logged_with_its_caller(observed: Observed) -> None:
     answer = ask(observed.app, "/api/ada/things")
     (line,) = observed.lines()
     assert (line["path"], line["status"], line["bytes"]) == ("/api/ada/things", 200, 3)
@@ -85,7 +85,7 @@ def test_requests_are_counted_by_route_and_not_by_what_they_name(observed: Obser
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/api/nowhere", "/api/"])
-def test_request_for_what_is_nowhere_is_told_and_counted(observed: Observed, path: str) -> None:
+def test_a_request_for_an_unknown_path_is_logged_and_counted(observed: Observed, path: str) -> None:
     assert ask(observed.app, path).status == 404
     (line,) = observed.lines()
     assert (line["path"], line["status"]) == (path, 404)
@@ -93,7 +93,7 @@ def test_request_for_what_is_nowhere_is_told_and_counted(observed: Observed, pat
     assert observed.number(name) == "1.0"
 
 
-def test_methods_that_nobody_knows_are_counted_together(observed: Observed) -> None:
+def test_unknown_methods_are_counted_together(observed: Observed) -> None:
     for method in ("BREW", "WHEN"):
         ask(observed.app, "/nowhere", method=method)
     name = 'prime_hub_requests_total{method="OTHER",route="-",status="404"}'
@@ -129,7 +129,7 @@ def test_bug_is_answered_and_its_trace_logged(pipe: tuple[int, int]) -> None:
     assert "RuntimeError: a bug" in str(line["error"])
 
 
-def test_request_that_nobody_waits_for_is_told_as_given_up(pipe: tuple[int, int]) -> None:
+def test_an_abandoned_request_is_logged_as_such(pipe: tuple[int, int]) -> None:
     async def silent(_scope: Scope, _receive: Receive, _send: Send) -> None:
         """Answers nothing."""
 

@@ -37,7 +37,7 @@ def test_trusted_proxy_says_where_a_request_comes_from() -> None:
     assert [v for k, v in scope["headers"] if k == b"host"] == [b"hub.example.org"]
 
 
-def test_address_that_the_client_put_before_the_proxys_is_not_believed() -> None:
+def test_address_that_the_client_put_before_the_proxys_is_not_trusted() -> None:
     scope = located("10.0.0.1", "10.0.0.0/8", x_forwarded_for="127.0.0.1, 1.2.3.4, 10.0.0.2")
     assert scope["state"]["address"] == "1.2.3.4"
 
@@ -68,7 +68,7 @@ def test_nobody_is_near_behind_a_proxy_on_this_machine() -> None:
     assert not located("127.0.0.1", "127.0.0.1", x_forwarded_for="127.0.0.1")["state"]["near"]
 
 
-def test_text_that_is_no_network_is_refused() -> None:
+def test_text_that_is_not_a_network_is_refused() -> None:
     with pytest.raises(UsageError, match="--trusted-proxies"):
         read_networks(["10.0.0.0/8", "proxy.example.org"])
 

@@ -38,7 +38,7 @@ def test_first_admins_key_goes_to_a_file_where_stdout_may_be_a_log(tmp_path: Pat
         assert "PRIME_API_KEY" not in again.variables
 
 
-def test_taken_port_is_told_before_anything_is_served(tmp_path: Path) -> None:
+def test_taken_port_is_reported_before_anything_is_served(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = prime_process("hub", "serve", "--data", str(tmp_path / "hub"), "--port", port)
@@ -57,7 +57,7 @@ def test_hubs_that_start_at_the_same_time_do_not_share_a_port() -> None:
                 socket.create_connection(("127.0.0.1", port), timeout=5).close()
 
 
-def test_files_that_are_no_certificate_are_told(tmp_path: Path) -> None:
+def test_files_without_certificates_are_reported(tmp_path: Path) -> None:
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     for path in (cert, key):
         path.write_text("nothing")
@@ -67,7 +67,9 @@ def test_files_that_are_no_certificate_are_told(tmp_path: Path) -> None:
     assert "are not a certificate and its key" in done.err
 
 
-def test_an_engine_that_does_not_answer_is_told_before_anything_is_served(tmp_path: Path) -> None:
+def test_an_engine_that_does_not_answer_is_reported_before_anything_is_served(
+    tmp_path: Path,
+) -> None:
     argv = ("--port", "0", "--local-pods")
     env = {"CONTAINER_HOST": f"unix://{tmp_path}/none.sock"}
     done = prime_process("hub", "serve", "--data", str(tmp_path / "hub"), *argv, env=env)
@@ -127,7 +129,7 @@ def test_keys_that_travel_in_the_clear_are_warned_of(
     assert ("Keys are sent to" in done.err) == warned
 
 
-def test_database_that_does_not_answer_is_told(tmp_path: Path) -> None:
+def test_database_that_does_not_answer_is_reported(tmp_path: Path) -> None:
     url = "postgresql://hub:s3cret@127.0.0.1:1/hub"
     argv = ("--data", str(tmp_path / "hub"), "--port", "0", "--database", url)
     done = prime_process("hub", "serve", *argv)

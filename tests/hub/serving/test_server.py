@@ -31,7 +31,7 @@ def test_second_start_makes_no_key(hub: Hub) -> None:
     assert make_admin(hub, "other") is None
 
 
-def test_name_of_somebody_else_is_not_made_admin(hub: Hub) -> None:
+def test_name_of_another_user_is_not_made_admin(hub: Hub) -> None:
     with hub.database.write() as connection:
         connection.execute(
             insert(owners).values(id="team_1", slug="lab", type="team", created_at=hub.now())

@@ -23,7 +23,7 @@ DIGEST = "ab" + "0" * 62
 @pytest.mark.parametrize(
     "location", ["s3://", "s3:///prefix", "s3://UPPER", "s3://ab", "s3://bucket/a b", "s3://b@host"]
 )
-def test_location_that_is_no_bucket_is_refused(location: str) -> None:
+def test_location_that_is_not_a_bucket_is_refused(location: str) -> None:
     with pytest.raises(UsageError, match="is not a valid bucket"):
         open_storage(location, aws_variables("http://127.0.0.1:1"))
 
@@ -32,7 +32,7 @@ def test_location_that_is_no_bucket_is_refused(location: str) -> None:
     "endpoint",
     ["127.0.0.1:9000", "http://", "ftp://host", "http://[", "http://h:99999", "http://h?"],
 )
-def test_endpoint_that_is_no_address_is_refused(endpoint: str) -> None:
+def test_an_endpoint_that_is_not_an_address_is_refused(endpoint: str) -> None:
     with pytest.raises(UsageError, match="AWS_ENDPOINT_URL"):
         open_storage("s3://bucket", aws_variables(endpoint))
 

@@ -158,7 +158,7 @@ def test_name_that_only_the_upstream_has_is_free_for_a_user_here(
     assert owner.type == "user"
 
 
-def test_what_the_upstream_has_not_is_asked_for_once(
+def test_what_the_upstream_lacks_is_requested_once(
     here: httpx.Client, wire: Wire, moment: list[float]
 ) -> None:
     for _ in range(3):

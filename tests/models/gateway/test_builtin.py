@@ -76,7 +76,7 @@ def test_other_paths_are_refused(path: str) -> None:
     assert path in answered.error["message"]
 
 
-def test_a_request_that_is_no_completion_is_refused() -> None:
+def test_a_request_that_is_not_a_completion_is_refused() -> None:
     assert echo(messages="not a list").status == 400
 
 
@@ -92,7 +92,7 @@ def test_the_oracle_does_not_guess_for_a_stranger() -> None:
     assert "names none" in answered.error["message"]
 
 
-def test_an_example_without_an_answer_is_said() -> None:
+def test_an_example_without_an_answer_is_reported() -> None:
     answered = oracle(GoldAnswers({"0": None}))
     assert answered.status == 422
     assert answered.error["class"] == "environment"

@@ -56,14 +56,14 @@ def test_what_was_not_used_for_the_longest_time_is_dropped_first(tmp_path: Path)
     assert small.get(key(3)) is not None
 
 
-def test_a_folder_with_room_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_folder_with_room_is_left_unchanged(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     store.put(key(1), kept("hello"))
     store.prune()
     assert store.get(key(1)) == kept("hello")
 
 
-def test_a_disk_that_cannot_be_written_is_told_and_stops_nothing(tmp_path: Path) -> None:
+def test_a_disk_that_cannot_be_written_is_reported_and_stops_nothing(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     store = store_in(blocked)
@@ -141,7 +141,7 @@ def test_the_same_request_of_a_later_run_is_no_call(
     "other",
     [{"rollout": "0.1.1"}, {"temperature": 0.5}, {"seed": 7}, {"tools": []}, {"stream": True}],
 )
-def test_what_decides_the_answer_is_asked_anew(
+def test_everything_that_decides_the_answer_is_in_the_cache_key(
     other: dict[str, Any], model: ScriptedModel, store: CompletionStore
 ) -> None:
     in_a_run(model, store, asking("hello"))
@@ -149,7 +149,7 @@ def test_what_decides_the_answer_is_asked_anew(
     assert (used.calls, used.hits) == (1, 0)
 
 
-def test_another_endpoint_is_asked_anew(model: ScriptedModel, store: CompletionStore) -> None:
+def test_another_endpoint_is_asked_again(model: ScriptedModel, store: CompletionStore) -> None:
     in_a_run(model, store, asking("hello"))
     with ScriptedModel() as other:
         (answered,), _ = in_a_run(other, store, asking("hello"))
@@ -281,7 +281,7 @@ def test_files_are_for_their_owner_and_hold_no_key(
     assert KEY.encode() not in kept.read_bytes()
 
 
-def test_a_torn_file_is_asked_anew(
+def test_a_torn_file_is_requested_again(
     model: ScriptedModel, store: CompletionStore, tmp_path: Path
 ) -> None:
     in_a_run(model, store, asking("hello"))

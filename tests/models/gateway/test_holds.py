@@ -94,7 +94,7 @@ def test_no_call_follows_those_that_were_under_way_when_the_key_was_refused(
         assert 1 <= len(model.calls) <= most
 
 
-def test_calls_that_waited_go_on_when_another_one_is_answered() -> None:
+def test_calls_that_waited_continue_when_another_one_is_answered() -> None:
     def moderated(_: Received) -> Reply:
         return status(403) if len(model.calls) % 4 == 1 else Reply("fine", latency=0.05)
 
@@ -286,7 +286,7 @@ def test_a_streams_tokens_count_against_the_budget() -> None:
         run(scenario(model))
 
 
-def test_a_held_call_of_nobody_that_is_given_up_taints_what_follows() -> None:
+def test_an_abandoned_call_outside_of_rollouts_taints_later_ones() -> None:
     async def scenario(model: ScriptedModel) -> None:
         budget = Budget(token_budget=1)
         async with capped(model.url, budget) as gateway:

@@ -71,7 +71,7 @@ def test_turns_are_streamed_as_well() -> None:
     assert events[0]["choices"][0]["delta"]["content"] == "three"
 
 
-def test_a_changed_message_is_told_with_its_turn() -> None:
+def test_a_changed_message_is_reported_with_its_turn() -> None:
     changed = {**RESULT, "content": "4"}
     assert refused(ASKED, CALLS, changed) == (
         "The conversation of example 0, rollout 1 differs from the recorded one at turn 2: "
@@ -80,7 +80,7 @@ def test_a_changed_message_is_told_with_its_turn() -> None:
     assert "at turn 1: message 1 (user)" in refused({"role": "user", "content": "add 2 and 2"})
 
 
-def test_turns_and_rollouts_that_were_not_recorded_are_told() -> None:
+def test_turns_and_rollouts_that_were_not_recorded_are_reported() -> None:
     more = {"role": "user", "content": "and then?"}
     whole = [ASKED, CALLS, RESULT, SAID]
     assert "at turn 3: message 5 (user)" in refused(*whole, more)

@@ -50,7 +50,7 @@ def test_the_responses_api_is_read_as_well() -> None:
     assert found == {ServedBy("policy", "scripted", "other", None): 1}
 
 
-def test_judges_are_told_apart_and_what_is_no_name_is_none() -> None:
+def test_judges_are_distinguished_and_invalid_names_ignored() -> None:
     odd = {"model": 7, "system_fingerprint": ["x"], "choices": [{"message": {}}], "usage": {}}
     with ScriptedModel(Reply(raw=json.dumps(odd).encode())) as model:
         found = served(model, headers={"X-Prime-Role": "judge"})

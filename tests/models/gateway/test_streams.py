@@ -45,7 +45,7 @@ def test_a_streams_usage_is_counted_and_not_shown() -> None:
     assert all(event["choices"] for event in answered.events)
 
 
-def test_a_usage_that_was_asked_for_is_shown() -> None:
+def test_a_usage_that_was_requested_is_shown() -> None:
     answered, usage, _ = streamed(stream_options={"include_usage": True})
     assert answered.events[-1]["usage"]["total_tokens"] == 4
     assert usage == TokenUsage(calls=1, input=2, output=2)

@@ -66,7 +66,7 @@ def test_a_dead_endpoint_is_the_infrastructures_fault() -> None:
     assert (answered.error["class"], answered.error["code"]) == ("infra", "no_answer")
 
 
-def test_nothing_listening_is_said_with_the_address() -> None:
+def test_nothing_listening_is_reported_with_the_address() -> None:
     async def unused_port() -> int:
         server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
         port: int = server.sockets[0].getsockname()[1]

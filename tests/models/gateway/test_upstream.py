@@ -122,7 +122,7 @@ def test_in_a_sandbox_other_models_of_the_runs_own_endpoint_may_judge() -> None:
     ("method", "path"),
     [("GET", "files"), ("DELETE", "files/f-1"), ("GET", "responses/r-1"), ("POST", "batches")],
 )
-def test_in_a_sandbox_nothing_of_the_account_is_asked_for(method: str, path: str) -> None:
+def test_a_sandbox_asks_nothing_about_the_account(method: str, path: str) -> None:
     async def scenario(model: ScriptedModel) -> Answered:
         sandboxed = GatewaySettings(sandboxed=True)
         async with Gateway(Endpoint("m", model.url), environ={}, settings=sandboxed) as gate:

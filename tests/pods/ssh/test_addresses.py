@@ -89,6 +89,6 @@ def test_a_node_of_a_pod_without_an_address_is_awaited() -> None:
 
 
 @pytest.mark.parametrize("pod_id", ["..", ".", "", "a/b", "-x", "a b", "a*", "a\n", "x" * 200, "?"])
-def test_an_id_that_is_no_name_of_a_file_is_refused(pod_id: str) -> None:
+def test_an_id_that_is_not_a_file_name_is_refused(pod_id: str) -> None:
     with pytest.raises(IntegrityError, match="an invalid pod id"):
         require_id(pod_id)

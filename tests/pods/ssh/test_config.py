@@ -182,7 +182,7 @@ class TestTheUsersFile:
         line = f"Include {files.config}\r\n".encode()
         assert target.read_bytes() == line + b"Host x\r\n    User me\r\n"
 
-    def test_a_file_that_is_read_only_is_left_and_the_line_told(
+    def test_a_read_only_file_is_kept_and_the_line_printed(
         self, files: SshFiles, config: Path
     ) -> None:
         # What nobody may write, not even root: a folder where the file should be.

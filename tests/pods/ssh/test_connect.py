@@ -99,7 +99,7 @@ def test_a_key_that_is_refused_while_a_pod_is_installed_may_be_let_in_later(
     assert clock.pauses == [2.0]
 
 
-def test_a_key_that_is_refused_by_a_pod_that_is_up_is_told_at_once(
+def test_a_key_that_is_refused_by_a_pod_that_is_up_is_reported_at_once(
     hub: ScriptedHub, sshd: Sshd, home: Path
 ) -> None:
     clock = Clock()

@@ -88,7 +88,7 @@ def test_files_go_there_and_come_back_whatever_their_names(
     }
 
 
-def test_folders_are_copied_when_that_is_asked_for(
+def test_folders_are_copied_when_that_is_requested(
     hub: ScriptedHub, sshd: Sshd, tmp_path: Path
 ) -> None:
     (tmp_path / "run" / "deep").mkdir(parents=True)
@@ -100,7 +100,7 @@ def test_folders_are_copied_when_that_is_asked_for(
     assert (sshd.home / "run" / "deep" / "file").read_bytes() == b"\0\xff"
 
 
-def test_a_file_that_is_not_there_is_told_with_the_words_of_scp(
+def test_a_missing_file_is_reported_with_the_words_of_scp(
     hub: ScriptedHub, sshd: Sshd, tmp_path: Path
 ) -> None:
     done = prime_at(hub, "pods", "cp", f"train:{sshd.home}/none", ".", cwd=tmp_path)
@@ -110,9 +110,7 @@ def test_a_file_that_is_not_there_is_told_with_the_words_of_scp(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names that Windows does not have")
-def test_a_machine_of_ones_own_without_sftp_is_copied_to_and_from_whatever_the_names(
-    key: Path, tmp_path: Path
-) -> None:
+def test_an_own_machine_without_sftp_copies_files_of_any_name(key: Path, tmp_path: Path) -> None:
     here, back = tmp_path / "here", tmp_path / "back"
     here.mkdir()
     back.mkdir()

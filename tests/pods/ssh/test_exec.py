@@ -77,7 +77,7 @@ def test_a_connection_that_breaks_ends_with_our_code_and_a_reason(
     assert f"`train` does not respond at 127.0.0.1, port {sshd.port}" in done.err
 
 
-def test_a_pod_that_ends_below_a_command_is_told_as_that(
+def test_a_pod_that_ends_during_a_command_is_reported_as_ended(
     hub: ScriptedHub, sshd: Sshd, tmp_path: Path
 ) -> None:
     gone, pod = tmp_path / "gone", describe(sshd)
@@ -94,7 +94,7 @@ def test_a_pod_that_ends_below_a_command_is_told_as_that(
     ]
 
 
-def test_a_command_that_a_signal_ends_is_told_as_that(hub: ScriptedHub) -> None:
+def test_a_command_that_a_signal_ends_is_reported_as_such(hub: ScriptedHub) -> None:
     done = prime_at(hub, "pods", "exec", "train", "--", "sh", "-c", "kill -9 $$")
     assert (done.code, done.err) == (255, "warning: The command was terminated by a signal\n")
 

@@ -54,7 +54,7 @@ def test_a_tilde_is_home_and_a_public_half_means_its_private_one(home: Path) -> 
     assert found(home, "~/keys/pods.pub")[0].file == file
 
 
-def test_a_named_key_that_is_not_there_is_told_with_who_named_it(home: Path) -> None:
+def test_a_missing_key_is_reported_with_what_named_it(home: Path) -> None:
     setting = Setting[str | None]("ssh_key_path", "~/none", "PRIME_SSH_KEY_PATH")
     with pytest.raises(NotFound, match=r"No key .*none \(PRIME_SSH_KEY_PATH\)"):
         found(home, None, setting)
@@ -85,7 +85,7 @@ def test_a_folder_is_no_key(home: Path) -> None:
 
 
 @needs_ssh_keygen
-def test_where_there_is_no_key_one_is_made_once_and_said(home: Path) -> None:
+def test_a_missing_key_is_created_once_with_a_message(home: Path) -> None:
     identity, progress = found(home)
     own = home / ".prime" / "ssh" / "id_ed25519"
     assert identity == SshIdentity(own, DEFAULT)
@@ -108,7 +108,7 @@ def test_the_public_half_is_made_of_the_private_one_where_it_is_not_beside_it(ho
 
 
 @needs_ssh_keygen
-def test_a_key_with_a_passphrase_is_told_from_one_without(home: Path) -> None:
+def test_a_key_with_a_passphrase_is_distinguished_from_one_without(home: Path) -> None:
     key = make_key(home / "keys")
     argv = ["ssh-keygen", "-q", "-p", "-P", "", "-N", "a phrase", "-f", str(key)]
     subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -33,7 +33,7 @@ def ssh_as_configured(home: Path, *words: str) -> "subprocess.CompletedProcess[s
     return subprocess.run(argv, capture_output=True, check=False, text=True, encoding="utf-8")
 
 
-def test_ssh_goes_on_in_our_place_with_its_exit_code(hub: ScriptedHub) -> None:
+def test_ssh_continues_in_our_place_with_its_exit_code(hub: ScriptedHub) -> None:
     done = prime_at(hub, *SSH, "--", "echo in; exit 7")
     assert (done.code, done.out) == (7, "in\n")
 
@@ -198,7 +198,7 @@ def test_a_pod_that_fails_while_it_is_awaited_says_why(hub: ScriptedHub) -> None
     assert (done.code, "`train` has failed: Out of capacity" in done.err) == (5, True)
 
 
-def test_a_file_of_ssh_is_believed_from_the_hub_in_the_box_alone(
+def test_an_ssh_file_is_trusted_only_from_the_built_in_hub(
     hub: ScriptedHub, sshd: Sshd, home: Path
 ) -> None:
     evil = home / "evil"
@@ -211,7 +211,7 @@ def test_offline_nothing_is_started(hub: ScriptedHub) -> None:
     assert prime_at(hub, *SSH, "--offline").code == 5
 
 
-def test_a_machine_without_ssh_is_told_so(hub: ScriptedHub, tmp_path: Path) -> None:
+def test_a_machine_without_ssh_is_reported(hub: ScriptedHub, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "ssh-keygen").symlink_to(require("ssh-keygen"))
     environ = {**variables(hub), "PATH": str(tmp_path / "bin")}
@@ -236,7 +236,7 @@ class TestAtATerminal:
             terminal.type("exit 3\r")
             assert terminal.end() == 3
 
-    def test_a_key_with_a_passphrase_is_asked_for_by_ssh(self, hub: ScriptedHub, key: Path) -> None:
+    def test_ssh_asks_for_the_passphrase_of_a_key(self, hub: ScriptedHub, key: Path) -> None:
         argv = ["ssh-keygen", "-q", "-p", "-P", "", "-N", "a phrase", "-f", str(key)]
         subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         done = prime_at(hub, *SSH, "--", "true")

@@ -95,7 +95,7 @@ def test_any_cut_journal_with_any_cut_index_reads_as_without_one(
 
 
 @given(RUNS, RUNS)
-def test_the_index_of_another_journal_is_not_believed(rows: list[Row], others: list[Row]) -> None:
+def test_the_index_of_another_journal_is_ignored(rows: list[Row], others: list[Row]) -> None:
     with journal_of(rows) as path, journal_of(others) as other:
         index_path(path).write_bytes(index_path(other).read_bytes())
         assert_tells_the_truth(path)
@@ -163,7 +163,7 @@ def test_a_journal_is_written_where_no_index_can_be(tmp_path: Path) -> None:
     assert len(list(read_journal(path))) == 2
 
 
-def test_a_line_that_is_no_rollout_is_told_with_its_number(tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_rollout_is_reported_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     write(path, [row(0), row(1)])
     with path.open("a") as file:

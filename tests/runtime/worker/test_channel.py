@@ -21,7 +21,7 @@ Events(writing).log("nobody reads this")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_an_event_that_nobody_reads_ends_the_process_and_what_it_started() -> None:
+def test_an_unread_event_ends_the_process_and_its_children() -> None:
     root = Path(__file__).parents[3]
     ended = subprocess.run(
         [sys.executable, "-c", ORPHAN],

@@ -47,7 +47,7 @@ def test_a_split_is_not_given_twice() -> None:
     assert "given with `-a`, and again with `--split`" in str(failed.value.error)
 
 
-def test_an_import_that_fails_is_told_with_its_cause(model: ScriptedModel, log: Path) -> None:
+def test_an_import_that_fails_is_reported_with_its_cause(model: ScriptedModel, log: Path) -> None:
     ended = run_worker(small_spec(model, "no_such_module"), log).ended
     assert (ended.ok, ended.stage) == (False, "import")
     assert ended.error is not None
@@ -59,7 +59,7 @@ def test_a_module_that_exits_is_an_import_that_fails(model: ScriptedModel, log: 
     assert (ended.stage, ended.error and ended.error.type) == ("import", "SystemExit")
 
 
-def test_load_environment_that_raises_is_told_without_wrapping(
+def test_load_environment_that_raises_is_reported_without_wrapping(
     model: ScriptedModel, log: Path
 ) -> None:
     ended = run_worker(small_spec(model, args={"child": "/no/such/folder/pid"}), log).ended

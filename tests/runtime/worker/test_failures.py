@@ -58,7 +58,7 @@ SandboxError = error_class("SandboxError", error_class("InfraError"))
         (ConnectionError("the environment's own socket"), ("environment", False)),
     ],
 )
-def test_errors_are_told_by_their_names(error: Exception, expected: tuple[str, bool]) -> None:
+def test_errors_are_reported_by_their_names(error: Exception, expected: tuple[str, bool]) -> None:
     assert classify(error) == expected
 
 
@@ -124,7 +124,7 @@ def test_the_environments_lines_stay_where_a_library_goes_deep(tmp_path: Path) -
     assert told.count("  File ") <= MOST_FRAMES
 
 
-def test_causes_are_told_and_the_whole_is_bounded() -> None:
+def test_causes_are_reported_and_the_whole_is_bounded() -> None:
     def work() -> None:
         try:
             vars(object)["board"]
@@ -136,7 +136,7 @@ def test_causes_are_told_and_the_whole_is_bounded() -> None:
     assert len(told) <= MOST_CHARACTERS
 
 
-def test_an_endless_recursion_is_told_in_few_lines() -> None:
+def test_an_endless_recursion_is_reported_in_few_lines() -> None:
     def work() -> None:
         work()
 

@@ -26,7 +26,7 @@ from tests.runtime.worker.runs import Said, run_worker, small_spec
         ("socket.bind", (None, ("0.0.0.0", 80)), None),
     ],
 )
-def test_audit_events_name_the_host_that_is_asked_for(
+def test_audit_events_name_the_requested_host(
     event: str, args: tuple[Any, ...], peer: tuple[str, int | None] | None
 ) -> None:
     assert peer_of(event, args) == peer
@@ -42,14 +42,14 @@ def test_other_addresses_are_not(host: str) -> None:
     assert not is_loopback(host)
 
 
-def test_hosts_are_told_once_for_loading_and_once_for_rollouts(
+def test_hosts_are_reported_once_for_loading_and_once_for_rollouts(
     model: ScriptedModel, log: Path
 ) -> None:
     said = run_worker(small_spec(model, "calls_out", watch_network=True), log)
     assert said.asked == [("load", "load.invalid"), ("rollout", "rollout.invalid")]
 
 
-def test_a_name_that_is_only_looked_up_is_told_where_that_is_asked_for(
+def test_a_name_that_is_only_looked_up_is_reported_on_request(
     model: ScriptedModel, log: Path
 ) -> None:
     said = run_worker(small_spec(model, "calls_out"), log)
@@ -70,7 +70,7 @@ def judged(model: ScriptedModel, log: Path, *, only_gateway: bool = False, **arg
 
 
 @pytest.mark.parametrize("by", ["socket", "asyncio"])
-def test_another_host_is_told_once_by_the_name_that_was_looked_up(
+def test_another_host_is_reported_once_by_the_name_that_was_looked_up(
     model: ScriptedModel, log: Path, by: str
 ) -> None:
     said = judged(model, log, host="judge.example", port=443, by=by)
@@ -78,7 +78,7 @@ def test_another_host_is_told_once_by_the_name_that_was_looked_up(
     assert said.rewards == {(0, 0): 1.0, (1, 0): 1.0}
 
 
-def test_a_proxy_is_told_as_one(
+def test_a_proxy_is_reported_as_such(
     model: ScriptedModel, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://user:word@proxy.example:3128")

@@ -134,6 +134,6 @@ def test_without_knowing_the_memory_processors_set_the_limit() -> None:
     assert 1 <= processes_that_fit(10**9, None) < 10**6
 
 
-def test_the_memory_of_this_machine_is_told_or_unknown() -> None:
+def test_the_memory_of_this_machine_is_reported_or_unknown() -> None:
     found = free_mb()
     assert found is None or found > 0

@@ -12,7 +12,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments":
 
 
 @pytest.mark.parametrize("reward", [None, math.nan, math.inf, "high"])
-def test_a_reward_that_is_no_number_is_an_error(reward: Any) -> None:
+def test_a_reward_that_is_not_a_number_is_an_error(reward: Any) -> None:
     row = finished(FIRST, reward=reward)
     assert row["reward"] is None
     assert row["error"]["class"] == "environment"

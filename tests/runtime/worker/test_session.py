@@ -64,7 +64,7 @@ def test_every_call_says_for_which_attempt_it_is_made(model: ScriptedModel, log:
     assert {call.headers["authorization"] for call in model.calls} == {"Bearer run-token"}
 
 
-def test_calls_of_a_group_are_told_apart(model: ScriptedModel, log: Path) -> None:
+def test_calls_of_a_group_are_distinguished(model: ScriptedModel, log: Path) -> None:
     said = run_worker(small_spec(model, n=2, r=3, args={"grouped": True}), log)
     assert said.started.unit == "group"
     for call in model.calls:
@@ -107,7 +107,7 @@ def test_chosen_examples_keep_their_numbers(model: ScriptedModel, log: Path) -> 
     assert {few.row(n).answer for n in numbers[:2]} == {f"word{n}" for n in numbers[:2]}
 
 
-def test_an_example_that_is_not_there_is_told_with_how_many_there_are(
+def test_a_missing_example_is_reported_with_how_many_there_are(
     model: ScriptedModel, log: Path
 ) -> None:
     ended = run_worker(small_spec(model, options={"examples": "1,5-9"}), log).ended
@@ -255,7 +255,7 @@ def test_the_environments_oracle_answers_while_rollouts_run(
     }
 
 
-def test_an_oracle_that_raises_says_so_to_whoever_asked(log: Path) -> None:
+def test_an_oracle_that_raises_reports_it_to_the_caller(log: Path) -> None:
     async def ask(model: ScriptedModel) -> None:
         asked = None
         async with worker_for(small_spec(model, args={"trouble": "oracle"}), log) as worker:

@@ -147,7 +147,7 @@ def test_judges_with_the_default_client_come_the_same_way(
 
 @pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", old("0.1.5.post0", "0.1.9.post3", "0.1.14"))
-def test_an_answer_that_was_cut_off_is_said_to_be(version: str, log: Path) -> None:
+def test_a_truncated_answer_is_reported(version: str, log: Path) -> None:
     with ScriptedModel(Reply("word0 and so o", finish_reason="length")) as model:
         assert run(version, model, "words", log, n=1).row(0).is_truncated
 

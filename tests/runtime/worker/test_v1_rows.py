@@ -56,5 +56,5 @@ def test_agents_of_one_name_share_no_key() -> None:
     }
 
 
-def test_an_agent_that_failed_is_left_out_of_the_mean() -> None:
+def test_a_failed_agent_does_not_count_in_the_mean() -> None:
     assert known(trace("a", 1.0), trace("b", 0.0, ok=False))["reward"] == 1.0

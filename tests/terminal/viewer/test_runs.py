@@ -45,7 +45,7 @@ def test_two_marked_runs_are_compared(tmp_path: Path) -> None:
     look_at_all(tmp_path, steps)
 
 
-def test_a_run_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:
+def test_an_unreadable_run_is_reported(tmp_path: Path) -> None:
     folder = save_run(tmp_path, row(0))
     folder.journal.write_text("nonsense\n", encoding="utf-8")
 
@@ -57,7 +57,7 @@ def test_a_run_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:
     look_at_all(tmp_path, steps)
 
 
-def test_no_runs_are_said_to_be_none(tmp_path: Path) -> None:
+def test_an_empty_list_of_runs_is_reported(tmp_path: Path) -> None:
     async def steps(eyes: Eyes) -> None:
         await eyes.see("0 runs", "none yet: create one with `prime eval run")
         await eyes.press("enter", "c", "down")

@@ -93,13 +93,13 @@ def test_to_start_again_changes_nothing(pods: Pods) -> None:
     assert podman().tags() == [order.tag]
 
 
-def test_the_engine_ends_a_pod_at_its_deadline_with_nobody_looking(pods: Pods) -> None:
+def test_the_engine_terminates_a_pod_at_its_deadline(pods: Pods) -> None:
     tag = pods.up(stop_at=datetime.now(UTC) + timedelta(seconds=8))
     wait_until(lambda: podman().run("ps", "--all", "--quiet") == "", what="no container")
     assert pods.provider.inspect([tag]) == {}
 
 
-def test_a_pod_is_held_to_what_it_asked_for(pods: Pods) -> None:
+def test_a_pod_is_limited_to_its_request(pods: Pods) -> None:
     tag = pods.up(memory=1)
     hog = "python3 -c 'x = bytearray(2 * 10**9)' || tail -c 2000000000 /dev/zero | tail -n 1"
     assert pods.ssh(tag, hog).returncode != 0
@@ -135,7 +135,7 @@ def test_a_disk_outlives_its_pods(pods: Pods) -> None:
     assert pods.provider.list_disk_tags("prime-") == []
 
 
-def test_an_image_without_sshd_is_told_and_leaves_nothing(pods: Pods, tmp_path: Path) -> None:
+def test_an_image_without_sshd_is_reported_and_leaves_nothing(pods: Pods, tmp_path: Path) -> None:
     podman().run("run", "--name", "bare", IMAGE, "rm", "-f", "/usr/sbin/sshd")
     podman().run("commit", "--quiet", "bare", "localhost/bare")
     podman().run("rm", "bare")

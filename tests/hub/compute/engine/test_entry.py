@@ -34,7 +34,7 @@ def test_a_user_s_own_engine_comes_before_the_machine_s(folder: Path) -> None:
         assert find_engine(environ) == f"unix://{folder}/podman/podman.sock"
 
 
-def test_a_hub_that_was_not_told_to_give_pods_has_none(folder: Path) -> None:
+def test_a_hub_that_was_not_configured_for_pods_has_none(folder: Path) -> None:
     assert open_provider(ProviderContext(folder, is_embedded=False)) is None
 
 

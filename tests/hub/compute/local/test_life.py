@@ -59,7 +59,7 @@ def test_a_pod_is_entered_at_its_home_and_nothing_is_left_of_it_when_it_ends(her
     _nothing_is_left(here, tag, port)
 
 
-def test_to_end_a_pod_twice_or_one_that_never_was_is_to_end_nothing(here: Here) -> None:
+def test_terminating_a_pod_twice_or_an_unknown_one_does_nothing(here: Here) -> None:
     tag = here.up()
     here.provider.end(tag)
     here.provider.end(tag)
@@ -67,7 +67,7 @@ def test_to_end_a_pod_twice_or_one_that_never_was_is_to_end_nothing(here: Here) 
     assert here.provider.list_tags("") == []
 
 
-def test_a_pod_whose_log_cannot_be_opened_is_told_by_its_path(tmp_path: Path) -> None:
+def test_a_pod_whose_log_cannot_be_opened_is_reported_by_its_path(tmp_path: Path) -> None:
     folder = PodFolder(tmp_path)
     folder.log.mkdir()
     lock = take_lock(folder.lock, is_new=True)
@@ -106,7 +106,7 @@ def test_a_session_without_a_command_ends_with_the_pod(here: Here) -> None:
         assert session.wait(timeout=60) == 255
 
 
-def test_the_supervisor_ends_its_pod_at_the_deadline_with_nobody_looking(here: Here) -> None:
+def test_the_supervisor_terminates_its_pod_at_the_deadline(here: Here) -> None:
     order = here.order(stop_at=datetime.now(UTC) + timedelta(seconds=2))
     here.provider.start(order)
     here.gone(order.tag)
@@ -170,7 +170,7 @@ def test_a_start_that_was_killed_before_its_supervisor_began_is_an_error(here: H
     assert here.provider.list_tags("") == []
 
 
-def test_a_pod_whose_folder_somebody_removed_ends_itself(here: Here) -> None:
+def test_a_pod_without_its_folder_ends_itself(here: Here) -> None:
     tag = here.up()
     here.ssh(tag, "nohup setsid sleep 4327 > /dev/null 2>&1 < /dev/null &")
     # The keeper may be writing its log meanwhile.

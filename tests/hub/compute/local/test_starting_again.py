@@ -40,7 +40,7 @@ def test_every_reboot_is_followed_by_a_start(here: Here) -> None:
         here.again(tag)
 
 
-def test_a_port_that_somebody_has_taken_is_another_one_in_the_pods_address(here: Here) -> None:
+def test_a_taken_port_is_replaced_in_the_pods_address(here: Here) -> None:
     tag = here.up()
     before = here.wait(tag, "ACTIVE")
     here.reboot(tag)
@@ -104,7 +104,7 @@ def test_a_folder_that_is_not_whole_is_not_started_again(here: Here, part: str, 
     _is_not_started(here, tag, why)
 
 
-def test_a_supervisor_that_was_killed_is_followed_and_what_runs_goes_on(here: Here) -> None:
+def test_a_killed_supervisor_is_replaced_and_its_pod_continues(here: Here) -> None:
     tag = here.up()
     before = here.wait(tag, "ACTIVE")
     job = int(here.ssh(tag, DETACHED).stdout)
@@ -165,7 +165,7 @@ def test_a_pod_that_is_down_keeps_its_gpus_and_one_that_failed_does_not(here: He
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_supervisor_that_is_told_to_go_as_at_a_shutdown_leaves_its_pod(
+def test_a_supervisor_terminated_at_a_shutdown_keeps_its_pod(
     here: Here, number: signal.Signals
 ) -> None:
     tag = here.up()

@@ -38,7 +38,7 @@ def test_every_value_that_is_taken_arrives_through_sh(values: list[str]) -> None
     assert {name: seen[name] for name in variables} == variables
 
 
-def test_the_end_of_a_log_is_told(tmp_path: Path) -> None:
+def test_the_end_of_a_log_is_reported(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("".join(f"line {number}\n" for number in range(500)), "utf-8")
     assert last_lines(tmp_path / "log", 2) == "line 498\nline 499"
     assert last_lines(tmp_path / "log", 0) == ""

@@ -33,7 +33,7 @@ def test_those_who_come_while_skypilot_is_asked_get_the_answer_to_that(tmp_path:
     assert answers == ["it"]
 
 
-def test_who_has_waited_long_enough_is_told_that_it_is_being_asked(tmp_path: Path) -> None:
+def test_a_long_wait_is_explained(tmp_path: Path) -> None:
     with (
         locked(tmp_path / "offers.lock"),
         pytest.raises(Unreachable, match="has not answered yet"),

@@ -25,7 +25,7 @@ def test_a_shell_that_starts_python_is_seen_through(sky: FakeSky) -> None:
     assert find_python(str(sky.command)) == sky.folder / "bin" / "python"
 
 
-def test_a_sky_that_is_not_there_is_said_with_the_way_to_get_one(tmp_path: Path) -> None:
+def test_a_missing_skypilot_is_reported_with_the_way_to_install_it(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="SkyPilot not found at") as caught:
         Installation(str(tmp_path / "sky")).ask("status", {}, 60)
     assert "skypilot==0.14.1" in str(caught.value.hint)
@@ -71,7 +71,7 @@ def test_skypilot_gets_the_keys_of_clouds_and_no_other(
     assert os.environ["PRIME_API_KEY"] == "pit_planted"
 
 
-def test_why_skypilot_failed_is_told_without_its_colours() -> None:
+def test_skypilots_error_is_reported_without_colours() -> None:
     assert sentence({"failure": "\x1b[33mNo \x1b[1mmachine.\x1b[0m"}) == (
         "SkyPilot failed: No machine"
     )

@@ -196,7 +196,7 @@ def test_ending_that_fails_says_why_and_can_be_tried_again(sky: FakeSky) -> None
     wait_until(lambda: not provider.list_tags(order.tag), what="nothing is left")
 
 
-def test_a_pod_that_ended_by_itself_is_gone(sky: FakeSky) -> None:
+def test_a_pod_that_ended_on_its_own_is_gone(sky: FakeSky) -> None:
     provider = sky.provider()
     order = order_of(provider, AWS)
     provider.start(order)

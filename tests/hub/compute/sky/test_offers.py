@@ -19,7 +19,7 @@ def test_clouds_and_pools_are_offered_with_prices_regions_and_published_types(sk
     assert found["sky/slurm/lab"].gpu_type == "CPU_NODE"
 
 
-def test_offers_are_asked_for_once_in_a_while_and_again_for_other_places(sky: FakeSky) -> None:
+def test_offers_are_requested_once_in_a_while_and_again_for_other_places(sky: FakeSky) -> None:
     for _ in range(3):
         sky.provider().offers()
     assert len(sky.calls("list_accelerators")) == 2
@@ -40,7 +40,7 @@ def test_a_cloud_without_a_catalog_is_not_in_the_way_of_others(sky: FakeSky) -> 
         sky.provider(infra=("aws",)).offers()
 
 
-def test_without_any_cloud_it_is_said_how_to_get_one(sky: FakeSky) -> None:
+def test_without_any_cloud_a_hint_says_how_to_get_one(sky: FakeSky) -> None:
     sky.set(enabled=[])
     with pytest.raises(EnvironmentFailed, match="run `sky check` to see what each one needs"):
         sky.provider().offers()

@@ -12,7 +12,7 @@ from tests.helpers.cli import Prime
 from tests.helpers.skypilots import FakeSky
 
 
-def test_the_hub_in_the_box_has_its_machines_when_the_setting_says_so(
+def test_the_built_in_hub_has_machines_by_a_setting(
     sky: FakeSky, prime: Prime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     argv = ("availability", "list", "--provider", "sky", "--output", "plain")
@@ -24,7 +24,7 @@ def test_the_hub_in_the_box_has_its_machines_when_the_setting_says_so(
     assert prime(*argv, "--offline").out == ""
 
 
-def test_a_served_hub_has_its_machines_when_the_operator_says_so(tmp_path: Path) -> None:
+def test_a_served_hub_has_machines_if_its_operator_configures_them(tmp_path: Path) -> None:
     options = ServeOptions(tmp_path, sky="sky", sky_infra=("aws",))
     (provider,) = options.settings().providers
     assert isinstance(provider, SkyProvider)

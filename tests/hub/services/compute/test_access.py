@@ -48,7 +48,7 @@ def keys(lab: Lab) -> list[str]:
     return sorted(order.authorized_keys)
 
 
-def test_a_pod_of_ones_own_is_nobody_elses(lab: Lab) -> None:
+def test_a_pod_is_private_to_its_owner(lab: Lab) -> None:
     pod = lab.rent()
     assert lab.who_sees(pod) == {"ada"}
     assert keys(lab) == [line(1)]
@@ -145,7 +145,7 @@ def test_a_key_that_reads_makes_and_ends_nothing(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_a_pod_of_somebody_else_is_as_one_that_is_not_there(lab: Lab, method: str) -> None:
+def test_a_pod_of_another_user_looks_missing(lab: Lab, method: str) -> None:
     pod = lab.rent()
     absent = "0" * len(pod["id"])
     theirs, none = (
@@ -155,7 +155,7 @@ def test_a_pod_of_somebody_else_is_as_one_that_is_not_there(lab: Lab, method: st
     assert theirs.text.replace(pod["id"], "x") == none.text.replace(absent, "x")
 
 
-def test_who_may_end_a_pod_is_told_whose_it_is_and_no_way_into_it(lab: Lab) -> None:
+def test_an_admin_sees_the_owner_of_a_pod_but_no_access(lab: Lab) -> None:
     pod = lab.rent(team={"teamId": lab.team}, sharedWithTeam=True)
     lab.arrive(pod)
     create_user(lab.accounts_hub.hub, OPERATOR, "olga", admin=True)

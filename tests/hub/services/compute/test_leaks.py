@@ -69,7 +69,7 @@ def test_an_admin_finds_machines_and_disks_without_a_row(pod_hub: PodHub) -> Non
     )
 
 
-def test_a_dry_run_tells_and_ends_nothing(pod_hub: PodHub) -> None:
+def test_a_dry_run_reports_and_terminates_nothing(pod_hub: PodHub) -> None:
     tag = stray(pod_hub)
     pod = pod_hub.rent()
     pod_hub.accounts_hub.clock.wait(hours=25)
@@ -137,14 +137,14 @@ def test_what_is_on_a_failed_pod_is_its_users_to_end_until_the_deadline(pod_hub:
     assert pod_hub.machines.seen == {}
 
 
-def test_a_pod_that_is_down_and_could_go_on_is_no_leak_and_stays_down(pod_hub: PodHub) -> None:
+def test_a_stopped_pod_that_can_be_resumed_is_not_a_leak_and_stays_stopped(pod_hub: PodHub) -> None:
     pod = pod_hub.rent()
     pod_hub.machines.seen[pod_hub.tag(pod)] = PodStatus("PROVISIONING", is_resumable=True)
     assert ask_to_sweep(pod_hub) == []
     assert pod_hub.machines.resumed == []
 
 
-def test_a_pod_that_is_well_again_is_no_leak_though_nobody_has_looked(pod_hub: PodHub) -> None:
+def test_a_recovered_pod_is_not_a_leak_before_it_is_refreshed(pod_hub: PodHub) -> None:
     pod = pod_hub.rent()
     pod_hub.machines.fail(pod_hub.tag(pod), "It is up, and has no address")
     assert pod_hub.pod(pod["id"])["status"] == "ERROR"
@@ -169,7 +169,7 @@ def test_what_ends_by_itself_meanwhile_is_no_leak(pod_hub: PodHub) -> None:
     assert sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False).leaks == []
 
 
-def test_a_provider_that_does_not_answer_is_told(pod_hub: PodHub) -> None:
+def test_a_provider_that_does_not_answer_is_reported(pod_hub: PodHub) -> None:
     def fail(prefix: str) -> Any:
         raise Unreachable("The cloud is down")
 
@@ -189,7 +189,7 @@ def test_what_cannot_be_ended_says_why(pod_hub: PodHub) -> None:
     assert (machine.id, machine.ended, machine.failure) == (tag, False, "The cloud is down")
 
 
-def test_a_key_that_reads_only_tells(pod_hub: PodHub) -> None:
+def test_a_read_only_key_only_reports(pod_hub: PodHub) -> None:
     reader = pod_hub.accounts_hub.client(pod_hub.accounts_hub.key("ada", scope="read"))
     pod_hub.rent()
     pod_hub.accounts_hub.clock.wait(hours=25)
@@ -217,7 +217,7 @@ async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
     return None
 
 
-def test_what_is_past_its_deadline_is_ended_though_nobody_asks(pod_hub: PodHub) -> None:
+def test_expired_pods_are_terminated_without_a_request(pod_hub: PodHub) -> None:
     pod_hub.arrive(pod_hub.rent(stopAt="2026-11-21T12:01:00Z"))
     watch = PodWatcher(_nothing, pod_hub.accounts_hub.hub)
     watch.watch(Rounds(pod_hub, 1))
@@ -235,7 +235,7 @@ def test_a_hub_sweeps_when_it_starts(pod_hub: PodHub, caplog: pytest.LogCaptureF
     assert f"machine without a pod: {tag} of `paper`: ended" in caplog.text
 
 
-def test_a_provider_that_is_silent_when_a_hub_sweeps_is_told_by_its_name(
+def test_a_provider_that_fails_during_a_sweep_is_reported_by_name(
     pod_hub: PodHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(_prefix: str) -> Any:
@@ -274,7 +274,7 @@ def test_a_clock_that_was_wrong_does_not_stop_the_watch(pod_hub: PodHub) -> None
 
 
 @pytest.mark.parametrize("error", [Unreachable("The cloud is down"), KeyError("a bug")])
-def test_what_fails_is_logged_and_the_watch_goes_on(
+def test_what_fails_is_logged_and_the_watch_continues(
     pod_hub: PodHub, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     pod_hub.arrive(pod_hub.rent(stopAt="2026-11-21T12:01:00Z"))

@@ -137,7 +137,7 @@ def test_when_all_providers_fail_the_failure_is_answered(folder: Path) -> None:
     assert (answer.status_code, answer.json()["detail"]) == (503, "The cloud is down")
 
 
-def test_who_sits_at_the_hub_in_the_box_is_told_of_a_failure_once(
+def test_a_failure_of_the_built_in_hub_is_reported_once(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub = open_hub(settings_for(folder, "ada", providers=(Broken(),)))

@@ -80,7 +80,7 @@ def test_a_price_above_the_limit_is_refused(pod_hub: PodHub) -> None:
     assert pod_hub.rent(**wish(maxPrice=1.65))["priceHr"] == 1.65
 
 
-def test_a_price_that_nobody_knows_is_above_every_limit(pod_hub: PodHub) -> None:
+def test_an_unknown_price_exceeds_every_limit(pod_hub: PodHub) -> None:
     pod_hub.machines.gpus = [msgspec.structs.replace(A100, prices=Prices())]
     assert "Nobody knows what it costs" in refusal(pod_hub, 409, maxPrice=1.5)
     assert pod_hub.rent()["priceHr"] is None
@@ -138,7 +138,7 @@ def test_a_pod_has_at_least_one_node(pod_hub: PodHub, nodes: int) -> None:
     assert (answer.status_code, "`nodes`" in answer.json()["detail"]) == (422, True)
 
 
-def test_an_order_has_all_that_was_asked_for(pod_hub: PodHub) -> None:
+def test_an_order_has_everything_that_was_requested(pod_hub: PodHub) -> None:
     variables = [{"key": "TOKEN", "value": "hunter2"}]
     image = "cuda_12_6_pytorch_2_7"
     pod = pod_hub.rent(**wish(diskSize=200, image=image, envVars=variables, name="train"))
@@ -234,7 +234,7 @@ def test_disks_are_attached_to_one_pod_at_a_time(pod_hub: PodHub) -> None:
     assert pod_hub.rent(disks=[disk_id])["attachedResources"][0]["id"] == disk_id
 
 
-def test_a_disk_of_somebody_else_is_not_found(pod_hub: PodHub) -> None:
+def test_a_disk_of_another_user_is_not_found(pod_hub: PodHub) -> None:
     bob = pod_hub.tenant("bob", 2)
     answer = bob.post(f"{API}/pods", json=wish() | {"disks": [disk(pod_hub)]})
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")

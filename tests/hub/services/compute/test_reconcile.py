@@ -52,7 +52,7 @@ def test_the_path_of_an_ssh_config_stays_on_the_machine(pod_hub: PodHub, tmp_pat
     assert str(tmp_path / "config") not in pod_hub.ada.get(f"{API}/pods").text
 
 
-def test_states_are_in_the_order_that_was_asked_for(pod_hub: PodHub) -> None:
+def test_states_are_in_the_order_that_was_requested(pod_hub: PodHub) -> None:
     first, second = pod_hub.rent(), pod_hub.rent()
     pod_hub.arrive(second)
     query = "&".join(f"pod_ids={each}" for each in (second["id"], "absent", first["id"]))
@@ -75,7 +75,7 @@ def test_lists_are_newest_first_and_paged(pod_hub: PodHub) -> None:
     assert (page["total_count"], page["offset"], page["limit"]) == (3, 1, 1)
 
 
-def test_a_pod_that_went_by_itself_is_terminated(pod_hub: PodHub) -> None:
+def test_a_pod_that_ended_by_itself_is_terminated(pod_hub: PodHub) -> None:
     pod = pod_hub.rent()
     pod_hub.arrive(pod)
     pod_hub.pods()
@@ -95,7 +95,7 @@ def test_a_pod_that_its_provider_ended_in_time_ended_at_its_deadline(pod_hub: Po
     assert past["totalBilledPrice"] == pytest.approx(24 * 1.65)
 
 
-def test_a_pod_that_nobody_looked_at_before_its_deadline_is_no_failure(pod_hub: PodHub) -> None:
+def test_a_pod_that_was_not_refreshed_before_its_deadline_is_not_a_failure(pod_hub: PodHub) -> None:
     pod = pod_hub.rent()
     pod_hub.machines.end(pod_hub.tag(pod))
     pod_hub.accounts_hub.clock.wait(days=2)
@@ -104,7 +104,7 @@ def test_a_pod_that_nobody_looked_at_before_its_deadline_is_no_failure(pod_hub: 
     assert pod_hub.ada.get(f"{API}/pods/{pod['id']}").json()["status"] == "TERMINATED"
 
 
-def test_a_pod_that_is_past_its_deadline_is_ended_by_whoever_reads(pod_hub: PodHub) -> None:
+def test_any_read_terminates_a_pod_past_its_deadline(pod_hub: PodHub) -> None:
     pod = pod_hub.rent()
     pod_hub.arrive(pod)
     pod_hub.accounts_hub.clock.wait(hours=24)
@@ -141,7 +141,7 @@ def test_a_pod_whose_maker_was_killed_before_it_began_is_an_error(folder: Path) 
     assert half_made == set()
 
 
-def test_a_pod_whose_maker_was_killed_after_it_began_goes_on(folder: Path) -> None:
+def test_a_pod_survives_the_kill_of_its_creator(folder: Path) -> None:
     class Killing(Machines):
         def start(self, order: PodSpec) -> None:
             super().start(order)
@@ -154,7 +154,7 @@ def test_a_pod_whose_maker_was_killed_after_it_began_goes_on(folder: Path) -> No
     assert pod_hub.pod(pod)["status"] == "ACTIVE"
 
 
-def test_a_restarted_hub_goes_on_with_what_runs(folder: Path, pod_hub: PodHub) -> None:
+def test_a_restarted_hub_continues_with_running_pods(folder: Path, pod_hub: PodHub) -> None:
     pod = pod_hub.rent()
     key = pod_hub.accounts_hub.key("ada")
     pod_hub.arrive(pod)
@@ -214,7 +214,7 @@ def test_a_pod_that_is_stuck_on_its_way_out_is_ended_again_at_its_deadline(pod_h
     assert (pod_hub.pods(), pod_hub.machines.seen) == ([], {})
 
 
-def test_an_end_that_failed_is_told_and_tried_again(
+def test_a_failed_termination_is_reported_and_retried(
     pod_hub: PodHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pod = pod_hub.rent()
@@ -265,7 +265,7 @@ def test_a_pod_costs_no_less_than_nothing_where_a_clock_was_set_back(pod_hub: Po
     assert (past["totalBilledPrice"], past["terminatedAt"]) == (0, pod["createdAt"])
 
 
-def test_the_history_is_in_the_order_that_is_asked_for(pod_hub: PodHub) -> None:
+def test_the_history_is_in_the_order_that_is_requested(pod_hub: PodHub) -> None:
     first = pod_hub.rent()
     pod_hub.accounts_hub.clock.wait(seconds=1)
     second = pod_hub.rent()

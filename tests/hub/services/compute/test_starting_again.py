@@ -12,7 +12,7 @@ DOWN = PodStatus(PROVISIONING, progress=0, is_resumable=True)
 AGAIN = datetime(2026, 11, 21, 12, 5, tzinfo=UTC)
 
 
-def test_whoever_looks_has_it_started_again_and_is_told_when_it_was(pod_hub: PodHub) -> None:
+def test_a_refresh_restarts_it_and_reports_when(pod_hub: PodHub) -> None:
     pod = pod_hub.rent()
     pod_hub.arrive(pod)
     assert pod_hub.pod(pod["id"])["startedAgain"] is None

@@ -131,7 +131,7 @@ def test_private_environment_of_others_is_as_one_that_is_not_there(
     made(ada)
 
 
-def test_evaluation_of_somebody_elses_public_environment_is_ones_own(
+def test_an_evaluation_of_another_users_environment_belongs_to_its_creator(
     accounts_hub: AccountsHub,
 ) -> None:
     Push(accounts_hub.user("ada"), visibility="PUBLIC").run()

@@ -42,7 +42,7 @@ def test_finalized_evaluation_has_the_metrics_of_both_sides(
     assert found["completed_at"] is not None
 
 
-def test_evaluation_is_finalized_once_however_often_it_is_asked_for(
+def test_evaluation_is_finalized_once_however_often_it_is_requested(
     client: httpx.Client, evaluation: str
 ) -> None:
     first = finalize(client, evaluation).json()

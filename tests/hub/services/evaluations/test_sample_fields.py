@@ -84,6 +84,6 @@ def test_whatever_json_a_sample_holds_is_read_or_refused(value: dict[str, Any]) 
 
 
 @given(st.binary(max_size=40))
-def test_bytes_that_are_no_sample_are_refused(body: bytes) -> None:
+def test_bytes_that_are_not_a_sample_are_refused(body: bytes) -> None:
     with suppress(UsageError):
         text_of(read_sample(msgspec.Raw(body)))

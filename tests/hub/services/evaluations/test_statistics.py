@@ -35,7 +35,7 @@ def test_merged_parts_come_to_what_the_whole_comes_to(parts: list[list[float]]) 
         assert deviation is None
 
 
-def test_numbers_too_large_to_square_are_left_out() -> None:
+def test_numbers_too_large_to_square_are_omitted() -> None:
     tally = SampleTotals()
     tally.add(1e300, {"a": -1e200, "b": 1e90}, failed=False)
     tally.add(-1.0, {"b": -1e90}, failed=True)

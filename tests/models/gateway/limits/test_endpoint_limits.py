@@ -129,7 +129,7 @@ def test_a_member_that_is_paused_leaves_its_calls_to_the_others() -> None:
         run(scenario(busy, idle))
 
 
-def test_a_stream_that_stands_still_is_ended_and_its_slot_given_back() -> None:
+def test_a_stalled_stream_is_ended_and_its_slot_returned() -> None:
     async def stall(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
         writer.write(b'data: {"choices": [{"index": 0}]}\n\n')

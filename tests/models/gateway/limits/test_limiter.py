@@ -148,7 +148,7 @@ def test_who_gives_up_waiting_leaves_no_slot_behind(limiter: Limiter, clock: Clo
     run(scenario())
 
 
-def test_a_pause_holds_everybody_and_ends(limiter: Limiter, clock: Clock) -> None:
+def test_a_pause_holds_all_calls_and_ends(limiter: Limiter, clock: Clock) -> None:
     async def scenario() -> None:
         limiter.pause_for(0.2)
         limiter.pause_for(0.1)  # a shorter one does not shorten it
@@ -164,14 +164,14 @@ def test_a_pause_holds_everybody_and_ends(limiter: Limiter, clock: Clock) -> Non
 
 
 @pytest.mark.parametrize("moment", [1e300, float("nan"), float("inf"), -1.0])
-def test_a_pause_that_nobody_meant_is_none(limiter: Limiter, clock: Clock, moment: float) -> None:
+def test_an_absurd_pause_is_ignored(limiter: Limiter, clock: Clock, moment: float) -> None:
     limiter._state.paused_until = moment
     assert limiter.pause == 0
     limiter.pause_for(5)
     assert limiter.pause == pytest.approx(5)
 
 
-def test_a_pause_of_hours_is_none_so_that_the_run_ends(limiter: Limiter) -> None:
+def test_a_pause_of_hours_is_ignored_so_that_the_run_ends(limiter: Limiter) -> None:
     limiter.pause_for(LONGEST_PAUSE_S + 1)
     assert limiter.pause == 0
 

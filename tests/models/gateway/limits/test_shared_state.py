@@ -131,7 +131,7 @@ def test_more_processes_than_places_are_alone(tmp_path: Path) -> None:
         state.close()
 
 
-def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+def test_it_is_private(tmp_path: Path) -> None:
     folder = tmp_path / "limits"
     state: SharedState = open_state(folder, "e")
     assert (folder / "e.limits").stat().st_mode & 0o777 == 0o600
