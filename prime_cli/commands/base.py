@@ -11,11 +11,15 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from prime_cli.commands.options import expand_options
 from prime_cli.core.errors import UsageError
 
+AFTER_DASHES = "prime.after_dashes"
+"""Where a context's `meta` has the words after `--`, which arguments hold as any other words."""
+
 
 class Command(TyperCommand):
     """A command that may have such options, and whose help is named where a flag was wrong."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[AFTER_DASHES] = args[args.index("--") + 1 :] if "--" in args else []
         return super().parse_args(ctx, list(_with_empty_values(args, self._optional())))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

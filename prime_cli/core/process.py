@@ -90,6 +90,28 @@ def run(
     return Completed(process.returncode, out, err)
 
 
+def run_attached(
+    argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> int:
+    """Run a program with our terminal, stdin, stdout and stderr; returns its exit code.
+
+    `env` is the whole environment, by default `child_environment()`. Ctrl-C reaches both:
+    KeyboardInterrupt is raised once the program has ended.
+    """
+    process = subprocess.Popen(
+        list(argv), cwd=cwd, env=child_environment() if env is None else dict(env)
+    )
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.wait()
+        raise
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+
+
 def start_detached(argv: Sequence[str | os.PathLike[str]]) -> bool:
     """Start a program in the background, silently and without keys; False if that fails."""
     try:

@@ -110,7 +110,8 @@ def test_a_word_of_the_official_client_leads_where_it_points(
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
-        ("env tset", "see `prime env --help`"),
+        ("env wobble", "see `prime env --help`"),
+        ("env tset", "did you mean `prime env test`?"),
         ("env trsut", "did you mean `prime env trust`?"),
         ("evnironment", "see `prime --help`"),
         ("avail", "did you mean `prime availability`?"),

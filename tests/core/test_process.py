@@ -122,7 +122,7 @@ ALLOWED = {
     "hub/compute/local/provider.py": "a supervisor, which outlives us: a path, and its mark",
     "hub/compute/local/supervisor.py": "the sshd of a pod, with a path and its mark alone",
     "pods/ssh/copy.py": "scp, which shows its progress at the terminal",
-    "pods/ssh/exec.py": "ssh, which has our terminal, or goes on in our place",
+    "pods/ssh/exec.py": "ssh, which goes on in our place",
     "hub/compute/sky/driver/sky_clusters.py": "for a Python without us, with the variables it got",
 }
 

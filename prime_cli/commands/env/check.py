@@ -1,4 +1,4 @@
-"""`prime env check`, also before an upload."""
+"""`prime env check`, also before an upload, and `prime env test`."""
 
 import os
 from pathlib import Path
@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.base import AFTER_DASHES
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.trust_prompt import trust_policy_of
+from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Only
 from prime_cli.envs.project.folder import Project
 from prime_cli.envs.publish.upload import WheelExaminer
@@ -107,6 +109,59 @@ def check(
     if checked.failure is not None:
         raise checked.failure
     require_passed(checked.report, strict=strict)
+
+
+@hub_options(YES)
+def run_tests(
+    ctx: typer.Context,
+    environment: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ENVIRONMENT]",
+            help="A project: its folder or its name.",
+            show_default="this folder",
+        ),
+    ] = None,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- ARGUMENT...]", help="Passed to pytest."),
+    ] = None,
+    *,
+    request: Annotated[EvalRequest, Only("env_vars", "verifiers", "python")],
+) -> None:
+    """Run an environment's own tests with pytest.
+
+    Uses an interpreter that has the environment and its development requirements: those of the
+    `dev` and `test` groups in `[dependency-groups]`, or else of the extras with these names. Ends
+    with pytest's exit code.
+
+    \b
+    Example:
+      prime env test my-env
+      prime env test -- -k scoring -x
+    \b
+    See also: `prime env check`, `prime eval run --debug`.
+    """
+    from prime_cli.evals.env_check.own_tests import run_own_tests
+
+    session = open_session(ctx)
+    after: list[str] = ctx.meta[AFTER_DASHES]
+    words = [*([] if environment is None else [environment]), *(arguments or [])]
+    before = words[: len(words) - len(after)]
+    if len(before) > 1:
+        raise UsageError(
+            f"`prime env test` tests one environment, not also `{before[1]}`",
+            hint="put pytest's arguments after `--`",
+        )
+    given = given_variables(request.env_vars)
+    code = run_own_tests(
+        before[0] if before else None,
+        after,
+        CheckOptions(env_vars=given.names, verifiers=request.verifiers, python=request.python),
+        session.lookup_context(trust_policy_of(session)),
+        session.run_context(given=given.values),
+    )
+    raise typer.Exit(code)
 
 
 def upload_check(session: Session, *, required: bool) -> WheelExaminer:

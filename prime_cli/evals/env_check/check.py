@@ -37,6 +37,7 @@ from prime_cli.models.registry import Registry, load_registry
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runtime.interpreters import Interpreter, make_anew, prepare_interpreter
+from prime_cli.runtime.variables import Variables
 from prime_cli.wire.check_reports import Check, CheckReport, verdict_of
 from prime_cli.wire.codec import decode, encode
 
@@ -112,9 +113,8 @@ class _Checking:
         self._declaration: Declaration = read_declaration(subject.pyproject)
         self._declared = declared_keys(subject.package.path)
         self._plan = _plan(subject, options)
-        passed = passed_keys(self._plan, self._declared, context.variables, context.progress)
-        keys = known_keys(_ENDPOINT, Registry(), context.environ)
-        self._variables = shared_variables(self._plan, passed, context.variables, keys)
+        self._variables = share_variables(subject, options, context)
+        passed = {name: self._variables.given[name] for name in self._variables.allowed}
         self._scrub = Scrubber(secrets_of(_ENDPOINT, context.environ, passed))
 
     def run(self) -> CheckResult:
@@ -213,6 +213,17 @@ class _Checking:
 
 
 _ENDPOINT = Endpoint(PROBES, builtin=True)
+
+
+def share_variables(
+    subject: ResolvedEnvironment, options: CheckOptions, context: RunContext
+) -> Variables:
+    """What the environment's processes are given; each key that they may read is said."""
+    plan = _plan(subject, options)
+    declared = declared_keys(subject.package.path)
+    passed = passed_keys(plan, declared, context.variables, context.progress)
+    keys = known_keys(_ENDPOINT, Registry(), context.environ)
+    return shared_variables(plan, passed, context.variables, keys)
 
 
 def _plan(subject: ResolvedEnvironment, options: CheckOptions) -> EvalPlan:

@@ -3,7 +3,6 @@
 import os
 import shlex
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.process import child_environment
+from prime_cli.core.process import child_environment, run_attached
 from prime_cli.pods.ssh.probe import SSH_FAILED, ProbeAnswer, SshProbe, probe_error, read_failure
 from prime_cli.pods.ssh.routes import SshRoute, command_options
 
@@ -31,23 +30,6 @@ def replace_process(argv: Sequence[str]) -> NoReturn:
     # Python ignores SIGPIPE, and children would inherit that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.execve(argv[0], list(argv), child_environment())  # noqa: S606 no shell is wanted
-
-
-def run_attached(argv: Sequence[str]) -> int:
-    """Run a program with our terminal, stdin, stdout and stderr; returns its exit code.
-
-    Ctrl-C reaches both: KeyboardInterrupt is raised once the program has ended.
-    """
-    process = subprocess.Popen(list(argv), env=child_environment())
-    try:
-        return process.wait()
-    except KeyboardInterrupt:
-        process.wait()
-        raise
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
 
 
 _NOTING = ("-o", "LogLevel=DEBUG1")
