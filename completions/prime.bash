@@ -31,6 +31,7 @@ _prime_step() {
     'prime env init') at='prime env init' ;;
     'prime env build') at='prime env build' ;;
     'prime env check') at='prime env check' ;;
+    'prime env test') at='prime env test' ;;
     'prime env upload') at='prime env upload' ;;
     'prime env push') at='prime env upload' ;;
     'prime env install') at='prime env install' ;;
@@ -204,6 +205,11 @@ _prime_offers() {
     'prime env check --python') offers='@files' ;;
     'prime env check --output'|'prime env check -o') offers='table plain json jsonl' ;;
     'prime env check --context') offers='local prime @contexts' ;;
+    'prime env test --env-var') offers='' ;;
+    'prime env test --verifiers') offers='' ;;
+    'prime env test --python') offers='@files' ;;
+    'prime env test --output'|'prime env test -o') offers='table plain json jsonl' ;;
+    'prime env test --context') offers='local prime @contexts' ;;
     'prime env upload --path'|'prime env upload -p') offers='@folders' ;;
     'prime env upload --name'|'prime env upload -n') offers='' ;;
     'prime env upload --visibility'|'prime env upload -v') offers='PUBLIC PRIVATE' ;;
@@ -750,6 +756,8 @@ _prime_offers() {
     'prime env init 0') offers='' ;;
     'prime env build 0') offers='@folders @projects' ;;
     'prime env check 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime env test 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime env test ...') offers='' ;;
     'prime env upload 0') offers='@folders @projects @wheels' ;;
     'prime env install ...') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime env trust ...') offers='' ;;
@@ -860,10 +868,11 @@ _prime_offers() {
 _prime_words() {
   case $1 in
     'prime') words='env eval availability pods disks ssh-keys gc hub login logout whoami switch teams keys secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
-    'prime env') words='init build check upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var inspect' options='-h --help' ;;
+    'prime env') words='init build check test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
     'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env test') words='' options='--env-var --verifiers --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --sign --attestation --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
     'prime env install') words='' options='--with --path -p --no-upgrade --prerelease --sha256 --require-signature --dry-run --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env trust') words='' options='--remove --output -o --quiet -q --context -h --help' ;;
