@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from prime_cli.core.formatting import pluralize
 from prime_cli.pages.html import HtmlPage, TableCell, environment_link, number, section, table, text
 from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary
 
@@ -20,7 +21,11 @@ def render_evaluation(
     """Metrics, the distribution of `rewards`, and the samples given."""
     names = ", ".join(environment_link(name) for name in detail.environment_names)
     summary = detail.summary
-    counts = f"{summary.samples} samples, {summary.errors} errors" if summary else "no samples yet"
+    counts = (
+        f"{pluralize(summary.samples, 'sample')}, {pluralize(summary.errors, 'error')}"
+        if summary
+        else "no samples yet"
+    )
     body = (
         f"<p>{escape(detail.model_name or 'A model')} on {names or 'nothing on this hub'} · "
         f"{escape(detail.status)} · {counts}</p>\n"

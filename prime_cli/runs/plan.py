@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.process import TimedOut, child_environment, run
 from prime_cli.models.gateway.settings import CALL_SECONDS
 from prime_cli.models.prices import format_usd
@@ -217,11 +218,12 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
-        examples = "all" if self.num_examples == ALL else str(self.num_examples)
+        every = self.num_examples == ALL
+        examples = "all examples" if every else pluralize(self.num_examples, "example")
         lines = [
             ("Environment", self.environment.title),
             ("Model", f"{self.model} at {self.endpoint}" + self._key()),
-            ("Rollouts", f"{examples} examples x {self.rollouts_per_example}"),
+            ("Rollouts", f"{examples} x {self.rollouts_per_example}"),
             ("Concurrency", str(self.concurrency)),
             ("Deadlines", str(self.deadlines)),
         ]

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import NotFound, PartialResult
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors
 from prime_cli.runs.access_requests import allow_hint, refused, uncounted
 from prime_cli.runs.folder import RunFolder, is_being_written, read_journal
@@ -256,6 +257,6 @@ def check_ended(summary: Summary) -> None:
     counts = summary.counts
     raise PartialResult(
         f"Run {summary.run_id} is {summary.status}: {counts.scored + counts.errored} of "
-        f"{counts.planned} rollouts are done",
+        f"{pluralize(counts.planned, 'rollout')} are done",
         hint=f"finish it with `prime eval run --resume {summary.run_id}`",
     )

@@ -171,10 +171,14 @@ def served_words(served: Iterable[ServedModel]) -> list[str]:
         if [each.model for each in named] in ([], [requested]):
             continue
         who = "" if role == POLICY else f" for {role}"
-        words += [f"{_name(each)} in {each.calls:,} calls{who}" for each in named]
+        words += [f"{_name(each)} in {_calls(each.calls)}{who}" for each in named]
     return words
 
 
 def _name(served: ServedModel) -> str:
     mark = f" ({served.system_fingerprint})" if served.system_fingerprint else ""
     return f"{served.model}{mark}"
+
+
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count:,} calls"

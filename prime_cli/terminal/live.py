@@ -97,6 +97,7 @@ class Bars:
         if self._live is None:
             self._live = Display(
                 *self._columns(),
+                below=self._below,
                 console=self._console,
                 transient=True,
                 redirect_stdout=False,
@@ -121,24 +122,33 @@ class Bars:
     def _room(self, task: RichTask, name: str) -> int:
         """Cells for a description or a note: counts and times stay whole, as they say most.
 
-        Notes get what the descriptions leave, at least a third, or nothing if that is little.
+        Notes get what the descriptions leave, at least a third, or nothing if that is little; a
+        note that is alone and does not fit has a line of its own.
         """
         tasks = (self._live.tasks if self._live else []) or [task]
-        counts = max(width(each.fields["count"]) for each in tasks)
-        line = self._console.width - _ECHO
-        room = (
-            line
-            - counts
-            - _CLOCK
-            - (_LEAST_BAR if self._console.width >= _ROOM_FOR_BARS else 0)
-            - _GAPS
-        )
+        room = self._line(tasks)
+        if self._below(tasks) is not None:
+            return room if name == "description" else 0
         descriptions = max(width(each.description) for each in tasks)
         notes = max(width(each.fields["note"]) for each in tasks)
         notes = min(notes, max(room - descriptions, room // 3))
         notes = notes if notes >= _LEAST_NOTE else 0
         descriptions = min(descriptions, room - notes)
         return descriptions if name == "description" else max(0, room - descriptions)
+
+    def _line(self, tasks: Sequence[RichTask]) -> int:
+        """Cells of a line for descriptions and notes."""
+        counts = max(width(each.fields["count"]) for each in tasks)
+        bar = _LEAST_BAR if self._console.width >= _ROOM_FOR_BARS else 0
+        return self._console.width - _ECHO - counts - _CLOCK - bar - _GAPS
+
+    def _below(self, tasks: Sequence[RichTask]) -> str | None:
+        """The note of the only task, if it does not fit beside the bar."""
+        if len(tasks) != 1:
+            return None
+        note = clean(tasks[0].fields["note"])
+        beside = self._line(tasks) - width(tasks[0].description)
+        return cut(f"  {note}", self._console.width - _ECHO) if width(note) > beside else None
 
     def _stop(self, bar: "Bar | None") -> None:
         self._open -= 1
@@ -165,8 +175,24 @@ class Display(Progress):
     """Bars that end before the line does.
 
     The terminal puts its `^C` behind them: on a line of its own, that would be taken away in the
-    place of a bar.
+    place of a bar. `below` is what a line below the bars shows.
     """
+
+    def __init__(
+        self,
+        *columns: ProgressColumn,
+        below: Callable[[Sequence[RichTask]], str | None],
+        **options: Any,
+    ) -> None:
+        self._below = below  # first: the display is drawn while it is made
+        super().__init__(*columns, **options)
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """The bars, and the note that has no room there."""
+        yield from super().get_renderables()
+        told = self._below(self.tasks)
+        if told is not None:
+            yield Text(told, style="dim", no_wrap=True)
 
     def get_renderable(self) -> RenderableType:
         """All bars, one a line."""

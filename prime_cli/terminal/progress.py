@@ -124,7 +124,8 @@ class LineTask:
         if not self._done and not self._total:
             return ""
         count = count_text(self._done, self._total, self._unit)
-        return f"{count} rollouts" if self._unit == "rollouts" else count
+        noun = "rollout" if (self._total or self._done) == 1 else "rollouts"
+        return f"{count} {noun}" if self._unit == "rollouts" else count
 
 
 class Lines(Quiet):

@@ -104,6 +104,6 @@ def test_a_change_of_the_system_and_a_judge_are_reported() -> None:
     ]
     assert served_words(changed) == [
         "m (fp_1) in 2 calls",
-        "m (fp_2) in 1 calls",
+        "m (fp_2) in 1 call",
         "k in 3 calls for judge",
     ]

@@ -144,7 +144,21 @@ def test_counts_and_times_stay_whole_where_names_and_notes_do_not(
     ]
     assert any("30/500" in line and "0:00:0" in line and "漢字" in line for line in lines)
     assert all(width(line) <= columns for line in lines)
-    assert any("a note" in line for line in lines) is (columns >= 60)
+    assert any("a note" in line for line in lines)
+
+
+def test_a_note_without_room_beside_the_bar_has_a_line_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    err = Terminal()
+    note = "reward 0.512, 12 errors, 2m 10s left, $0.2031, 1,812 tokens/s"
+    with Output(out=io.StringIO(), err=err).progress.task("wordle with gpt-4.1-mini") as task:
+        task.update(total=500, note="short")
+        task.update(note=note)
+    lines = [line.strip() for line in re.split(r"[\r\n]+|\x1b\[[?0-9;]*[a-zA-Z]", err.getvalue())]
+    assert note in lines
 
 
 def test_names_of_strangers_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:

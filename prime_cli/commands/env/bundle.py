@@ -18,7 +18,7 @@ from prime_cli.commands.options import (
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Conflict, UsageError
-from prime_cli.core.formatting import format_bytes
+from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.envs.bundles.archive import CheckedBundle, verify_bundle
 from prime_cli.envs.bundles.collect import make_bundle
 from prime_cli.envs.bundles.manifest import FILES, BundleManifest
@@ -155,7 +155,7 @@ def show_bundle(bundle: CheckedBundle, output: Output) -> None:
     manifest = bundle.manifest
     sizes = {member.path: member.size for member in manifest.members}
     rows = [
-        [each.ref, f"verifiers {each.verifiers}, {each.packages} packages",
+        [each.ref, f"verifiers {each.verifiers}, {pluralize(each.packages, 'package')}",
          format_bytes(sizes[each.wheel])]
         for each in manifest.environments
     ]  # fmt: skip

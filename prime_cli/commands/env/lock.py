@@ -156,7 +156,8 @@ def outdated(
     old = [each.environment for each in found if each.is_old]
     if exit_code and old:
         raise GateFailed(
-            f"{len(old)} of {len(found)} environments {'is' if len(old) == 1 else 'are'} outdated",
+            f"{len(old)} of {pluralize(len(found), 'environment')} "
+            f"{'is' if len(old) == 1 else 'are'} outdated",
             hint=f"see what would change with `prime env diff {old[0]}`",
         )
 

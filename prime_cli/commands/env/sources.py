@@ -8,6 +8,7 @@ import typer
 from prime_cli.commands.env.bundle import show_bundle
 from prime_cli.commands.options import VersionOpt, at_version, hub_options, open_session
 from prime_cli.core.completion_cache import remember
+from prime_cli.core.formatting import pluralize
 from prime_cli.envs.install.sources import check_bundle
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.pull import pull_sources
@@ -58,7 +59,8 @@ def pull(
         "files": pulled.files,
     }
     session.output.done(
-        f"Pulled {pulled.ref} into {pulled.path} ({len(pulled.files)} files)", value=record
+        f"Pulled {pulled.ref} into {pulled.path} ({pluralize(len(pulled.files), 'file')})",
+        value=record,
     )
     session.output.hint(f"run it with `prime eval run {pulled.path}`")
 

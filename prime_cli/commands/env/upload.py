@@ -18,6 +18,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.envs.publish.plan import Destination, Published
 from prime_cli.envs.publish.release import Release, VersionBump, next_version, open_release
 from prime_cli.envs.publish.upload import UploadOptions, WheelExaminer
@@ -202,7 +203,8 @@ def _show_files(session: Session, release: Release, bump: VersionBump | None, na
     rows = [[file.path, str(file.size)] for file in release.files]
     session.output.table(["File", "Bytes"], rows, records=files, page=page)
     named = f"{name} {version or 'with a dynamic version'}"
-    session.output.say(f"{named}: {len(files)} files, {total} bytes, nothing was built or sent")
+    size = f"{pluralize(len(files), 'file')}, {pluralize(total, 'byte')}"
+    session.output.say(f"{named}: {size}, nothing was built or sent")
     if bump is None:
         session.output.say(f"content hash {release.content_hash}")
 

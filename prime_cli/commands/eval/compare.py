@@ -7,6 +7,7 @@ import typer
 
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.evals.comparison.compare import (
     ALPHA,
     SEED,
@@ -228,7 +229,8 @@ def _errors(comparison: Comparison, report: Report) -> str:
     first, other = comparison.first, comparison.other
     if not first.errors + other.errors:
         return "none"
-    told = f"A {first.errors} of {first.rollouts}, B {other.errors} of {other.rollouts} rollouts"
+    of_other = pluralize(other.rollouts, "rollout")
+    told = f"A {first.errors} of {first.rollouts}, B {other.errors} of {of_other}"
     if report.errors == "as zero":
         return f"{told}, counted as 0"
     return f"{told}, left out (`--errors-as-zero` counts them)"
@@ -236,7 +238,7 @@ def _errors(comparison: Comparison, report: Report) -> str:
 
 def _flip_counts(comparison: Comparison) -> str:
     up = sum(flip.other > flip.first for flip in comparison.flips)
-    return f"{up} examples up, {len(comparison.flips) - up} down"
+    return f"{pluralize(up, 'example')} up, {len(comparison.flips) - up} down"
 
 
 def _number(value: float) -> str:

@@ -20,6 +20,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.errors import PrimeError, UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.evals.export.exports import Export, Format, default_path, export_run, format_for
 from prime_cli.evals.export.page import MOST_TRANSCRIPTS
 from prime_cli.runs.listing import find_run
@@ -102,7 +103,7 @@ def _report(output: Output, done: Export) -> None:
             f"Only the first {done.transcripts} of {done.rollouts} transcripts are in the page",
             hint=f"include more with `--max-transcripts {done.rollouts}`, or all with `--to csv`",
         )
-    size = f"{done.rollouts} rollouts, {_size_text(done.bytes)}"
+    size = f"{pluralize(done.rollouts, 'rollout')}, {_size_text(done.bytes)}"
     output.done(f"Exported {done.run_id} to {relative_path(done.path)} ({size})", value=done)
 
 

@@ -10,6 +10,7 @@ import typer
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import PrimeError, UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.refs import EnvRef
 
 if TYPE_CHECKING:
@@ -152,12 +153,11 @@ def _told(result: "PushResult") -> str:
         case "updated":
             return (
                 f"Brought {result.evaluation_id} up to date with run {result.run_id}: "
-                f"{result.samples} rollouts"
+                f"{pluralize(result.samples, 'rollout')}"
             )
         case _:
-            return (
-                f"Pushed {result.samples} rollouts of run {result.run_id} as {result.evaluation_id}"
-            )
+            rollouts = pluralize(result.samples, "rollout")
+            return f"Pushed {rollouts} of run {result.run_id} as {result.evaluation_id}"
 
 
 def _say_where(session: "Session", result: "PushResult") -> None:

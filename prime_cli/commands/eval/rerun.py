@@ -10,6 +10,7 @@ import typer
 from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.trust_prompt import trust_policy_of
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.options import Only
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
@@ -88,7 +89,7 @@ def _change_lines(report: RerunReport) -> list[tuple[str, str]]:
     if more > 0:
         lines.append(("", f"and {more} more"))
     if changes.only_before:
-        lines.append(("", f"{changes.only_before} rollouts were not repeated"))
+        lines.append(("", f"not repeated: {pluralize(changes.only_before, 'rollout')}"))
     return lines
 
 

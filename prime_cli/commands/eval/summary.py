@@ -38,12 +38,10 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     if summary.status != "finished":
         why = f": {summary.failure}" if summary.failure else ""
         lines.append(("Status", summary.status + why))
-    lines.append(
-        ("Reward", f"avg {_number(summary.reward.mean)}, std {_number(summary.reward.std)}")
-    )
+    lines.append(("Reward", _reward(summary)))
     if summary.reward.stderr is not None:
         lines.extend(("", words) for words in _precision(summary.reward))
-    if counts.errored:
+    if counts.errored and counts.scored:
         low, high = _number(summary.reward.low), _number(summary.reward.high)
         lines.append(("", f"between {low} and {high}, with errors counted as 0 or left out"))
     lines.extend((f"  {name}", _rewards(rewards)) for name, rewards in summary.rollouts.items())
@@ -91,6 +89,13 @@ def _rollouts(summary: Summary) -> str:
     if counts.truncated:
         parts.append(f"{counts.truncated} truncated")
     return ", ".join(parts)
+
+
+def _reward(summary: Summary) -> str:
+    if summary.counts.scored:
+        return f"avg {_number(summary.reward.mean)}, std {_number(summary.reward.std)}"
+    ended = "no rollout has ended" if not summary.counts.errored else "every rollout errored"
+    return f"nothing was scored: {ended}"
 
 
 def _precision(reward: Reward) -> list[str]:
@@ -141,7 +146,12 @@ def _spent(usage: Mapping[str, Any], uncounted: Sequence[str]) -> list[tuple[str
     lines.extend((f"  {name}", f"{_tokens(counts)}; {_cost_of(counts)}") for name, counts in parts)
     if usage.get("hits"):
         calls = usage["hits"] + usage.get("calls", 0)
-        lines.append(("Cache", f"{usage['hits']:,} of {calls:,} calls from the cache"))
+        lines.append(
+            (
+                "Cache",
+                f"{usage['hits']:,} of {calls:,} call{'' if calls == 1 else 's'} from the cache",
+            )
+        )
     if "cost" in usage:
         lines.append(("Cost", format_cost(spend_of(usage)) + _beside(uncounted)))
     return lines
@@ -161,8 +171,12 @@ def _listed(names: Sequence[str]) -> str:
 
 def _tokens(usage: Mapping[str, Any]) -> str:
     known = [(name, usage[name]) for name in _USAGE if usage.get(name)]
-    pluralize = ", ".join(f"{value:,.0f} {name.replace('_', ' ')}" for name, value in known)
-    return (pluralize or "none") + (" (estimated)" if usage.get("estimated") else "")
+    words = ", ".join(f"{value:,.0f} {_unit(name, value)}" for name, value in known)
+    return (words or "none") + (" (estimated)" if usage.get("estimated") else "")
+
+
+def _unit(name: str, value: float) -> str:
+    return "call" if name == "calls" and value == 1 else name.replace("_", " ")
 
 
 def _cost_of(usage: Mapping[str, Any]) -> str:

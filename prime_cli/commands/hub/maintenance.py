@@ -8,6 +8,7 @@ import typer
 from prime_cli.commands.hub.options import HubData, HubStore
 from prime_cli.commands.options import DryRunOpt, ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
+from prime_cli.core.formatting import pluralize
 
 _COLUMNS = ("Time", "Who", "What", "On", "Key", "From", "More")
 
@@ -160,7 +161,8 @@ def backup(
     manifest = write_backup(hub, file, session.progress)
     versions = manifest.rows["versions"]
     session.output.done(
-        f"Wrote {versions} versions and {manifest.blobs} blobs to {file}", value=manifest
+        f"Wrote {pluralize(versions, 'version')} and {pluralize(manifest.blobs, 'blob')} to {file}",
+        value=manifest,
     )
 
 
@@ -190,6 +192,7 @@ def restore(
     manifest = read_backup(hub, file, session.progress)
     versions = manifest.rows["versions"]
     session.output.done(
-        f"Restored {versions} versions and {manifest.blobs} blobs into {hub.database.name}",
+        f"Restored {pluralize(versions, 'version')} and {pluralize(manifest.blobs, 'blob')} "
+        f"into {hub.database.name}",
         value=manifest,
     )

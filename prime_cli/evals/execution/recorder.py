@@ -5,6 +5,7 @@ A row goes to the journal first, then to the tally, then to the progress line.
 
 import asyncio
 import math
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
@@ -121,6 +122,7 @@ class Recorder:
         task: Task,
         ledger: SpendSource,
         saved: RowFinder = lambda *_: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._journal = journal
         self._tally = tally
@@ -128,6 +130,9 @@ class Recorder:
         self._ledger = ledger
         self._saved = saved
         self.journaled: Charges = {}
+        self._clock = clock
+        self._pace: Pace | None = None
+        self._recorded = 0
 
     def record(self, event: Rollout, again: str | None = None) -> Row:
         """Store one rollout and return its row; raises StorageFailed if it cannot be written.
@@ -147,8 +152,17 @@ class Recorder:
         add_charges(self.journaled, apart)
         if self._tally.add(row):
             self._task.advance()
-        self._task.update(note=progress_note(self._tally, self._ledger.spent()))
+        self._recorded += 1
+        spent = self._ledger.spent()
+        left = self._pace.seconds_left(self._recorded) if self._pace is not None else None
+        speed = self._pace.speed(spent) if self._pace is not None else None
+        self._task.update(note=progress_note(self._tally, spent, left=left, speed=speed))
         return row
+
+    def expect(self, owed: int, concurrency: int) -> None:
+        """So many rollouts of this session are still to be recorded, counted from now on."""
+        if self._pace is None:
+            self._pace = Pace(owed, concurrency, self._ledger.spent(), self._clock)
 
     def _with_saved(self, row: Row) -> Row:
         """`row`, which could not be rescored, with its saved answer."""
@@ -170,14 +184,48 @@ class Recorder:
         )
 
 
-def progress_note(tally: Tally, spent: Spend | None = None) -> str:
-    """The running mean, the errors and the known cost, shown next to the bar."""
+class Pace:
+    """How fast a session of `owed` rollouts goes."""
+
+    def __init__(
+        self, owed: int, concurrency: int, before: Spend, clock: Callable[[], float]
+    ) -> None:
+        self._owed = owed
+        self._first = min(concurrency, owed // 2)
+        self._before = before
+        self._clock = clock
+        self._began = clock()
+
+    def seconds_left(self, done: int) -> float | None:
+        """Seconds that the rest takes; None for none, or before the first ones tell it."""
+        if done >= self._owed or done < max(1, self._first):
+            return None
+        return (self._clock() - self._began) / done * (self._owed - done)
+
+    def speed(self, spent: Spend) -> float | None:
+        """Tokens of output a second; None where a built-in model only estimated them."""
+        used, seconds = (spent - self._before).usage, self._clock() - self._began
+        return used.output / seconds if used.output and not used.estimated and seconds else None
+
+
+def progress_note(
+    tally: Tally,
+    spent: Spend | None = None,
+    *,
+    left: float | None = None,
+    speed: float | None = None,
+) -> str:
+    """The running mean, errors, time left, cost and speed where they are known."""
     mean = tally.running_mean
     words = "no reward yet" if mean is None else f"reward {mean:.3f}"
     if tally.errored:
         words += f", {tally.errored} error{'s' if tally.errored > 1 else ''}"
+    if left is not None and left >= 1:
+        words += f", {_span(round(left))} left"
     if spent is not None and spent.picodollars:
         words += f", {format_cost(spent)}"
+    if speed is not None and speed >= 1:
+        words += f", {speed:,.0f} tokens/s"
     if spent is not None and spent.usage.hits:
         hits = spent.usage.hits
         words += f", {hits:,} of {hits + spent.usage.calls:,} cached"
@@ -299,6 +347,9 @@ def waiting_words(waits: WaitStatus) -> str:
 
 def _span(seconds: int) -> str:
     minutes, rest = divmod(seconds, 60)
+    hours, minutes_left = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h {minutes_left:02}m"
     return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
 
 

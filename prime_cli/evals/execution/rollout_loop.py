@@ -255,6 +255,7 @@ class RolloutLoop:
                     self.outcome.start = event
                     self._wave = self._first_wave(event)
                     task.advance(event.planned - event.owed)
+                    self._recorder.expect(event.owed, event.concurrency or 1)
             case Network():
                 self.outcome.connections.hear(event)
             case Log():

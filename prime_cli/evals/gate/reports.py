@@ -15,6 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.evals.comparison.compare import Comparison
 from prime_cli.evals.gate.thresholds import GateResult, ThresholdResult
@@ -80,7 +81,7 @@ def _case(example: int, rows: list[Row], fail_under: float | None, run_id: str) 
     detail = "\n".join([*told, f"see `prime eval show {run_id} --example {example}`"])
     failed = [row.error for row in rows if row.error is not None]
     if failed:
-        message = f"{len(failed)} of {len(rows)} rollouts ended in an error"
+        message = f"{len(failed)} of {pluralize(len(rows), 'rollout')} ended in an error"
         return Case(name, ERROR, f"{failed[0].kind}.{failed[0].type}", message, detail, seconds)
     rewards = [row.reward for row in rows if row.reward is not None]
     mean = math.fsum(rewards) / len(rewards) if rewards else 0.0
@@ -206,7 +207,7 @@ def _flips(comparison: Comparison) -> str:
     more = len(comparison.flips) - len(shown)
     rest = f"\n{more} more are in `prime eval compare --output json`.\n" if more else ""
     return (
-        f"<details><summary>{len(comparison.flips)} examples changed</summary>\n\n"
+        f"<details><summary>{pluralize(len(comparison.flips), 'example')} changed</summary>\n\n"
         f"| Example | Before | Now |\n|---|---|---|\n{''.join(lines)}{rest}\n</details>\n\n"
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prime_cli.core.errors import Conflict, GateFailed, NotFound, UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.evals.comparison.compare import CompareOptions, Comparison, compare_all
 from prime_cli.evals.comparison.sides import Side, gather, own_side, side_of
 from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
@@ -96,7 +97,7 @@ def _dropped(comparison: Comparison, limit: float) -> ThresholdResult:
     change = comparison.difference
     passed = -change <= limit + _ROUNDING
     kept = "within" if passed else "more than"
-    over = f"over {comparison.examples.compared} examples"
+    over = f"over {pluralize(comparison.examples.compared, 'example')}"
     return ThresholdResult(
         "max-drop",
         passed,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from prime_cli.core.errors import PartialResult, UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.refs import EnvRef
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.runs.manifest import FINISHED
@@ -64,15 +65,16 @@ def require_whole(run: SavedRun, summary: Summary) -> None:
         raise UsageError(f"Run {summary.run_id} has no rollouts to push")
     if summary.status != FINISHED:
         raise PartialResult(
-            f"Run {summary.run_id} is {summary.status}: {done} of {counts.planned} rollouts "
-            "are there",
+            f"Run {summary.run_id} is {summary.status}: {done} of "
+            f"{pluralize(counts.planned, 'rollout')} are there",
             hint=resume,
         )
     limit = run.manifest.plan.max_error_rate if run.manifest is not None else 0.0
     if summary.error_rate > limit:
         again = resume_words(summary, f"prime eval run --resume {summary.run_id}")
         raise PartialResult(
-            f"{counts.errored} of {done} rollouts of run {summary.run_id} ended in an error",
+            f"{counts.errored} of {pluralize(done, 'rollout')} of run {summary.run_id} "
+            "ended in an error",
             hint=f"{again}, or {_ANYWAY}" if again else _ANYWAY,
         )
 

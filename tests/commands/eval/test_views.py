@@ -38,7 +38,7 @@ def test_tokens_and_cost_are_reported() -> None:
 def test_judges_and_models_are_distinguished_and_an_unknown_part_makes_the_sum_a_floor() -> None:
     lines = told({ChargeKey("policy", "m"): ONE, ChargeKey("judge", "big"): UNKNOWN})
     assert lines["Cost"] == "at least $0.20"
-    assert lines["  judge"] == lines["  big"] == "1 calls, 10 input; cost unknown"
+    assert lines["  judge"] == lines["  big"] == "1 call, 10 input; cost unknown"
     assert lines["  m"].endswith("; $0.20")
 
 

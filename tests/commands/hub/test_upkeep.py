@@ -17,7 +17,7 @@ def hub(tmp_path: Path) -> Path:
 def test_hub_goes_through_a_file_into_another(prime: Prime, hub: Path, tmp_path: Path) -> None:
     file, new = tmp_path / "hub.tar", tmp_path / "new"
     told = prime("hub", "backup", str(file), "--data", str(hub)).ok()
-    assert f"Wrote 1 versions and 2 blobs to {file}" in told.err
+    assert f"Wrote 1 version and 2 blobs to {file}" in told.err
     assert file.stat().st_mode & 0o777 == 0o600
     prime("hub", "restore", str(file), "--data", str(new)).ok()
     assert names(open_app(new, database=None, storage=None)) == ["word"]

@@ -13,6 +13,7 @@ from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.recorder import (
     MOST_ROLLOUTS,
     EventFilter,
+    Pace,
     WaitingTask,
     announce_agents,
     calling_every_second,
@@ -77,6 +78,23 @@ def test_the_note_shows_a_cost_that_is_known() -> None:
     assert progress_note(tally, ONE) == "reward 1.000, $0.20"
     assert progress_note(tally, ONE + UNKNOWN) == "reward 1.000, at least $0.20"
     assert progress_note(tally, UNKNOWN) == "reward 1.000"
+
+
+def test_the_note_shows_the_time_left_and_the_speed() -> None:
+    now = [100.0]
+    pace = Pace(8, 2, ONE, lambda: now[0])
+    assert pace.seconds_left(0) is None
+    now[0] = 110.0
+    assert pace.seconds_left(1) is None  # two at once: one alone does not tell it
+    assert pace.seconds_left(2) == 30
+    assert pace.seconds_left(8) is None
+    assert pace.speed(ONE) is None
+    assert pace.speed(ONE + Spend(TokenUsage(calls=1, output=450))) == 45
+    assert pace.speed(ONE + Spend(TokenUsage(calls=1, output=450, estimated=1))) is None
+    tally = Tally()
+    tally.add(row(0))
+    note = progress_note(tally, ONE, left=3725, speed=1812.4)
+    assert note == "reward 1.000, 1h 02m left, $0.20, 1,812 tokens/s"
 
 
 START = Start(examples=2, planned=4, owed=4, unit="rollout")
