@@ -17,7 +17,7 @@ from prime_cli.terminal.prompts import (
     read_secret,
 )
 from prime_cli.terminal.streams import Stream
-from prime_cli.terminal.text import aligned, as_json, builtins_of, clean, wrapped
+from prime_cli.terminal.text import aligned, as_json, builtins_of, clean, in_room, width, wrapped
 
 if TYPE_CHECKING:
     from prime_cli.terminal.live import LiveTable
@@ -241,7 +241,11 @@ class Output:
             self._write("".join(f"{label}\t{_one_line(text)}\n" for label, text in lines))
             return
         size = max((len(label) for label, _ in lines), default=0) + 2
-        shown = [_labelled(label, text, size, colour=self._out.colour) for label, text in lines]
+        room = None if self._out.columns is None else max(_LEAST_ROOM, self._out.columns - size)
+        shown = [
+            _labelled(label, text, size, room=room, colour=self._out.colour)
+            for label, text in lines
+        ]
         self._write("".join(shown))
 
     def _draw_table(
@@ -265,12 +269,25 @@ def _lines_of(value: Any) -> list[Line]:
     return [(name, "" if item is None else str(item)) for name, item in fields.items()]
 
 
-def _labelled(label: str, text: str, size: int, *, colour: bool) -> str:
-    """A label and its text; the text's further lines are indented below its first."""
-    first, *rest = clean(text).splitlines() or [""]
+_LEAST_ROOM = 20
+"""Cells for the texts beside labels, also where a terminal has less."""
+
+
+def _labelled(label: str, text: str, size: int, *, room: int | None, colour: bool) -> str:
+    """A label and its text, at most `room` wide; its further lines are indented below the first.
+
+    A path without that room has a line from the left edge on, so that it can be copied.
+    """
+    lines = clean(text).splitlines()
+    if room is not None:
+        lines = [part for line in lines for part in in_room(line, room)]
+        if lines and width(lines[0]) > room:
+            lines.insert(0, "")
+    first, *rest = lines or [""]
     shown = f"{label:<{size}}"
     head = f"{_DIM}{shown}{_OFF}{first}" if colour else f"{shown}{first}".rstrip()
-    return "".join(f"{line}\n" for line in (head, *(" " * size + line for line in rest)))
+    indented = (line if room and width(line) > room else " " * size + line for line in rest)
+    return "".join(f"{line}\n" for line in (head, *indented))
 
 
 def _label(text: str) -> str:

@@ -11,11 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from prime_cli.terminal.streams import Stream
-from prime_cli.terminal.text import age, width
+from prime_cli.terminal.text import age, folded, pieces, width
 
 _GAP = 2
 _LONGEST_WORD = 16
 """A longer word may be folded, so that one URL does not take the whole screen."""
+_LEAST_NAME = 12
+"""Long names are broken after their marks, into columns of at least this width."""
 _READABLE = 24
 """Text wraps into columns of at least this width where the screen has `_ROOMY` columns."""
 _ROOMY = 80
@@ -44,7 +46,7 @@ def draw(
     for column, size in zip(columns, widths, strict=False):
         table.add_column(column, overflow="fold", width=size)
     for row in cells:
-        table.add_row(*(Text(cell) for cell in row[: len(widths)]))
+        table.add_row(*(Text(folded(*each)) for each in zip(row, widths, strict=False)))
     console = Console(
         file=StringIO(),
         force_terminal=stream.colour,
@@ -69,7 +71,7 @@ def column_widths(columns: Sequence[str], cells: Sequence[Sequence[str]], screen
     wanted = [max(map(width, column)) for column in texts]
     widths: list[int] = []
     for index, column in enumerate(texts):
-        readable = min(wanted[index], _READABLE) if screen >= _ROOMY else 0
+        readable = min(wanted[index], _READABLE) if screen >= _ROOMY and _is_text(column) else 0
         least = wanted[0] if index == 0 else max(readable, _longest_word(column))
         if widths and sum(widths) + least + _GAP * len(widths) > screen:
             break
@@ -84,8 +86,20 @@ def column_widths(columns: Sequence[str], cells: Sequence[Sequence[str]], screen
 
 def _longest_word(texts: Sequence[str]) -> int:
     """Ages, and texts that are no longer than a word may be, are kept on one line."""
-    longest = max(width(word) for text in texts for word in _words(text))
+    longest = max(map(_least, (word for text in texts for word in _words(text))))
     return max(width(texts[0]), min(longest, _LONGEST_WORD))
+
+
+def _least(word: str) -> int:
+    """The cells that a word needs: all of a short one, the longest piece of a long name."""
+    if width(word) <= _LONGEST_WORD:
+        return width(word)
+    return max(_LEAST_NAME, *map(width, pieces(word)))
+
+
+def _is_text(texts: Sequence[str]) -> bool:
+    """Whether there are sentences among them, which need room to be read; names do not."""
+    return any(width(text) > _LONGEST_WORD and " " in text for text in texts)
 
 
 def _words(text: str) -> list[str]:

@@ -142,5 +142,39 @@ def _broken(line: str, columns: int) -> str:
     return "\n".join(lines)
 
 
+def in_room(text: str, room: int) -> list[str]:
+    """`text` in lines of at most `room` cells, broken at words; a longer word is left whole."""
+    lines: list[str] = []
+    for word in _WORD.findall(text) if width(text) > room else [text]:
+        if lines and width(lines[-1]) + 1 + width(word) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+# A name is broken after its marks: between digits they are part of a number.
+_PIECE = re.compile(r".+?(?:[/@]|(?<=[^\W\d])[-_](?=\w)|[-_](?=[^\W\d])|$)")
+
+
+def pieces(word: str) -> list[str]:
+    """The parts of a long name where it may be broken: `alphabet-`, `sort@`, `0.1.0`."""
+    return _PIECE.findall(word)
+
+
+def folded(text: str, room: int) -> str:
+    """`text` in lines of at most `room` cells, broken at words, else within names."""
+    lines: list[str] = []
+    for word in text.split():
+        parts = [word] if width(word) <= room else pieces(word)
+        for index, part in enumerate(parts):
+            space = "" if index or not lines else " "
+            if lines and width(lines[-1]) + len(space) + width(part) <= room:
+                lines[-1] += space + part
+            else:
+                lines.append(part)
+    return "\n".join(lines)
+
+
 def _cells(text: str) -> int:
     return width(_ESCAPES.sub("", text))

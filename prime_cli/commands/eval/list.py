@@ -22,12 +22,12 @@ _COLUMNS: tuple[str, ...] = (
     "Run",
     "Environment",
     "Model",
-    "n x r",
     "Reward",
-    "Errors",
     "Status",
-    "Cost",
     "Date",
+    "n x r",
+    "Errors",
+    "Cost",
     "Path",
 )
 
@@ -96,12 +96,12 @@ def _row(item: RunItem) -> list[str]:
         item.run_id,
         item.environment,
         item.model,
-        size,
         "" if item.reward is None else f"{item.reward:.3f}",
-        "" if item.errors is None else f"{item.errors:.0%}",
         item.status,
-        _cost(item),
         item.date,
+        size,
+        "" if item.errors is None else f"{item.errors:.0%}",
+        _cost(item),
         relative_path(item.path),
     ]
 
@@ -116,7 +116,7 @@ def _count_text(number: object) -> str:
     return "?" if number is None else str(number)
 
 
-_HUB_COLUMNS = ("Evaluation", "Environment", "Model", "n x r", "Reward", "Errors", "Status", "Date")
+_HUB_COLUMNS = ("Evaluation", "Environment", "Model", "Reward", "Status", "Date", "n x r", "Errors")
 
 _MOST_HUB_ROWS = 100
 
@@ -145,11 +145,11 @@ def _hub_row(item: EvaluationDetail) -> list[str]:
         item.evaluation_id,
         ", ".join(item.environment_names),
         item.model_name or "",
-        size,
         "" if item.avg_score is None else f"{item.avg_score:.3f}",
-        _hub_errors(item),
         item.status,
         item.created_at,
+        size,
+        _hub_errors(item),
     ]
 
 

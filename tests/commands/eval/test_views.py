@@ -14,17 +14,16 @@ UNKNOWN = Spend.of(TokenUsage(calls=1, input=10), None)
 
 
 def told(charges: Charges | None = None, **more: Any) -> dict[str, str]:
+    scores = {"counts": Counts(1, 1, 0, 0), "reward": Reward(1.0, 0.0, 1.0, 1.0)} | more
     summary = Summary(
         run_id="1f2e3d4c",
         path="/somewhere",
         environment=EnvironmentFacts("wordle"),
         model="m",
-        counts=Counts(1, 1, 0, 0),
-        reward=Reward(1.0, 0.0, 1.0, 1.0),
         metrics={},
         usage=Spending("m", charges or {}).record(),
         seconds=1.0,
-        **more,
+        **scores,
     )
     return dict(summary_lines(summary))
 
@@ -53,3 +52,10 @@ def test_the_model_that_answered_and_the_runs_names_are_reported() -> None:
     assert (lines["Tags"], lines["Note"]) == ("a, b", "first try")
     assert lines["Commit"] == "cccccccccccc, with changes"
     assert not {"  answered by", "Tags", "Note", "Commit"} & told().keys()
+
+
+def test_a_run_without_a_score_says_so_in_words() -> None:
+    nothing = {"counts": Counts(1, 0, 1, 0), "reward": Reward(None, None, 0.0, 0.0)}
+    assert told(**nothing)["Reward"] == "nothing was scored: every rollout errored"
+    before = {"counts": Counts(1, 0, 0, 0), "reward": Reward(None, None, None, None)}
+    assert told(**before)["Reward"] == "nothing was scored: no rollout has ended"
