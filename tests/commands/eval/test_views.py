@@ -14,7 +14,10 @@ UNKNOWN = Spend.of(TokenUsage(calls=1, input=10), None)
 
 
 def told(charges: Charges | None = None, **more: Any) -> dict[str, str]:
-    scores = {"counts": Counts(1, 1, 0, 0), "reward": Reward(1.0, 0.0, 1.0, 1.0)} | more
+    scores: dict[str, Any] = {
+        "counts": Counts(1, 1, 0, 0),
+        "reward": Reward(1.0, 0.0, 1.0, 1.0),
+    } | more
     summary = Summary(
         run_id="1f2e3d4c",
         path="/somewhere",
@@ -55,7 +58,10 @@ def test_the_model_that_answered_and_the_runs_names_are_reported() -> None:
 
 
 def test_a_run_without_a_score_says_so_in_words() -> None:
-    nothing = {"counts": Counts(1, 0, 1, 0), "reward": Reward(None, None, 0.0, 0.0)}
+    nothing: dict[str, Any] = {"counts": Counts(1, 0, 1, 0), "reward": Reward(None, None, 0.0, 0.0)}
     assert told(**nothing)["Reward"] == "nothing was scored: every rollout errored"
-    before = {"counts": Counts(1, 0, 0, 0), "reward": Reward(None, None, None, None)}
+    before: dict[str, Any] = {
+        "counts": Counts(1, 0, 0, 0),
+        "reward": Reward(None, None, None, None),
+    }
     assert told(**before)["Reward"] == "nothing was scored: no rollout has ended"
