@@ -25,7 +25,7 @@ from prime_cli.runs.saved_run import check_error_rate
 from prime_cli.runs.summary import Counts, EnvironmentFacts, Reward, Summary
 from prime_cli.runtime.protocol import AskedVariable, Network, Rollout, RolloutError
 from prime_cli.runtime.variables import Variables
-from tests.helpers.environments import interpreter_with
+from tests.helpers.environments import small_interpreter
 from tests.helpers.live_run import PLAN, run_live
 from tests.helpers.scripted_model import ScriptedModel
 
@@ -142,7 +142,7 @@ def test_an_ordinary_variable_is_given_and_a_key_is_kept_back_and_named(
 ) -> None:
     monkeypatch.setenv("GRADER_MODE", "strict")
     monkeypatch.setenv("GRADER_API_KEY", "gk-planted-0123456789")
-    interpreter = replace(interpreter_with(tmp_path, ASKING), module="tiny_env")
+    interpreter = replace(small_interpreter(tmp_path, ASKING), module="tiny_env")
     result = run_live(tmp_path, interpreter, model.url, rollouts_per_example=1, max_error_rate=1.0)
     assert result.summary.rollouts == {"r1": [0.0, None]}
     (withheld,) = result.summary.withheld

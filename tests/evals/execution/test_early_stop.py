@@ -166,7 +166,9 @@ def test_a_capped_run_keeps_what_it_paid_for_and_a_resume_with_more_does_the_res
 def test_what_the_cap_kept_from_a_call_is_no_score_and_no_error(
     source: str, model: ScriptedModel, tmp_path: Path
 ) -> None:
-    interpreter = interpreter_with(tmp_path, source)
+    # A judge has a client of the real openai.
+    make = interpreter_with if source == JUDGED else small_interpreter
+    interpreter = make(tmp_path, source)
     plan: dict[str, Any] = {"num_examples": 6, "rollouts_per_example": 3, "concurrency": 4}
     result = run_live(tmp_path, interpreter, model.url, price=A_CENT_A_TOKEN, max_cost=0.75, **plan)
     assert result.summary.status == "capped"

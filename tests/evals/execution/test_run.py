@@ -16,7 +16,7 @@ from prime_cli.runs.folder import read_journal
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
-from tests.helpers.environments import ECHO, interpreter_with, small_interpreter
+from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.live_run import KEY, run_live
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.network  # the shared venv may have to be made
 
 @pytest.fixture(scope="module")
 def echo(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
-    return interpreter_with(tmp_path_factory.mktemp("echo"), ECHO)
+    return small_interpreter(tmp_path_factory.mktemp("echo"), ECHO)
 
 
 @pytest.fixture

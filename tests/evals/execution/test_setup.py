@@ -32,7 +32,7 @@ from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import End, EndError
 from prime_cli.runtime.variables import share
 from tests.evals.execution.leaks import exports_of, leaks_of
-from tests.helpers.environments import ECHO, interpreter_with
+from tests.helpers.environments import ECHO, interpreter_with, small_interpreter
 from tests.helpers.live_run import KEY, prepared_run, run_live
 from tests.helpers.live_run import PLAN as LIVE_PLAN
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
@@ -285,7 +285,7 @@ def test_data_that_cannot_be_fetched_within_is_reported_with_the_way_to_fetch_it
         "    urllib.request.urlopen('http://192.0.2.1/data', timeout=5)",
     )
     with pytest.raises(LoadFailed) as caught:
-        run_walled(tmp_path, interpreter_with(tmp_path, fetching), model, monkeypatch)
+        run_walled(tmp_path, small_interpreter(tmp_path, fetching), model, monkeypatch)
     assert "--allow-net" in (caught.value.hint or "")
 
 
@@ -307,7 +307,7 @@ def test_a_planted_key_is_found_in_no_file(model: ScriptedModel, tmp_path: Path)
     model.answer = lambda received: Reply(f"you said {received.last_user}")
     result = run_live(
         tmp_path,
-        interpreter_with(tmp_path, LEAKY),
+        small_interpreter(tmp_path, LEAKY),
         model.url,
         passed={"MY_KEY": PLANTED},
         state_columns=("kept",),
@@ -351,7 +351,7 @@ def test_what_code_writes_among_the_events_is_not_taken(
     model: ScriptedModel, tmp_path: Path, forged: str
 ) -> None:
     with pytest.raises(EnvironmentFailed):
-        run_live(tmp_path, interpreter_with(tmp_path, f"{FORGING}\n{forged}\n"), model.url)
+        run_live(tmp_path, small_interpreter(tmp_path, f"{FORGING}\n{forged}\n"), model.url)
     (journal,) = tmp_path.glob("outputs/evals/*/*/journal.jsonl")
     assert journal.read_bytes() == b""
 
@@ -363,6 +363,6 @@ def test_the_runs_key_is_not_kept_when_the_endpoint_says_it_back(
         return status(401, message=f"bad key {received.headers['authorization']}")
 
     model.answer = refuse
-    result = run_live(tmp_path, interpreter_with(tmp_path, ECHO), model.url, fail_fast=False)
+    result = run_live(tmp_path, small_interpreter(tmp_path, ECHO), model.url, fail_fast=False)
     assert result.summary.counts.errored == 4
     assert not [name for name, content in files_of(result).items() if KEY.encode() in content]

@@ -23,7 +23,7 @@ from tests.evals.rerun.live import (
     replay_live,
     rewards_of,
 )
-from tests.helpers.environments import interpreter_with
+from tests.helpers.environments import interpreter_with, small_interpreter
 from tests.helpers.live_run import run_live
 from tests.helpers.scripted_model import ScriptedModel
 from tests.runs.episodes import episode, save_traces
@@ -50,7 +50,7 @@ def model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture(scope="module")
 def lengths(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
-    return interpreter_with(tmp_path_factory.mktemp("lengths"), LENGTHS)
+    return small_interpreter(tmp_path_factory.mktemp("lengths"), LENGTHS)
 
 
 def test_a_replay_gives_the_rewards_of_the_run_without_a_call(
