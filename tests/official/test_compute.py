@@ -66,6 +66,7 @@ def test_machines_are_listed_under_the_ids_that_we_give_them(tenant: Tenant) -> 
     assert "H100 80GB" in types
 
 
+@pytest.mark.sample(1, "argv")
 @pytest.mark.parametrize(
     ("argv", "found"),
     [

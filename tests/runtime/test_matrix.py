@@ -86,7 +86,7 @@ def one_home(shared_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(3, "name")
+@pytest.mark.sample(2, "name")
 @pytest.mark.parametrize("name", CASES)
 def test_a_package_from_the_wild_finds_its_verifiers(name: str, tmp_path: Path) -> None:
     case = CASES[name]

@@ -16,6 +16,7 @@ from prime_cli.statistics.effect import (
 )
 from prime_cli.statistics.pairs import Pairs
 from prime_cli.statistics.resampling import bootstrap_t, draws_for, is_flat, sign_flip
+from tests.helpers.seed import runs_every_case
 
 shares = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=40)
 outcomes = st.lists(
@@ -82,7 +83,7 @@ def test_holm_adjusts_upwards_and_keeps_the_order(values: list[float]) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=25 if runs_every_case() else 8)
 @given(shares, outcomes, st.integers(0, 1000))
 def test_swapping_the_runs_turns_the_sign_and_nothing_else(
     graded: list[tuple[float, float]], binary: list[tuple[float, float]], seed: int

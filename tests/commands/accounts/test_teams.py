@@ -1,5 +1,6 @@
 """Choosing a team, and what is published for it then."""
 
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,7 @@ def test_a_push_is_the_teams_and_finds_its_environment(team_hub: TeamHub, tmp_pa
     assert [each["environment_names"] for each in listed] == [[f"{team}/tiny-env"]]
 
 
+@pytest.mark.sample(1, "variable")
 @pytest.mark.parametrize("variable", ["PRIME_TEAM", "PRIME_TEAM_ID"])
 def test_a_variable_decides_alone(team_hub: TeamHub, variable: str) -> None:
     user = team_hub.add_user()
@@ -132,29 +134,27 @@ def test_the_public_hub_is_told_the_id_that_it_wants(scripted: ScriptedHub) -> N
     assert "team-x (Team X), admin" in prime("whoami").ok().out
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"slug": "../../user"},
-        {"slug": "\x1b[2J"},
-        {"slug": 'x"\n[contexts.prime]'},
-        {"teamId": "a/b"},
-        {"slug": None},
-        {"role": 7},
-    ],
+WRONG_TEAMS: tuple[dict[str, object], ...] = (
+    {"slug": "../../user"},
+    {"slug": "\x1b[2J"},
+    {"slug": 'x"\n[contexts.prime]'},
+    {"teamId": "a/b"},
+    {"slug": None},
+    {"role": 7},
 )
-def test_a_team_that_cannot_be_one_is_not_written_down(
-    scripted: ScriptedHub, home: Path, wrong: dict[str, object]
-) -> None:
+
+
+def test_a_team_that_cannot_be_one_is_not_written_down(scripted: ScriptedHub, home: Path) -> None:
     scripted.grant("pit_1")
     log_in(scripted.url, "pit_1")
-    scripted.answer("GET /user/teams", {"data": [{**PUBLIC_TEAM, **wrong}]})
     before = (home / ".prime" / "config.toml").read_bytes()
-    for words in ("switch team-x", "teams list", "teams members team-x"):
+    commands = cycle(("switch team-x", "teams list", "teams members team-x"))
+    for wrong, words in zip(WRONG_TEAMS, commands, strict=False):
+        scripted.answer("GET /user/teams", {"data": [{**PUBLIC_TEAM, **wrong}]})
         result = prime(*words.split())
-        assert (result.code, result.out) == (5, "")
+        assert (result.code, result.out) == (5, ""), wrong
         assert "\x1b" not in result.err
-    assert (home / ".prime" / "config.toml").read_bytes() == before
+        assert (home / ".prime" / "config.toml").read_bytes() == before
 
 
 def test_pages_without_end_are_left(scripted: ScriptedHub) -> None:

@@ -168,7 +168,7 @@ def test_files_left_out_of_the_wheel_are_found_by_importing_it(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", ["module", "package", "src"])
-@pytest.mark.sample(2, "backend")
+@pytest.mark.sample(1, "backend")
 @pytest.mark.parametrize("backend", [*BACKENDS, None], ids=str)
 def test_every_backend_builds_every_layout_to_the_same_bytes(
     backend: str | None, layout: str, tmp_path: Path

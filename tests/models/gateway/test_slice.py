@@ -104,6 +104,7 @@ async def _follow(worker: Worker, gold: GoldAnswers) -> dict[tuple[int, int], fl
 
 
 @pytest.mark.slow
+@pytest.mark.sample(2, "verifiers")
 @pytest.mark.parametrize("unix", [False, True], ids=["tcp", "unix"])
 @pytest.mark.parametrize(
     ("generation", "verifiers"),

@@ -166,6 +166,7 @@ def test_no_release_turns_an_error_into_a_score(version: str, log: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.sample(1, "python")
 @pytest.mark.parametrize("python", ["3.10", "3.12", "3.13"])
 def test_other_pythons(python: str, model: ScriptedModel, log: Path) -> None:
     path = python_at_hand(python)
