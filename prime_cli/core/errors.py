@@ -138,22 +138,13 @@ class NotTrusted(NotAllowed):
 
 
 class Unreachable(PrimeError):
-    """No answer from a hub, a package index or a model endpoint."""
+    """No answer from a hub, a package index or a model endpoint.
+
+    `retry_after` is when to ask again, in seconds, if that is known.
+    """
 
     code = "unreachable"
     exit_code = ExitCode.UNREACHABLE
-
-
-class Offline(Unreachable):
-    """A connection was needed while `--offline` or PRIME_OFFLINE is set."""
-
-    code = "offline"
-
-
-class RateLimited(Unreachable):
-    """Too many requests to a hub or an endpoint; `retry_after` is when to retry, in seconds."""
-
-    code = "rate_limited"
 
     def __init__(
         self,
@@ -165,6 +156,18 @@ class RateLimited(Unreachable):
     ) -> None:
         super().__init__(message, hint=hint, detail=detail)
         self.retry_after = retry_after
+
+
+class Offline(Unreachable):
+    """A connection was needed while `--offline` or PRIME_OFFLINE is set."""
+
+    code = "offline"
+
+
+class RateLimited(Unreachable):
+    """Too many requests to a hub or an endpoint."""
+
+    code = "rate_limited"
 
 
 class TooSlow(Unreachable):

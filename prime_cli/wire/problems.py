@@ -98,7 +98,7 @@ def to_problem(error: PrimeError) -> Problem:
 
 def headers_of(error: PrimeError) -> dict[str, str]:
     """The headers that go with an error: `Retry-After`, in whole seconds."""
-    if isinstance(error, RateLimited) and error.retry_after is not None:
+    if isinstance(error, Unreachable) and error.retry_after is not None:
         return {"retry-after": str(max(1, math.ceil(error.retry_after)))}
     return {}
 

@@ -3,7 +3,7 @@
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar
 
 from sqlalchemy import Connection, Engine, event
@@ -53,14 +53,14 @@ class Database(ABC):
         their kind lock (`FOR UPDATE`).
         """
         begin = self.begin_alone if alone else self.begin_adding
-        with self.errors(), self._connect(begin) as connection:
+        with self._turn(), self.errors(), self._connect(begin) as connection:
             yield connection
             connection.commit()
 
     @contextmanager
     def occupy(self) -> Iterator[Connection]:
         """As `write`, without time limits; all others wait."""
-        with self.errors(), self._connect(self.begin_occupying) as connection:
+        with self._turn(), self.errors(), self._connect(self.begin_occupying) as connection:
             yield connection
             connection.commit()
 
@@ -97,6 +97,10 @@ class Database(ABC):
     @abstractmethod
     def stamp(self, connection: Connection, number: int) -> None:
         """Write the schema number, within the transaction."""
+
+    def _turn(self) -> AbstractContextManager[None]:
+        """What a write holds beside its transaction."""
+        return nullcontext()
 
     def _connect(self, begin: str) -> Connection:
         """A connection in a transaction, with a second try if the pool's connection was lost.

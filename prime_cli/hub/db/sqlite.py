@@ -3,19 +3,26 @@
 import os
 import shutil
 import sqlite3
-from contextlib import suppress
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, MetaData, create_engine, event
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
-from prime_cli.core.errors import IntegrityError, PrimeError, StorageFailed
+from prime_cli.core.errors import IntegrityError, PrimeError, StorageFailed, Unreachable
 from prime_cli.core.paths import flush_file, make_folder, storage_errors
 from prime_cli.hub.db.engine import Database
 
 _BUSY_SECONDS = 30
+"""How long to wait for the writers of other processes."""
+_QUEUE_SECONDS = 10
+"""How long to wait for those of this process."""
+_RETRY_SECONDS = 1.0
 _LEAST_ROOM = 64 * 1024
 """Bytes of disk below which SQLite's shared memory, 32 KiB at a time, may not fit."""
 
@@ -30,6 +37,55 @@ share it only here: they open their hubs as `prime` does, below which nothing ca
 """
 
 Synchronous = Literal["OFF", "NORMAL", "FULL"]
+
+
+class WriteQueue:
+    """The writers of this process, one at a time and in the order in which they came.
+
+    SQLite lets waiting writers poll for its lock with growing pauses, so under load those who have
+    waited longest come last.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._guard = threading.Lock()
+        self._is_taken = False
+        self._waiting: deque[threading.Event] = deque()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the lock for the block. Raises Unreachable after `seconds` of waiting."""
+        self._take()
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    def _take(self) -> None:
+        with self._guard:
+            if not self._is_taken:
+                self._is_taken = True
+                return
+            mine = threading.Event()
+            self._waiting.append(mine)
+        if mine.wait(self._seconds):
+            return
+        with self._guard:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+                raise Unreachable(
+                    f"Other writes kept the hub busy for {self._seconds:g} seconds",
+                    hint="run the same command again",
+                    retry_after=_RETRY_SECONDS,
+                )
+        # It was passed on in the meantime.
+
+    def _pass_on(self) -> None:
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._is_taken = False
 
 
 def connect_reader(database: Database) -> sqlite3.Connection:
@@ -54,6 +110,13 @@ class SqliteDatabase(Database):
 
     begin_reading = "BEGIN"
     begin_adding = begin_alone = begin_occupying = "BEGIN IMMEDIATE"
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        super().__init__(engine, name)
+        self._queue = WriteQueue(_QUEUE_SECONDS)
+
+    def _turn(self) -> AbstractContextManager[None]:
+        return self._queue.turn()
 
     def failure(self, error: DBAPIError) -> PrimeError:
         return _failure(self.name, error)
