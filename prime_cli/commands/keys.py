@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.api.accounts import KEYS_FEATURE
@@ -12,7 +13,6 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import parse_duration, pluralize
 from prime_cli.session import Session
 from prime_cli.wire.accounts import KeyItem, KeyRequest
-from prime_cli.wire.codec import to_builtins
 
 _HERE = "prime_cli.commands.keys"
 
@@ -120,7 +120,7 @@ def create(
     seconds = None if expires is None else int(parse_duration(expires))
     _require_keys(session)
     made = session.hub.accounts.create_key(KeyRequest(name, scope.value, owner, seconds))
-    record = {"name": name, "scope": scope.value, "owner": owner, **to_builtins(made)}
+    record = {"name": name, "scope": scope.value, "owner": owner, **msgspec.to_builtins(made)}
     session.output.text(made.key, record=record)
 
 

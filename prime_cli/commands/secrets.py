@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from prime_cli.accounts.secrets import find_item, set_item
@@ -15,7 +16,6 @@ from prime_cli.commands.pods.teams import choose_team
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option
 from prime_cli.session import Session
-from prime_cli.wire.codec import to_builtins
 from prime_cli.wire.secrets import EnvironmentVariable, Secret
 
 _HERE = "prime_cli.commands.secrets"
@@ -127,7 +127,7 @@ def show_items(
 
 def show_item(session: Session, item: Item) -> None:
     """Its fields; there is no value among a secret's."""
-    fields = to_builtins(item)
+    fields = msgspec.to_builtins(item)
     lines = [(name, str(text)) for name, text in fields.items() if text not in (None, "", False)]
     session.output.show(item, lines=lines)
 

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from msgspec import structs
 
@@ -18,7 +19,6 @@ from prime_cli.pods.ssh_keys import (
     read_key_file,
 )
 from prime_cli.session import Session
-from prime_cli.wire.codec import to_builtins
 
 _HERE = "prime_cli.commands.ssh_keys"
 
@@ -44,7 +44,7 @@ SshKeyArg = Annotated[
 
 def _key_record(key: RegisteredKey) -> dict[str, Any]:
     """A key in the hub's own names, with its type and fingerprint."""
-    return {**to_builtins(key.key), "type": key.kind, "fingerprint": key.fingerprint}
+    return {**msgspec.to_builtins(key.key), "type": key.kind, "fingerprint": key.fingerprint}
 
 
 def _completions(key: RegisteredKey) -> list[str]:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
@@ -9,7 +10,6 @@ from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import UsageError
 from prime_cli.session import Session
-from prime_cli.wire.codec import to_builtins
 
 if TYPE_CHECKING:
     from prime_cli.wire.accounts import Team
@@ -52,7 +52,7 @@ def list_(
         ]
         for team in teams
     ]
-    records = [{**to_builtins(team), "current": is_team(team, now)} for team in teams]
+    records = [{**msgspec.to_builtins(team), "current": is_team(team, now)} for team in teams]
     session.output.table(
         ["", "Team", "Name", "Role", "Id", "Created"],
         rows,

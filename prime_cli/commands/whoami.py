@@ -80,15 +80,15 @@ def _record(
     session: Session, owner: str, account: "Account", team: "Team | None"
 ) -> dict[str, Any]:
     """What the hub answers, and whence the rest: `owner` is the slug, where there is one."""
-    from prime_cli.wire.codec import to_builtins
+    import msgspec
 
     config, credential = session.config, session.credential
     hub = config.context
     return {
-        **to_builtins(account),
+        **msgspec.to_builtins(account),
         "owner": owner,
         "owner_source": config.owner.source if hub.embedded else "hub",
-        "team": to_builtins(team) if team is not None else None,
+        "team": msgspec.to_builtins(team) if team is not None else None,
         "team_source": None if hub.embedded else hub.team_source,
         "context": hub.name,
         "context_source": hub.source,

@@ -27,7 +27,6 @@ from prime_cli.core.process import Completed
 from prime_cli.runtime.locks import (
     is_complete,
     lock_digest,
-    lock_to_requirements,
     requirements_text,
 )
 from prime_cli.runtime.packages import WheelPackage, find_links
@@ -102,7 +101,7 @@ def prepare_dependencies(
     """
     digest = _digest("dependencies", lock_digest(lock), *_platform(python))
     hashed = is_complete(lock) and bool(lock.packages)
-    requirements = lock_to_requirements(lock)
+    requirements = requirements_text(lock.packages)
 
     def fill(folder: Path) -> None:
         listed = folder / "prime-requirements.txt"

@@ -56,11 +56,6 @@ def lock_digest(lock: Lock) -> str:
     return digest_bytes(encode(sorted(lock.packages, key=lambda p: (p.name, p.version))))
 
 
-def lock_to_requirements(lock: Lock) -> str:
-    """`lock` as a requirements file; raises UsageError if it contains more than packages."""
-    return requirements_text(lock.packages)
-
-
 def requirements_text(packages: Sequence[LockedPackage]) -> str:
     """`packages` as a requirements file; with hashes only if every one is pinned.
 

@@ -54,11 +54,6 @@ def without_nulls(value: Any, levels: int = DEEPEST) -> Any:
     return {key: without_nulls(item, levels - 1) for key, item in value.items() if item is not None}
 
 
-def to_builtins(value: Any) -> Any:
-    """Dicts, lists and scalars of a wire struct, as the standard json module takes them."""
-    return msgspec.to_builtins(value)
-
-
 def _not_a(kind: type[T], error: Exception) -> UsageError:
     unknown = explain_unknown_field(kind, error)
     if unknown is not None:

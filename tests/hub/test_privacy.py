@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from prime_cli.hub.app import OPERATIONS
@@ -17,7 +18,6 @@ from prime_cli.hub.routes.router import Operation
 from prime_cli.hub.services.users import list_keys
 from prime_cli.hub.urls import API
 from prime_cli.wire.check_reports import Check, CheckReport
-from prime_cli.wire.codec import to_builtins
 from prime_cli.wire.locks import Lock, Signature, Signatures
 from tests.helpers.machines import Machines
 from tests.helpers.ssh_keys import line
@@ -88,11 +88,11 @@ def publish(ada: httpx.Client) -> dict[str, str]:
     begun = Push(ada, "hidden", version="0.2.0", code="# more")
     begun.environment_id = push.environment_id
     lock = Lock(1, sha256(push.wheel), "0.1.14", "v0", "3.11", "date", ())
-    data(ada.put(f"{HUB}/ada/hidden/@0.1.0/lock", json=to_builtins(lock)))
+    data(ada.put(f"{HUB}/ada/hidden/@0.1.0/lock", json=msgspec.to_builtins(lock)))
     report = report_of(sha256(push.wheel))
-    data(ada.put(f"{HUB}/ada/hidden/@0.1.0/check", json=to_builtins(report)))
+    data(ada.put(f"{HUB}/ada/hidden/@0.1.0/check", json=msgspec.to_builtins(report)))
     signed = signatures_of(sha256(push.wheel))
-    data(ada.put(f"{HUB}/ada/hidden/@0.1.0/signatures", json=to_builtins(signed)))
+    data(ada.put(f"{HUB}/ada/hidden/@0.1.0/signatures", json=msgspec.to_builtins(signed)))
     body = {"name": "a run", "environments": [{"id": push.environment_id}], "is_public": True}
     evaluation = ada.post(f"{API}/evaluations/", json=body).raise_for_status().json()
     one = {"name": "ONE", "value": "hunter2"}
@@ -151,14 +151,14 @@ def body_of(operation: Operation, values: Values) -> dict[str, Any]:
         "EvaluationRequest": {"name": "b", "environments": [{"id": values["id"]}]},
         "DiskChange": {"name": "other"},
         "KeyChange": {"isPrimary": True},
-        "CheckReport": to_builtins(report_of(values["sha256"])),
-        "Lock": to_builtins(lock),
+        "CheckReport": msgspec.to_builtins(report_of(values["sha256"])),
+        "Lock": msgspec.to_builtins(lock),
         "LookupRequest": {"id": values["id"]},
         "NewSecret": {"name": "TWO", "value": "x"},
         "NewVariable": {"name": "TWO", "value": "x"},
         "SampleBatch": {"samples": [{"example_id": 1, "reward": 1.0}]},
         "SecretChange": {"value": "y"},
-        "Signatures": to_builtins(signatures_of(values["sha256"])),
+        "Signatures": msgspec.to_builtins(signatures_of(values["sha256"])),
         "VariableChange": {"value": "y"},
     }
     return bodies.get(getattr(operation.takes, "__name__", ""), {})

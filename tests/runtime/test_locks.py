@@ -13,8 +13,8 @@ from prime_cli.runtime.locks import (
     load_lock,
     lock_digest,
     lock_path,
-    lock_to_requirements,
     read_requirements_file,
+    requirements_text,
     save_lock,
 )
 from prime_cli.wire.locks import Lock, LockedPackage
@@ -40,7 +40,7 @@ def make_lock(*packages: LockedPackage) -> Lock:
 
 @given(st.lists(PACKAGES, unique_by=lambda package: package.name))
 def test_requirements_read_back_are_the_same_packages(packages: list[LockedPackage]) -> None:
-    text = lock_to_requirements(make_lock(*packages))
+    text = requirements_text(make_lock(*packages).packages)
 
     assert read_requirements_file(text) == tuple(packages)
 
@@ -67,14 +67,14 @@ def test_uvs_own_format_is_read() -> None:
 def test_hashes_are_omitted_when_one_package_has_none() -> None:
     lock = make_lock(LockedPackage("a", "1", None, ("0" * 64,)), LockedPackage("b", "1"))
 
-    assert lock_to_requirements(lock) == "a==1\nb==1\n"
+    assert requirements_text(lock.packages) == "a==1\nb==1\n"
 
 
 def test_hashes_are_kept_beside_a_commit() -> None:
     commit = LockedPackage("b", "", "os_name == 'nt'", source="git+https://h.invalid/b@abc")
     lock = make_lock(LockedPackage("a", "1", None, ("0" * 64,)), commit)
 
-    text = lock_to_requirements(lock)
+    text = requirements_text(lock.packages)
 
     assert f"a==1 --hash=sha256:{'0' * 64}" in text
     assert read_requirements_file(text)[1].source == commit.source
@@ -128,4 +128,4 @@ def test_the_digest_is_of_the_packages_alone() -> None:
 def test_a_lock_cannot_bring_options_of_uv(package: LockedPackage) -> None:
     lock = Lock(1, "0" * 64, "0.1.14", "v0", "3.11", "t", (package,))
     with pytest.raises(UsageError):
-        lock_to_requirements(lock)
+        requirements_text(lock.packages)

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import AFTER_DASHES
@@ -25,7 +26,6 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 from prime_cli.wire.check_reports import CheckReport, in_words, summarize
-from prime_cli.wire.codec import to_builtins
 
 _TELLING = ("warn", "fail")
 
@@ -33,8 +33,10 @@ _TELLING = ("warn", "fail")
 def show_report(output: Output, report: CheckReport) -> None:
     """One line for each check, and below what to do about those that are not passed."""
     rows = [[check.id, check.status, check.sentence] for check in report.checks]
-    records = [to_builtins(check) for check in report.checks]
-    output.table(["Check", "Status", "Found"], rows, records=records, page=to_builtins(report))
+    records = [msgspec.to_builtins(check) for check in report.checks]
+    output.table(
+        ["Check", "Status", "Found"], rows, records=records, page=msgspec.to_builtins(report)
+    )
     for check in report.checks:
         if check.status in _TELLING and check.step:
             output.say(f"{check.id}: {check.step}")

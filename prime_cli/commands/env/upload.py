@@ -4,6 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.options import (
@@ -25,7 +26,6 @@ from prime_cli.envs.publish.upload import UploadOptions, WheelExaminer
 from prime_cli.envs.publish.upload import upload as run_upload
 from prime_cli.envs.signatures.sign import Signer, attestation_signer, signer_of
 from prime_cli.session import Session
-from prime_cli.wire.codec import to_builtins
 
 
 class VisibilityChoice(StrEnum):
@@ -223,7 +223,7 @@ def _report(session: Session, published: Published) -> None:
         "already": published.already,
         "locked": published.locked,
         "signatures": published.signed,
-        "check": None if published.checked is None else to_builtins(published.checked),
+        "check": None if published.checked is None else msgspec.to_builtins(published.checked),
     }
     if published.already:
         sentence = f"{published.ref} is already published, with the same content"

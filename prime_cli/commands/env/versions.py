@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
@@ -12,7 +13,6 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.envs.hub_environments import Deletion, list_versions, plan_deletion, run_deletion
 from prime_cli.envs.names import resolve_name
 from prime_cli.session import Session
-from prime_cli.wire.codec import to_builtins
 
 _COLUMNS = ("Version", "Created", "Content hash", "Wheel sha256", "Files", "Yanked")
 
@@ -124,7 +124,9 @@ def yank(
     session = open_session(ctx)
     ref = _version_of(version)
     reply = session.hub.of(ref.owner).environments.yank(ref, reason)
-    session.output.done(f"Yanked {ref}", value={"environment": ref.slug, **to_builtins(reply)})
+    session.output.done(
+        f"Yanked {ref}", value={"environment": ref.slug, **msgspec.to_builtins(reply)}
+    )
 
 
 @hub_options()
@@ -140,7 +142,7 @@ def unyank(ctx: typer.Context, version: VersionArg) -> None:
     session = open_session(ctx)
     ref = _version_of(version)
     reply = session.hub.of(ref.owner).environments.unyank(ref)
-    value = {"environment": ref.slug, **to_builtins(reply)}
+    value = {"environment": ref.slug, **msgspec.to_builtins(reply)}
     session.output.done(f"{ref} is no longer yanked", value=value)
 
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.options import PodArg, hub_options, open_session
@@ -25,7 +26,6 @@ from prime_cli.pods.listing import PodDetails, read_details
 from prime_cli.pods.watch import LogChunk, follow_log, read_log
 from prime_cli.session import Session
 from prime_cli.terminal.text import age
-from prime_cli.wire.codec import to_builtins
 from prime_cli.wire.pods import ACTIVE, ERROR, FINISHED
 
 _PERSONAL = "none; only you can use it"
@@ -110,7 +110,9 @@ def _restarted(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
 def _show_ended(session: Session, found: HistoryMatch) -> None:
     pod, last = found.pod, read_last_state(session.hub, found.pod.id)
     when = age(pod.terminated_at or "", datetime.now(UTC)) or "at an unknown time"
-    session.output.show({**to_builtins(pod), **to_builtins(last)}, lines=_ended_lines(pod, last))
+    session.output.show(
+        {**msgspec.to_builtins(pod), **msgspec.to_builtins(last)}, lines=_ended_lines(pod, last)
+    )
     title = pod.title
     if last.installation_error:
         session.output.warn(f"`{title}` failed: {last.installation_error}")

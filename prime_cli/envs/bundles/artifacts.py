@@ -13,7 +13,7 @@ from packaging.markers import InvalidMarker, Marker
 
 from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.refs import normalize_name
-from prime_cli.runtime.locks import lock_to_requirements
+from prime_cli.runtime.locks import requirements_text
 from prime_cli.runtime.pythons import choose_python
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 from prime_cli.wire.locks import Lock, LockedPackage
@@ -50,7 +50,7 @@ def list_artifacts(lock: Lock, *, offline: bool) -> dict[str, list[Artifact]]:
     with tempfile.TemporaryDirectory(prefix="prime-bundle-") as name:
         folder = Path(name)
         listed = folder / "locked.txt"
-        listed.write_text(lock_to_requirements(lock), encoding="utf-8", newline="\n")
+        listed.write_text(requirements_text(lock.packages), encoding="utf-8", newline="\n")
         words = ["pip", "compile", str(listed), "--no-deps", "--universal", "--quiet"]
         words += ["--python", str(choose_python(None).path), "--python-version", lock.python]
         words += ["--format", "pylock.toml", "--no-header", "--no-annotate"]

@@ -52,7 +52,11 @@ def compare_with_lock(
         _missing(entry, installed.get(entry.key), installed, python) for entry in lock.environments
     ]
     if exact:
-        found += [_extra(package) for package in installed.values() if _is_extra(package, lock)]
+        found += [
+            SyncChange(package.name, package.version, None, None, "not locked")
+            for package in installed.values()
+            if _is_extra(package, lock)
+        ]
     return tuple(change for change in found if change is not None)
 
 
@@ -161,10 +165,6 @@ def _reason(
     named = [requirement for requirement in package.requires if requirement.url is None]
     unmet = [r for r in unmet_requirements(named, dict(installed), python) if r.url is None]
     return f"{unmet[0].name} is missing" if unmet else None
-
-
-def _extra(package: InstalledPackage) -> SyncChange:
-    return SyncChange(package.name, package.version, None, None, "not locked")
 
 
 def _is_extra(package: InstalledPackage, lock: EnvironmentLock) -> bool:

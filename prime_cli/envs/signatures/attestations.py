@@ -90,11 +90,6 @@ def detect_identity_token() -> str:
     return token
 
 
-def require_attestation(text: str) -> None:
-    """Raise UsageError unless `text` is the JSON of an attestation."""
-    _parse(text)
-
-
 def verify(
     text: str, statement: bytes, *, wheel: str, sha256: str, identities: list[SigstoreIdentity]
 ) -> AttestationSigner | None:
@@ -103,7 +98,7 @@ def verify(
     One of ours holds `statement`; those of others (publish, SLSA provenance) name the wheel's file
     and digest.
     """
-    attestation = _parse(text)
+    attestation = read_attestation(text)
     # It warns of what is meant: no connection, and a signer who is looked at afterwards.
     logging.getLogger("sigstore").setLevel(logging.ERROR)
     from sigstore.verify.policy import Identity as Expected
@@ -141,7 +136,7 @@ def _holds(
     return True
 
 
-def _parse(text: str) -> "Attestation":
+def read_attestation(text: str) -> "Attestation":
     _require()
     from pydantic import ValidationError
     from pypi_attestations import Attestation

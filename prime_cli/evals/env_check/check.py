@@ -22,7 +22,7 @@ from prime_cli.evals.env_check.inspection import (
 from prime_cli.evals.env_check.network import Declaration, read_declaration
 from prime_cli.evals.env_check.probe_run import ProbeRun, ProbeSetup, run_probes
 from prime_cli.evals.env_check.scoring import of_interest
-from prime_cli.evals.execution.setup import RunContext, known_keys, passed_keys, shared_variables
+from prime_cli.evals.execution.setup import RunContext, known_keys, passed_keys
 from prime_cli.evals.planning.locate import (
     LookupContext,
     ResolvedEnvironment,
@@ -37,7 +37,7 @@ from prime_cli.models.registry import Registry, load_registry
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runtime.interpreters import Interpreter, make_anew, prepare_interpreter
-from prime_cli.runtime.variables import Variables
+from prime_cli.runtime.variables import Variables, share
 from prime_cli.wire.check_reports import Check, CheckReport, verdict_of
 from prime_cli.wire.codec import decode, encode
 
@@ -223,7 +223,7 @@ def share_variables(
     declared = declared_keys(subject.package.path)
     passed = passed_keys(plan, declared, context.variables, context.progress)
     keys = known_keys(_ENDPOINT, Registry(), context.environ)
-    return shared_variables(plan, passed, context.variables, keys)
+    return share(context.variables, passed, keys=keys, sandboxed=plan.sandbox)
 
 
 def _plan(subject: ResolvedEnvironment, options: CheckOptions) -> EvalPlan:

@@ -134,7 +134,7 @@ def access_to(
 ) -> WorkerAccess:
     """The caller's variables for the environment, which may read those `passed`."""
     keys = known_keys(prepared.endpoint, prepared.registry, context.environ, prepared.asked)
-    variables = shared_variables(prepared.plan, passed, context.variables, keys)
+    variables = share(context.variables, passed, keys=keys, sandboxed=prepared.plan.sandbox)
     return WorkerAccess(passed, variables, sandbox)
 
 
@@ -230,13 +230,6 @@ def passed_keys(
         progress.say(f"The environment asks for {name} and can read it")
         passed[name] = environ[name]
     return passed
-
-
-def shared_variables(
-    plan: EvalPlan, passed: Mapping[str, str], environ: Mapping[str, str], keys: KnownKeys
-) -> Variables:
-    """The variables of `environ` for the environment's processes, including `passed`."""
-    return share(environ, passed, keys=keys, sandboxed=plan.sandbox)
 
 
 def known_keys(

@@ -86,7 +86,7 @@ async def _project(request: Request, ref: EnvRef) -> Response:
     form = _form_of(request)
     if form == JSON_V1:
         return _json(index_pages.project_json(name, wheels))
-    return _html(index_pages.project_html(name, wheels), form)
+    return Response(index_pages.project_html(name, wheels), media_type=form)
 
 
 def _package_of(request: Request) -> EnvRef:
@@ -110,7 +110,7 @@ def _root(request: Request, names: list[str]) -> Response:
     form = _form_of(request)
     if form == JSON_V1:
         return _json(index_pages.root_json(names))
-    return _html(index_pages.root_html(names), form)
+    return Response(index_pages.root_html(names), media_type=form)
 
 
 def _form_of(request: Request) -> str:
@@ -123,10 +123,6 @@ def _form_of(request: Request) -> str:
 
 def _json(page: dict[str, object]) -> Response:
     return Response(encode(page), media_type=JSON_V1)
-
-
-def _html(page: str, form: str) -> Response:
-    return Response(page, media_type=form)
 
 
 # --- Downloads ---

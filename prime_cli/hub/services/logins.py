@@ -165,13 +165,8 @@ def approve_login(hub: Hub, address: str, code: str, key: str) -> str:
         if caller is None:
             raise NotLoggedIn("Unknown or revoked API key")
         with few_failures(hub, f"approve {caller.slug}", most=MOST_FAILURES):
-            _approve(hub, caller, code, caller.slug)
+            approve_login_of(hub, caller, code, caller.slug)
     return caller.slug
-
-
-def approve_login_of(hub: Hub, operator: Caller, code: str, user: str) -> None:
-    """Let a client in as `user`, on the machine of the hub; raises NotFound or Conflict."""
-    _approve(hub, operator, code, user)
 
 
 def refuse_login(hub: Hub, address: str, code: str) -> None:
@@ -187,7 +182,8 @@ def read_code(text: str) -> str:
     return "".join(text.split()).replace("-", "").upper()
 
 
-def _approve(hub: Hub, caller: Caller, code: str, slug: str) -> None:
+def approve_login_of(hub: Hub, caller: Caller, code: str, slug: str) -> None:
+    """Let a client in as the user `slug`; raises NotFound or Conflict."""
     with hub.database.write() as connection:
         login = _find(hub, connection, code)
         if login.result is not None:

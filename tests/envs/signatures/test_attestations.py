@@ -55,7 +55,7 @@ def test_a_forged_one_is_not_good(statement: bytes) -> None:
 @pytest.mark.parametrize("text", ["", "{}", "[]", "null", forged(b"no json"), forged(b"[]")])
 def test_an_invalid_attestation_is_reported(text: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="This is not an attestation"):
-        attestations.require_attestation(text)
+        attestations.read_attestation(text)
     (tmp_path / "file").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match="This is not an attestation"):
         attestation_signer(tmp_path / "file")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.wire.check_reports import Check, CheckReport, CheckSummary, in_words, summarize
-from prime_cli.wire.codec import Envelope, convert, decode, encode, to_builtins
+from prime_cli.wire.codec import Envelope, convert, decode, encode
 from prime_cli.wire.locks import (
     LONGEST_SIGNATURE,
     MOST_SIGNATURES,
@@ -32,7 +32,7 @@ def lock_of(wheel: bytes, verifiers: str = "0.1.14") -> Lock:
 
 
 def put_lock(client: httpx.Client, lock: Lock) -> httpx.Response:
-    return client.put(f"{HUB}/ada/word/@0.1.0/lock", json=to_builtins(lock))
+    return client.put(f"{HUB}/ada/word/@0.1.0/lock", json=msgspec.to_builtins(lock))
 
 
 def test_lock_is_kept_beside_the_version(client: httpx.Client) -> None:
@@ -97,7 +97,7 @@ def report_of(wheel: bytes, **changes: Any) -> CheckReport:
 
 
 def put_report(client: httpx.Client, report: CheckReport | dict[str, Any]) -> httpx.Response:
-    return client.put(REPORT, json=to_builtins(report))
+    return client.put(REPORT, json=msgspec.to_builtins(report))
 
 
 def test_a_report_is_stored_with_its_version_and_summarized(client: httpx.Client) -> None:
@@ -109,7 +109,7 @@ def test_a_report_is_stored_with_its_version_and_summarized(client: httpx.Client
     assert in_words(said) == "passed 1, warned 1, skipped 1"
     answer = client.get(REPORT).raise_for_status()
     assert decode(answer.content, Envelope[CheckReport]).data == report
-    assert data(client.get(f"{HUB}/ada/word/@latest"))["check_summary"] == to_builtins(said)
+    assert data(client.get(f"{HUB}/ada/word/@latest"))["check_summary"] == msgspec.to_builtins(said)
 
 
 def test_a_later_report_takes_the_place_of_an_earlier_one(client: httpx.Client) -> None:
@@ -221,7 +221,9 @@ ATTESTATION = Signature("pep740", '{"version": 1}')
 
 
 def put_signatures(client: httpx.Client, wheel: bytes, *signatures: Signature) -> httpx.Response:
-    return client.put(SIGNATURES_URL, json=to_builtins(Signatures(sha256(wheel), signatures)))
+    return client.put(
+        SIGNATURES_URL, json=msgspec.to_builtins(Signatures(sha256(wheel), signatures))
+    )
 
 
 def test_signatures_are_kept_as_they_came_and_counted(client: httpx.Client) -> None:
