@@ -79,7 +79,7 @@ class WheelPackage:
     """A wheel on this disk whose bytes are known to have `sha256`.
 
     `published` is when its version appeared on the hub (with a time zone), None for a wheel just
-    built here. `sources` is `[tool.uv.sources]` of its project.
+    built here. `sources` is `[tool.uv.sources]` of its project, `folder` where that is, if here.
     """
 
     path: Path
@@ -87,6 +87,7 @@ class WheelPackage:
     facts: WheelFacts
     published: datetime | None = None
     sources: tuple[Source, ...] = ()
+    folder: Path | None = None
 
 
 def read_package(path: Path, published: datetime | None = None) -> WheelPackage:

@@ -40,6 +40,7 @@ class ResolutionRequest:
     `verifiers` is a PEP 440 specifier added to what the package declares; with `override` it
     replaces that. `beside` are wheels of packages that no index has. Without `build` no package is
     built from source, which would run its code. `without_verifiers` asks about everything else.
+    `pins` hold packages at versions, if they are needed at all.
     `requirements` are asked for besides.
     """
 
@@ -52,6 +53,7 @@ class ResolutionRequest:
     build: bool = True
     without_verifiers: bool = False
     requirements: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,10 @@ def _words(question: ResolutionRequest, folder: Path) -> list[str]:
         words.append("--no-build")
     if question.as_of is not None:
         words += ["--exclude-newer", question.as_of.astimezone(UTC).isoformat()]
+    if question.pins:
+        pins = folder / "pins.txt"
+        pins.write_text("\n".join(question.pins) + "\n", encoding="utf-8", newline="\n")
+        words += ["--constraint", str(pins)]
     if replaced:
         override = folder / "override.txt"
         override.write_text(f"{replaced}\n", encoding="utf-8", newline="\n")

@@ -16,6 +16,7 @@ from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.core.progress import Progress
 from prime_cli.runtime import verifiers_releases
+from prime_cli.runtime.evidence import read_evidence
 from prime_cli.runtime.import_check import ImportVerdict, try_import
 from prime_cli.runtime.layers import Layer, install_aside, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
@@ -76,6 +77,7 @@ class _Search:
         self._progress = progress
         self._module = import_name(request.package.facts)
         self._reading = read_requirements(self._package.path, self._package.facts)
+        self._evidence = read_evidence(self._package)
         self._tried: set[str] = set()
         self._refusals: list[TriedRelease] = []
         self._ruled_out: set[str] = set()
@@ -131,7 +133,9 @@ class _Search:
         facts, reading = self._package.facts, self._reading
         beside = [wheel.sha256 for wheel in self._request.beside]
         parts = [facts.name, facts.requires_python, facts.requires_dist, facts.exposes]
-        return digest_bytes(repr([*parts, self._package.published, reading, beside]).encode())
+        return digest_bytes(
+            repr([*parts, self._package.published, reading, beside, self._evidence]).encode()
+        )
 
     @property
     def tried(self) -> tuple[TriedRelease, ...]:
@@ -143,7 +147,9 @@ class _Search:
         if self._request.is_pinned:
             raise self._failure()
         self._require_own_packages()
-        for step in plan_steps(self._package, self._reading, self._request.verifiers):
+        for step in plan_steps(
+            self._package, self._reading, self._request.verifiers, self._evidence
+        ):
             found = self._step(step)
             if found is not None:
                 return found
@@ -379,6 +385,7 @@ class _Search:
             beside=self._request.beside,
             requirements=self._request.requirements,
             build=self._request.sandbox is None,
+            pins=step.pins,
         )
 
     def _refuse(

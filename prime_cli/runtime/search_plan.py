@@ -1,12 +1,14 @@
 """What kind of interpreter to search for, and the steps of the search, each put to one test.
 
-1. the recorded lock, 2. the packages as of the publication date, 3. with the first verifiers
-released after it, 4. with what the source requires, 5. one release of each family, newest first.
+1. the recorded lock, 2. what the package itself tells: its uv.lock, the results kept beside it,
+3. the packages as of the publication date or the last commit, 4. with the first verifiers released
+after it, 5. the release nearest above the declared lower bound, 6. what the source requires, 7. one
+release of each family, newest first.
 """
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,9 +17,11 @@ from packaging.specifiers import SpecifierSet
 from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.progress import Progress
 from prime_cli.runtime import verifiers_releases
+from prime_cli.runtime.evidence import Evidence
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.pythons import Python, choose_python, fitting_pythons
+from prime_cli.runtime.resolver import declared_verifiers
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.uv_tool import run_uv
 from prime_cli.runtime.variables import Variables
@@ -91,10 +95,14 @@ class SearchStep:
     override: bool = False
     as_of: datetime | None = None
     python: str | None = None
+    pins: tuple[str, ...] = ()
 
 
 def plan_steps(
-    package: WheelPackage, reading: VerifiersUsage, wanted: str | None
+    package: WheelPackage,
+    reading: VerifiersUsage,
+    wanted: str | None,
+    evidence: Sequence[Evidence] = (),
 ) -> Iterator[SearchStep]:
     """The tries for a package without a lock, best first; bounded.
 
@@ -104,9 +112,17 @@ def plan_steps(
     if wanted is not None:
         yield from _as_asked(wanted)
         return
-    yield from _by_date(package.published)
-    if package.published is not None:
-        yield from _next_release(package.published, reading)
+    undated = [each for each in evidence if each.name != "git"]
+    for each in undated:
+        yield from _by_evidence(each)
+    dates = (package.published, *(each.as_of for each in evidence if each not in undated))
+    for date, name in zip(dates, ("date", "git"), strict=False):
+        if date is not None:
+            yield from _by_date(date, name)
+            yield from _next_release(date, reading)
+    if not any(dates):
+        yield from _by_date(None)
+    yield from _at_lower_bound(package, reading)
     inside = verifiers_releases.candidates(reading.span.specifier)
     for release in inside[:1]:
         yield _with_release("static", _why(reading, release), release)
@@ -132,15 +148,41 @@ def _as_asked(wanted: str) -> Iterator[SearchStep]:
         yield SearchStep("--verifiers", said, wanted, override=True, as_of=era, python=python)
 
 
-def _by_date(published: datetime | None) -> Iterator[SearchStep]:
+def _by_evidence(evidence: Evidence) -> Iterator[SearchStep]:
+    exact = f"=={evidence.verifiers}" if evidence.verifiers else ""
+    said = f"{evidence.said}: verifiers {evidence.verifiers}" if exact else evidence.said
+    yield SearchStep(evidence.name, said, exact, as_of=evidence.as_of, pins=evidence.pins)
+    if exact and (evidence.as_of or evidence.pins):
+        yield SearchStep(evidence.name, f"{said}, with today's other packages", exact)
+
+
+def _at_lower_bound(package: WheelPackage, reading: VerifiersUsage) -> Iterator[SearchStep]:
+    """The release that its author had when writing `verifiers>=0.1.9`, with its fixes."""
+    declared = declared_verifiers(package)
+    bounds = [each for each in declared.specifier if each.operator in _LOWER] if declared else []
+    if declared is None or not bounds:
+        return
+    within = declared.specifier & reading.span.specifier
+    if package.facts.exposes == "v1":
+        within &= SpecifierSet(f">={verifiers_releases.FIRST_RUNNABLE_V1}")
+    release = verifiers_releases.nearest_release(within)
+    if release is not None:
+        said = f"trying verifiers {release.version}, nearest to the declared `{bounds[0]}`"
+        # No Python is downloaded for a guess.
+        yield from (replace(each, python=None, said=said) for each in _in_its_era("bound", release))
+        yield SearchStep("bound", said, f"=={release.version}")
+
+
+def _by_date(published: datetime | None, name: str = "date") -> Iterator[SearchStep]:
     now = datetime.now(UTC)
     release = verifiers_releases.newest_release(before=published or now)
     python = release.python if release else None
     if published is None:
-        yield SearchStep("date", "resolving its packages as of today", python=python)
+        yield SearchStep(name, "resolving its packages as of today", python=python)
     else:
-        said = f"resolving its packages as of {published:%Y-%m-%d}, when it was published"
-        yield SearchStep("date", said, as_of=published, python=python)
+        what = "when it was published" if name == "date" else "its last commit"
+        said = f"resolving its packages as of {published:%Y-%m-%d}, {what}"
+        yield SearchStep(name, said, as_of=published, python=python)
 
 
 def _next_release(published: datetime, reading: VerifiersUsage) -> Iterator[SearchStep]:
@@ -167,6 +209,9 @@ def _in_its_era(name: str, release: VerifiersRelease) -> Iterator[SearchStep]:
     if era is not None:
         said = f"trying verifiers {release.version} with the packages of {era:%Y-%m-%d}"
         yield SearchStep(name, said, f"=={release.version}", as_of=era, python=release.python)
+
+
+_LOWER = (">=", ">", "~=", "==")
 
 
 def _why(reading: VerifiersUsage, release: VerifiersRelease) -> str:

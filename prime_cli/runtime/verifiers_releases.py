@@ -85,6 +85,8 @@ RELEASES = tuple(
 REPRESENTATIVES = ("0.4.0", "0.3.1", "0.1.14", "0.1.12", "0.1.9.post3", "0.1.5.post0")
 
 LAST_V0 = "0.3.1"
+FIRST_RUNNABLE_V1 = "0.3.0"
+"""Earlier ones have no `run_slot`, by which the worker runs episodes."""
 GENERATIONS = {"v0": Span(last=LAST_V0), "v1": Span(first="0.2.0")}
 
 # Names that environments use from `verifiers` and that not every v0 release has.
@@ -157,6 +159,16 @@ def first_release_after(
     """The first known release published after `moment`."""
     later = (release for release in RELEASES if release.published > moment)
     return next(iter(_fitting(later, within, None)), None)
+
+
+def nearest_release(within: SpecifierSet) -> VerifiersRelease | None:
+    """The first known release inside `within`, as it was after its last fix (`.postN`)."""
+    first = next(iter(_fitting(RELEASES, within, None)), None)
+    if first is None:
+        return None
+    base = first.version.base_version
+    fixed = [r for r in _fitting(RELEASES, within, None) if r.version.base_version == base]
+    return fixed[-1]
 
 
 def end_of_era(version: Version) -> datetime | None:

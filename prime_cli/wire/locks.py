@@ -40,10 +40,10 @@ class TriedRelease(msgspec.Struct, omit_defaults=True, frozen=True):
 class Lock(msgspec.Struct, omit_defaults=True, frozen=True):
     """The packages resolved for a wheel.
 
-    `found_by` names the step that found them (`date`, `next-release`, `static`, `search`,
-    `--verifiers`); `python` is the version it was resolved for (`3.11`), `generation` is `v0` or
-    `v1`, `as_of` the ISO time behind `--exclude-newer` where one was used. `tried` is what did
-    not pass before, in order.
+    `found_by` names the step that found them (`uv.lock`, `results`, `date`, `git`, `next-release`,
+    `bound`, `static`, `search`, `--verifiers`); `python` is the version it was resolved for
+    (`3.11`), `generation` is `v0` or `v1`, `as_of` the ISO time behind `--exclude-newer` where one
+    was used. `tried` is what did not pass before, in order.
     """
 
     schema: int

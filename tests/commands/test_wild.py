@@ -110,7 +110,7 @@ class Published:
     source: str
     verifiers: str
     said: str = "when it was published: verifiers"
-    requires: tuple[str, ...] = field(default=("verifiers>=0.1.3",))
+    requires: tuple[str, ...] = field(default=("verifiers",))
 
 
 PUBLISHED = {

@@ -42,7 +42,7 @@ def publish(
     tags: tuple[str, ...] = (),
     visibility: str = "PUBLIC",
     declared: str = "",
-    requires: tuple[str, ...] = ("verifiers>=0.1.3",),
+    requires: tuple[str, ...] = ("verifiers",),
 ) -> EnvRef:
     """Publish a hand-made wheel of `files` and its sources; returns the ref with its version.
 

@@ -69,7 +69,7 @@ def package(
     source: str,
     *,
     name: str = "tiny_env",
-    requires: tuple[str, ...] = ("verifiers>=0.1.3",),
+    requires: tuple[str, ...] = ("verifiers",),
     requires_python: str = ">=3.10",
     published: datetime | None = None,
     files: dict[str, str] | None = None,

@@ -132,7 +132,7 @@ class Shape:
     module: str = "tiny_env"
     body: str = SINGLE_TURN
     version: str | None = "0.1.0"
-    dependencies: tuple[str, ...] = ("verifiers>=0.1.3",)
+    dependencies: tuple[str, ...] = ("verifiers",)
     requires_python: str = ">=3.11"
     backend: str | None = "hatchling"
     layout: str = "module"
@@ -190,7 +190,7 @@ def write_wheel(
     *,
     name: str = "tiny_env",
     version: str = "0.1.0",
-    requires: tuple[str, ...] = ("verifiers>=0.1.3",),
+    requires: tuple[str, ...] = ("verifiers",),
     requires_python: str = ">=3.11",
     member_prefix: str = "",
     metadata: str = "",

@@ -29,7 +29,7 @@ class Case:
     source: str
     verifiers: tuple[str, ...]
     generation: str = "v0"
-    requires: tuple[str, ...] = ("verifiers>=0.1.3",)
+    requires: tuple[str, ...] = ("verifiers",)
     published: str | None = None
     found_by: str | None = None
     files: tuple[tuple[str, str], ...] = ()
@@ -55,6 +55,9 @@ CASES = {
     "a ToolRubric, uploaded today": Case(TOOL_RUBRIC, ("0.1.5.post0",)),
     "plain text tasks, uploaded today": Case(PLAIN_TASK, ("0.1.12",)),
     "no verifiers declared": Case(SINGLE_TURN, ("0.3.1",), requires=("datasets",)),
+    "an open bound of its time": Case(
+        SINGLE_TURN, ("0.1.9.post3",), requires=("verifiers>=0.1.9",), found_by="bound"
+    ),
     "a v1 taskset": Case(
         TASKSET, ("0.4.0",), generation="v1", requires=("verifiers",), found_by="date"
     ),
@@ -69,7 +72,7 @@ CASES = {
         SINGLE_TURN, ("0.3.1",), files=(("pyproject.toml", "[project]\n"), ("README.md", "# x\n"))
     ),
     "sources of uv that the wheel lost": Case(
-        "import six\n" + SINGLE_TURN, ("0.3.1",), requires=("verifiers>=0.1.3", "six")
+        "import six\n" + SINGLE_TURN, ("0.3.1",), requires=("verifiers", "six")
     ),
 }
 

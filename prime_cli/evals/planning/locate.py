@@ -246,7 +246,7 @@ def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> Resolved
 def environment_of_wheel(wheel: Path, project: Project) -> ResolvedEnvironment:
     """The environment of a project's built wheel; raises LoadFailed."""
     defaults = defaults_from(project.eval_defaults)
-    package = replace(read_package(wheel), sources=project.uv_sources)
+    package = replace(read_package(wheel), sources=project.uv_sources, folder=project.root)
     subject = _subject(package, path=project.root, defaults=defaults)
     return replace(subject, pyproject=project.pyproject)
 

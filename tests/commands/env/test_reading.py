@@ -99,7 +99,7 @@ def test_info_names_the_ways_to_install_and_run_and_the_arguments(
     assert told["run"] == "prime eval run ada/wordle"
     assert told["published_at"].endswith("Z")
     assert told["readme"] == "A tiny environment that says numbers."
-    assert told["dependencies"] == ["verifiers>=0.1.3"]
+    assert told["dependencies"] == ["verifiers"]
 
 
 def test_info_names_the_variables_that_are_read_and_the_hosts(prime: Prime, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_everything_that_publishing_needs_is_read(tmp_path: Path) -> None:
     assert (project.name, project.version, project.tags) == ("tiny-env", "0.1.0", ("a", "b"))
     assert project.description == "A tiny environment"
     assert project.license == {"text": "MIT"}
-    assert project.dependencies == ("verifiers>=0.1.3",)
+    assert project.dependencies == ("verifiers",)
     assert project.requires_python == ">=3.11"
     assert project.eval_defaults == {"num_examples": -1, "temperature": 0.5}
     assert [source.name for source in project.uv_sources] == ["six"]
