@@ -63,6 +63,14 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         self.move_to(self.cursor if cursor is None else cursor)
         self.refresh()
 
+    def follow(self, count: int, cursor: int) -> None:
+        """Set the number of rows; the row under the cursor, now `cursor`, stays at its height."""
+        moved = cursor - self.cursor
+        top = round(self.scroll_y) + moved if self.count else 0
+        self.show(count, cursor=cursor)
+        if moved and top > 0:
+            self.scroll_to(y=top, animate=False)
+
     def move_to(self, index: int) -> None:
         """Put the cursor on row `index`, or the nearest there is, and bring it into view."""
         self.cursor = max(0, min(index, self.count - 1))

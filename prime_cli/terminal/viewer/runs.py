@@ -76,19 +76,27 @@ class RunsScreen(ViewerScreen):
 
     def on_runs_screen_listed(self, event: Listed) -> None:
         rows = self.query_one(Rows)
-        at = self._path_at(rows.cursor)
+        key, last = self._key_at(rows.cursor), rows.cursor
         is_first, self._listed = not self._listed, []
         for group in event.groups:
             self._listed.extend((group, run) for run in (None, *group.runs))
-        paths = [self._path_at(index) for index in range(len(self._listed))]
-        cursor = paths.index(at) if at in paths and at else min(1, len(paths))
-        rows.show(len(self._listed), cursor=cursor)
+        keys = [self._key_at(index) for index in range(len(self._listed))]
+        # A row that is gone leaves the cursor where it was; at first it is on the first run.
+        cursor = keys.index(key) if key in keys else min(last or 1, len(keys))
+        rows.follow(len(self._listed), cursor)
         count = sum(len(group.runs) for group in event.groups)
         self.say("facts", f"{count} run{'' if count == 1 else 's'} by environment and model")
         if is_first:
             nothing = "none yet: create one with `prime eval run starter/alphabet-sort`"
             self.say("status", "" if count else nothing)
         self.set_timer(max(_EVERY, _SHARE * event.seconds), self._list_if_seen)
+
+    def _key_at(self, index: int) -> tuple[str, ...]:
+        """What row `index` is, whatever is above it: a run by its folder, else a group's head."""
+        if index >= len(self._listed):
+            return ()
+        group, run = self._listed[index]
+        return (run.path,) if run else (group.environment, group.model)
 
     def _path_at(self, index: int) -> str | None:
         """The folder of the run in row `index`; None for the head of a group."""

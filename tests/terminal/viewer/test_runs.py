@@ -1,9 +1,14 @@
+import shutil
 from pathlib import Path
 
+import msgspec
+
+from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.saved_run import open_run
+from prime_cli.terminal.viewer.rows import Rows
 from tests.runs.episodes import episode, save_traces
 from tests.runs.rows import row
-from tests.runs.saving import save_run
+from tests.runs.saving import PLAN, save_run
 from tests.terminal.viewer.screens import Eyes, look_at_all
 
 
@@ -27,6 +32,53 @@ def test_a_run_that_begins_meanwhile_appears(tmp_path: Path) -> None:
         await eyes.see("1 run by")
         later = save_run(tmp_path, row(0))
         await eyes.see("2 runs by", later.run_id)
+
+    look_at_all(tmp_path, steps)
+
+
+def dated(cwd: Path, day: int, model: str = PLAN.model) -> RunFolder:
+    plan = msgspec.structs.replace(PLAN, model=model)
+    return save_run(cwd, row(0), plan=plan, started=f"2026-01-{day:02}T00:00:00+00:00")
+
+
+def at_cursor(eyes: Eyes) -> tuple[str, int]:
+    """The text of the row under the cursor, and its height on the screen."""
+    rows = eyes.viewer.screen.query_one(Rows)
+    line = rows.render_line(rows.cursor - round(rows.scroll_y))
+    return line.text.strip(), rows.cursor - round(rows.scroll_y)
+
+
+def test_the_cursor_stays_on_its_run_when_the_list_is_read_again(tmp_path: Path) -> None:
+    runs = [dated(tmp_path, day) for day in range(1, 26)]
+
+    async def steps(eyes: Eyes) -> None:
+        await eyes.see("25 runs by")
+        await eyes.press("pagedown", "down")
+        before, height = at_cursor(eyes)
+        chosen = next(run for run in runs if before.startswith(run.run_id))
+        for day in (26, 27, 28):
+            dated(tmp_path, day)
+        dated(tmp_path, 29, model="another/model")
+        await eyes.see("29 runs by")
+        # Five rows more above it: the head and the run of a new group, and three runs.
+        assert at_cursor(eyes) == (before, height)
+        shutil.rmtree(chosen.path)
+        await eyes.see("28 runs by")
+        after, still = at_cursor(eyes)
+        assert (after != before, still) == (True, height)
+
+    look_at_all(tmp_path, steps)
+
+
+def test_the_cursor_stays_on_the_head_of_a_group(tmp_path: Path) -> None:
+    dated(tmp_path, 1)
+
+    async def steps(eyes: Eyes) -> None:
+        await eyes.see("1 run by")
+        await eyes.press("home")
+        dated(tmp_path, 2, model="another/model")
+        await eyes.see("2 runs by")
+        assert at_cursor(eyes)[0] == "ada/wordle@1.2 with org/model"
 
     look_at_all(tmp_path, steps)
 
