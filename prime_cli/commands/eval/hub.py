@@ -11,6 +11,7 @@ import typer
 from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import YES_OR_FORCE, hub_options, open_session
 from prime_cli.core.completion_cache import forget
+from prime_cli.core.config.contexts import Context
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.session import Session
 from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary, SampleQuery
@@ -49,9 +50,7 @@ def get(
     if force:
         raise UsageError("`--force` needs `--save`")
     detail = session.hub.evaluations.get(evaluation)
-    session.output.show(
-        detail, lines=_evaluation_lines(detail, has_pages=not session.hub.in_process)
-    )
+    session.output.show(detail, lines=_evaluation_lines(detail, session.config.context))
 
 
 def _save_evaluation(session: Session, evaluation: str, *, force: bool) -> None:
@@ -66,7 +65,7 @@ def _save_evaluation(session: Session, evaluation: str, *, force: bool) -> None:
     session.output.hint(f"see it with `prime eval show {run.folder.run_id}`")
 
 
-def _evaluation_lines(detail: EvaluationDetail, *, has_pages: bool) -> list[tuple[str, str]]:
+def _evaluation_lines(detail: EvaluationDetail, context: Context) -> list[tuple[str, str]]:
     lines = [
         ("Evaluation", detail.evaluation_id),
         ("Name", detail.name),
@@ -82,8 +81,8 @@ def _evaluation_lines(detail: EvaluationDetail, *, has_pages: bool) -> list[tupl
     lines.append(("Seen by", "everybody" if detail.is_public else "its owner"))
     lines.append(("Owner", detail.owner or "unknown"))
     lines.append(("Made", detail.created_at))
-    if detail.viewer_url and has_pages:
-        lines.append(("Page", detail.viewer_url))
+    if detail.viewer_url and not context.embedded:
+        lines.append(("Page", context.page(detail.viewer_url)))
     return lines
 
 

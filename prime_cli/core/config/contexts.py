@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit, urlunsplit
 
 from prime_cli.core.config.parsers import normalize_hub_url, parse_hub_url
 from prime_cli.core.errors import NotFound, StorageFailed, UsageError
@@ -83,6 +84,17 @@ class Context:
     takes_key_variable: bool = False
     team_source: str = DEFAULT
     kept_team: str | None = None
+
+    def page(self, url: str) -> str:
+        """`url`, a page of this hub, at the address under which this machine knows the hub.
+
+        A hub may call itself by a name that only its own machine resolves. The public hub's pages
+        are where it says.
+        """
+        if self.web_url is None or self.base_url == PRIME_API_URL:
+            return url
+        parts = urlsplit(url)
+        return self.web_url + urlunsplit(("", "", parts.path, parts.query, parts.fragment))
 
     @property
     def embedded(self) -> bool:

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -77,8 +78,9 @@ class ServeOptions:
         """The origin that clients use; no trailing slash."""
         if self.public_url:
             return self.public_url.rstrip("/")
-        # "All addresses" cannot be contacted; the machine's name is the best guess.
-        host = socket.gethostname() if self.host in _ALL_ADDRESSES else self.host
+        host = self.host
+        if host in _ALL_ADDRESSES:
+            host = _reachable(host, named=self.tls_cert is not None)
         host = f"[{host}]" if ":" in host else host
         return f"{'https' if self.tls_cert else 'http'}://{host}:{self.port}"
 
@@ -135,6 +137,26 @@ class ServeOptions:
             return None
         _check_origin("--upstream", self.upstream)
         return self.open_upstream(self.upstream)
+
+
+@cache
+def _reachable(host: str, *, named: bool) -> str:
+    """Where others reach a hub that listens on all addresses: the one of the default route.
+
+    Few names of machines are known to others, but a certificate is one of a name. A machine
+    without a network reaches itself.
+    """
+    if named:
+        return socket.gethostname()
+    routes = [(socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")]
+    for family, anywhere in reversed(routes) if host == "::" else routes:
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as route:
+                route.connect((anywhere, 9))  # nothing is sent
+                return str(route.getsockname()[0])
+        except OSError:
+            continue
+    return HOST
 
 
 def _check_origin(option: str, url: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.config import PRIME_API_URL, load_config
+from prime_cli.core.config.contexts import Context
 from prime_cli.core.config.edit import set_entry
 from prime_cli.core.config.settings import find_setting
 from prime_cli.core.credentials import find_credential
@@ -252,3 +253,26 @@ def test_a_setting_of_an_environment_is_found_by_its_name() -> None:
         known.to_toml("A=secret")
     with pytest.raises(UsageError, match="is not an environment"):
         find_setting("env-vars.a/b/c")
+
+
+@pytest.mark.parametrize(
+    ("hub", "pages", "told", "shown"),
+    [
+        ("http://10.0.0.5:8480", None, "http://a1b2c3:8480/e/1", "http://10.0.0.5:8480/e/1"),
+        ("http://h:1", "https://www.h", "http://h:1/e?x=1", "https://www.h/e?x=1"),
+        (
+            PRIME_API_URL,
+            "https://app.example",
+            "https://there.example/e",
+            "https://there.example/e",
+        ),
+    ],
+)
+def test_a_page_is_shown_at_the_address_that_this_machine_has_for_the_hub(
+    hub: str, pages: str | None, told: str, shown: str
+) -> None:
+    assert Context("team", hub, pages or hub, "test").page(told) == shown
+
+
+def test_pages_of_a_hub_without_addresses_are_shown_as_told() -> None:
+    assert Context("box", None, None, "test").page("http://h/e") == "http://h/e"

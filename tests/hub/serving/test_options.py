@@ -1,6 +1,7 @@
 import re
 import socket
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -11,6 +12,14 @@ from prime_cli.hub.serving.options import ServeOptions
 ROOT = Path(__file__).parents[3]
 
 
+def test_a_hub_on_all_addresses_is_told_by_one_that_opens() -> None:
+    with socket.create_server(("0.0.0.0", 0)) as server:
+        options = ServeOptions(Path("x"), host="0.0.0.0", port=server.getsockname()[1])
+        parts = urlsplit(options.url)
+        assert parts.hostname not in (None, "0.0.0.0")
+        socket.create_connection((parts.hostname, parts.port), timeout=5).close()
+
+
 @pytest.mark.parametrize(
     ("options", "url"),
     [
@@ -18,7 +27,10 @@ ROOT = Path(__file__).parents[3]
         (ServeOptions(Path("x"), host="::1", port=1), "http://[::1]:1"),
         (ServeOptions(Path("x"), tls_cert=Path("c")), "https://127.0.0.1:8480"),
         (ServeOptions(Path("x"), public_url="https://hub.example/"), "https://hub.example"),
-        (ServeOptions(Path("x"), host="0.0.0.0"), f"http://{socket.gethostname()}:8480"),
+        (
+            ServeOptions(Path("x"), host="0.0.0.0", tls_cert=Path("c")),
+            f"https://{socket.gethostname()}:8480",
+        ),
     ],
 )
 def test_address_of_a_hub_is_one_that_clients_can_call(options: ServeOptions, url: str) -> None:
