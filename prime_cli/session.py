@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from prime_cli.evals.execution.setup import RunContext
     from prime_cli.evals.planning.locate import LookupContext
     from prime_cli.models.prices import Budget
+    from prime_cli.runs.plan import RunEnvironment
     from prime_cli.terminal.output import Output
+    from prime_cli.wire.secrets import OpenedSecrets
 
 EMBEDDED_URL = "http://hub.local"
 """The origin of the hub in this process; requests to it never reach a socket."""
@@ -131,7 +133,14 @@ class Session:
             self.config.offline,
             budget,
             given=given or {},
+            open_secrets=self._open_secrets,
         )
+
+    def _open_secrets(self, environment: "RunEnvironment") -> "OpenedSecrets":
+        """The secrets and variables of an environment on the hub, for a run of it."""
+        from prime_cli.accounts.secrets import open_secrets
+
+        return open_secrets(self.hub, environment.slug if environment.ref else None)
 
     @cached_property
     def hub(self) -> "HubClient":

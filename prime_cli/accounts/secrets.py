@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
-from prime_cli.api.secrets import EnvironmentSecrets, Item, ItemStore
-from prime_cli.core.errors import NotFound
-from prime_cli.wire.secrets import Secret
+from prime_cli.api.client import HubClient
+from prime_cli.api.secrets import OPEN_FEATURE, EnvironmentSecrets, Item, ItemStore
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.refs import EnvRef
+from prime_cli.wire.secrets import OpenedSecrets, Secret
 
 _SHORTEST_ID = 8
 
@@ -45,6 +47,27 @@ def set_item(store: ItemStore, name: str, value: str, description: str | None) -
             changed = store.update(each.id, value=value, description=description)
             return SetResult(changed, created=False)
     return SetResult(store.create(name, value, description), created=True)
+
+
+def open_secrets(hub: HubClient, slug: str | None) -> OpenedSecrets:
+    """The values of an environment's secrets and variables, which the hub records.
+
+    Raises NotAllowed for who may not change the environment, NotFound, and UsageError where
+    nothing is kept: for a local folder (None), and on hubs that give nothing out.
+    """
+    if slug is None:
+        raise UsageError(
+            "`--secrets` needs an environment of a hub, not a local one",
+            hint="name it as `owner/name` with `--hub`, or pass variables with `--env-var`",
+        )
+    ref = EnvRef.parse(slug)
+    home = hub.of(ref.owner)
+    if OPEN_FEATURE not in home.capabilities().features:
+        raise UsageError(
+            f"{home.host} does not give secrets to runs", hint="pass them with `--env-var NAME`"
+        )
+    found = home.environments.get(ref)
+    return home.secrets.of_environment(found.id).open()
 
 
 def is_linked(item: Item) -> bool:

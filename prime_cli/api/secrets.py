@@ -9,12 +9,16 @@ from prime_cli.wire.secrets import (
     EnvironmentVariable,
     NewSecret,
     NewVariable,
+    OpenedSecrets,
     Secret,
     SecretChange,
     SecretLink,
     SecretPage,
     VariableChange,
 )
+
+OPEN_FEATURE = "open-secrets"
+"""The feature by which our hubs announce that they give secrets to runs."""
 
 Item = Secret | EnvironmentVariable
 
@@ -124,6 +128,10 @@ class EnvironmentSecrets:
         """Give the environment an owner's secret; again is the same."""
         answer = self._connection.call("POST", f"{self._path}/link/{secret_id}", body={})
         return answer.read(SecretLink)
+
+    def open(self) -> OpenedSecrets:
+        """All values, for a run; on hubs with OPEN_FEATURE, which record it."""
+        return self._connection.call("POST", f"{self._path}/open").read(OpenedSecrets)
 
     def unlink(self, secret_id: str) -> None:
         """Take it away; the secret stays its owner's."""

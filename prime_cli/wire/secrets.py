@@ -1,4 +1,6 @@
-"""Secrets and variables on the wire, after the published schema; a secret's value never comes back.
+"""Secrets and variables on the wire, after the published schema.
+
+A secret's value comes back in `OpenedSecrets` only, which is ours: official clients never ask.
 
 Null and missing are the same. `id`s are the hub's.
 """
@@ -102,6 +104,17 @@ class EnvironmentVariable(msgspec.Struct, rename="camel"):
     description: str | None = None
     created_at: str = ""
     updated_at: str = ""
+
+
+class OpenedSecrets(msgspec.Struct, frozen=True):
+    """`POST /environmentshub/{id}/secrets/open`: values by name, for a run of the environment.
+
+    `withheld` are the names of linked secrets whose owner the caller does not act for.
+    """
+
+    secrets: dict[str, str] = {}
+    variables: dict[str, str] = {}
+    withheld: list[str] = []
 
 
 class Done(msgspec.Struct):

@@ -187,8 +187,8 @@ def link(
 ) -> None:
     """Link a secret of yours to an environment.
 
-    The environment gets its value, also after a change. Everybody who may change the environment
-    can then run it with the secret.
+    The environment has its value, also after a change. In a run, only those who may use the secret
+    itself get it: link a team's secret for all its members.
 
     \b
     Example:

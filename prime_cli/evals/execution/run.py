@@ -305,9 +305,8 @@ def _set_up(
     """Complete the setup before the first process starts, including the run's folder."""
     plan = prepared.plan
     prices = prepared.prices or load_prices()
-    scrub = Scrubber(
-        secrets_of(prepared.endpoint, context.environ, access.passed, prepared.registry)
-    )
+    known = secrets_of(prepared.endpoint, context.environ, access.passed, prepared.registry)
+    scrub = Scrubber({**known, **access.secrets})
     cache = open_cache(scrub) if plan.cache else None
     outputs = plan.option("output_dir")
     parent = runs_folder(plan.environment.name, plan.model, context.cwd, outputs)

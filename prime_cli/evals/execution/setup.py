@@ -1,11 +1,11 @@
 """Where a run happens, and what it and its worker may access."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
@@ -28,7 +28,7 @@ from prime_cli.models.registry import Registry
 from prime_cli.runs.access_requests import PRIME_KEY, STAND_IN
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import ModelFlags
-from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.plan import EvalPlan, RunEnvironment
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
@@ -38,6 +38,13 @@ from prime_cli.runtime.sandbox import NetworkNamespace, Sandbox, find_namespace,
 from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.runtime.variables import KnownKeys, Variables, share
 
+if TYPE_CHECKING:
+    from prime_cli.wire.secrets import OpenedSecrets
+
+
+OpenSecrets = Callable[[RunEnvironment], "OpenedSecrets"]
+"""Gets an environment's secrets and variables from its hub; raises PrimeError."""
+
 
 @dataclass(frozen=True)
 class RunContext:
@@ -46,8 +53,9 @@ class RunContext:
     `budget` is shared with other runs and replaces the caps of the plan; it already includes what
     earlier sessions spent. `switchboard` forwards signals to a run outside the main thread; runs
     hold `turn` while they choose an interpreter. `given` are variables for the environment alone:
-    from an `--env-file`, or with a value on the command line. With `verbose` what the environment
-    prints is shown; with `debug` it has this terminal, for as long as it likes.
+    from an `--env-file`, or with a value on the command line. `open_secrets` asks the hub for
+    those of `--secrets`. With `verbose` what the environment prints is shown; with `debug` it has
+    this terminal, for as long as it likes.
     `began` is when the command did, by `time.monotonic`.
     """
 
@@ -59,6 +67,7 @@ class RunContext:
     switchboard: SignalRouter | None = None
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
     given: Mapping[str, str] = field(default_factory=dict)
+    open_secrets: "OpenSecrets | None" = None
     verbose: bool = False
     debug: bool = False
     began: float = field(default_factory=time.monotonic)
@@ -74,12 +83,14 @@ class WorkerAccess:
     """What the processes of an environment may access.
 
     `passed` are variables that were allowed by name; `variables` are all that they get, including
-    `passed`, and those that are withheld.
+    `passed`, and those that are withheld. `secrets` are those of `passed` that the hub keeps
+    secret.
     """
 
     passed: Mapping[str, str]
     variables: Variables
     sandbox: Sandbox | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +133,40 @@ def grant_access(prepared: PreparedRun, context: RunContext) -> WorkerAccess:
     plan, wheel = prepared.plan, prepared.subject.package.path
     sandbox = sandbox_for(plan)
     warn_of_uncounted(plan, wheel, context.budget, context.progress)
-    passed = passed_keys(plan, declared_keys(wheel), context.variables, context.progress)
-    return access_to(passed, prepared, context, sandbox)
+    opened = _opened(plan, context)
+    kept = {**opened.variables, **opened.secrets} if opened is not None else {}
+    # What the user named wins over the hub, the hub over what merely is in this shell.
+    named = {name: context.variables[name] for name in plan.env_vars if name in context.variables}
+    context = replace(context, given={**context.given, **kept, **named})
+    declared = [name for name in declared_keys(wheel) if name not in kept]
+    passed = passed_keys(plan, declared, context.variables, context.progress)
+    access = access_to({**kept, **passed}, prepared, context, sandbox)
+    return replace(access, secrets=opened.secrets) if opened is not None else access
+
+
+def _opened(plan: EvalPlan, context: RunContext) -> "OpenedSecrets | None":
+    """What `--secrets` gets from the hub, reported by name; None without it."""
+    if not plan.option("secrets"):
+        return None
+    if context.open_secrets is None:
+        raise UsageError("`--secrets` needs a hub")
+    opened = context.open_secrets(plan.environment)
+    slug, progress = plan.environment.slug, context.progress
+    named = [*opened.secrets, *opened.variables]
+    if named:
+        progress.say(f"The environment can read {', '.join(named)}, which the hub keeps for {slug}")
+    else:
+        progress.warn(
+            f"The hub keeps no secrets or variables for {slug}",
+            hint=f"set one with `prime env secret set {slug} NAME`",
+        )
+    if opened.withheld:
+        progress.warn(
+            f"The hub withholds {', '.join(opened.withheld)}: secrets that are linked by somebody "
+            "else's account or team",
+            hint=f"set them for the environment itself: `prime env secret set {slug} NAME`",
+        )
+    return opened
 
 
 def access_to(

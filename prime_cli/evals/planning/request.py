@@ -142,6 +142,10 @@ class EvalRequest:
     env_file: Annotated[Path | None, Flag(
         "Pass a .env file to the environment.", metavar="FILE", panel=_ENVIRONMENT, suite=()
     )] = None
+    secrets: Annotated[bool, Flag(
+        "Pass the environment's secrets and variables on the hub.", panel=_ENVIRONMENT,
+        plan=OPTIONS, fixed=False
+    )] = False
     state_columns: Annotated[tuple[str, ...], Flag(
         "State to keep with each row.", names=("--state-columns", "-C"), metavar="NAME,…",
         panel=_ENVIRONMENT, parse=parse_names, plan="state_columns", worker="state_columns"

@@ -68,6 +68,7 @@ async def capabilities(request: Request) -> Capabilities:
         LOGS_FEATURE,
         "yank",
         "star",
+        "open-secrets",
         "cursor",
         *features_of(EnvironmentQuery),
         *(["keys"] if settings.accounts else []),

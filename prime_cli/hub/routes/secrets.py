@@ -1,8 +1,10 @@
 """Secrets and variables."""
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from prime_cli.hub.dispatch import call
+from prime_cli.hub.routes.responses import enveloped
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import secrets
 from prime_cli.wire.secrets import (
@@ -10,6 +12,7 @@ from prime_cli.wire.secrets import (
     EnvironmentVariable,
     NewSecret,
     NewVariable,
+    OpenedSecrets,
     Secret,
     SecretChange,
     SecretLink,
@@ -72,6 +75,18 @@ async def list_environment_secrets(request: Request) -> list[Secret]:
 async def create_environment_secret(request: Request, body: NewSecret) -> Secret:
     env_id = request.path_params["id"]
     return await call(request, secrets.create_environment_secret, env_id, body)
+
+
+@router.post(
+    _SECRETS + "/open",
+    "Get the values of an environment's secrets and variables, for a run of it",
+    answers=OpenedSecrets,
+)
+async def open_secrets(request: Request) -> Response:
+    opened = await call(request, secrets.open_secrets, request.path_params["id"])
+    reply = enveloped(opened)
+    reply.headers["cache-control"] = "no-store"
+    return reply
 
 
 @router.post(_LINK, "Link an existing secret to an environment")

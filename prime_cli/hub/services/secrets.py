@@ -24,6 +24,7 @@ from prime_cli.wire.secrets import (
     EnvironmentVariable,
     NewSecret,
     NewVariable,
+    OpenedSecrets,
     Secret,
     SecretChange,
     SecretLink,
@@ -232,6 +233,40 @@ def list_environment_secrets(hub: Hub, caller: Caller, environment_id: str) -> l
         found = connection.execute(select(owners).where(owners.c.id.in_(ids)))
         by_id = {owner.id: owner for owner in found}
     return [shown(row, by_id[row.owner_id]) for row in rows]
+
+
+def open_secrets(hub: Hub, caller: Caller, environment_id: str) -> OpenedSecrets:
+    """The values of an environment's secrets and variables, for a run of it; this is recorded.
+
+    Only those who may change the environment get them, and a linked secret only who acts for its
+    owner: somebody who has left a team keeps none of its secrets by a link. An own secret goes
+    before a linked one of its name, and a secret before a variable. Raises NotFound, NotAllowed.
+    """
+    seal = open_seal(hub.settings)
+    with hub.database.write() as connection:
+        environment = writable_environment(connection, caller, environment_id)
+        linked = select(secret_links.c.secret_id).where(
+            secret_links.c.environment_id == environment.id
+        )
+        own = secrets.c.environment_id == environment.id
+        rows = connection.execute(
+            select(secrets, owners.c.slug.label("owner"))
+            .join(owners, owners.c.id == secrets.c.owner_id)
+            .where(own | secrets.c.id.in_(linked))
+        ).all()
+        linked_first = sorted(rows, key=lambda row: row.environment_id is not None)
+        opened = {row.name: row.value for row in linked_first if row.owner in caller.reads}
+        kept = connection.execute(
+            select(variables).where(variables.c.environment_id == environment.id)
+        )
+        found = OpenedSecrets(
+            secrets={name: seal.unseal(value) for name, value in sorted(opened.items())},
+            variables={row.name: row.value for row in kept if row.name not in opened},
+            withheld=sorted({row.name for row in rows} - opened.keys()),
+        )
+        slug = f"{environment.owner}/{environment.name}"
+        record(hub, connection, caller, "secret.open", slug, names=list(found.secrets))
+    return found
 
 
 def create_environment_secret(
