@@ -3,7 +3,7 @@ import re
 import pytest
 from hypothesis import given
 
-from prime_cli.evals.export.card import escaped, make_card
+from prime_cli.evals.export.dataset import escaped, make_card
 from prime_cli.runs.summary import Counts
 from tests.evals.export.hostile import texts
 from tests.evals.export.test_page import summary

@@ -1,7 +1,7 @@
 from pathlib import Path
 
+from prime_cli.evals.viewer.catalogue import Pair
 from prime_cli.evals.viewer.opened import OpenedRun
-from prime_cli.evals.viewer.pair import Pair
 from prime_cli.runs.saved_run import open_run
 from tests.runs.rows import row
 from tests.runs.saving import save_run
