@@ -3,9 +3,10 @@
     python benchmarks/hub/crowd.py [--clients 200] [--seconds 180] CHECKOUT [CHECKOUT ...]
 
 Serves each checkout (with its own `.venv`) in turn, by `prime hub serve` with its defaults but
-without rate limits. Every client, a thread, publishes versions of an environment of its own (six
-requests each), then reads its index page, its status and the list with the key, and thinks for a
-second. Milliseconds are of single requests, seen by the clients, which share the machine.
+without limits of rates and uploads. Every client, a thread, publishes versions of an environment of
+its own (six requests each), then reads its index page, its status and the list with the key, and
+thinks for a second. Milliseconds are of single requests, seen by the clients, which share the
+machine.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import quantiles
 
@@ -119,7 +120,7 @@ def live(answers: Answers, url: str, key: str, number: int, until: float) -> Non
                     client.get(path)
                 answers.rounds += 1
             except (httpx.HTTPError, AssertionError) as error:
-                answers.wrong[type(error).__name__] += 1
+                answers.wrong[f"{type(error).__name__} {error}"[:60]] += 1
             time.sleep(THOUGHT_SECONDS)
 
 
@@ -131,7 +132,10 @@ def served(checkout: Path, folder: Path) -> Iterator[tuple[psutil.Process, str, 
     argv = [python, "-m", "prime_cli", "hub", "serve", "--data", data, "--port", "0"]
     with out.open("wb") as stdout, (folder / "err").open("wb") as stderr:
         process = subprocess.Popen(
-            [*map(str, argv), "--rate-limit", "0"], cwd=checkout, stdout=stdout, stderr=stderr
+            [*map(str, argv), "--rate-limit", "0", "--uploads", "1000"],
+            cwd=checkout,
+            stdout=stdout,
+            stderr=stderr,
         )
     try:
         while "PRIME_TRACES_OPT_OUT" not in out.read_text():
@@ -141,17 +145,26 @@ def served(checkout: Path, folder: Path) -> Iterator[tuple[psutil.Process, str, 
         variables = dict(re.findall(r"export (\w+)=(\S*)", out.read_text()))
         file = data / "admin.key"
         key = file.read_text().strip() if file.exists() else variables["PRIME_API_KEY"]
+        wait_for(variables["PRIME_API_BASE_URL"])
         yield psutil.Process(process.pid), variables["PRIME_API_BASE_URL"], key
     finally:
         process.terminate()
         process.wait()
 
 
+def wait_for(url: str) -> None:
+    """Wait until the hub answers."""
+    for _ in range(600):
+        with suppress(httpx.TransportError):
+            httpx.get(f"{url}/healthz", trust_env=False).raise_for_status()
+            return
+        time.sleep(0.05)
+
+
 def memory_of(process: psutil.Process) -> float:
     """MiB of a process and its children."""
-    return (
-        sum(each.memory_info().rss for each in (process, *process.children(recursive=True))) / _MIB
-    )
+    tree = (process, *process.children(recursive=True))
+    return float(sum(each.memory_info().rss for each in tree)) / _MIB
 
 
 if __name__ == "__main__":
