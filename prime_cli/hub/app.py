@@ -20,6 +20,7 @@ from prime_cli.hub.routes import (
     publishing,
     samples,
     secrets,
+    unsupported,
     versions,
 )
 from prime_cli.hub.routes.responses import answer_http_error, answer_prime_error, answer_unexpected
@@ -56,7 +57,7 @@ def create_app(settings: HubSettings) -> Starlette:
     refresh_index(hub)
     app = Starlette(
         routes=[
-            Mount(API, routes=[operation.route() for operation in OPERATIONS]),
+            Mount(API, routes=[*(each.route() for each in OPERATIONS), *unsupported.routes()]),
             *openapi.routes(OPERATIONS),
             *(page for router in ROUTERS for page in router.pages),
         ],

@@ -1,0 +1,48 @@
+"""Addresses below the API that official clients ask and this hub does not have, with the reason."""
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from prime_cli.hub.routes.responses import answer
+from prime_cli.wire.problems import Problem
+
+_REASONS = {
+    "billing": "This hub has no billing",
+    "chat": "This hub serves no models; set `--base-url` to an endpoint that does",
+    "deployments": "This hub serves no models",
+    "factory": "This hub has no image factory",
+    "feedback": "This hub takes no feedback",
+    "hosted-evaluations": "This hub runs no evaluations; use `prime eval run`",
+    "images": "This hub builds no images",
+    "models": "This hub serves no models; set `--base-url` to an endpoint that does",
+    "rft": "This hub trains no models",
+    "sandbox": "This hub has no sandboxes",
+    "slurm-clusters": "This hub has no Slurm clusters",
+    "traces": "This hub stores no traces; set PRIME_TRACES_OPT_OUT=1",
+    "training": "This hub trains no models",
+    "tunnel": "This hub has no tunnels",
+}
+"""By the first part of the path below the API (official clients 0.3 to 0.18)."""
+
+
+def routes() -> list[Route]:
+    """A route for each, under any method: 501 with the reason.
+
+    An empty list would mean that there are none, and 404 that this one is gone.
+    """
+    methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+    return [
+        Route(f"/{area}{{path:path}}", _refusal(reason), methods=methods)
+        for area, reason in _REASONS.items()
+    ]
+
+
+def _refusal(reason: str) -> Callable[[Request], Awaitable[Response]]:
+    async def refuse(_request: Request) -> Response:
+        return answer(Problem(detail=reason), HTTPStatus.NOT_IMPLEMENTED)
+
+    return refuse
