@@ -111,6 +111,7 @@ class RolloutLoop:
             settings=setup.gateway,
             recording=setup.prepared.recording,
             saved=self._saved,
+            say=self._progress.say,
         ) as gateway:
             task = waiting = WaitingTask(task, gateway.waits, self._slow_load)
             find = (lambda *_: None) if self._saved is None else self._saved.row

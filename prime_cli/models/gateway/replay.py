@@ -50,12 +50,16 @@ class ReplayStep:
         self._answer = answer
 
     async def __call__(self, call: Call, handler: Handler) -> Reply:
-        example, rollout, _, role = call.identity
-        if role != POLICY or example is None or rollout is None:
-            return await handler(call)
-        if self._saved.find(example, rollout) is None:
+        if not self.answers(call):
             return await handler(call)
         return await self._answer(call, self._saved.model)
+
+    def answers(self, call: Call) -> bool:
+        """Whether `call` is the policy's in a saved rollout."""
+        example, rollout, _, role = call.identity
+        if role != POLICY or example is None or rollout is None:
+            return False
+        return self._saved.find(example, rollout) is not None
 
 
 def replay(

@@ -8,7 +8,7 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from http import HTTPStatus
 from pathlib import Path
@@ -22,7 +22,9 @@ from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.calls import (
     Call,
     CallFailed,
+    Handler,
     Reply,
+    Step,
     WaitStatus,
     chain,
     error_body,
@@ -51,6 +53,7 @@ class Gateway:
     Inside: `base_url` and `socket_path` (None where the system has no Unix sockets) are where it
     listens, `token` is the bearer token that the worker is given in place of a key. `ledger` holds
     what was spent, `hold` what still passes. The rollouts that `saved` has are answered from there.
+    `say` is told what calls are changed to.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Gateway:
         settings: GatewaySettings | None = None,
         recording: Recording | None = None,
         saved: Recording | None = None,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         settings = settings or GatewaySettings()
         self.token = secrets.token_urlsafe(32)
@@ -104,6 +108,7 @@ class Gateway:
             replayed = ReplayStep(saved, builtin)
         steps = (
             *((allow_only_model_calls,) if settings.sandboxed else ()),
+            _responses_step(router, replayed, say or (lambda _: None)),
             *((replayed,) if replayed else ()),
             ask_for_usage,
             # Before everything that limits, counts and caps calls: a hit is not a call.
@@ -178,6 +183,25 @@ class Gateway:
                 blame="environment",
                 code="invalid_api_key",
             )
+
+
+def _responses_step(
+    router: ModelRouter, replayed: ReplayStep | None, say: Callable[[str], None]
+) -> Step:
+    """Calls to the Responses API, which few environments make: loaded with the first one."""
+    loaded: list[Step] = []
+
+    async def answer(call: Call, handler: Handler) -> Reply:
+        if (call.method, call.path) != ("POST", "responses"):
+            return await handler(call)
+        if not loaded:
+            from prime_cli.models.gateway.responses import ResponsesApi
+
+            is_saved = replayed.answers if replayed is not None else (lambda _: False)
+            loaded.append(ResponsesApi(router.group_of, is_saved, say))
+        return await loaded[0](call, handler)
+
+    return answer
 
 
 def _read_call(request: web.BaseRequest, body: bytes) -> Call:
