@@ -145,7 +145,7 @@ def test_every_error_ends_with_its_own_code(cls: type[PrimeError]) -> None:
     assert as_failure(error) is error
 
 
-def test_a_reader_that_leaves_early_is_no_failure() -> None:
+def test_a_reader_that_leaves_early_is_not_a_failure() -> None:
     for argv in ("config show", "--help", "completion bash", "--version"):
         words = " ".join([f"'{word}'" for word in COMMAND]) + f" {argv}"
         done = subprocess.run(
@@ -158,7 +158,7 @@ def test_a_reader_that_leaves_early_is_no_failure() -> None:
         assert (done.stdout, done.stderr) == ("0\n", "")
 
 
-def test_a_closed_stdout_is_no_failure() -> None:
+def test_a_closed_stdout_is_not_a_failure() -> None:
     words = " ".join([f"'{word}'" for word in COMMAND])
     for argv in ("config show", "--version"):
         done = subprocess.run(

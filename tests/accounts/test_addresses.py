@@ -20,7 +20,7 @@ from prime_cli.core.errors import UsageError
         ("https://example.org/hub/", "https://example.org/hub"),
     ],
 )
-def test_an_address_is_read_as_it_is_meant(typed: str, read: str) -> None:
+def test_an_address_is_read_as_intended(typed: str, read: str) -> None:
     assert read_hub_url(typed, allow_http=False) == read
 
 
@@ -42,7 +42,7 @@ def test_an_address_is_read_as_it_is_meant(typed: str, read: str) -> None:
         "https://\x1b[2J.example.org",
     ],
 )
-def test_what_is_no_address_of_a_hub_is_refused(typed: str) -> None:
+def test_an_invalid_address_of_a_hub_is_refused(typed: str) -> None:
     with pytest.raises(UsageError):
         read_hub_url(typed, allow_http=True)
 

@@ -135,7 +135,7 @@ def test_an_answer_without_end_is_left(scripted: ScriptedHub) -> None:
 
 
 @pytest.mark.parametrize("result", ["", "no base64!", "QUJD", "é", "A" * 344])
-def test_a_result_that_is_not_for_this_login_is_no_key(scripted: ScriptedHub, result: str) -> None:
+def test_a_result_for_another_login_is_not_a_key(scripted: ScriptedHub, result: str) -> None:
     scripted.grant_result(lambda _: result or "====")
     with pytest.raises(IntegrityError, match="not encrypted for it"):
         Waiting(scripted.url).key()

@@ -62,7 +62,7 @@ def test_an_address_that_is_known_is_its_context_again(file: Path) -> None:
     assert target("https://api.primeintellect.ai").name == "prime"
 
 
-def test_a_new_address_is_named_after_its_host_or_as_one_says() -> None:
+def test_a_new_address_is_named_after_its_host_or_as_requested() -> None:
     assert target("other.example.org:8443").name == "other.example.org-8443"
     assert target("other.example.org", "mine") == LoginTarget(
         "mine", "https://other.example.org", "https://other.example.org", known=False

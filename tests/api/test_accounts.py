@@ -117,7 +117,7 @@ def test_a_name_in_a_url_that_looks_like_the_hub_does_not_get_the_key(
     assert hub.seen == []
 
 
-def test_a_json_call_that_is_sent_on_gives_the_key_to_nobody_else(
+def test_a_redirected_json_call_does_not_forward_the_key(
     hub: ScriptedHub, other: ScriptedHub, prime: Prime
 ) -> None:
     hub.answers["GET /user/whoami"] = Reply(b"", 302, {"location": f"{other.url}/api/v1/who"})

@@ -124,7 +124,7 @@ def test_a_missing_key_and_a_wrong_one_have_different_hints() -> None:
 @pytest.mark.parametrize(
     "content", [b"<html>hello</html>", b"[]", b'{"data": {"slug": "no id"}}', b"\xff"]
 )
-def test_an_answer_that_no_hub_gives_is_no_hub(content: bytes) -> None:
+def test_an_impossible_answer_is_not_from_a_hub(content: bytes) -> None:
     hub, _, _ = _hub({WHOAMI: content})
     with pytest.raises(Unreachable, match="did not respond like an environments hub"):
         hub.accounts.whoami()
@@ -147,7 +147,7 @@ def test_a_busy_hub_is_asked_again_when_it_says_so() -> None:
     assert waits[0] == 7.0
 
 
-def test_nobody_waits_as_long_as_a_hub_may_ask_for() -> None:
+def test_a_requested_wait_is_capped() -> None:
     busy = refusal(429, "slow down", headers={"retry-after": "3600"})
     hub, replay, waits = _hub({WHOAMI: busy})
     with pytest.raises(Unreachable, match="slow down"):
@@ -323,7 +323,7 @@ def test_a_port_without_a_listener_is_unreachable() -> None:
     ("name", "value"),
     [("SSL_CERT_FILE", "/nowhere.pem"), ("ALL_PROXY", "gopher://a:1"), ("ALL_PROXY", "socks5://a")],
 )
-def test_variables_that_cannot_be_used_are_no_bug_of_ours(
+def test_unusable_variables_are_not_reported_as_a_bug(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)

@@ -337,7 +337,7 @@ def test_batch_whose_fate_is_unknown_is_not_sent_again_to_the_public_hub() -> No
     hub.evaluations.push("ev_1", [{"n": 1}])
 
 
-def test_page_that_is_empty_and_promises_more_is_no_endless_loop() -> None:
+def test_an_empty_page_that_promises_more_ends_the_loop() -> None:
     empty = {"evaluation_id": "ev_1", "samples": [], "has_more": True}
     hub, _ = public({f"GET {ROOT}/ev_1/samples?limit=100&page=1": empty})
     with pytest.raises(Unreachable, match="is empty"):

@@ -91,7 +91,7 @@ def test_a_module_that_exports_a_taskset_is_v1(files: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("files", NEITHER.values(), ids=NEITHER)
-def test_any_other_module_is_no_environment(files: dict[str, str]) -> None:
+def test_any_other_module_is_not_an_environment(files: dict[str, str]) -> None:
     assert find_generation("env", files.get) is None
 
 

@@ -171,7 +171,7 @@ def test_a_long_name_that_is_a_bomb_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"\x1f\x8b\x08 broken", b"PK\3\4broken"])
-def test_what_is_no_archive_is_named_so(content: bytes, tmp_path: Path) -> None:
+def test_an_invalid_archive_is_reported(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "archive").write_bytes(content)
     with pytest.raises(IntegrityError):
         unpack_archive(tmp_path / "archive", tmp_path / "target")

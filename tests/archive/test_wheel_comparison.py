@@ -91,7 +91,7 @@ def test_a_wrong_record_is_reported(old: Path, tmp_path: Path) -> None:
     assert difference.found == "that of the rebuilt wheel is not true of `data/words.txt`"
 
 
-def test_tags_are_no_stamp(old: Path, tmp_path: Path) -> None:
+def test_tags_do_not_count_as_a_stamp(old: Path, tmp_path: Path) -> None:
     new = rewritten(old, tmp_path / "new", f"{INFO}/WHEEL", "py3-none-any", "py2-none-any")
     assert f"{INFO}/WHEEL" in {each.member for each in compare_wheels(old, new).differences}
 

@@ -53,7 +53,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("command", "target"), COMMANDS)
-def test_a_command_that_talks_to_a_hub_can_be_told_which(command: Node, target: str) -> None:
+def test_a_command_that_uses_a_hub_has_an_option_for_it(command: Node, target: str) -> None:
     source = _source(target)
     has_option = any("--context" in option.names for option in command.options)
     if "session.hub" in source:

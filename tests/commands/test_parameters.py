@@ -169,7 +169,7 @@ def test_a_struct_is_a_record_and_two_records_share_a_command() -> None:
     assert roof == Roof((1, 2), 45.0)
 
 
-def test_a_field_may_hold_what_its_text_stands_for() -> None:
+def test_a_field_may_be_parsed_from_its_text() -> None:
     def split(texts: list[str]) -> tuple[str, ...]:
         return tuple(size for text in texts for size in text.split(","))
 

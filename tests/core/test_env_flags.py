@@ -6,7 +6,7 @@ from prime_cli.core.env_flags import in_ci, is_on
 
 
 @pytest.mark.parametrize("value", ["1", "true", "True", "yes", "on", "woodpecker"])
-def test_a_job_says_so_in_any_word(value: str) -> None:
+def test_any_value_of_the_ci_variable_means_a_job(value: str) -> None:
     assert in_ci({"CI": value})
 
 

@@ -59,14 +59,14 @@ def test_the_last_use_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders have no such modes there")
-def test_a_home_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
+def test_an_unwritable_home_does_not_matter(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("in the way", encoding="utf-8")
     mark_in_use(tmp_path, "wheels", "abc")
     assert last_used(use_file(tmp_path, "wheels", "abc")) is None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
-def test_a_lock_is_one_s_own_until_its_descriptor_is_closed(tmp_path: Path) -> None:
+def test_a_lock_is_held_until_its_descriptor_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert take_lock(path) is None
     assert not is_locked(path)

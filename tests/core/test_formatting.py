@@ -26,7 +26,7 @@ def test_span_is_read_in_seconds(text: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "30", "d", "-1d", "1.5h", "1d12h", "٣d", "9" * 10 + "s"])
-def test_what_is_no_span_is_refused(text: str) -> None:
+def test_an_invalid_span_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a duration"):
         parse_duration(text)
 

@@ -43,7 +43,7 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it() -> None:
     assert install_command("hf") in (caught.value.hint or "")
 
 
-def test_a_uv_tool_is_installed_again_with_what_it_had(tmp_path: Path) -> None:
+def test_a_uv_tool_is_reinstalled_with_its_extras(tmp_path: Path) -> None:
     (tmp_path / "uv-receipt.toml").write_text(
         '[tool]\nrequirements = [{ name = "prime-cli", extras = ["tui"] },'
         ' { name = "httpx", extras = ["socks"], specifier = ">=0.28" }]\n'
@@ -56,7 +56,7 @@ def test_a_uv_tool_is_installed_again_with_what_it_had(tmp_path: Path) -> None:
     assert tool.update() == (("uv", "tool", "upgrade", "prime-cli"),)
 
 
-def test_a_uv_tool_of_a_checkout_is_made_of_the_checkout_again(tmp_path: Path) -> None:
+def test_a_uv_tool_of_a_checkout_is_reinstalled_from_it(tmp_path: Path) -> None:
     (tmp_path / "uv-receipt.toml").write_text(
         '[tool]\nrequirements = [{ name = "prime-cli", editable = "/home/ada/my prime" }]\n'
     )

@@ -64,7 +64,7 @@ def test_the_way_out_of_a_denied_path_depends_on_whose_it_is(
     assert "PRIME_HOME" not in (others.hint or "")
 
 
-def test_nobody_can_prepare_the_file_that_is_written(tmp_path: Path) -> None:
+def test_the_written_file_cannot_be_prepared_by_others(tmp_path: Path) -> None:
     """In a folder that others may write to, a link or an open file would be given the content."""
     path, bait = tmp_path / "credentials.toml", tmp_path / "bait"
     before = {entry.name for entry in tmp_path.iterdir()}

@@ -133,7 +133,7 @@ def test_no_credential_reaches_a_program_and_only_those_of_indexes_an_installer(
     assert child_environment(ours, installs=True) == OTHERS | OF_INDEXES
 
 
-def test_a_program_is_started_without_credentials_unless_told_otherwise(
+def test_a_program_is_started_without_credentials_by_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PRIME_API_KEY", "pit_planted")

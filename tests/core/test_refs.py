@@ -34,7 +34,7 @@ def test_anything_else_is_not_one(text: str) -> None:
         EnvRef.parse(text)
 
 
-def test_what_is_pinned_is_no_part_of_the_name() -> None:
+def test_the_pin_is_not_part_of_the_name() -> None:
     assert str(EnvRef.parse(f"ada/wordle@1.2#sha256={DIGEST}")) == "ada/wordle@1.2"
 
 

@@ -102,7 +102,7 @@ def test_the_inside_of_a_private_key_is_known_without_its_first_line() -> None:
         ("#" * 20_000, "less than 16384 characters"),
     ],
 )
-def test_what_is_no_key_to_be_let_in_with_is_refused(text: str, told: str) -> None:
+def test_a_key_without_access_is_refused(text: str, told: str) -> None:
     with pytest.raises(UsageError) as refused:
         read_public_key(text)
     assert told in refused.value.message
@@ -126,7 +126,7 @@ def test_keys_that_hardware_holds_are_read() -> None:
 
 
 @given(index=st.integers(0, len(BASE_POINT) - 1), bit=st.integers(0, 7))
-def test_a_point_beside_the_curve_is_no_key(index: int, bit: int) -> None:
+def test_a_point_beside_the_curve_is_not_a_key(index: int, bit: int) -> None:
     name = b"ecdsa-sha2-nistp256"
     changed = bytearray(BASE_POINT)
     assert read_public_key(f"{name.decode()} {packed(name, b'nistp256', bytes(changed))}")

@@ -35,7 +35,7 @@ def test_a_check_that_hangs_is_left_behind(tmp_path: Path) -> None:
     assert "No answer within 0.2 seconds" in found[0].sentence
 
 
-def test_a_check_that_breaks_is_reported_without_what_it_held(tmp_path: Path) -> None:
+def test_a_broken_check_is_reported_without_its_data(tmp_path: Path) -> None:
     def breaks(_: System) -> list[Finding]:
         raise ValueError("prime_sk_planted")
 

@@ -165,7 +165,7 @@ def test_a_lock_is_reported_while_it_is_held(tmp_path: Path, home: Path) -> None
     assert one(check_leftovers(system(tmp_path)), "locks").status == "ok"
 
 
-def test_halves_are_reported_when_nobody_can_be_writing_them(tmp_path: Path, home: Path) -> None:
+def test_partial_files_are_reported_if_nothing_writes_them(tmp_path: Path, home: Path) -> None:
     half = home / ".prime" / "interpreters" / f".{'0' * 32}.1a2b3c4d"
     half.mkdir(parents=True)
     assert one(check_leftovers(system(tmp_path)), "halves").status == "ok"
@@ -219,7 +219,7 @@ def test_two_spellings_with_two_values_are_reported() -> None:
 
 
 @pytest.mark.parametrize("value", ["ftp://proxy:1", "http://", "http://proxy:port", "http://[::1"])
-def test_what_is_no_proxy_fails(value: str) -> None:
+def test_an_invalid_proxy_fails(value: str) -> None:
     found = judge_proxies({"HTTP_PROXY": value})
     assert (found.status, found.sentence) == ("failed", "HTTP_PROXY is not a proxy URL")
 

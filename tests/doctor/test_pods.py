@@ -51,7 +51,7 @@ def test_pods_that_run_are_reported_with_their_price(
     assert told(look()) == ("ok", "2 pods running, at $3.30/h", None)
 
 
-def test_what_is_there_without_need_is_a_warning_and_stays_there(
+def test_orphaned_resources_are_a_warning_and_stay(
     look: Callable[[], Finding], pod_hub: PodHub
 ) -> None:
     pod = pod_hub.rent(**wish(name="web"))
@@ -90,7 +90,7 @@ def test_a_hub_that_does_not_say_is_skipped_after_one_request(
     assert asked == ["/api/v1/pods"]
 
 
-def test_under_offline_nobody_is_asked(tmp_path: Path) -> None:
+def test_offline_sends_no_request(tmp_path: Path) -> None:
     finding = one(check_pods(system(tmp_path, offline=True)))
     assert told(finding) == ("skipped", "Not checked: prime is offline", None)
 

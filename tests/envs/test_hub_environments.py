@@ -111,7 +111,7 @@ def test_a_version_may_be_named_by_the_beginning_of_its_hash(
     assert plan.content_hash == content_hash
 
 
-def test_seven_characters_are_no_hash(hub: HubClient, tmp_path: Path) -> None:
+def test_seven_characters_are_not_a_hash(hub: HubClient, tmp_path: Path) -> None:
     _publish_two(hub, tmp_path)
     with pytest.raises(NotFound, match="has no version"):
         plan_deletion(hub, TINY.at(list_versions(hub, TINY)[1].sha256[:7]))

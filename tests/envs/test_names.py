@@ -20,9 +20,7 @@ def test_a_full_ref_is_taken_as_it_is_without_asking() -> None:
     assert replay.seen == []
 
 
-def test_a_bare_name_is_ones_own_before_it_is_anyone_elses(
-    hub: HubClient, data: Path, tmp_path: Path
-) -> None:
+def test_a_bare_name_prefers_the_users_own(hub: HubClient, data: Path, tmp_path: Path) -> None:
     publish(open_hub(data, "bob"), tmp_path / "bob", "wordle")
     publish(hub, tmp_path / "ada", "wordle")
     told = Silent()
@@ -85,7 +83,7 @@ def test_a_hub_that_cannot_list_suggests_nothing() -> None:
     assert suggest_names(hub, "ada/wordle") is None
 
 
-def test_what_is_no_name_is_refused(hub: HubClient) -> None:
+def test_an_invalid_name_is_refused(hub: HubClient) -> None:
     with pytest.raises(BadReference, match="`a b` is not a valid"):
         resolve_name(hub, "a b")
 

@@ -33,7 +33,7 @@ def test_entities_in_addresses_are_read() -> None:
     assert link.url == "https://hub.example/x-1.whl?a=1&b=2"
 
 
-def test_anchors_without_an_address_are_no_links() -> None:
+def test_anchors_without_an_address_are_not_links() -> None:
     assert parse_links(PAGE, "<a name='top'></a><a href>x</a><p href='y'></p>") == []
 
 

@@ -186,7 +186,7 @@ def test_a_corrupted_list_is_reported(store: Path, text: str) -> None:
 HUB = "https://hub.example.org"
 
 
-def test_two_that_add_at_the_same_time_lose_nobody(tmp_path: Path) -> None:
+def test_concurrent_additions_are_both_kept(tmp_path: Path) -> None:
     names = [f"owner-{number}" for number in range(12)]
 
     def add(name: str) -> None:

@@ -48,7 +48,7 @@ class OtherSources(httpx.BaseTransport):
 
 
 @needs_ssh_keygen
-def test_sources_that_nobody_signed_are_not_built_where_signatures_are_required(
+def test_unsigned_sources_are_not_built_if_signatures_are_required(
     tmp_path: Path,
 ) -> None:
     home, key = tmp_path / "home", make_key(tmp_path / "ssh")

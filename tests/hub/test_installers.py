@@ -84,7 +84,7 @@ def test_uv_project_adds_locks_and_syncs_from_its_lock(
 
 
 @pytest.mark.parametrize("install", [uv_install, pip_install])
-def test_index_beside_another_is_passed_over_for_what_it_has_not(
+def test_a_secondary_index_is_skipped_for_packages_it_lacks(
     hub: IndexHub, installer: Installer, target: Path, install: Install
 ) -> None:
     hub.publish("top", owner="bob", requires=("word",))
@@ -192,7 +192,7 @@ def test_uv_sends_the_key_of_a_named_index(
 
 
 @pytest.mark.parametrize("install", [uv_install, pip_install])
-def test_private_package_is_no_package_without_a_key(
+def test_a_private_package_looks_missing_without_a_key(
     hub: IndexHub, installer: Installer, target: Path, install: Install
 ) -> None:
     hub.publish("secret", visibility="PRIVATE")

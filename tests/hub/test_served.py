@@ -65,7 +65,7 @@ def test_errors_are_problems_over_a_socket_too(served: httpx.Client) -> None:
     assert served.put("/upload/guess", content=bytes(1_000_000)).status_code == 404
 
 
-def test_download_that_is_given_up_harms_nobody(served: httpx.Client) -> None:
+def test_an_abandoned_download_harms_nobody(served: httpx.Client) -> None:
     push = Push(served, code="# " + "x" * 5_000_000).run()
     url = data(served.get(f"{HUB}/ada/word/@latest"))["wheel_url"]
     with served.stream("GET", url) as answer:

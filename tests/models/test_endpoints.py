@@ -42,7 +42,7 @@ def test_a_hosted_model_without_a_key_is_refused_with_a_way_out() -> None:
     assert "builtin/oracle" in str(caught.value.hint)
 
 
-def test_the_word_empty_is_no_key_for_a_hosted_model() -> None:
+def test_the_word_empty_is_not_a_key_for_a_hosted_model() -> None:
     with pytest.raises(NotLoggedIn):
         resolve_endpoint("gpt-4.1", None, "EMPTY", Registry(), KEYED)
 
@@ -80,7 +80,7 @@ def test_a_named_registry_never_falls_back_to_a_paid_default() -> None:
     assert "qwen, nano" in str(caught.value.hint)
 
 
-def test_an_address_makes_an_unknown_name_meant() -> None:
+def test_an_address_makes_an_unknown_name_valid() -> None:
     endpoint = resolve_endpoint("other", LOCAL, None, NAMED, {})
     assert (endpoint.model, endpoint.url) == ("other", LOCAL)
 
@@ -186,7 +186,7 @@ def test_addresses_are_written_as_they_are_called(given: str, called: str) -> No
 
 
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://x:y/v1", ""])
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(UsageError):
         clean_url(url)
 

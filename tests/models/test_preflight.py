@@ -131,6 +131,6 @@ def test_the_hint_speaks_of_what_the_user_gave(chosen_by: str, hint: str) -> Non
 
 
 @pytest.mark.parametrize("listed", ["m-20250929", "models/m"])
-def test_a_name_that_stands_for_a_listed_model_is_not_warned_about(listed: str) -> None:
+def test_an_alias_of_a_listed_model_has_no_warning(listed: str) -> None:
     with ScriptedModel(models=(listed,)) as model:
         assert run(check_endpoint(Endpoint("m", model.url))).warnings == []

@@ -95,7 +95,7 @@ def test_the_registrys_price_wins_over_all(tmp_path: Path) -> None:
     assert book.price_of(Endpoint("gpt-4.1", OPENAI, price=stated)) is stated
 
 
-def test_what_an_endpoint_states_holds_where_nobody_says_otherwise() -> None:
+def test_an_endpoints_own_price_is_the_default() -> None:
     remote = "https://models.example/v1"
     said = {(remote, "m"): Price(1, 2), (HERE, "m"): Price(1, 2)}
     book = PriceBook(shipped_table(), PriceTable("none")).with_stated(said)
@@ -134,7 +134,7 @@ def test_an_invalid_table_is_refused_by_name(text: str, said: str, tmp_path: Pat
     assert said in caught.value.message
 
 
-def test_no_table_of_ones_own_is_fine(tmp_path: Path) -> None:
+def test_a_missing_table_is_fine(tmp_path: Path) -> None:
     assert user_table(tmp_path / "prices.toml").rows == ()
 
 
@@ -158,7 +158,7 @@ def test_no_table_of_ones_own_is_fine(tmp_path: Path) -> None:
         (None, None),
     ],
 )
-def test_a_stated_price_is_taken_only_where_tokens_tell_the_cost(
+def test_a_stated_price_is_used_only_if_tokens_decide_the_cost(
     pricing: object, expected: tuple[float, float, float | None] | None
 ) -> None:
     found = stated_price(pricing, "models.example")

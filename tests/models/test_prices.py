@@ -94,7 +94,7 @@ def test_what_earlier_sessions_spent_counts() -> None:
     assert Budget(max_cost=1.0, spent=A_DOLLAR).reason is not None
 
 
-def test_listeners_hear_of_the_end_once_and_the_first_reason_stands() -> None:
+def test_listeners_are_called_once_with_the_first_reason() -> None:
     heard: list[str] = []
     budget = Budget(token_budget=1)
     budget.on_stop(lambda: heard.append("early"))
@@ -106,7 +106,7 @@ def test_listeners_hear_of_the_end_once_and_the_first_reason_stands() -> None:
     assert budget.reason == "first"
 
 
-def test_who_is_over_does_not_hear_of_the_end() -> None:
+def test_finished_listeners_are_not_called() -> None:
     heard: list[str] = []
     budget = Budget(token_budget=1)
 

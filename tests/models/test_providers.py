@@ -75,7 +75,7 @@ def test_a_missing_key_is_named_by_the_services_own_variable(model: str, variabl
 
 
 @pytest.mark.parametrize("model", ["gpt-4.1", "deepseek-ai/DeepSeek-V3", "mistralai/Mistral-7B"])
-def test_other_names_tell_nothing(model: str) -> None:
+def test_other_names_reveal_nothing(model: str) -> None:
     assert provider_of_model(model) is None
     assert find(model, OPENAI_API_KEY="k").url == "https://api.openai.com/v1"
 
@@ -147,7 +147,7 @@ def test_addresses_of_other_apis_are_refused(url: str) -> None:
 
 
 @given(st.text(max_size=40))
-def test_no_name_is_changed_but_for_a_known_prefix(name: str) -> None:
+def test_names_change_only_by_a_known_prefix(name: str) -> None:
     try:
         known = provider_of_model(name)
     except UsageError:

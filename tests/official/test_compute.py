@@ -129,7 +129,7 @@ def test_unknown_pod_is_refused_in_a_sentence(tenant: Tenant) -> None:
         assert "not found" in (refused.out + refused.err).lower()
 
 
-def test_wish_that_cannot_be_met_is_refused_in_our_words(tenant: Tenant) -> None:
+def test_an_impossible_option_is_refused_in_our_words(tenant: Tenant) -> None:
     sizes = ("--disk-size", "120", "--vcpus", "14", "--memory", "125")
     argv = ("pods", "create", "--id", offer_id(A100), "--name", "x", "--image", "custom_template")
     refused = tenant.prime(*argv, *sizes, "--custom-template-id", "t1", "--yes")

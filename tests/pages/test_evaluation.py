@@ -11,7 +11,7 @@ def test_every_reward_is_in_a_bar(rewards: list[float]) -> None:
     assert sum(counts) == len(rewards)
 
 
-def test_no_rewards_are_no_bars() -> None:
+def test_without_rewards_there_are_no_bars() -> None:
     assert "<svg" not in draw_histogram([])
 
 

@@ -31,7 +31,7 @@ def _outcome(*rows: Row) -> Outcome:
     return Outcome(rows, 0, "")
 
 
-def test_rollouts_of_an_example_are_paired_by_what_was_said() -> None:
+def test_rollouts_of_an_example_are_paired_by_their_answers() -> None:
     wrong, right = Row(0, ("no",), 0.0), Row(0, ("yes",), 1.0)
     assert compare(_outcome(wrong, right), _outcome(right, wrong)) == Differences()
 

@@ -35,7 +35,7 @@ def planned(offer: GpuOffer = A100, *, ours: bool = True, **wishes: Any) -> PodP
     )
 
 
-def test_what_it_comes_to_is_price_times_hours() -> None:
+def test_the_total_is_price_times_hours() -> None:
     plan = planned(life=timedelta(hours=2))
     assert (plan.price, plan.bill) == (1.65, 3.3)
     assert plan.stop_at == NOW + timedelta(hours=2)
@@ -73,7 +73,7 @@ def test_a_disk_that_is_not_in_the_price_is_paid_from_its_first_gigabyte() -> No
         planned(disks=(Disk("d1"),)),
     ],
 )
-def test_a_price_that_is_not_known_is_no_nought(plan: PodPlan) -> None:
+def test_an_unknown_price_is_not_zero(plan: PodPlan) -> None:
     assert plan.bill is None
 
 
@@ -126,7 +126,7 @@ def test_a_name_alone_is_taken_from_the_environment() -> None:
     assert "s3cret" not in caught.value.message
 
 
-def test_values_of_variables_are_neither_told_nor_in_a_traceback() -> None:
+def test_values_of_variables_are_never_shown() -> None:
     plan = planned(variables=(PodVariable("TOKEN", "s3cret"),))
     assert plan.summary["variables"] == ["TOKEN"]
     assert "s3cret" not in f"{plan!r}{plan.summary}"

@@ -53,7 +53,7 @@ def test_the_json_of_a_pod_omits_missing_parts() -> None:
     ]
 
 
-def test_times_are_told_to_the_second() -> None:
+def test_times_are_exact_to_the_second() -> None:
     assert details(POD, BEGUN).created_at == "2026-11-21T12:00:00Z"
 
 

@@ -120,7 +120,7 @@ def test_an_offer_is_chosen_by_its_six_letters_or_by_the_providers_own_id() -> N
         choose_named(offers, OfferQuery(max_price=1), named=offer_id(A100), cloud=False)
 
 
-def test_of_two_with_one_id_nobody_gets_the_spot_one_unasked() -> None:
+def test_of_two_offers_with_one_id_the_spot_one_needs_a_request() -> None:
     spot = changed(A100, is_spot=True, prices=Prices("USD", 0.5))
     named = offer_id(A100)
     assert choose_named([spot, A100], OfferQuery(), named=named, cloud=False) == A100

@@ -29,7 +29,9 @@ def test_answers_that_our_client_is_tested_with_are_as_published(exchange: Any) 
         ([("sort", "name")], "`?sort` is not known"),
     ],
 )
-def test_a_query_is_held_against_its_table(query: list[tuple[str, str]], fault: str | None) -> None:
+def test_a_query_is_checked_against_its_table(
+    query: list[tuple[str, str]], fault: str | None
+) -> None:
     found = faults_of_request("GET", "/api/v1/pods", query, None)
     assert found == ([f"GET /api/v1/pods: {fault}"] if fault else [])
 
@@ -53,7 +55,7 @@ def test_a_name_may_be_given_once_or_often_where_a_list_is_taken() -> None:
         {"team": {}},
     ],
 )
-def test_a_body_is_held_against_its_schema(change: dict[str, Any]) -> None:
+def test_a_body_is_checked_against_its_schema(change: dict[str, Any]) -> None:
     assert faults_of_request("POST", "/api/v1/pods/", [], RENTED) == []
     assert len(faults_of_request("POST", "/api/v1/pods/", [], RENTED | change)) == 1
 
@@ -67,17 +69,17 @@ def test_a_body_where_none_is_taken_and_none_where_one_is() -> None:
 @pytest.mark.parametrize(
     "change", [{"createdAt": "2026-11-21T02:18:54"}, {"createdAt": "soon"}, {"status": "GONE"}]
 )
-def test_an_answer_is_held_against_its_schema(change: dict[str, Any]) -> None:
+def test_an_answer_is_checked_against_its_schema(change: dict[str, Any]) -> None:
     assert len(faults_of_answer("GET", "/api/v1/pods/one", 200, {**POD, **change})) == 1
 
 
-def test_a_refusal_is_held_against_its_schema() -> None:
+def test_a_refusal_is_checked_against_its_schema() -> None:
     wrong = {"errors": [{"param": "limit", "details": "too large"}], "detail": "too large"}
     assert faults_of_answer("GET", "/api/v1/pods", 422, wrong) == []
     assert len(faults_of_answer("GET", "/api/v1/pods", 422, {"detail": "too large"})) == 1
 
 
-def test_what_is_meant_so_is_let_pass_and_nothing_like_it() -> None:
+def test_intended_findings_pass_and_similar_ones_do_not() -> None:
     ours = {**POD, "providerType": "local", "socket": None}
     path = "/api/v1/pods/one"
     assert len(faults_of_answer("GET", path, 200, ours)) == 2

@@ -53,7 +53,7 @@ def test_a_schema_lets_in_what_its_table_does(name: str, value: object, valid: b
 
 
 @pytest.mark.parametrize("text", ["two words", "integer>x", "a-b", "[]"])
-def test_what_is_no_type_is_refused(text: str) -> None:
+def test_an_invalid_type_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no type"):
         read_type(text)
 

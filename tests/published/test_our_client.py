@@ -112,7 +112,7 @@ def test_what_renting_asks_is_published(
     assert hub.bodies("POST /ssh_keys/") != []
 
 
-def test_everything_of_a_wish_is_sent(hub: PublicHub, prime: Prime) -> None:
+def test_every_option_is_sent(hub: PublicHub, prime: Prime) -> None:
     prime("pods", "create", *RENTED["with everything"], "--yes").ok()
     (body,) = hub.bodies("POST /pods/")
     pod = body["pod"]

@@ -209,7 +209,7 @@ def test_code_that_says_hosts_without_end_fills_no_memory() -> None:
     assert max(len(each.host) for each in found) < 260
 
 
-def test_without_bubblewrap_the_user_is_told_what_is_not_seen(
+def test_without_bubblewrap_unchecked_connections_are_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

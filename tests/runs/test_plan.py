@@ -44,7 +44,7 @@ def repository(folder: Path) -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-def test_the_commit_is_reported_and_what_runs_left_behind_is_no_change(tmp_path: Path) -> None:
+def test_the_commit_is_reported_and_outputs_are_not_changes(tmp_path: Path) -> None:
     commit = repository(tmp_path)
     (tmp_path / "outputs" / "evals").mkdir(parents=True)
     (tmp_path / "outputs" / "evals" / "run.json").write_text("{}")

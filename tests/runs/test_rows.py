@@ -34,7 +34,7 @@ def test_a_rollout_counts_once_and_in_each_of_its_reasons() -> None:
     assert found.words == "1 rollout: 1 after an infra error, 1 with their group"
 
 
-def test_rows_of_an_older_prime_tell_by_the_attempt_before() -> None:
+def test_rows_of_an_older_prime_show_the_previous_attempt() -> None:
     found = counted(
         row(0, 0, None),
         row(0, 0, attempt=2),

@@ -41,5 +41,5 @@ def test_a_share_up_to_the_limit_is_allowed() -> None:
         check_errors(half, allowing(0.49))
 
 
-def test_nothing_finished_is_no_error() -> None:
+def test_nothing_finished_is_not_an_error() -> None:
     check_errors(summary(), PLAN)

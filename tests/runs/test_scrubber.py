@@ -13,7 +13,7 @@ from prime_cli.models.registry import Registry, RegistryEntry
 from prime_cli.runs.scrubber import Scrubber, secrets_of
 
 
-def test_a_key_in_the_query_of_an_address_is_a_secret_and_an_api_version_is_none() -> None:
+def test_a_key_in_a_query_is_a_secret_but_an_api_version_is_not() -> None:
     endpoint = Endpoint("m", "https://host/v1", query="api-version=2024-10-21&key=pl%2Banted")
     found = secrets_of(endpoint, {}, {}).values()
     assert {"pl%2Banted", "pl+anted"} <= set(found)

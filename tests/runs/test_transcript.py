@@ -50,7 +50,7 @@ def test_an_error_is_reported_and_no_reward_is_made_up() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1", "1.", ".1", "a.b", "1.-1", "1.2.3"])
-def test_what_is_no_position_is_refused(text: str) -> None:
+def test_an_invalid_position_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a rollout"):
         parse_position(text)
 

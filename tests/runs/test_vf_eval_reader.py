@@ -44,7 +44,7 @@ def test_rollouts_of_0_1_14_are_numbered_within_their_example(tmp_path: Path) ->
     assert found[0].metrics == {"f": 0.5}
 
 
-def test_the_zero_beside_an_error_is_no_score(tmp_path: Path) -> None:
+def test_the_zero_of_an_error_is_not_a_score(tmp_path: Path) -> None:
     error = {"error": "VfError", "error_chain_repr": "", "error_chain_str": "VfError: no"}
     folder = saved(
         tmp_path / "run",

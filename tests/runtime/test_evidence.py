@@ -62,7 +62,7 @@ def test_a_uv_lock_in_the_wheel_is_as_good(tmp_path: Path) -> None:
     assert evidence.verifiers == "0.1.9"
 
 
-def test_results_tell_the_version_or_else_the_date(tmp_path: Path) -> None:
+def test_results_reveal_the_version_or_else_the_date(tmp_path: Path) -> None:
     write_result(tmp_path / "a", version_info={"vf_version": "0.1.14"})
     write_result(tmp_path / "b", date="2025-09-01", time="12:00")
 
@@ -73,7 +73,7 @@ def test_results_tell_the_version_or_else_the_date(tmp_path: Path) -> None:
     assert (date.verifiers, date.as_of) == (None, datetime(2025, 9, 2, tzinfo=UTC))
 
 
-def test_results_of_our_own_runs_are_no_evidence(tmp_path: Path) -> None:
+def test_results_of_our_own_runs_are_not_evidence(tmp_path: Path) -> None:
     write_result(tmp_path, version_info={"vf_version": "0.1.14"})
     (tmp_path / "outputs" / "evals" / "tiny--m" / "1" / "run.json").write_text("{}")
 
@@ -107,7 +107,7 @@ def test_the_release_nearest_above_the_lower_bound_comes_before_the_families(
     ]
 
 
-def test_what_is_no_evidence_is_passed_over(tmp_path: Path) -> None:
+def test_other_files_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "uv.lock").write_text("not = [toml", encoding="utf-8")
     write_result(tmp_path, version_info=3, date=["x"])
 

@@ -60,7 +60,7 @@ def test_the_verifiers_that_the_source_needs_is_found(
 
 
 @pytest.mark.slow
-def test_what_no_reading_can_tell_is_found_by_trying(tmp_path: Path) -> None:
+def test_import_errors_are_found_by_importing(tmp_path: Path) -> None:
     hidden = "import importlib\ngetattr(importlib.import_module('verifiers'), 'Tool' + 'Rubric')\n"
     progress = Silent()
 
@@ -356,7 +356,7 @@ def test_offline_without_the_packages_says_so(
     assert "--offline" in (raised.value.hint or "")
 
 
-def test_a_wheel_beside_stands_for_a_package_that_no_index_has(tmp_path: Path) -> None:
+def test_a_sibling_wheel_provides_a_package_that_no_index_has(tmp_path: Path) -> None:
     helper = package(tmp_path, "VALUE = 1\n", name="our_helper", requires=())
     found = package(tmp_path, "import our_helper\n" + V0, requires=("our-helper", "verifiers"))
 

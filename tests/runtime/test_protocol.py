@@ -60,7 +60,7 @@ def test_fields_that_are_new_to_us_are_ignored() -> None:
 
 
 @pytest.mark.parametrize("line", [b"", b"hello\n", b"[]", b'{"t":"nonsense"}', b'{"t":"rollout"}'])
-def test_what_is_no_event_is_refused(line: bytes) -> None:
+def test_an_invalid_event_is_refused(line: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         decode_event(line)
 
@@ -87,6 +87,6 @@ def test_whole_numbers_of_any_size_survive() -> None:
         b"[]",
     ],
 )
-def test_what_is_no_event_has_one_kind_of_error(line: bytes) -> None:
+def test_an_invalid_event_has_one_kind_of_error(line: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         decode_event(line)

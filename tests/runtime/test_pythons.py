@@ -145,7 +145,7 @@ def test_when_none_fits_the_error_names_what_there_is() -> None:
 
 
 @pytest.mark.parametrize("wanted", ["three", "3.x.y", "./no/such/python"])
-def test_what_is_no_python_is_refused(wanted: str) -> None:
+def test_an_invalid_python_is_refused(wanted: str) -> None:
     with pytest.raises(ResolveFailed):
         choose_python(None, wanted)
 

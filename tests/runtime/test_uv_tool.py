@@ -39,7 +39,7 @@ def test_the_server_that_did_not_answer_is_named(said: str, told: str) -> None:
     assert failure.message.startswith(told)
 
 
-def test_what_is_not_cached_is_no_fault_of_the_network_when_offline() -> None:
+def test_a_missing_cache_entry_offline_is_not_a_network_error() -> None:
     said = "cause: Network connectivity is disabled, but the requested data wasn't found"
 
     assert isinstance(network_failure(Completed(1, "", said), offline=True), Offline)
@@ -63,14 +63,14 @@ def test_what_is_not_cached_is_no_fault_of_the_network_when_offline() -> None:
         ),
     ],
 )
-def test_a_disk_that_takes_no_more_is_no_fault_of_the_environment(said: str, told: str) -> None:
+def test_a_full_disk_is_not_the_fault_of_the_environment(said: str, told: str) -> None:
     failure = disk_failure(Completed(2, "", said))
 
     assert isinstance(failure, StorageFailed)
     assert failure.message.startswith(told)
 
 
-def test_what_may_not_be_read_is_not_told_as_a_full_disk() -> None:
+def test_a_permission_error_is_not_reported_as_a_full_disk() -> None:
     said = "cause: failed to query `/x/python`: Permission denied (os error 13)"
 
     assert disk_failure(Completed(2, "", said)) is None

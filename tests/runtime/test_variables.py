@@ -108,6 +108,6 @@ def test_what_is_given_by_value_wins() -> None:
     assert seen({"TZ": "UTC"}, {"TZ": "CET", "A": "1"}) == {"TZ": "CET", "A": "1"}
 
 
-def test_libraries_are_told_to_draw_nothing_and_to_send_nothing() -> None:
+def test_libraries_are_set_to_draw_and_send_nothing() -> None:
     assert QUIET["TQDM_DISABLE"] == "1"
     assert QUIET["PRIME_TRACES_OPT_OUT"] == "1"

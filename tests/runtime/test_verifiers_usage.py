@@ -72,7 +72,7 @@ def test_names_that_not_every_release_has(
         ("def env_response(self, messages, state):\n        return [], state", "0.1.7", "0.1.8"),
     ],
 )
-def test_overridden_methods_tell_the_release(
+def test_overridden_methods_reveal_the_release(
     tmp_path: Path, method: str, fits: str, does_not: str
 ) -> None:
     source = f"import verifiers as vf\nclass Talk(vf.MultiTurnEnv):\n    {method}\n"

@@ -54,7 +54,7 @@ def test_what_fails_is_raised_and_says_what_to_do() -> None:
     assert caught.value.hint
 
 
-def test_progress_is_told_to_who_asks_for_it(tmp_path: Path) -> None:
+def test_progress_is_reported_on_request(tmp_path: Path) -> None:
     heard = Silent()
     Hub(progress=heard).environments.info("reverse-text")
     assert heard.said

@@ -45,7 +45,7 @@ def test_the_shell_that_started_us_is_found(shell: str, tmp_path: Path) -> None:
         (["sh", "init", "/bin/bash"], "bash"),
     ],
 )
-def test_the_nearest_program_that_is_a_shell_is_meant(programs: list[str], shell: str) -> None:
+def test_the_nearest_parent_shell_is_used(programs: list[str], shell: str) -> None:
     assert choose_shell(programs) == shell
 
 

@@ -51,7 +51,9 @@ def nodes() -> dict[str, Node]:
         ("prime ssh-keys remove", "@ssh-keys"),
     ],
 )
-def test_a_command_is_offered_what_it_takes(path: str, kind: str, nodes: dict[str, Node]) -> None:
+def test_completion_offers_the_values_of_a_command(
+    path: str, kind: str, nodes: dict[str, Node]
+) -> None:
     assert kind in nodes[path].arguments[0].offers
 
 

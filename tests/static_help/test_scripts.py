@@ -100,7 +100,7 @@ def test_fish_shows_what_each_command_does(tmp_path: Path) -> None:
     assert "install\tInstall 'em." in run_shell("fish", script, cwd=tmp_path)
 
 
-def test_fish_and_zsh_offer_files_where_files_are_meant(project: Path) -> None:
+def test_fish_and_zsh_offer_files_for_files(project: Path) -> None:
     (project / "made-1.0-py3-none-any.whl").touch()
     assert offered("fish", ["prime", "eval", "run", "--junit", "end"], TREE, cwd=project) == {
         "endpoints.toml"
@@ -112,7 +112,7 @@ def test_fish_and_zsh_offer_files_where_files_are_meant(project: Path) -> None:
     assert offered("zsh", ["prime", "env", "upload", ""], TREE, cwd=project) == {"FILES -g *.whl"}
 
 
-def test_powershell_can_read_the_script_as_far_as_quotes_and_brackets_tell() -> None:
+def test_the_powershell_script_has_balanced_quotes_and_brackets() -> None:
     """There is no PowerShell on the machines that run this; it is seen as data only."""
     text = completion_script("powershell")
     bare = re.sub(r"'(?:[^'\n]|'')*'|\"[^\"\n]*\"", "", text)

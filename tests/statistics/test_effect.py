@@ -163,7 +163,7 @@ def test_rewards_from_zero_to_one_then_allow_for_changes_that_were_not_seen() ->
     assert found.detectable > 0.3
 
 
-def test_no_difference_at_all_is_no_finding() -> None:
+def test_an_absence_of_differences_is_not_a_finding() -> None:
     same = effect_of(pairs([(0.5, 0.5)] * 10), alpha=0.05, seed=1)
     assert (same.difference, same.p, same.test) == (0.0, 1.0, SIGN_FLIP)
     alike = effect_of(pairs([(1.0, 1.0)] * 10, is_binary=True), alpha=0.05, seed=1)

@@ -41,7 +41,7 @@ def test_single_rewards_of_zero_and_one_have_the_exact_interval(
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_only_successes_are_no_certainty() -> None:
+def test_only_successes_are_not_a_certainty() -> None:
     assert interval(*[[1.0]] * 10).low == pytest.approx(0.025 ** (1 / 10))
     assert interval(*[[1.0]] * 10).high == 1.0
 
@@ -51,7 +51,7 @@ def test_rollouts_that_only_repeat_each_other_count_once() -> None:
     assert interval([1.0] * 4, [0.0] * 4, [1.0] * 4, [1.0] * 4) == once
 
 
-def test_rollouts_that_differ_tell_more_than_one_and_less_than_as_many_examples() -> None:
+def test_differing_rollouts_count_more_than_one_and_less_than_examples() -> None:
     clustered = interval(*([[1.0, 1.0, 1.0, 0.0]] * 20 + [[0.0, 0.0, 0.0, 1.0]] * 20))
     assert clustered.method == KORN_GRAUBARD
     single = interval(*([[1.0]] * 20 + [[0.0]] * 20))
@@ -168,7 +168,7 @@ def test_with_one_rollout_the_standard_error_is_the_textbook_one(values: list[fl
         assert math.isclose(found.stderr, expected, rel_tol=1e-6, abs_tol=1e-3)
 
 
-def test_rollouts_that_repeat_each_other_tell_nothing_new() -> None:
+def test_repeated_rollouts_add_nothing() -> None:
     once = precision([[0.1], [0.5], [0.3]])
     thrice = precision([[0.1] * 3, [0.5] * 3, [0.3] * 3])
     assert once.stderr is not None

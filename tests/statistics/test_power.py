@@ -72,7 +72,7 @@ def test_t_agrees_with_the_medium_effect_of_cohen() -> None:
     assert power_of_t(0.5, 33.36713, alpha=0.05) == pytest.approx(0.8, abs=1e-5)
 
 
-def test_many_examples_come_to_the_formula_of_miller() -> None:
+def test_many_examples_agree_with_the_formula_of_miller() -> None:
     """Miller (2024), section 5: n = (z(0.975) + z(0.8))^2 (w^2 + s_A^2 / K + s_B^2 / K) / d^2;
     w^2 = 1/9 without noise within examples and d = 0.03 need 969.
     """
@@ -164,13 +164,13 @@ def test_five_examples_can_never_show_a_difference() -> None:
     assert power_of_normal(1e9, 1.0, 6, alpha=0.05) == 1
 
 
-def test_normal_differences_come_to_the_power_of_the_t_test() -> None:
+def test_normal_differences_agree_with_the_power_of_the_t_test() -> None:
     assert power_of_normal(0.9, 1.0, 13, alpha=0.05) == pytest.approx(
         power_of_t(0.9, 13, alpha=0.05), abs=0.02
     )
 
 
-def test_many_examples_come_to_the_power_of_the_t_test_too() -> None:
+def test_many_examples_also_agree_with_the_power_of_the_t_test() -> None:
     shares = Shares(0.6, 0.67, 0.5, 0.5, 4)
     assert shares.power(249, alpha=0.05) == pytest.approx(shares.power(250, alpha=0.05), abs=0.02)
 

@@ -75,7 +75,7 @@ def test_a_list_of_reducers_is_read() -> None:
 
 
 @pytest.mark.parametrize("words", ["", "pass", "pass@", "pass@0", "pass@-1", "mean@2", "pass@²"])
-def test_what_is_no_reducer_is_refused(words: str) -> None:
+def test_an_invalid_reducer_is_refused(words: str) -> None:
     with pytest.raises(UsageError, match="is not a reducer"):
         parse_reducers(words, 0.5)
 

@@ -190,7 +190,7 @@ def test_no_data_for_scripts_is_ever_coloured(mode: str, monkeypatch: pytest.Mon
     assert "\x1b" not in shown.out.getvalue()
 
 
-def test_nobody_is_asked_and_no_bar_is_drawn_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ci_has_no_prompts_and_no_bars(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
     assert Captured(tty=True).output.is_interactive

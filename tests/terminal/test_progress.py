@@ -161,7 +161,7 @@ def test_a_note_without_room_beside_the_bar_has_a_line_of_its_own(
     assert note in lines
 
 
-def test_names_of_strangers_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_strangers_are_not_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     err = Terminal()
     name = "[/red][b].bundle\x1b[2J"

@@ -48,7 +48,7 @@ def test_what_is_not_ended_by_enter_answers_nothing(
     assert err.getvalue().endswith("[1-2] \n")
 
 
-def test_a_declined_command_says_so_to_scripts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_declined_command_is_reported_in_json_too(monkeypatch: pytest.MonkeyPatch) -> None:
     err = Terminal()
     Output("json", out=Terminal(), err=err).fail(Declined("Nothing was deleted"))
     assert json.loads(err.getvalue())["error"]["code"] == "declined"

@@ -54,7 +54,7 @@ def test_a_pipe_whose_reader_has_left_is_known_before_anything_is_written() -> N
         assert not stream.has_reader()
 
 
-def test_what_is_no_file_has_a_reader_until_it_is_closed() -> None:
+def test_a_pipe_has_a_reader_until_it_is_closed() -> None:
     target = io.StringIO()
     assert Stream(target).has_reader()
     target.close()

@@ -78,7 +78,7 @@ def test_what_is_there_to_be_copied_is_left_alone() -> None:
 
 
 @given(st.lists(st.text("ab漢`.", min_size=1, max_size=12)), st.integers(4, 60))
-def test_no_word_is_lost_and_no_line_is_too_long_but_for_one_word(
+def test_no_word_is_lost_and_only_single_words_exceed_a_line(
     words: list[str], columns: int
 ) -> None:
     text = " ".join(words)

@@ -64,7 +64,7 @@ def test_a_key_that_may_only_write_creates_none_and_sees_itself(desk: Desk) -> N
     assert [each["name"] for each in desk(key, "keys list").ok().json["keys"]] == ["laptop"]
 
 
-def test_anothers_key_is_not_found_and_asked_about_before_it_goes(desk: Desk) -> None:
+def test_another_users_key_is_not_found_and_deletion_is_confirmed(desk: Desk) -> None:
     ada, bob = desk.add("ada", scope="admin"), desk.add("bob", scope="admin")
     (theirs,) = [each for each in desk(bob, "keys list").ok().json["keys"] if each["current"]]
     assert desk(ada, f"keys revoke {theirs['id']} --yes").code == 6

@@ -96,7 +96,7 @@ def test_a_key_that_the_hub_does_not_know_is_not_kept(team_hub: TeamHub, home: P
 
 
 @pytest.mark.parametrize("text", ["", "two words", "zwölf", "x" * 20_000, "a\x00b"])
-def test_what_is_no_key_is_not_sent(scripted: ScriptedHub, text: str) -> None:
+def test_an_invalid_key_is_not_sent(scripted: ScriptedHub, text: str) -> None:
     result = log_in(scripted.url, key=text)
     assert result.code in (2, 4)
     assert scripted.seen == []
@@ -113,9 +113,7 @@ def test_a_key_that_cannot_be_kept_does_not_stay_on_the_hub(team_hub: TeamHub, h
     assert team_hub.keys_of(user) == []
 
 
-def test_nobody_is_asked_to_approve_what_could_not_be_kept(
-    scripted: ScriptedHub, tmp_path: Path
-) -> None:
+def test_a_key_that_cannot_be_stored_is_not_approved(scripted: ScriptedHub, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     result = log_in(scripted.url, PRIME_HOME=str(tmp_path / "file" / "home"))
     assert result.code == 74

@@ -126,7 +126,7 @@ def test_the_local_hub_has_no_teams() -> None:
     assert "has no teams" in prime("switch", "acme").err
 
 
-def test_the_public_hub_is_told_the_id_that_it_wants(scripted: ScriptedHub) -> None:
+def test_the_public_hub_gets_the_id_it_expects(scripted: ScriptedHub) -> None:
     scripted.grant("pit_1")
     scripted.answer("GET /user/teams", {"data": [PUBLIC_TEAM], "total_count": 1})
     log_in(scripted.url, "pit_1")

@@ -8,7 +8,7 @@ from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import prime_process
 
 
-def test_a_provider_that_fails_is_one_warning_and_no_line_of_a_log(
+def test_a_failing_provider_is_one_warning_without_a_log_line(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark_published(home / ".prime" / "hub")

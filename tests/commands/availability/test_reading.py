@@ -85,7 +85,7 @@ def test_only_what_is_near_a_disk_is_shown(prime: Prime, pod_hub: PodHub) -> Non
     assert [each["id"] for each in found] == [offer_id(A100)]
 
 
-def test_nothing_that_fits_is_no_failure_and_says_what_there_is(prime: Prime) -> None:
+def test_an_empty_result_lists_alternatives_without_failing(prime: Prime) -> None:
     shown = prime("availability", "list", "--gpu-type", "h10").ok()
     assert "No `h10` is available now" in shown.err
     assert "did you mean `H100_80GB`" in shown.err

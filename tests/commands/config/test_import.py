@@ -134,7 +134,7 @@ def test_names_that_are_ours_are_changed(prime: Prime, folder: Path) -> None:
         ({"base_url": "http://127.0.0.1:8000"}, "taken"),
     ],
 )
-def test_a_key_is_taken_only_where_it_is_one_and_travels_well(
+def test_a_key_is_accepted_only_if_it_is_one_and_can_be_sent(
     change: dict[str, Any], fate: str, prime: Prime, folder: Path
 ) -> None:
     _write(folder / "environments" / "staging.json", {**STAGING, **change})

@@ -125,7 +125,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
 
 
 @pytest.mark.parametrize("name", ["key", "api-key", "api_key", "token", "PRIME_API_KEY"])
-def test_a_key_is_no_setting(name: str, prime: Prime, file: Path) -> None:
+def test_a_key_is_not_a_setting(name: str, prime: Prime, file: Path) -> None:
     for argv in (["set", name, "prime_sk_planted"], ["get", name], ["unset", name]):
         result = prime("config", *argv)
         assert result.code == 2

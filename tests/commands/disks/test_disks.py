@@ -209,7 +209,7 @@ def test_an_attached_disk_is_left_alone(prime: Prime, pod_hub: PodHub) -> None:
     prime("disks", "terminate", "data", "--yes").ok()
 
 
-def test_nobody_is_asked_where_nobody_can_answer(prime: Prime) -> None:
+def test_without_a_terminal_there_are_no_prompts(prime: Prime) -> None:
     rent(prime, "--name", "data")
     refused = prime("disks", "terminate", "data")
     assert refused.code == 2

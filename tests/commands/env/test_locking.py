@@ -69,7 +69,7 @@ def test_lock_in_json_and_dry(prime: Prime, work: Path) -> None:
     assert not (work / FILENAME).exists()
 
 
-def test_lock_without_a_wish_is_a_usage_error(prime: Prime, work: Path) -> None:
+def test_lock_without_arguments_is_a_usage_error(prime: Prime, work: Path) -> None:
     assert prime("env", "lock", cwd=work).code == 2
 
 

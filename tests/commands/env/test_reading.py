@@ -74,9 +74,7 @@ def test_environments_with_few_stars_are_omitted(
 @pytest.mark.parametrize(
     "flags", [["--sort", "size"], ["--order", "up"], ["--visibility", "secret"], ["--num", "0"]]
 )
-def test_a_value_that_is_none_of_the_choices_is_refused(
-    prime: Prime, data: Path, flags: list[str]
-) -> None:
+def test_a_value_outside_the_choices_is_refused(prime: Prime, data: Path, flags: list[str]) -> None:
     assert prime("env", "list", *flags).code == 2
 
 

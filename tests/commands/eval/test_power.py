@@ -40,13 +40,13 @@ def test_a_saved_run_shows_how_rewards_vary(prime: Prime, tmp_path: Path) -> Non
     assert run in shown["source"]
 
 
-def test_two_saved_runs_tell_how_their_differences_vary(prime: Prime, tmp_path: Path) -> None:
+def test_two_saved_runs_show_how_their_differences_vary(prime: Prime, tmp_path: Path) -> None:
     one, two = (save_run(tmp_path, *(row(i, 0, x * i / 10) for i in range(9))) for x in (0.5, 1))
     asked = ("eval", "power", one.run_id, two.run_id, "-n", "50", "--output", "json")
     assert prime(*asked, cwd=tmp_path).ok().json["method"] == "sign-flip permutation"
 
 
-def test_two_runs_that_never_differ_say_so_and_plan_nothing(prime: Prime, tmp_path: Path) -> None:
+def test_two_identical_runs_are_reported_and_plan_nothing(prime: Prime, tmp_path: Path) -> None:
     one, two = (save_run(tmp_path, *(row(i, 0, i % 2) for i in range(9))) for _ in range(2))
     shown = prime("eval", "power", one.run_id, two.run_id, "-d", "0.05", cwd=tmp_path)
     assert shown.code == 2

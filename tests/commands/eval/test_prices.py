@@ -14,7 +14,7 @@ def test_a_models_price_is_shown_with_its_source(prime: Prime, tmp_path: Path) -
     assert price["source"]
 
 
-def test_ones_own_price_comes_first(prime: Prime, tmp_path: Path) -> None:
+def test_the_users_own_price_comes_first(prime: Prime, tmp_path: Path) -> None:
     (tmp_path / "prices.toml").write_text('[[price]]\nmodel = "gpt-4.1*"\ninput = 1\noutput = 2')
     argv = ("eval", "prices", "gpt-4.1-mini", "--output", "json")
     result = prime(*argv, cwd=tmp_path, env={"PRIME_HOME": str(tmp_path)})

@@ -91,9 +91,7 @@ def test_an_empty_list_says_how_to_make_a_run(prime: Prime, tmp_path: Path) -> N
     assert "prime eval run" in result.err
 
 
-def test_what_several_rollouts_come_to_is_shown_with_its_interval(
-    prime: Prime, tmp_path: Path
-) -> None:
+def test_the_mean_of_several_rollouts_has_an_interval(prime: Prime, tmp_path: Path) -> None:
     rows = [row(i, j, float(j == 0 or i > 4)) for i in range(10) for j in range(2)]
     run = save_run(tmp_path, *rows, row(10, 0, 1.0), row(10, 1, None)).run_id
     shown = prime("eval", "show", run, cwd=tmp_path).ok().out

@@ -23,7 +23,7 @@ def test_hub_goes_through_a_file_into_another(prime: Prime, hub: Path, tmp_path:
     assert names(open_app(new, database=None, storage=None)) == ["word"]
 
 
-def test_backup_does_not_overwrite_unless_told(prime: Prime, hub: Path, tmp_path: Path) -> None:
+def test_backup_does_not_overwrite_without_force(prime: Prime, hub: Path, tmp_path: Path) -> None:
     file = tmp_path / "hub.tar"
     file.write_text("precious")
     refused = prime("hub", "backup", str(file), "--data", str(hub))

@@ -121,7 +121,9 @@ def test_a_dry_run_shows_the_plan_and_touches_nothing(
     assert len(pod_hub.ada.get(f"{API}/ssh_keys").json()["data"]) == 1
 
 
-def test_all_that_is_wished_for_arrives(prime: Prime, machines: Stubborn, pod_hub: PodHub) -> None:
+def test_every_option_of_a_request_is_sent(
+    prime: Prime, machines: Stubborn, pod_hub: PodHub
+) -> None:
     sent = {
         "disk": {"size": 10, "name": "data", "cloudId": DISK.cloud_id},
         "provider": {"type": "paper"},

@@ -41,7 +41,7 @@ def test_several_go_at_once_and_one_named_twice_goes_once(prime: Prime, pod_hub:
     ]
 
 
-def test_to_end_what_has_ended_is_no_failure(prime: Prime, pod_hub: PodHub) -> None:
+def test_ending_what_has_ended_is_not_a_failure(prime: Prime, pod_hub: PodHub) -> None:
     pod_hub.rent(**wish(name="web"))
     prime("pods", "terminate", "web", "--yes").ok()
     again = prime("pods", "terminate", "web").ok()

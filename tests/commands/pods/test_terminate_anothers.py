@@ -87,7 +87,7 @@ def test_for_anybody_else_it_does_not_exist(as_user: As, pod_hub: PodHub) -> Non
     assert len(pod_hub.pods()) == 1
 
 
-def test_gc_of_an_admin_finds_what_is_anothers_and_asks_with_the_owner(
+def test_gc_of_an_admin_finds_resources_of_others_and_names_their_owner(
     olga: Prime, pod_hub: PodHub
 ) -> None:
     pod = pod_hub.rent(**wish(name="late"))

@@ -73,7 +73,7 @@ def test_without_a_file_it_is_the_key_that_pods_are_opened_with(prime: Prime, ho
 
 
 @needs_ssh_keygen
-def test_where_there_is_no_key_one_is_made_and_added(prime: Prime, home: Path) -> None:
+def test_a_missing_key_is_created_and_added(prime: Prime, home: Path) -> None:
     added = prime("ssh-keys", "add").ok()
     assert "Created the key" in added.err
     assert (home / ".prime" / "ssh" / "id_ed25519").is_file()
@@ -106,7 +106,7 @@ def test_a_private_key_is_refused_and_its_public_half_is_named(
         (None, 6, "No file"),
     ],
 )
-def test_what_is_no_public_key_is_refused(
+def test_an_invalid_public_key_is_refused(
     prime: Prime, tmp_path: Path, content: bytes | None, code: int, told: str
 ) -> None:
     file = tmp_path / "key.pub"
@@ -117,7 +117,7 @@ def test_what_is_no_public_key_is_refused(
     assert told in " ".join(refused.err.split())
 
 
-def test_a_folder_is_no_key(prime: Prime, tmp_path: Path) -> None:
+def test_a_folder_is_not_a_key(prime: Prime, tmp_path: Path) -> None:
     refused = prime("ssh-keys", "add", str(tmp_path))
     assert refused.code == 2
     assert "is a folder" in refused.err
@@ -157,7 +157,7 @@ def test_a_name_that_several_keys_have_means_none(prime: Prime, tmp_path: Path) 
     assert FINGERPRINT in "".join(refused.err.split("\n"))
 
 
-def test_nobody_is_asked_where_nobody_can_answer(prime: Prime, laptop: Path) -> None:
+def test_without_a_terminal_there_are_no_prompts(prime: Prime, laptop: Path) -> None:
     prime("ssh-keys", "add", str(laptop)).ok()
     refused = prime("ssh-keys", "remove", "ada@laptop")
     assert refused.code == 2
@@ -165,9 +165,7 @@ def test_nobody_is_asked_where_nobody_can_answer(prime: Prime, laptop: Path) -> 
     assert listed(prime) == {"ada@laptop": True}
 
 
-def test_a_key_of_a_kind_that_nobody_here_reads_is_listed(
-    prime: Prime, hub: HubClient, data: Path
-) -> None:
+def test_a_key_of_an_unknown_kind_is_listed(prime: Prime, hub: HubClient, data: Path) -> None:
     made = hub.ssh_keys.add("odd", line(1))
     with open_data(settings_for(data)).database.write() as connection:
         connection.execute(update(ssh_keys).values(public_key="ssh-strange AAAA"))

@@ -274,5 +274,5 @@ def test_a_page_is_shown_at_the_address_that_this_machine_has_for_the_hub(
     assert Context("team", hub, pages or hub, "test").page(told) == shown
 
 
-def test_pages_of_a_hub_without_addresses_are_shown_as_told() -> None:
+def test_pages_of_a_hub_without_addresses_are_shown_unchanged() -> None:
     assert Context("box", None, None, "test").page("http://h/e") == "http://h/e"

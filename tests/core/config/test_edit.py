@@ -176,7 +176,7 @@ def test_processes_that_write_at_once_lose_nothing(file: Path) -> None:
     assert "# ask Grace for a key" in _read(file)
 
 
-def test_a_mark_of_windows_editors_is_no_word(file: Path) -> None:
+def test_a_mark_of_windows_editors_is_not_a_word(file: Path) -> None:
     file.write_bytes(b"\xef\xbb\xbf" + b'owner = "ada"\r\n# mine\r\n')
     assert set_value(file, "owner", "eve")
     assert file.read_bytes() == b'owner = "eve"\r\n# mine\r\n'
@@ -213,7 +213,7 @@ def _with_comments(text: str) -> str:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(table=_TABLES, name=_NAMES, text=_WORDS)
-def test_an_edit_changes_what_was_meant_and_keeps_every_comment(
+def test_an_edit_changes_only_its_key_and_keeps_comments(
     table: dict[str, Any], name: str, text: str, file: Path
 ) -> None:
     before = tomli_w.dumps(table)

@@ -50,7 +50,7 @@ def test_a_headless_box_asks_no_keyring(home: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="they need no session bus")
-def test_a_session_bus_that_is_gone_is_no_keyring(home: Path) -> None:
+def test_without_a_session_bus_there_is_no_keyring(home: Path) -> None:
     said = _save(home / ".prime", DBUS_SESSION_BUS_ADDRESS="unix:path=/nowhere/bus")
     assert f"{home / '.prime' / 'credentials.toml'} (mode 0600): " in said
 

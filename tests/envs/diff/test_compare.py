@@ -37,7 +37,7 @@ def compare(a: str, b: str, *, here: Path = Path(), hub: HubClient | None = None
     return compare_snapshots(sides.open(a), sides.open(b))
 
 
-def test_the_same_bytes_are_no_difference(tmp_path: Path) -> None:
+def test_the_same_bytes_are_not_a_difference(tmp_path: Path) -> None:
     one = wheel(tmp_path)
     found = compare(one, one)
     assert found.is_empty

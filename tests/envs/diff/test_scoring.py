@@ -197,7 +197,7 @@ def test_any_text_is_read(source: str) -> None:
     assert digest_code(source) == digest_code(source)
 
 
-def test_layout_and_comments_are_no_change_and_docstrings_are() -> None:
+def test_layout_and_comments_are_not_changes_but_docstrings_are() -> None:
     assert digest_code("def f(a,b): return a") == digest_code("def f(a, b):  # x\n    return a\n")
     assert digest_code('def f():\n    "one"\n') != digest_code('def f():\n    "two"\n')
 

@@ -115,9 +115,7 @@ def test_the_list_of_pyproject_rules(hub: HubClient, tmp_path: Path) -> None:
         )
 
 
-def test_without_a_wish_what_is_installed_is_locked_in_these_bytes(
-    hub: HubClient, tmp_path: Path
-) -> None:
+def test_without_arguments_the_installed_wheels_are_locked(hub: HubClient, tmp_path: Path) -> None:
     ref = publish(hub, tmp_path, "wordle")
     publish(hub, tmp_path, "wordle", version="0.2.0")
     sha256 = hub.environments.get(ref).wheel_sha256

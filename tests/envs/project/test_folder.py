@@ -70,7 +70,7 @@ def test_a_dynamic_version_is_none(tmp_path: Path) -> None:
     assert load_project(write_project(tmp_path, WILD["dynamic-version"])).version is None
 
 
-def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_an_error(tmp_path: Path) -> None:
     write(tmp_path, '\ufeff[project]\nname = "x"\nversion = "1"\n')
     assert load_project(tmp_path).name == "x"
 
@@ -184,7 +184,7 @@ def test_a_name_that_is_nowhere_is_not_found(tmp_path: Path) -> None:
         find_project("lost", tmp_path)
 
 
-def test_a_wheel_is_no_project(tmp_path: Path) -> None:
+def test_a_wheel_is_not_a_project(tmp_path: Path) -> None:
     (tmp_path / "x-1-py3-none-any.whl").touch()
     with pytest.raises(NotFound, match="No environment"):
         find_project("x-1-py3-none-any.whl", tmp_path)

@@ -80,9 +80,7 @@ def test_a_project_arrives_whole(hub: HubClient, tmp_path: Path) -> None:
     assert content_hash(list_sources(tmp_path / "out")) == detail.content_hash
 
 
-def test_the_runtime_that_is_told_wins_over_what_the_code_uses(
-    hub: HubClient, tmp_path: Path
-) -> None:
+def test_the_declared_runtime_overrides_the_one_in_the_code(hub: HubClient, tmp_path: Path) -> None:
     folder = write_project(tmp_path / "p")
     published = publish(hub, folder, runtime="v1")
     assert hub.environments.get(published.ref).runtime_hint == "VERIFIERS_V1"

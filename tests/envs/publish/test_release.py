@@ -147,6 +147,6 @@ def test_patch_and_post_are_later_and_every_result_is_a_version(version: str) ->
     assert Version(next_rc(version)).pre is not None
 
 
-def test_what_is_no_version_is_refused() -> None:
+def test_an_invalid_version_is_refused() -> None:
     with pytest.raises(UsageError, match="`one` is not a version"):
         bump_patch("one")

@@ -83,7 +83,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_real_one_is_good_for_its_file_and_of_its_signer(released: Path) -> None:
+def test_a_real_one_is_valid_for_its_file_and_signer(released: Path) -> None:
     file, text = released / SIGNED, (released / f"{SIGNED}.publish.attestation").read_text("utf-8")
     sha256 = digest_file(file)
 

@@ -75,7 +75,7 @@ def test_a_signature_of_something_else_is_invalid_for_a_wheel(
 
 
 @pytest.mark.parametrize("junk", ["", "junk", "-----BEGIN SSH SIGNATURE-----\n", "\x00"])
-def test_junk_is_no_signature(signers: AllowedSigners, junk: str) -> None:
+def test_junk_is_not_a_signature(signers: AllowedSigners, junk: str) -> None:
     assert ssh.verify(STATEMENT, junk, "ada", signers.keys) is None
 
 
@@ -123,7 +123,7 @@ def test_lines_by_hand_stay_and_comments_are_passed_over(
     assert signers.keys.read_text(encoding="utf-8").startswith("# mine\nbob ssh-ed25519")
 
 
-def test_what_is_no_public_key_or_owner_is_refused(key: Path, signers: AllowedSigners) -> None:
+def test_an_invalid_public_key_or_owner_is_refused(key: Path, signers: AllowedSigners) -> None:
     private = key.read_text(encoding="utf-8")
     for text in (private, "ssh-ed25519", "", f"{public_line(key)}\n{public_line(key)}"):
         with pytest.raises(UsageError, match="not a single public SSH key"):

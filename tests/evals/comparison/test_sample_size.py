@@ -74,7 +74,7 @@ def test_the_reverse_question_is_answered_from_the_same_numbers() -> None:
     assert back == pytest.approx(0.05, abs=1e-4)
 
 
-def test_two_runs_tell_how_much_their_differences_vary() -> None:
+def test_two_runs_show_how_much_their_differences_vary() -> None:
     graded = need_of_pair(
         FIVE_POINTS, side("a", [0.1], [0.5], [0.9]), side("b", [0.2], [0.4], [0.9])
     )

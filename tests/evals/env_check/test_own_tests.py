@@ -54,7 +54,7 @@ def test_groups_come_before_extras_and_either_may_include_others(
     assert requirements(tmp_path, more) == (found, [])
 
 
-def test_pytest_is_added_where_nothing_names_it_and_that_is_said(tmp_path: Path) -> None:
+def test_pytest_is_added_if_missing_with_a_message(tmp_path: Path) -> None:
     found, said = requirements(tmp_path, '[dependency-groups]\ndev = ["pytest-asyncio"]\n')
     assert found == ("pytest-asyncio", "pytest")
     assert said == ["pytest is added: no `dev` or `test` group or extra of tiny-env names it"]

@@ -163,7 +163,7 @@ def test_a_capped_run_keeps_what_it_paid_for_and_a_resume_with_more_does_the_res
 
 
 @pytest.mark.parametrize("source", [JUDGED, GROUPED], ids=["judged", "grouped"])
-def test_what_the_cap_kept_from_a_call_is_no_score_and_no_error(
+def test_a_rollout_stopped_by_the_cap_is_neither_a_score_nor_an_error(
     source: str, model: ScriptedModel, tmp_path: Path
 ) -> None:
     # A judge has a client of the real openai.

@@ -24,9 +24,7 @@ ROUNDS = 7 if runs_every_case() else 4
 
 @pytest.mark.sample(1, "kind")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_a_killed_run_is_resumed_to_what_it_would_have_been(
-    kind: Kind, tmp_path: Path, seed: int
-) -> None:
+def test_a_killed_run_is_resumed_to_the_same_result(kind: Kind, tmp_path: Path, seed: int) -> None:
     tally = Tally()
     runs = KilledRuns(kind, tmp_path, random.Random(seed), tally)
     while tally.rounds < ROUNDS:

@@ -193,7 +193,7 @@ def test_commands_on_this_machine_are_a_warning() -> None:
     assert warned == [f"{EXPOSED}: `agent` uses the harness `bash`"]
 
 
-def test_within_the_sandbox_they_are_none() -> None:
+def test_the_sandbox_has_none() -> None:
     said, warned = said_of(BASH, sandbox=True)
     assert said[0].startswith("Agent `agent` runs in the sandbox")
     assert not warned

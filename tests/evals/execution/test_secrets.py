@@ -62,7 +62,7 @@ def grant(
     return grant_access(prepared, context)
 
 
-def test_they_are_variables_of_the_worker_and_told_by_their_names(tmp_path: Path) -> None:
+def test_they_are_variables_of_the_worker_and_reported_by_name(tmp_path: Path) -> None:
     told = Told()
     opened = OpenedSecrets({"JUDGE_KEY": VALUE}, {"SIZE": "3"}, ["LAB_KEY"])
     access = grant(tmp_path, opened, told)
@@ -80,7 +80,7 @@ def test_what_the_user_names_wins_over_the_hub(tmp_path: Path) -> None:
     assert access.variables.given["JUDGE_KEY"] == "mine"
 
 
-def test_nothing_kept_is_told_and_a_refusal_ends_the_run(tmp_path: Path) -> None:
+def test_removed_facts_are_not_sent_and_a_refusal_ends_the_run(tmp_path: Path) -> None:
     told = Told()
     grant(tmp_path, OpenedSecrets(), told)
     assert "keeps no secrets or variables" in told.lines[0]

@@ -263,7 +263,7 @@ def files_of(result: EvalResult) -> dict[str, bytes]:
 
 
 @needs_bubblewrap
-def test_a_walled_run_scores_as_one_outside(
+def test_a_sandboxed_run_scores_like_one_outside(
     model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interpreter = interpreter_with(tmp_path, ECHO)

@@ -31,7 +31,7 @@ def test_texts_of_others_are_one_line_without_markup(text: str) -> None:
     assert not re.search(r"(?<!\\)[<>|`\[\]*_]", shown)
 
 
-def test_the_card_says_what_was_run_and_what_it_came_to() -> None:
+def test_the_card_describes_the_run_and_its_results() -> None:
     card = make_card(summary(counts=Counts(4, 3, 1, 0)), {"Environment sha256": "ab" * 32}, 4)
     assert "| Errored | 1 |" in card
     assert "| Mean reward | 1 |" in card

@@ -38,7 +38,7 @@ def test_every_row_is_json_on_one_line(row: Row) -> None:
     ("value", "text"),
     [(None, ""), ("a", "a"), ({"a": [1]}, '{"a":[1]}'), (True, "true"), (2**70, str(2**70))],
 )
-def test_what_is_no_text_is_its_json(value: Any, text: str) -> None:
+def test_values_other_than_text_become_json(value: Any, text: str) -> None:
     assert as_text(value) == text
 
 

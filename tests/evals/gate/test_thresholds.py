@@ -40,7 +40,7 @@ def test_the_mean_reward_may_be_the_limit_and_not_below(tmp_path: Path) -> None:
     assert missed.sentence == "the mean reward 0.7 is below 0.71"
 
 
-def test_errors_are_no_zeros_and_only_errors_miss_the_gate(tmp_path: Path) -> None:
+def test_errors_are_not_zeros_and_only_errors_fail_the_gate(tmp_path: Path) -> None:
     assert held(run_with(tmp_path, 1.0, None), Thresholds(fail_under=1.0)).outcomes[0].passed
     nothing = held(run_with(tmp_path, None), Thresholds(fail_under=0.0)).outcomes[0]
     assert not nothing.passed
@@ -57,7 +57,7 @@ def test_a_drop_counts_as_it_was_measured(limit: float, passed: bool, tmp_path: 
     assert found.comparison.verdict == "not decisive"
 
 
-def test_a_gain_is_no_drop(tmp_path: Path) -> None:
+def test_a_gain_is_not_a_drop(tmp_path: Path) -> None:
     before, now = run_with(tmp_path, 0.0, 1.0), run_with(tmp_path, 1.0, 1.0)
     assert held(now, Thresholds(max_drop=0.0, baseline=side_of(before))).outcomes[0].passed
 

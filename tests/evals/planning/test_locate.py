@@ -61,7 +61,7 @@ def test_hub_only_does_not_look_at_folders(tmp_path: Path) -> None:
     assert isinstance(locate("ada/wordle", hub, Silent(), hub_only=True), EnvRef)
 
 
-def test_what_is_no_reference_and_no_path_is_refused(tmp_path: Path) -> None:
+def test_neither_a_reference_nor_a_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadReference):
         locate("ada/bad name", LookupContext(tmp_path, hub=lambda: None), Silent(), hub_only=True)  # type: ignore[arg-type,return-value]
 

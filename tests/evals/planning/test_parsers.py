@@ -33,7 +33,7 @@ def test_they_are_spans_or_seconds() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-5", "1.5h", "0", "0s"])
-def test_what_is_no_span_is_refused_with_its_flag(text: str) -> None:
+def test_an_invalid_span_is_refused_with_its_flag(text: str) -> None:
     with pytest.raises(UsageError, match="--score-timeout"):
         parse_span(text, "--score-timeout")
 
@@ -42,7 +42,7 @@ def test_a_resume_keeps_what_is_not_requested_again() -> None:
     assert Deadlines(call=5).over(Deadlines(9, 8, 7)) == Deadlines(5, 8, 7)
 
 
-def test_the_worker_is_told() -> None:
+def test_the_worker_receives_the_setting() -> None:
     plan = msgspec.structs.replace(PLAN, deadlines=Deadlines(scoring=90, rollout=300))
     spec = make_spec(plan, interpreter_in(Path()), "http://x/v1", "t")
     assert (spec.timeout_s, spec.score_s, spec.blocked_s) == (300, 90, 90)
@@ -133,6 +133,6 @@ def test_any_other_text_is_a_usage_error(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "3,", "5-2", "-1", "1-2-3", "a", "1.5", f"0-{MOST_EXAMPLES}", "٣"]
 )
-def test_what_is_no_list_of_examples_is_refused(text: str) -> None:
+def test_an_invalid_list_of_examples_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="has no list of examples"):
         parse_examples(text)

@@ -147,7 +147,7 @@ def test_a_group_that_grows_runs_again_as_a_whole(model: ScriptedModel, tmp_path
     assert [each["prime"]["attempt"] for each in rows] == [2] * 6
 
 
-def test_a_data_set_that_is_another_one_is_refused_before_the_model_is_called(
+def test_another_dataset_is_refused_before_the_model_is_called(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
     interpreter = small_interpreter(tmp_path, SHUFFLED)
@@ -200,7 +200,7 @@ def test_a_session_that_was_killed_has_an_end_and_its_tokens_count(
     assert manifest.usage["calls"] == 4 + 2
 
 
-def test_a_group_cut_in_two_by_a_kill_is_one_again(model: ScriptedModel, tmp_path: Path) -> None:
+def test_a_group_split_by_a_kill_is_joined(model: ScriptedModel, tmp_path: Path) -> None:
     interpreter = small_interpreter(tmp_path, RANKED)
     run = run_live(tmp_path, interpreter, model.url)
     rows = rows_of(run.folder)

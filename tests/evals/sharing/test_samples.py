@@ -60,7 +60,7 @@ def test_rows_come_back_from_a_hub_as_they_were(hub: HubClient) -> None:
     assert list(rows_of_evaluation(hub, evaluation)) == [FULL, FAILED]
 
 
-def test_state_columns_do_not_name_a_sample_and_are_no_scores(hub: HubClient) -> None:
+def test_state_columns_do_not_name_a_sample_and_are_not_scores(hub: HubClient) -> None:
     rows = [Row(example_id=n, rollout=0, reward=1.0, state=FULL.state) for n in range(3)]
     evaluation = pushed(hub, [sample_of(row) for row in rows])
     assert hub.evaluations.samples(evaluation).total == 3

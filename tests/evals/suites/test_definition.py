@@ -76,7 +76,7 @@ def test_limits_and_name_are_of_the_suite(tmp_path: Path) -> None:
     assert suite_of(tmp_path, '[[eval]]\nid = "a"').name == "nightly"
 
 
-def test_the_digest_is_of_which_evaluations_there_are(tmp_path: Path) -> None:
+def test_the_digest_depends_on_the_evaluations(tmp_path: Path) -> None:
     one = suite_of(tmp_path, 'model = "m"\n[[eval]]\nid = "a"\nnum_examples = 3')
     grown = suite_of(tmp_path, '# more\n[[eval]]\nnum_examples = 9\nid = "a"\nmodel = "m"')
     other = suite_of(tmp_path, 'model = "m2"\n[[eval]]\nid = "a"\nnum_examples = 3')

@@ -37,7 +37,7 @@ def test_rewards_are_wanted_by_number_bound_range_or_none(
 
 
 @pytest.mark.parametrize("text", ["high", "0.5..", ">", "1..2..3", "> none"])
-def test_what_is_no_range_is_refused_with_examples(text: str) -> None:
+def test_an_invalid_range_is_refused_with_examples(text: str) -> None:
     with pytest.raises(UsageError, match="not a range") as caught:
         parse_reward(text)
     assert "0.2..0.8" in str(caught.value.hint)
@@ -71,7 +71,7 @@ def test_no_line_that_holds_the_text_is_ruled_out(text: str, before: str, after:
         row(0, info={"nested": [{"deep": "STRASSE"}]}),
     ],
 )
-def test_text_is_found_wherever_it_was_said(spoken: Row) -> None:
+def test_text_is_found_in_every_message(spoken: Row) -> None:
     assert TextSearch("strasse").holds(spoken)
 
 

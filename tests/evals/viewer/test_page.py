@@ -62,7 +62,7 @@ def test_an_error_comes_with_its_class_and_traceback() -> None:
     ]
 
 
-def test_a_prompt_that_is_plain_text_is_named_as_what_it_is() -> None:
+def test_a_prompt_of_plain_text_is_named_as_such() -> None:
     page = page_of(row(0, prompt="Once upon", completion="a time"), 0)
     turns = [(block.label, block.text) for block in page.blocks if block.kind == "turn"]
     assert turns == [("prompt", "Once upon"), ("completion", "a time")]

@@ -128,7 +128,7 @@ def test_block_that_reads_cannot_write(url: str) -> None:
         connection.execute(counters.delete())
 
 
-def test_writer_that_waits_too_long_is_told_who_is_in_the_way(url: str) -> None:
+def test_a_waiting_writer_names_the_blocking_process(url: str) -> None:
     first, second = open_database(url), open_database(url + "&options=-c%20lock_timeout%3D20ms")
     with (
         first.write(),

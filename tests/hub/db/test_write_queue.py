@@ -54,7 +54,7 @@ def test_one_at_a_time() -> None:
     assert most == 1
 
 
-def test_who_waits_too_long_is_told_when_to_come_again_and_blocks_nobody() -> None:
+def test_a_long_wait_ends_with_retry_after_and_blocks_nobody() -> None:
     queue = WriteQueue(0.01)
     with queue.turn():
         outcome: list[Unreachable] = []

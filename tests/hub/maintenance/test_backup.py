@@ -138,7 +138,7 @@ def test_backup_leaves_no_hold(folder: Path, backup: Path) -> None:
     assert open_data(folder).storage.size(digest) is None
 
 
-def test_restored_keys_know_their_parents_in_whatever_order_they_come(
+def test_restored_keys_keep_their_parents_in_any_order(
     accounts_hub: AccountsHub, tmp_path: Path
 ) -> None:
     accounts_hub.user("ada")

@@ -113,7 +113,7 @@ def test_what_is_asked_with_a_key_is_never_kept(hub: Hub, folder: Path) -> None:
         assert client.get("/ada/simple/").text.count("secret") == 0
 
 
-def test_cookies_are_no_business_of_others(hub: Hub) -> None:
+def test_cookies_are_not_shared(hub: Hub) -> None:
     with hub.client() as client:
         client.get("/ada/simple/", headers={"cookie": "session=1"})
     assert len(hub.pages.cache) == 0

@@ -163,7 +163,7 @@ def test_a_team_sees_its_disks_and_its_admins_change_them(accounts_hub: Accounts
     assert eve.delete(address).status_code == 200
 
 
-def test_a_key_rents_for_those_that_it_is_good_for(accounts_hub: AccountsHub) -> None:
+def test_a_key_rents_only_for_its_owner(accounts_hub: AccountsHub) -> None:
     ada = accounts_hub.user("ada")
     accounts_hub.user("bob")
     team, others = accounts_hub.team("lab", ada="MEMBER"), accounts_hub.team("crew", bob="MEMBER")

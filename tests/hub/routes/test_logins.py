@@ -279,9 +279,7 @@ def test_form_of_another_site_is_refused(
     ("content", "status"),
     [(b"x" * 20_000, 413), (b"code=%ff", 422), (b"a=1&" * 100, 422), (b"", 422)],
 )
-def test_form_that_is_none_is_refused(
-    accounts_hub: AccountsHub, content: bytes, status: int
-) -> None:
+def test_an_invalid_form_is_refused(accounts_hub: AccountsHub, content: bytes, status: int) -> None:
     headers = {"content-type": "application/x-www-form-urlencoded", "origin": "http://hub.local"}
     assert accounts_hub.client().post(PAGE, content=content, headers=headers).status_code == status
 

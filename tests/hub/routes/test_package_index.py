@@ -122,7 +122,7 @@ def test_names_that_cannot_be_are_not_found(client: httpx.Client, name: str) -> 
     assert client.get(f"/ada/simple/{name}/").status_code == 404
 
 
-def test_form_that_nobody_has_is_refused(client: httpx.Client) -> None:
+def test_an_unknown_format_is_refused(client: httpx.Client) -> None:
     Push(client).run()
     for request in (
         client.get("/ada/simple/word/", headers={"accept": "image/png"}),

@@ -125,7 +125,7 @@ def test_other_key_is_noticed(client: httpx.Client, folder: Path) -> None:
         open_seal(hub.settings).unseal(sealed)
 
 
-def test_key_that_is_none_is_refused(folder: Path) -> None:
+def test_an_invalid_key_is_refused(folder: Path) -> None:
     client = open_app(folder, secret_key="short")
     refused = client.post(f"{API}/secrets/", json={"name": "X", "value": "x"})
     assert refused.status_code == 422

@@ -96,7 +96,7 @@ def test_a_user_has_at_most_a_hundred_keys(client: httpx.Client) -> None:
         ("", "no public key"),
     ],
 )
-def test_what_is_no_public_key_is_refused(client: httpx.Client, text: str, told: str) -> None:
+def test_an_invalid_public_key_is_refused(client: httpx.Client, text: str, told: str) -> None:
     answer = client.post(f"{API}/ssh_keys", json={"name": "bad", "publicKey": text})
     assert answer.status_code == 422
     assert told in answer.json()["detail"]

@@ -75,7 +75,7 @@ def test_what_only_describes_may_have_more(accounts_hub: AccountsHub) -> None:
     ("extra", "said"),
     [({"scope": "read"}, "`scope` is not a field"), ({"answer": "Refuse"}, "has no decision")],
 )
-def test_form_that_asks_for_something_else_lets_nobody_in(
+def test_another_form_does_not_approve_a_login(
     accounts_hub: AccountsHub, extra: dict[str, str], said: str
 ) -> None:
     accounts_hub.user("ada")

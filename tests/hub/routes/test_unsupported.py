@@ -29,7 +29,7 @@ def test_other_addresses_and_methods_are_refused_as_ever(client: httpx.Client) -
     assert client.get("/api/v1/hosted-evaluations/none/logs").status_code == 404
 
 
-def test_the_first_part_of_each_is_no_area_of_this_hub(client: httpx.Client) -> None:
+def test_the_first_part_of_each_is_not_an_area_of_this_hub(client: httpx.Client) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     served = {path.removeprefix("/api/v1/").partition("/")[0] for path in paths}
     areas = {route.path.removesuffix("{path:path}").strip("/") for route in routes()}

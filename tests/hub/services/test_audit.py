@@ -64,7 +64,7 @@ def test_no_secret_is_in_the_log(accounts_hub: AccountsHub) -> None:
     assert made["key"] not in log
 
 
-def test_what_fails_is_not_told(accounts_hub: AccountsHub) -> None:
+def test_failures_are_not_announced(accounts_hub: AccountsHub) -> None:
     accounts_hub.user("ada")
     before = list_entries(accounts_hub.hub)
     with pytest.raises(Conflict):

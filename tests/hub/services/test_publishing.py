@@ -185,7 +185,7 @@ def test_nobody_writes_to_another_users_environment(folder: Path) -> None:
     assert push.declare_version().status_code == 403
 
 
-def test_digest_of_a_private_wheel_is_no_proof_of_having_it(folder: Path) -> None:
+def test_knowing_the_digest_of_a_private_wheel_gives_no_access(folder: Path) -> None:
     Push(open_app(folder, "ada"), visibility="PRIVATE").run()
     thief = Push(open_app(folder, "eve"))
     thief.begin()

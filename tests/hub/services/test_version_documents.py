@@ -259,7 +259,7 @@ def test_later_ones_take_their_place_and_none_take_them_away(client: httpx.Clien
         ("ssh", "x" * (LONGEST_SIGNATURE + 1)),
     ],
 )
-def test_what_is_no_signature_is_refused(client: httpx.Client, kind: Any, body: str) -> None:
+def test_an_invalid_signature_is_refused(client: httpx.Client, kind: Any, body: str) -> None:
     push = Push(client).run()
     answer = put_signatures(client, push.wheel, Signature(kind, body))
     assert answer.status_code in {400, 422}

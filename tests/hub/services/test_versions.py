@@ -80,7 +80,7 @@ def test_prefix_of_two_versions_deletes_neither(client: httpx.Client) -> None:
     assert len(data(client.get(f"{HUB}/ada/word/versions"))["versions"]) == 2
 
 
-def test_wildcard_is_no_prefix(client: httpx.Client) -> None:
+def test_wildcard_is_not_a_prefix(client: httpx.Client) -> None:
     Push(client).run()
     assert client.delete(f"{HUB}/ada/word/@a_______a").status_code == 404
 

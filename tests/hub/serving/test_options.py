@@ -12,7 +12,7 @@ from prime_cli.hub.serving.options import ServeOptions
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_hub_on_all_addresses_is_told_by_one_that_opens() -> None:
+def test_a_hub_on_all_addresses_prints_one_that_opens() -> None:
     with socket.create_server(("0.0.0.0", 0)) as server:
         options = ServeOptions(Path("x"), host="0.0.0.0", port=server.getsockname()[1])
         parts = urlsplit(options.url)
@@ -59,7 +59,7 @@ def test_key_of_the_seal_is_a_variable(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "k" * 44 not in repr(options)
 
 
-def test_pods_on_the_hub_s_machine_are_given_when_the_operator_says_so(
+def test_pods_on_the_hubs_machine_need_the_operators_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONTAINER_HOST", "unix:///run/engine.sock")

@@ -63,7 +63,7 @@ def test_callers_on_this_machine_are_near(peer: str) -> None:
     assert located(peer)["state"]["near"]
 
 
-def test_nobody_is_near_behind_a_proxy_on_this_machine() -> None:
+def test_callers_behind_a_local_proxy_are_not_local() -> None:
     assert not located("127.0.0.1", x_forwarded_for="1.2.3.4")["state"]["near"]
     assert not located("127.0.0.1", "127.0.0.1", x_forwarded_for="127.0.0.1")["state"]["near"]
 

@@ -126,9 +126,7 @@ def asking(*texts: str, **told: Any) -> Scenario:
     return scenario
 
 
-def test_the_same_request_of_a_later_run_is_no_call(
-    model: ScriptedModel, store: CompletionStore
-) -> None:
+def test_a_later_run_repeats_no_cached_call(model: ScriptedModel, store: CompletionStore) -> None:
     (first,), used = in_a_run(model, store, asking("hello", temperature=1))
     assert (used.calls, used.hits) == (1, 0)
     (again,), used = in_a_run(model, store, asking("hello", temperature=1))

@@ -110,7 +110,7 @@ def test_each_kind_of_trouble_is_counted_for_itself() -> None:
     assert endpoint.calls == 13
 
 
-def test_the_kind_that_lasts_is_the_one_that_is_told() -> None:
+def test_the_lasting_failure_is_reported() -> None:
     endpoint = Endpoint(Reply(500), NONSENSE, NONSENSE, NONSENSE)
     with pytest.raises(CallFailed, match="no completion"):
         endpoint.ask(RetryPolicy(no_completion=2))

@@ -57,7 +57,7 @@ def as_ssh_has_it(config: Path, host: str) -> dict[str, str]:
     return dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
 
 
-def test_ssh_reads_what_was_meant(files: SshFiles) -> None:
+def test_ssh_reads_the_intended_options(files: SshFiles) -> None:
     route = route_to(files)
     assert keep_alias(files, HUB, route) == "prime-train"
     for host in ("prime-train", "prime-pod-aaaa1111"):
@@ -192,7 +192,7 @@ class TestTheUsersFile:
         assert "Plain ssh cannot connect to the pod" in progress.warned[0]
 
     @pytest.mark.skipif(os.name != "posix", reason="homes of users are named by HOME alone")
-    def test_where_home_is_another_than_that_of_the_system_ssh_is_told_the_file(
+    def test_with_another_home_ssh_gets_the_path_of_its_file(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         import pwd

@@ -56,7 +56,7 @@ def test_no_letter_of_a_path_is_lost(word: str) -> None:
         (["p:a", "b", "c"], "in different places"),
     ],
 )
-def test_what_is_no_copy_between_here_and_a_pod_is_refused(words: list[str], sentence: str) -> None:
+def test_a_copy_without_exactly_one_pod_is_refused(words: list[str], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         plan_copy(words)
 
@@ -67,7 +67,7 @@ def test_one_side_is_in_the_pod() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names that Windows does not have")
-def test_files_go_there_and_come_back_whatever_their_names(
+def test_files_of_any_name_are_copied_both_ways(
     hub: ScriptedHub, sshd: Sshd, tmp_path: Path
 ) -> None:
     here, back = tmp_path / "here", tmp_path / "back"

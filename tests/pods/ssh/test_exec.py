@@ -24,7 +24,7 @@ SHOW = "import sys; print(repr(sys.argv[1:]), end='')"
 
 
 @given(st.lists(st.text(), min_size=1))
-def test_a_line_is_split_into_the_words_that_it_was_made_of(words: list[str]) -> None:
+def test_a_joined_line_splits_into_the_same_words(words: list[str]) -> None:
     if any("\0" in word for word in words):
         with pytest.raises(UsageError, match="NUL"):
             remote_line(words)
@@ -64,7 +64,7 @@ def test_words_stdin_and_exit_code_go_through_a_real_sshd(hub: ScriptedHub) -> N
     assert (done.code, done.out) == (41, f"{HARD!r}fed\n\n")
 
 
-def test_a_program_that_ends_with_255_is_no_failure_of_ssh(hub: ScriptedHub) -> None:
+def test_a_program_that_exits_with_255_is_not_a_failure_of_ssh(hub: ScriptedHub) -> None:
     done = prime_at(hub, "pods", "exec", "train", "--", "sh", "-c", "echo lost >&2; exit 255")
     assert (done.code, done.err) == (255, "lost\n")
 

@@ -56,7 +56,7 @@ def test_other_keys_than_those_kept_are_refused(file: Path) -> None:
 @pytest.mark.parametrize(
     "said", ["", "* ssh-ed25519 AAAA", "@cert-authority ssh-ed25519 AAAA", "ssh-ed25519 AA\n* x"]
 )
-def test_what_is_no_key_is_not_written(said: str, file: Path) -> None:
+def test_an_invalid_key_is_not_written(said: str, file: Path) -> None:
     with pytest.raises(IntegrityError, match="an invalid host key"):
         pin_host_keys(file, "aaaa", [said], nodes=1)
     assert not file.exists()

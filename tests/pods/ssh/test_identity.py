@@ -79,7 +79,7 @@ def test_a_key_that_others_can_read_is_refused_with_the_way_out(home: Path) -> N
     assert caught.value.hint == f"run `chmod 600 {file}`"
 
 
-def test_a_folder_is_no_key(home: Path) -> None:
+def test_a_folder_is_not_a_key(home: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
         found(home, str(home))
 

@@ -123,6 +123,6 @@ def test_no_answer_in_time_is_a_read_timeout(model: ScriptedModel, httpx: Any) -
         )
 
 
-def test_nobody_listening_is_a_connect_error(httpx: Any) -> None:
+def test_a_missing_listener_is_a_connect_error(httpx: Any) -> None:
     with pytest.raises(httpx.ConnectError):
         use(httpx, lambda client: client.get("http://127.0.0.1:9/"))

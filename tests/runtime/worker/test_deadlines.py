@@ -121,7 +121,7 @@ def test_v1_scoring_that_blocks_is_interrupted(
 
 @pytest.mark.sample(1, "version")
 @pytest.mark.parametrize("version", V1)
-def test_a_deadline_of_the_tasks_own_is_no_score_either(
+def test_a_deadline_of_the_task_is_not_a_score_either(
     version: str, model: ScriptedModel, log: Path
 ) -> None:
     spec = {"args": {"own": 2.0}, "score_s": 300.0}

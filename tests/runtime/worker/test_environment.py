@@ -23,7 +23,7 @@ def without(count: int = 3) -> int:
     return count
 
 
-def test_a_split_is_passed_as_the_argument_that_is_meant_for_it() -> None:
+def test_a_split_is_passed_as_its_argument() -> None:
     told = spec("validation")
     add_split(with_splits, told)
     assert told.args == {"eval_split": "validation"}

@@ -113,7 +113,7 @@ def test_what_is_found_is_counted_and_the_first_few_are_named() -> None:
     assert found["named"]["conflicts"] == [1]
 
 
-def test_examples_that_differ_in_anything_else_are_no_duplicates() -> None:
+def test_examples_that_differ_in_anything_else_are_not_duplicates() -> None:
     found = survey([SurveyedExample("go", None, {"seed": n}) for n in range(3)])
     assert found["counts"]["duplicates"] == found["counts"]["conflicts"] == 0
 

@@ -87,7 +87,7 @@ def test_a_proxy_is_reported_as_such(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose a port is")
-def test_servers_of_this_machine_are_told_unless_the_environment_started_them(
+def test_local_servers_are_reported_unless_the_environment_started_them(
     model: ScriptedModel, log: Path, judge: int
 ) -> None:
     said = judged(model, log, host="127.0.0.1", port=judge)

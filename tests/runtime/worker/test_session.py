@@ -145,7 +145,9 @@ def test_a_rollout_that_raises_is_a_row_and_no_score(model: ScriptedModel, log: 
     assert said.ended.ok
 
 
-def test_a_reward_function_that_raises_is_no_score_of_zero(model: ScriptedModel, log: Path) -> None:
+def test_a_reward_function_that_raises_is_not_a_score_of_zero(
+    model: ScriptedModel, log: Path
+) -> None:
     row = run_worker(small_spec(model, args={"trouble": "reward"}), log).row(1)
     assert row.reward is None
     assert row.error is not None

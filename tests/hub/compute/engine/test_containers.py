@@ -146,7 +146,7 @@ def test_an_image_without_sshd_is_reported_and_leaves_nothing(pods: Pods, tmp_pa
     assert podman().tags() == []
 
 
-def test_wishes_that_the_engine_cannot_meet_are_refused_by_name(pods: Pods) -> None:
+def test_options_that_the_engine_lacks_are_refused_by_name(pods: Pods) -> None:
     def refusal(**wishes: object) -> str:
         with pytest.raises(UsageError) as refused:
             pods.provider.start(pods.order(**wishes))

@@ -84,7 +84,9 @@ def test_whatever_nvidia_smi_says_is_read(text: str) -> None:
     read_gpus(text)
 
 
-def test_no_answer_of_nvidia_smi_is_no_gpu(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_answer_of_nvidia_smi_there_is_no_gpu(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _put_nvidia_smi(here, monkeypatch, "echo 'NVIDIA-SMI has failed'; exit 9")
     assert find_gpus().indices == ()
 

@@ -216,7 +216,7 @@ def test_many_pods_begin_at_the_same_time_each_on_a_port_of_its_own(here: Here) 
 
 
 @pytest.mark.parametrize("tag", ["../up", "prime-", "prime-A", "disks", "prime-" + "a" * 41, ""])
-def test_what_is_no_tag_is_neither_made_nor_looked_at_nor_ended(here: Here, tag: str) -> None:
+def test_invalid_tags_are_ignored_everywhere(here: Here, tag: str) -> None:
     with pytest.raises(UsageError):
         here.provider.start(here.order(tag=tag))
     with pytest.raises(UsageError):
@@ -227,7 +227,7 @@ def test_what_is_no_tag_is_neither_made_nor_looked_at_nor_ended(here: Here, tag:
     here.tags.clear()
 
 
-def test_wishes_that_this_machine_cannot_meet_are_refused_by_name(here: Here) -> None:
+def test_options_that_this_machine_lacks_are_refused_by_name(here: Here) -> None:
     def refusal(**wishes: object) -> str:
         with pytest.raises(UsageError) as refused:
             here.provider.start(here.order(**wishes))

@@ -32,7 +32,7 @@ HARD = {
 PRINT_ALL = "python3 -c 'import os, json; print(json.dumps(dict(os.environ)))'"
 
 
-def test_variables_arrive_exactly_whatever_is_in_them(here: Here) -> None:
+def test_variables_of_any_content_arrive_exactly(here: Here) -> None:
     tag = here.up(variables=HARD)
     seen = json.loads(here.ssh(tag, PRINT_ALL).stdout)
     assert {name: seen[name] for name in HARD} == HARD

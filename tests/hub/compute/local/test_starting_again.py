@@ -140,7 +140,7 @@ def test_an_sshd_that_was_taken_over_and_ends_is_followed_by_another(here: Here)
     assert here.wait(tag, "ACTIVE").addresses == before.addresses
 
 
-def test_a_shutdown_that_reaches_sshd_first_is_no_failure_of_it(here: Here) -> None:
+def test_a_shutdown_that_reaches_sshd_first_is_not_a_failure(here: Here) -> None:
     tag = here.up()
     state, supervisor = here.folder(tag).read_state(), here.supervisor(tag)
     assert state is not None

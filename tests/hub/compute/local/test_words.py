@@ -72,7 +72,7 @@ def test_the_link_of_a_disk_is_a_plain_name_that_is_free(names: list[str]) -> No
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])
-def test_a_state_that_is_half_written_is_none(content: bytes, tmp_path: Path) -> None:
+def test_a_half_written_state_is_ignored(content: bytes, tmp_path: Path) -> None:
     pod = PodFolder(tmp_path)
     (tmp_path / "state.json").write_bytes(content)
     assert pod.read_state() is None

@@ -48,7 +48,7 @@ def test_an_old_skypilot_is_refused_with_the_one_that_was_tried(
         old.provider().offers()
 
 
-def test_what_skypilot_said_comes_with_a_failure(sky: FakeSky) -> None:
+def test_a_failure_includes_skypilots_output(sky: FakeSky) -> None:
     (sky.folder / "world.json").unlink()
     with pytest.raises(EnvironmentFailed, match=r"world\.json") as caught:
         sky.provider().list_tags("prime-")

@@ -44,7 +44,7 @@ def test_a_pod_comes_up_with_the_addresses_of_all_its_nodes(sky: FakeSky) -> Non
     assert "\x1b" not in provider.log(order.tag, 10)
 
 
-def test_keys_and_variables_arrive_whatever_is_in_them_and_are_not_kept(sky: FakeSky) -> None:
+def test_keys_and_variables_of_any_content_arrive_and_are_not_stored(sky: FakeSky) -> None:
     odd = 'it\'s "$HOME" `id`\n$(touch x)'
     provider = sky.provider()
     order = order_of(provider, AWS, variables={"ODD": odd}, authorized_keys=("ssh-ed25519 AA a'b",))

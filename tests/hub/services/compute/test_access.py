@@ -92,7 +92,7 @@ def test_members_who_see_a_pod_do_not_end_it(lab: Lab) -> None:
     assert lab.history(lab.eve) == []
 
 
-def test_who_has_left_the_team_sees_its_pods_no_more_but_ones_own(lab: Lab) -> None:
+def test_former_members_see_only_their_own_pods(lab: Lab) -> None:
     pod = lab.rent(team={"teamId": lab.team}, teamMemberIds=[lab.id_of(lab.bob)])
     for slug in ("ada", "bob"):
         remove_member(lab.accounts_hub.hub, OPERATOR, "lab", slug)

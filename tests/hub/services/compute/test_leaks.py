@@ -161,7 +161,7 @@ def test_what_is_there_and_cannot_be_looked_at_is_ended_too(pod_hub: PodHub) -> 
     assert pod_hub.machines.seen == {}
 
 
-def test_what_ends_by_itself_meanwhile_is_no_leak(pod_hub: PodHub) -> None:
+def test_a_pod_that_ends_meanwhile_is_not_a_leak(pod_hub: PodHub) -> None:
     tag = stray(pod_hub)
     found, answers = pod_hub.machines.list_tags, [[tag]]
     pod_hub.machines.list_tags = lambda prefix: answers.pop() if answers else found(prefix)  # type: ignore[method-assign]

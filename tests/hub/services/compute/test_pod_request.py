@@ -41,7 +41,7 @@ def refusal(pod_hub: PodHub, status: int, **changes: Any) -> str:
         ({"name": "a\nb"}, "name of a pod"),
     ],
 )
-def test_wishes_that_cannot_be_met_are_refused_by_name(
+def test_impossible_options_are_refused_by_name(
     pod_hub: PodHub, changes: dict[str, Any], named: str
 ) -> None:
     sentence = refusal(pod_hub, 422, **changes)
@@ -65,7 +65,7 @@ def test_an_offer_that_is_gone_is_not_found(pod_hub: PodHub, changes: dict[str, 
     assert "availability list" in refusal(pod_hub, 404, **changes)
 
 
-def test_an_offer_of_another_provider_is_not_meant(pod_hub: PodHub) -> None:
+def test_offers_of_other_providers_do_not_match(pod_hub: PodHub) -> None:
     answer = pod_hub.ada.post(f"{API}/pods", json=wish() | {"provider": {"type": "sky"}})
     assert answer.status_code == 404
 
@@ -86,7 +86,7 @@ def test_an_unknown_price_exceeds_every_limit(pod_hub: PodHub) -> None:
     assert pod_hub.rent()["priceHr"] is None
 
 
-def test_a_provider_that_is_not_meant_is_not_asked(folder: Path) -> None:
+def test_other_providers_are_not_asked(folder: Path) -> None:
     class Counting(Machines):
         asked = 0
 

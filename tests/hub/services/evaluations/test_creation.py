@@ -113,13 +113,13 @@ def test_metadata_is_bounded_in_size_and_depth(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_what_is_no_json_number_is_refused(client: httpx.Client, number: str) -> None:
+def test_an_invalid_json_number_is_refused(client: httpx.Client, number: str) -> None:
     Push(client).run()
     body = f'{{"name": "n", "environments": [{{"id": "ada/word"}}], "metrics": {{"r": {number}}}}}'
     assert client.post(EVALUATIONS, content=body).status_code == 422
 
 
-def test_private_environment_of_others_is_as_one_that_is_not_there(
+def test_a_private_environment_of_others_looks_missing(
     accounts_hub: AccountsHub,
 ) -> None:
     ada, eve = accounts_hub.user("ada"), accounts_hub.user("eve")

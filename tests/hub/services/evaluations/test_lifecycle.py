@@ -52,7 +52,7 @@ def test_evaluation_is_finalized_once_however_often_it_is_requested(
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"metrics": null}'])
-def test_finalize_without_metrics_keeps_those_that_were_said(
+def test_finalize_without_metrics_keeps_earlier_ones(
     client: httpx.Client, evaluation: str, content: bytes
 ) -> None:
     change(client, evaluation, metrics={"reward": 0.5})

@@ -18,7 +18,7 @@ ROUTES: list[tuple[str, str, Any]] = [
 
 
 @pytest.mark.parametrize(("method", "path", "body"), ROUTES)
-def test_private_evaluation_is_as_one_that_is_not_there(
+def test_a_private_evaluation_looks_missing(
     accounts_hub: AccountsHub, method: str, path: str, body: Any
 ) -> None:
     ada, eve = accounts_hub.user("ada"), accounts_hub.user("eve")
@@ -78,7 +78,7 @@ def test_deleted_environment_hides_its_evaluations_as_it_did(
     assert show(ada, evaluation)["environment_names"] == ["ada/word"]
 
 
-def test_list_is_of_ones_own_and_of_ones_teams(accounts_hub: AccountsHub) -> None:
+def test_the_list_has_the_callers_and_the_teams_items(accounts_hub: AccountsHub) -> None:
     ada, bob, eve = (accounts_hub.user(slug) for slug in ("ada", "bob", "eve"))
     Push(ada, visibility="PUBLIC").run()
     team = accounts_hub.team("crew", ada="MEMBER", bob="MEMBER")

@@ -151,7 +151,7 @@ def test_same_samples_in_other_batches_keep_the_figures(
         b'{"samples": [{"a": 1}]} tail',
     ],
 )
-def test_what_is_no_batch_is_refused_whole(
+def test_an_invalid_batch_is_refused_entirely(
     client: httpx.Client, evaluation: str, content: bytes
 ) -> None:
     assert push_bytes(client, evaluation, content).status_code == 422

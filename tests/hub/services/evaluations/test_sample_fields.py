@@ -33,12 +33,12 @@ def test_scores_are_the_numbers_of_the_sample_and_of_its_metrics() -> None:
 
 
 @pytest.mark.parametrize("metrics", [None, 3, "x", [1], {}])
-def test_metrics_of_another_kind_are_no_scores(metrics: Any) -> None:
+def test_metrics_of_another_kind_are_not_scores(metrics: Any) -> None:
     assert set(read({"metrics": metrics}).scores) <= {"metrics"}
 
 
 @pytest.mark.parametrize("reward", [None, True, "1", [1], {}])
-def test_reward_of_another_kind_is_none(reward: Any) -> None:
+def test_a_reward_of_another_type_is_none(reward: Any) -> None:
     assert read({"reward": reward}).reward is None
 
 

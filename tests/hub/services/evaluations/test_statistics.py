@@ -18,7 +18,7 @@ def moments_of(values: list[float]) -> RunningMoments:
 
 
 @given(st.lists(st.lists(numbers, max_size=20), min_size=1, max_size=6))
-def test_merged_parts_come_to_what_the_whole_comes_to(parts: list[list[float]]) -> None:
+def test_merged_parts_equal_the_whole(parts: list[list[float]]) -> None:
     merged = RunningMoments()
     for part in parts:
         merged.merge(moments_of(part))

@@ -40,7 +40,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_nobody_waits_before_the_endpoint_objects(limiter: Limiter) -> None:
+def test_calls_wait_only_after_the_endpoint_refuses(limiter: Limiter) -> None:
     run(enter(limiter, 500))
     assert (limiter.running, limiter.waiting, limiter.limit) == (500, 0, 0)
 
