@@ -1,6 +1,7 @@
-"""Names of environments: `owner/name@version` at the edges, `EnvRef` inside."""
+"""Names of environments: `owner/name[extra]@version` at the edges, `EnvRef` inside."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from prime_cli.core.digests import is_sha256
@@ -18,19 +19,24 @@ _VERSION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]{0,126}[A-Za-z0-9])?")
 class EnvRef:
     """An environment on a hub; `version` None means the newest finalised one.
 
-    `sha256` (64 hexadecimal digits) is its wheel's pinned digest, if any. It is not part of the
-    name: `str` omits it.
+    `sha256` (64 hexadecimal digits) is its wheel's pinned digest, if any, and `extras` are those of
+    its package to be installed. Both are not part of the name: `str` omits them.
     """
 
     owner: str
     name: str
     version: str | None = None
     sha256: str | None = None
+    extras: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> "EnvRef":
-        """Read `owner/name[@version][#sha256=HEX]`; raises BadReference on anything else."""
-        named, hashed, pin = text.strip().partition(_PIN)
+        """Read `owner/name`, perhaps with `[EXTRA,…]`, `@VERSION` and `#sha256=HEX` in this order.
+
+        Raises BadReference on anything else.
+        """
+        plain, extras = split_extras(text.strip())
+        named, hashed, pin = plain.partition(_PIN)
         slug, at, version = named.rpartition("@")
         if not at:
             slug, version = version, ""
@@ -46,7 +52,7 @@ class EnvRef:
                 hint=f"see the versions with `prime env versions {owner}/{name}`",
             )
         sha256 = read_sha256(pin) if hashed else None
-        return cls(owner, name, None if version in ("", LATEST) else version, sha256)
+        return cls(owner, name, None if version in ("", LATEST) else version, sha256, extras)
 
     @property
     def slug(self) -> str:
@@ -66,8 +72,46 @@ class EnvRef:
         """Whether both name one environment, whatever their versions."""
         return self.owner == other.owner and normalize_name(self.name) == normalize_name(other.name)
 
+    @property
+    def with_extras(self) -> str:
+        """As `str`, and with the extras."""
+        return add_extras(str(self), self.extras)
+
     def __str__(self) -> str:
         return f"{self.slug}@{self.version}" if self.version else self.slug
+
+
+_EXTRAS = re.compile(
+    r"(?P<before>(?:.*/)?[^][@#/]+)\[(?P<extras>[^][@#/]*)\](?P<after>(?:[@#].*)?)"
+)
+
+
+def split_extras(text: str) -> tuple[str, tuple[str, ...]]:
+    """`owner/name@1.2` and `("nlp",)` of `owner/name[nlp]@1.2`; also of bare names and paths.
+
+    The extras are normalised and sorted. Raises BadReference for what is no name of an extra.
+    """
+    found = _EXTRAS.fullmatch(text)
+    if found is None:
+        return text, ()
+    names = [name.strip() for name in found["extras"].split(",")]
+    for name in names:
+        if not _PART.fullmatch(name):
+            raise BadReference(
+                f"`{name}` in `{text}` is not an extra",
+                hint="write extras with commas, as in `owner/name[nlp,vision]@1.2`",
+            )
+    return found["before"] + found["after"], tuple(sorted({*map(normalize_name, names)}))
+
+
+def add_extras(text: str, extras: Iterable[str]) -> str:
+    """The opposite of `split_extras`."""
+    names = ",".join(extras)
+    if not names:
+        return text
+    last = text.rfind("/") + 1
+    cut = min((at for at in (text.find(mark, last) for mark in "@#") if at >= 0), default=len(text))
+    return f"{text[:cut]}[{names}]{text[cut:]}"
 
 
 def read_sha256(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ from prime_cli.envs.signatures.verify import (
     verify_signatures,
 )
 from prime_cli.envs.trust import TrustPolicy, check_pin
-from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.packages import WheelPackage, with_extras
 from prime_cli.wire.environments import EnvironmentDetail, VersionSummary
 from prime_cli.wire.locks import Lock, Signature
 from prime_cli.wire.version_documents import LOCK, SIGNATURES
@@ -83,7 +83,7 @@ def fetch_wheel(
     environment whose hub shows sources only is built from them. Without a `trust` the wheel is for
     reading: nobody is asked whether its code may run; `bundles` are as for `find_environment`.
     Raises NotFound, Unreachable, NotAllowed, IntegrityError (bytes other than promised or pinned),
-    NotTrusted, UnsafeContent or BuildFailed.
+    NotTrusted, UnsafeContent, BuildFailed, or UsageError for an extra that it does not have.
     """
     home = home or prime_home()
     found = find_environment(
@@ -96,7 +96,7 @@ def fetch_wheel(
     fetched = _fetched(found.ref, record, path)
     if trust is not None and trust.require_signature and not _is_starter(found):
         require_allowed_signer(found.ref, verify_fetched_signatures(fetched, home))
-    return fetched
+    return replace(fetched, package=with_extras(fetched.package, ref.extras))
 
 
 def verify_fetched_signatures(fetched: FetchedEnvironment, home: Path) -> list[SignatureVerdict]:

@@ -11,6 +11,7 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.process import TimedOut, child_environment, run
+from prime_cli.core.refs import add_extras
 from prime_cli.models.gateway.settings import CALL_SECONDS
 from prime_cli.models.prices import format_usd
 
@@ -145,7 +146,7 @@ class RunEnvironment(msgspec.Struct, frozen=True):
     """The environment as its wheel names it.
 
     `ref` is `owner/name@version` if it came from a hub, else `path` is the folder or wheel.
-    `module` is what to import, `sha256` that of the wheel.
+    `module` is what to import, `sha256` that of the wheel. `extras` are those that are installed.
     """
 
     name: str
@@ -154,6 +155,7 @@ class RunEnvironment(msgspec.Struct, frozen=True):
     sha256: str
     ref: str | None = None
     path: str | None = None
+    extras: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def slug(self) -> str:
@@ -221,7 +223,7 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
         every = self.num_examples == ALL
         examples = "all examples" if every else pluralize(self.num_examples, "example")
         lines = [
-            ("Environment", self.environment.title),
+            ("Environment", add_extras(self.environment.title, self.environment.extras or ())),
             ("Model", f"{self.model} at {self.endpoint}" + self._key()),
             ("Rollouts", f"{examples} x {self.rollouts_per_example}"),
             ("Concurrency", str(self.concurrency)),

@@ -13,6 +13,7 @@ wheels/<file>.whl                   the packages that its lock names
 import secrets
 import shutil
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -21,10 +22,10 @@ import msgspec
 
 from prime_cli.archive.wheels import WheelFacts, open_wheel, read_wheel
 from prime_cli.core.digests import digest_file
-from prime_cli.core.errors import LoadFailed
+from prime_cli.core.errors import LoadFailed, UsageError
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, storage_errors
-from prime_cli.core.refs import module_name
+from prime_cli.core.refs import add_extras, module_name, normalize_name
 from prime_cli.runtime.sources import Source
 from prime_cli.wire.locks import Lock
 
@@ -80,6 +81,7 @@ class WheelPackage:
 
     `published` is when its version appeared on the hub (with a time zone), None for a wheel just
     built here. `sources` is `[tool.uv.sources]` of its project, `folder` where that is, if here.
+    `extras` are those that are wanted.
     """
 
     path: Path
@@ -88,6 +90,25 @@ class WheelPackage:
     published: datetime | None = None
     sources: tuple[Source, ...] = ()
     folder: Path | None = None
+    extras: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The path as uv and pip take it, with the extras."""
+        return add_extras(str(self.path.absolute()), self.extras)
+
+
+def with_extras(package: WheelPackage, extras: Sequence[str]) -> WheelPackage:
+    """The package with these (normalised) `extras`; raises UsageError for one it does not have."""
+    has = {normalize_name(each): each for each in package.facts.extras}
+    for extra in extras:
+        if extra not in has:
+            named = ", ".join(f"`{each}`" for each in sorted(has))
+            raise UsageError(
+                f"{package.facts.name} {package.facts.version} has no extra `{extra}`",
+                hint=f"its extras are {named}" if named else "it has no extras: omit the brackets",
+            )
+    return replace(package, extras=tuple(extras))
 
 
 def read_package(path: Path, published: datetime | None = None) -> WheelPackage:

@@ -15,6 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.process import Completed
+from prime_cli.core.refs import add_extras
 from prime_cli.runtime.locks import read_requirements_file
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.pythons import Python
@@ -136,7 +137,7 @@ def verifiers_specifier(text: str) -> str:
 
 def _words(question: ResolutionRequest, folder: Path) -> list[str]:
     wheels = (question.package, *question.beside)
-    lines = [f"{wheel.facts.name} @ {wheel.path.absolute().as_uri()}" for wheel in wheels]
+    lines = [_direct_reference(wheel) for wheel in wheels]
     lines += [*_sourced(question), *question.requirements]
     declared = declared_verifiers(question.package)
     extras = f"[{','.join(sorted(declared.extras))}]" if declared and declared.extras else ""
@@ -163,6 +164,10 @@ def _words(question: ResolutionRequest, folder: Path) -> list[str]:
         override.write_text(f"{replaced}\n", encoding="utf-8", newline="\n")
         words += ["--override", str(override)]
     return words
+
+
+def _direct_reference(wheel: WheelPackage) -> str:
+    return f"{add_extras(wheel.facts.name, wheel.extras)} @ {wheel.path.absolute().as_uri()}"
 
 
 def _ask(words: Sequence[str], folder: Path, *, offline: bool) -> Completed:

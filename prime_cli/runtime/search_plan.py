@@ -60,6 +60,7 @@ class InterpreterRequest:
             "python": self.python,
             "sources": sources,
             "with": ",".join(sorted(self.requirements)),
+            "extras": ",".join(self.package.extras),
         }
         if self.is_pinned and self.lock is not None:
             asked["lock"] = lock_digest(self.lock)
@@ -68,12 +69,12 @@ class InterpreterRequest:
     @property
     def accepts_locks(self) -> bool:
         """Whether a lock that others made for the wheel alone may be used."""
-        return self.verifiers is None and not self.requirements
+        return self.verifiers is None and not self.requirements and not self.package.extras
 
     @property
     def speaks_for_the_wheel(self) -> bool:
         """Whether the resulting lock is valid for anyone who has only the wheel."""
-        asked = self.verifiers or self.python or self.requirements or self.is_pinned
+        asked = self.python or self.is_pinned or not self.accepts_locks
         return not asked and not any(source.is_local for source in self.package.sources)
 
 

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import BadReference
-from prime_cli.core.refs import EnvRef, is_reference
+from prime_cli.core.refs import (
+    EnvRef,
+    add_extras,
+    is_reference,
+    normalize_name,
+    split_extras,
+)
 
 DIGEST = "0f" * 32
 
@@ -54,3 +60,51 @@ def test_one_environment_is_the_same_in_every_version_and_spelling() -> None:
     assert ref.is_same(EnvRef.parse("ada/Word_Le@2.0"))
     assert not ref.is_same(EnvRef.parse("bob/word-le@1.0"))
     assert not ref.is_same(EnvRef.parse("ada/wordle@1.0"))
+
+
+def test_extras_stand_before_version_and_pin() -> None:
+    ref = EnvRef.parse(f"ada/wordle[NLP, vision_2]@1.2#sha256={DIGEST}")
+    assert ref == EnvRef("ada", "wordle", "1.2", DIGEST, ("nlp", "vision-2"))
+    assert (str(ref), ref.with_extras) == ("ada/wordle@1.2", "ada/wordle[nlp,vision-2]@1.2")
+    assert ref.is_same(EnvRef.parse("ada/wordle"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("ada/w[]", "ada/w[a,]", "ada/w[a]b", "ada/w[a][b]"),
+        *("ada/w@1[a]", "[a]/w", "ada/w[a", "ada/w[-]"),
+    ],
+)
+def test_what_is_no_extra_is_refused(text: str) -> None:
+    with pytest.raises(BadReference):
+        EnvRef.parse(text)
+
+
+NAME = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
+EXTRAS = st.lists(NAME.map(normalize_name), unique=True, max_size=4).map(sorted).map(tuple)
+
+
+@given(NAME, NAME, EXTRAS, st.none() | st.from_regex(r"[0-9]{1,3}(\.[0-9]{1,3})?", fullmatch=True))
+def test_every_reference_is_read_as_it_was_written(
+    owner: str, name: str, extras: tuple[str, ...], version: str | None
+) -> None:
+    ref = EnvRef(owner, name, version, extras=extras)
+    assert EnvRef.parse(ref.with_extras) == ref
+
+
+@given(
+    st.sampled_from(["my-env", "./my env", "../a.whl", "/x/y", "my-env@1.2", "a/b@1", "/a@b#/c"]),
+    EXTRAS,
+)
+def test_extras_are_taken_off_any_word_and_put_back(word: str, extras: tuple[str, ...]) -> None:
+    assert split_extras(add_extras(word, extras)) == (word, extras)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_split_or_refused(text: str) -> None:
+    try:
+        plain, extras = split_extras(text)
+    except BadReference:
+        return
+    assert extras or plain == text

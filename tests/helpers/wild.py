@@ -5,6 +5,7 @@ None of them is a copy of a published package: each is the smallest one that has
 
 import base64
 import hashlib
+import re
 import textwrap
 import zipfile
 from collections.abc import Mapping
@@ -200,6 +201,8 @@ def write_wheel(
     head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
     head += f"Requires-Python: {requires_python}\n" if requires_python else ""
     head += "".join(f"Requires-Dist: {item}\n" for item in requires)
+    extras = dict.fromkeys(re.findall(r"extra == '([^']+)'", " ".join(requires)))
+    head += "".join(f"Provides-Extra: {extra}\n" for extra in extras)
     members = {
         **files,
         f"{info}/METADATA": head + metadata + "\n",

@@ -14,7 +14,7 @@ from prime_cli.core.errors import LoadFailed, Offline, ResolveFailed, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.layers import interpreters_folder
-from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.packages import WheelPackage, with_extras
 from tests.helpers.venvs import python_at_hand
 from tests.helpers.wheelhouse import package
 
@@ -270,6 +270,14 @@ def test_more_packages_make_another_interpreter_and_leave_the_first_alone(tmp_pa
     )
     assert [_locked(each).get("dataset-tools") for each in (plain, more)] == [None, "1.0"]
     assert prepare(found).digest == plain.digest
+
+
+def test_an_extra_makes_another_interpreter_and_needs_no_other_lock(tmp_path: Path) -> None:
+    requires = ("verifiers>=0.1.3", "dataset-tools<2; extra == 'data'")
+    found = package(tmp_path, V0, requires=requires)
+    plain = prepare(found)
+    more = prepare_interpreter(with_extras(found, ("data",)), lock=plain.lock, progress=Silent())
+    assert [_locked(each).get("dataset-tools") for each in (plain, more)] == [None, "1.0"]
 
 
 def _locked(interpreter: Interpreter) -> dict[str, str]:

@@ -17,6 +17,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.completion_cache import remember
+from prime_cli.core.refs import normalize_name
 from prime_cli.envs.install.installers import Installer, plan_uninstall, run_uninstall
 from prime_cli.envs.install.plan import InstallPlan, plan_install, run_install
 from prime_cli.envs.install.sources import InstallItem, InstallOptions
@@ -105,7 +106,8 @@ def ask_about_moves(plan: InstallPlan, output: Output) -> None:
 
     UsageError where nobody can be asked and `--yes` was not given.
     """
-    own = [m for m in plan.changes if m.before and m.after != m.before and m not in plan.foreign]
+    shown = {normalize_name(item.name) for item in plan.items} | {m.name for m in plan.foreign}
+    own = [m for m in plan.changes if m.before not in (None, m.after) and m.name not in shown]
     if own:
         output.say("Replaces " + ", ".join(f"{m.name} {m.before} by {m.after}" for m in own))
     for move in plan.foreign:

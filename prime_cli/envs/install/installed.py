@@ -4,8 +4,9 @@ import base64
 import csv
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import Distribution, PackageMetadata
@@ -121,6 +122,20 @@ def parse_requirements(texts: Iterable[str]) -> list[Requirement]:
             found.append(Requirement(text))
         except InvalidRequirement:
             continue
+    return found
+
+
+def wanted_requirements(texts: Iterable[str], extras: Sequence[str]) -> list[Requirement]:
+    """The requirements of a package with `extras`; those of an extra without its marker."""
+    found = parse_requirements(texts)
+    for requirement in list(found):
+        marker = requirement.marker
+        if marker is None or marker.evaluate({"extra": ""}):
+            continue
+        if any(marker.evaluate({"extra": extra}) for extra in extras):
+            plain = copy(requirement)
+            plain.marker = None
+            found.append(plain)
     return found
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from prime_cli.core.errors import NotFound, PrimeError, ResolveFailed
 from prime_cli.core.process import Completed, child_environment, run
@@ -35,7 +34,7 @@ class PackageChange:
 
 @dataclass(frozen=True)
 class InstallRequest:
-    """One installation: wheels and editable folders into a workspace.
+    """One installation: wheels and editable folders, perhaps with extras, into a workspace.
 
     `complete` means that nothing else is needed, so that no index has to be asked; `again` are
     packages to be installed even if their version is there; `limits` are requirements that hold
@@ -44,8 +43,8 @@ class InstallRequest:
     """
 
     workspace: Workspace
-    wheels: tuple[Path, ...] = ()
-    editable: tuple[Path, ...] = ()
+    wheels: tuple[str, ...] = ()
+    editable: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     complete: bool = False
@@ -102,9 +101,9 @@ def parse_changes(text: str) -> tuple[PackageChange, ...]:
 
 
 def _run(request: InstallRequest, flags: Sequence[str], *, offline: bool) -> Completed:
-    targets = [*(str(wheel) for wheel in request.wheels), *request.limits]
+    targets = [*request.wheels, *request.limits]
     for folder in request.editable:
-        targets += ["--editable", str(folder)]
+        targets += ["--editable", folder]
     if request.tool is Installer.PIP:
         pre = ["--pre"] if request.prerelease else []
         words = ["install", *(flags or ["--quiet"]), *pre, *_places(request)]

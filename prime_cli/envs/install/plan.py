@@ -16,10 +16,10 @@ from prime_cli.envs.fetch import FetchedEnvironment
 from prime_cli.envs.install.dependencies import OpenHub, fetch_dependencies
 from prime_cli.envs.install.installed import (
     InstalledPackage,
-    parse_requirements,
     read_distributions,
     record_origin,
     unmet_requirements,
+    wanted_requirements,
 )
 from prime_cli.envs.install.installers import (
     InstallRequest,
@@ -169,7 +169,7 @@ def _collect_requirements(items: Sequence[InstallItem]) -> InstallRequirements:
     for item in items:
         facts = item.package.facts
         needs.pythons += [facts.requires_python] if facts.requires_python else []
-        needs.requirements += parse_requirements(facts.requires_dist)
+        needs.requirements += wanted_requirements(facts.requires_dist, item.package.extras)
         if item.folder is None:  # uv itself reads the sources of a folder
             needs.sourced += source_requirements(facts.requires_dist, item.package.sources)
         specifier = read_requirements(item.package.path, facts).span.specifier
@@ -240,8 +240,8 @@ def _request(
     limits += [s for s in needs.sourced if normalize_name(Requirement(s).name) not in installed]
     return InstallRequest(
         workspace,
-        wheels=tuple(item.package.path for item in items if item.folder is None),
-        editable=tuple(item.folder for item in items if item.folder is not None),
+        wheels=tuple(item.target for item in items if item.folder is None),
+        editable=tuple(item.target for item in items if item.folder is not None),
         again=tuple(again),
         limits=tuple(limits),
         complete=complete and not any(item.folder for item in items),

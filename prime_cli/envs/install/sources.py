@@ -8,7 +8,7 @@ from pathlib import Path
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import prime_home, storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import read_sha256
+from prime_cli.core.refs import add_extras, read_sha256
 from prime_cli.envs.bundles.archive import (
     BUNDLE_SUFFIX,
     CheckedBundle,
@@ -26,9 +26,15 @@ from prime_cli.envs.install.installers import Installer
 from prime_cli.envs.install.workspace import Workspace
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.project.build import build_into_store
-from prime_cli.envs.project.folder import ENVIRONMENTS, choose_local, find_local, load_project
+from prime_cli.envs.project.folder import (
+    ENVIRONMENTS,
+    choose_local,
+    find_local,
+    load_project,
+    split_extras_here,
+)
 from prime_cli.envs.trust import TrustPolicy
-from prime_cli.runtime.packages import WheelPackage, installable, read_package
+from prime_cli.runtime.packages import WheelPackage, installable, read_package, with_extras
 from prime_cli.runtime.sources import locked_sources
 
 _ZIP = b"PK\x03\x04"
@@ -68,6 +74,13 @@ class InstallItem:
     origin: Origin
     package: WheelPackage
     folder: Path | None = None
+
+    @property
+    def target(self) -> str:
+        """What the installer is given."""
+        if self.folder is None:
+            return self.package.target
+        return add_extras(str(self.folder), self.package.extras)
 
 
 Named = str | UnpackedEnvironment | FetchedEnvironment
@@ -188,15 +201,20 @@ def find_item(
         return fetched_item(named)
     if isinstance(named, UnpackedEnvironment):
         return fetched_item(fetch_unpacked(named, options.trust))
-    local = choose_local(named, here, progress, environments=options.environments)
+    plain, extras = split_extras_here(named, here)
+    local = choose_local(plain, here, progress, environments=options.environments)
     if local is None:
         ref = resolve_name(hub(), named, progress=progress)
         return fetched_item(
             fetch_wheel(hub(), ref, offline=options.offline, progress=progress, trust=options.trust)
         )
     if local.suffix == ".whl":
-        return _wheel_item(local)
-    return _folder_item(local, options, progress)
+        return _with_extras(_wheel_item(local), extras)
+    return _with_extras(_folder_item(local, options, progress), extras)
+
+
+def _with_extras(item: InstallItem, extras: Sequence[str]) -> InstallItem:
+    return replace(item, package=with_extras(item.package, extras))
 
 
 def fetched_item(fetched: FetchedEnvironment) -> InstallItem:

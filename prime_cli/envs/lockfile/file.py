@@ -15,7 +15,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import BadProject, BadReference, UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
-from prime_cli.core.refs import EnvRef, is_reference, normalize_name
+from prime_cli.core.refs import EnvRef, is_reference, normalize_name, split_extras
 from prime_cli.envs.project.pyproject import FILENAME as PYPROJECT
 from prime_cli.envs.project.pyproject import get_table, get_texts, read_pyproject
 
@@ -29,8 +29,9 @@ class LockedEnvironment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only
     """One environment, as it was when it was locked.
 
     `ref` is `owner/name@version`; `sha256` is that of the wheel's bytes and `content_hash` that of
-    its sources, where the hub tells it. `asked` is what the user wrote, with a version only if it
-    is to stay at it; None where others need it, whose `owner/name` are `needed_by`.
+    its sources, where the hub tells it. `asked` is what the user wrote, with its extras, and a
+    version only if it is to stay at it; None where others need it, whose `owner/name` are
+    `needed_by`.
     """
 
     ref: str
@@ -44,6 +45,16 @@ class LockedEnvironment(msgspec.Struct, frozen=True, omit_defaults=True, kw_only
     def env_ref(self) -> EnvRef:
         """`ref`, read."""
         return EnvRef.parse(self.ref)
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """Those that were asked for."""
+        return EnvRef.parse(self.asked).extras if self.asked else ()
+
+    @property
+    def pinned(self) -> EnvRef:
+        """`ref` with the extras, pinned to its sha256."""
+        return replace(self.env_ref, sha256=self.sha256, extras=self.extras)
 
     @property
     def key(self) -> str:
@@ -243,6 +254,7 @@ def locked_ref(text: str, here: Path) -> EnvRef | None:
     None where prime.lock does not have it, and for a text that says a version itself (`@latest`
     is one). Raises UsageError for a lock that cannot be read.
     """
+    text, extras = split_extras(text)
     if "@" in text or "#" in text:
         return None
     lock = find_lock(here)
@@ -252,4 +264,4 @@ def locked_ref(text: str, here: Path) -> EnvRef | None:
         entry = lock.find_name(text)
     else:
         entry = lock.find(EnvRef.parse(text)) if is_reference(text) else None
-    return replace(entry.env_ref, sha256=entry.sha256) if entry else None
+    return replace(entry.pinned, extras=extras or entry.extras) if entry else None

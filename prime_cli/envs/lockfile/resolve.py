@@ -178,13 +178,15 @@ def kept_entries(asked: EnvRef, lock: EnvironmentLock) -> tuple[LockedEnvironmen
         return ()
     slug = entry.env_ref.slug
     needed = (each for each in lock.environments if slug in each.needed_by)
-    own = msgspec.structs.replace(entry, asked=str(asked), needed_by=())
+    own = msgspec.structs.replace(entry, asked=asked.with_extras, needed_by=())
     return (own, *(msgspec.structs.replace(each, needed_by=(slug,)) for each in needed))
 
 
 def satisfies(asked: EnvRef, entry: LockedEnvironment) -> bool:
     """Whether `entry` is what `asked` asks for."""
-    if entry.asked is None or asked.sha256 not in (None, entry.sha256):
+    if entry.asked is None or asked.extras != entry.extras:
+        return False
+    if asked.sha256 not in (None, entry.sha256):
         return False
     return asked.version in (None, entry.env_ref.version)
 
@@ -208,7 +210,7 @@ def _look_up(
 ) -> Iterator[LockedEnvironment]:
     """The entry of what is wanted, then those of the same owner's environments that it needs."""
     fetched = fetch_wheel(hub(), want.now, progress=progress, offline=offline)
-    yield _entry(fetched, asked=str(want.asked))
+    yield _entry(fetched, asked=want.asked.with_extras)
     wanted = {normalize_name(each.asked.name) for each in wants}
     needs = parse_requirements(fetched.package.facts.requires_dist)
     needs = [need for need in needs if normalize_name(need.name) not in wanted]

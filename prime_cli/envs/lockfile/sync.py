@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from prime_cli.core.errors import Offline, Unreachable, UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef
+from prime_cli.core.refs import EnvRef, add_extras
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel
 from prime_cli.envs.install.dependencies import OpenHub
 from prime_cli.envs.install.installed import (
@@ -112,7 +114,7 @@ def plan_sync(
 def _all_again(plan: InstallPlan) -> InstallPlan:
     """Every item anew: what is there may have the right name and digest, and yet be altered."""
     again = dict.fromkeys([*plan.request.again, *(item.name for item in plan.items)])
-    wheels = tuple(item.package.path for item in plan.items)
+    wheels = tuple(item.package.target for item in plan.items)
     return replace(
         plan, present=(), request=replace(plan.request, wheels=wheels, again=tuple(again))
     )
@@ -163,6 +165,8 @@ def _reason(
         return f"{altered} was changed"
     # What is required by URL cannot be told from what is installed.
     named = [requirement for requirement in package.requires if requirement.url is None]
+    if entry.extras:
+        named.append(Requirement(add_extras(entry.key, entry.extras)))
     unmet = [r for r in unmet_requirements(named, dict(installed), python) if r.url is None]
     return f"{unmet[0].name} is missing" if unmet else None
 
@@ -176,7 +180,7 @@ def _fetch(
     entry: LockedEnvironment, hub: OpenHub, options: InstallOptions, progress: Progress
 ) -> FetchedEnvironment:
     """The locked wheel; from an earlier fetch where the hub does not answer."""
-    ref = replace(entry.env_ref, sha256=entry.sha256)
+    ref = entry.pinned
     try:
         return fetch_wheel(
             hub(), ref, progress=progress, offline=options.offline, trust=options.trust

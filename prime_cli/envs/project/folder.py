@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 from prime_cli.archive.source_analysis import find_generation
 from prime_cli.core.errors import BadProject, NotFound
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import is_reference, module_name, normalize_name
+from prime_cli.core.refs import is_reference, module_name, normalize_name, split_extras
 from prime_cli.envs.project.pyproject import (
     FILENAME,
     get_table,
@@ -43,6 +43,11 @@ def find_local(word: str, here: Path, *, environments: Path = ENVIRONMENTS) -> P
     modules = dict.fromkeys((word, module_name(word), module_name(normalize_name(word))))
     candidates = [here / folder / module for folder in (".", environments) for module in modules]
     return next(filter(_is_project, candidates), None)
+
+
+def split_extras_here(word: str, here: Path) -> tuple[str, tuple[str, ...]]:
+    """`word` without its extras, and these; a path that is there with brackets has none."""
+    return (word, ()) if (here / word).exists() else split_extras(word)
 
 
 def choose_local(

@@ -11,6 +11,7 @@ from typing import Any
 from prime_cli import __version__
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.paths import make_folder, prime_home
+from prime_cli.envs.project.folder import split_extras_here
 from prime_cli.evals.env_check.dataset import SURVEYED
 from prime_cli.evals.env_check.findings import failed, skipped
 from prime_cli.evals.env_check.inspection import (
@@ -86,7 +87,8 @@ def check_environment(
     """
     located = locate(text, lookup, context.progress, hub_only=hub_only)
     try:
-        subject = obtain_environment(located, lookup, context.progress)
+        _, extras = split_extras_here(text, lookup.cwd)
+        subject = obtain_environment(located, lookup, context.progress, extras=extras)
     except EnvironmentFailed as error:
         build = failed("build", error.message, error.hint or "see the build backend's output")
         report = _report(str(located), [build], wheel_sha256=None)

@@ -85,7 +85,8 @@ def workspace_interpreter(
     from the wheel's source: importing it would cost seconds, and the worker does so anyway.
     """
     facts = subject.package.facts
-    isolated = plan.sandbox or bool(plan.option("with_packages", ()))
+    more = plan.option("with_packages", ()) or subject.package.extras
+    isolated = plan.sandbox or bool(more)
     asked = plan.verifiers is not None or plan.python is not None or isolated
     if asked or facts.module is None or facts.exposes is None:
         return None

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.install.dependencies import fetch_dependencies
 from prime_cli.envs.install.installed import parse_requirements
@@ -18,11 +20,16 @@ from prime_cli.envs.local_store import WheelStore
 from prime_cli.envs.lockfile.file import locked_ref
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.project.build import build_into_store
-from prime_cli.envs.project.folder import Project, choose_local, load_project
+from prime_cli.envs.project.folder import (
+    Project,
+    choose_local,
+    load_project,
+    split_extras_here,
+)
 from prime_cli.envs.project.pyproject import FILENAME
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.runs.plan import RunEnvironment
-from prime_cli.runtime.packages import WheelPackage, import_name, read_package
+from prime_cli.runtime.packages import WheelPackage, import_name, read_package, with_extras
 from prime_cli.wire.locks import Lock
 
 if TYPE_CHECKING:
@@ -63,7 +70,8 @@ def locate(
     names without a version. Raises NotFound, BadReference, or UsageError if several owners have the
     name or the lock cannot be read.
     """
-    local = None if hub_only else choose_local(text, lookup.cwd, progress)
+    plain, _ = split_extras_here(text, lookup.cwd)
+    local = None if hub_only else choose_local(plain, lookup.cwd, progress)
     if local is not None:
         return local
     locked = locked_ref(text, lookup.cwd) if obey_lock else None
@@ -78,10 +86,7 @@ def at_version_of(located: EnvironmentLocation, environment: RunEnvironment) -> 
     if not isinstance(located, EnvRef) or located.version or environment.ref is None:
         return located
     before = EnvRef.parse(environment.ref)
-    same = located.owner == before.owner and (
-        normalize_name(located.name) == normalize_name(before.name)
-    )
-    return before if same else located
+    return replace(before, extras=located.extras) if located.is_same(before) else located
 
 
 _LARGEST = 1_000_000
@@ -161,11 +166,16 @@ class ResolvedEnvironment:
 
 
 def obtain_environment(
-    located: EnvironmentLocation, lookup: LookupContext, progress: Progress
+    located: EnvironmentLocation,
+    lookup: LookupContext,
+    progress: Progress,
+    *,
+    extras: Sequence[str] = (),
 ) -> ResolvedEnvironment:
-    """Fetch the wheel of a hub's environment, or build that of a project.
+    """Fetch the wheel of a hub's environment, or build that of a project, to be run with `extras`.
 
-    Raises what building or fetching raises; LoadFailed for a wheel that holds no module.
+    Raises what building or fetching raises; LoadFailed for a wheel that holds no module, UsageError
+    for an extra that it does not have.
     """
     owner = lookup.owner
     if isinstance(located, EnvRef):
@@ -174,7 +184,20 @@ def obtain_environment(
         subject = _from_wheel(located)
     else:
         subject = _from_folder(located, progress, offline=lookup.offline)
+    subject = _with_extras(subject, extras)
     return replace(subject, beside=lambda: _beside(subject, owner, lookup, progress))
+
+
+def _with_extras(subject: ResolvedEnvironment, extras: Sequence[str]) -> ResolvedEnvironment:
+    """With these beside those of its reference, which fetching has looked at."""
+    wanted = tuple(sorted({*subject.package.extras, *extras}))
+    if not wanted:
+        return subject
+    return replace(
+        subject,
+        package=with_extras(subject.package, wanted),
+        environment=msgspec.structs.replace(subject.environment, extras=wanted),
+    )
 
 
 def cached_environment(

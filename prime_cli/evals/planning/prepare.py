@@ -13,6 +13,7 @@ from typing import Any
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
+from prime_cli.envs.project.folder import split_extras_here
 from prime_cli.evals.planning.cost import require_prices
 from prime_cli.evals.planning.locate import (
     EvalDefaults,
@@ -196,8 +197,13 @@ def prepare(
     )
     if before is not None:
         located = at_version_of(located, before)
+    _, extras = split_extras_here(request.environment, lookup.cwd)
     return prepare_with(
-        lambda: obtain_environment(located, lookup, progress), request, lookup, environ, progress
+        lambda: obtain_environment(located, lookup, progress, extras=extras),
+        request,
+        lookup,
+        environ,
+        progress,
     )
 
 

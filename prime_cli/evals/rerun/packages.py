@@ -5,7 +5,7 @@ from pathlib import Path
 from prime_cli.core.errors import Conflict, NotFound, Offline, Unreachable
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef
+from prime_cli.core.refs import EnvRef, add_extras
 from prime_cli.evals.execution.earlier_sessions import saved_lock
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.run_record import facts_of
@@ -41,7 +41,8 @@ def obtain_same_environment(
     """
     found, why = None, ""
     if environment.ref is not None:
-        found, why = _try(EnvRef.parse(environment.ref), lookup, progress)
+        asked = add_extras(environment.ref, environment.extras or ())
+        found, why = _try(EnvRef.parse(asked), lookup, progress)
     if found is None or found.environment.sha256 != environment.sha256:
         found = cached_environment(environment, lookup, progress) or found
     if found is None and environment.path is not None:

@@ -9,6 +9,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
+from prime_cli.envs.project.folder import split_extras_here
 from prime_cli.evals.execution.run import EvalResult, run_with
 from prime_cli.evals.execution.setup import RunContext, WorkerAccess, grant_access
 from prime_cli.evals.planning.locate import (
@@ -81,7 +82,8 @@ def prepare_rescore(
     before, lock = source.manifest.plan, None
     if changes.environment is not None:
         located = locate(changes.environment, lookup, progress)
-        subject = obtain_environment(located, lookup, progress)
+        _, extras = split_extras_here(changes.environment, lookup.cwd)
+        subject = obtain_environment(located, lookup, progress, extras=extras)
     else:
         subject = obtain_same_environment(
             source.name, before.environment, lookup, progress, force=changes.force

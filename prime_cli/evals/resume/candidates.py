@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.refs import add_extras
 from prime_cli.evals.planning.request import EvalRequest, completed_by
 from prime_cli.evals.resume.compatibility import content_differences, differences
 from prime_cli.runs.folder import is_being_written, runs_folder
 from prime_cli.runs.manifest import FINISHED, RUNNING, ModelFlags, RunManifest
-from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.plan import EvalPlan, RunEnvironment
 from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.runs.work_list import owed_again
 
@@ -40,13 +41,18 @@ def request_of_run(request: EvalRequest, manifest: RunManifest) -> EvalRequest:
     deadlines = request.deadlines.over(plan.deadlines)
     return replace(
         request,
-        environment=request.environment or environment.ref or environment.path or environment.name,
+        environment=request.environment or _asked_for(environment),
         sampling=plan.sampling | _told_sampling(request),
         call_timeout=deadlines.call,
         score_timeout=deadlines.scoring,
         rollout_timeout=deadlines.rollout,
         **completed_by(request, plan),
     )
+
+
+def _asked_for(environment: RunEnvironment) -> str:
+    named = environment.ref or environment.path or environment.name
+    return add_extras(named, environment.extras or ())
 
 
 def _with_endpoint(request: EvalRequest, asked: ModelFlags) -> EvalRequest:

@@ -70,6 +70,8 @@ def differences(before: RunManifest, plan: EvalPlan) -> list[ResumeChange]:
         if name in MAY_CHANGE or name in _COMPARED_OTHERWISE:
             continue
         found += _values(name, getattr(before.plan, name), getattr(plan, name))
+    extras = (each.environment.extras or () for each in (before.plan, plan))
+    found += _values("extras", *extras)
     for name, default, flag in request_flags():
         if flag.plan == OPTIONS and flag.fixed:
             found += _values(name, before.plan.option(name, default), plan.option(name, default))

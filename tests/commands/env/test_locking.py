@@ -52,6 +52,22 @@ def test_lock_says_what_it_locks_and_writes_it_once(prime: Prime, work: Path) ->
     assert (work / FILENAME).read_bytes() == written
 
 
+def test_an_extra_is_locked_and_synced(prime: Prime, venv: Path, hub: HubClient) -> None:
+    requires = ("verifiers>=0.1.3", "dataset-tools<2; extra == 'data'")
+    publish(hub, venv / "made", "tiny-env", files={"tiny_env.py": SOURCE}, requires=requires)
+    prime("env", "lock", "tiny-env[Data]", cwd=venv).ok()
+    assert 'asked = "ada/tiny-env[data]"' in (venv / FILENAME).read_text("utf-8")
+    prime("env", "sync", cwd=venv).ok()
+    (brought,) = venv.rglob("dataset_tools.py")
+    assert "in sync" in prime("env", "sync", "--check", cwd=venv).ok().err
+
+    words = ("pip", "uninstall", "--quiet", "--python", venv / ".venv", "dataset-tools")
+    subprocess.run([uv.find_uv_bin(), *words], check=True, timeout=120)
+    assert "dataset-tools is missing" in prime("env", "sync", "--dry-run", cwd=venv).ok().out
+    prime("env", "sync", cwd=venv).ok()
+    assert brought.exists()
+
+
 def test_upgrade_reports_what_stays_as_requested(prime: Prime, work: Path) -> None:
     prime("env", "lock", "wordle@0.1.0", cwd=work).ok()
     told = prime("env", "lock", "--upgrade", cwd=work).ok().err

@@ -9,7 +9,7 @@ import pytest
 import uv
 
 from prime_cli.api.client import HubClient
-from prime_cli.core.errors import NotFound, Offline, ResolveFailed
+from prime_cli.core.errors import NotFound, Offline, ResolveFailed, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.envs.install.installed import list_installed, read_distributions
 from prime_cli.envs.install.installers import (
@@ -87,6 +87,21 @@ def test_a_wheel_brings_a_verifiers_that_it_can_run_with(
     install(package(tmp_path, V0).path, workspace=workspace)
 
     assert installed(workspace) == {"tiny-env": "0.1.0", "verifiers": "0.3.1"}
+
+
+def test_an_extra_is_installed_with_what_it_needs(workspace: Workspace, tmp_path: Path) -> None:
+    requires = ("verifiers>=0.1", "dataset-tools<2; extra == 'data'")
+    wheel = package(tmp_path, V0, requires=requires).path
+    install(wheel, workspace=workspace)
+    assert "dataset-tools" not in installed(workspace)
+
+    install(f"{wheel}[data]", workspace=workspace)
+    assert installed(workspace)["dataset-tools"] == "1.0"
+    assert not install(f"{wheel}[data]", workspace=workspace)
+
+    with pytest.raises(UsageError, match="has no extra `nope`") as raised:
+        plan(f"{wheel}[nope]", workspace=workspace)
+    assert raised.value.hint == "its extras are `data`"
 
 
 def test_a_verifiers_that_is_there_stays(workspace: Workspace, tmp_path: Path) -> None:
@@ -182,7 +197,7 @@ def test_a_bare_name_is_the_folder_in_environments(
 
     found = plan("Tiny-Env", workspace=workspace)
 
-    assert [folder.name for folder in found.request.editable] == ["tiny_env"]
+    assert [Path(folder).name for folder in found.request.editable] == ["tiny_env"]
     assert not found.request.complete
 
 

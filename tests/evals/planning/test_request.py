@@ -106,6 +106,18 @@ def test_a_resume_compares_the_rows_that_are_fixed(field: OptionField) -> None:
     assert found == ([field.name if flag.plan == OPTIONS else flag.plan] if flag.fixed else [])
 
 
+def test_a_resume_compares_the_extras() -> None:
+    plan = plan_of(EvalRequest("tiny-env"))
+    more = msgspec.structs.replace(plan.environment, extras=("nlp",))
+    manifest = RunManifest(
+        run_id="1f2e3d4c",
+        plan=msgspec.structs.replace(plan, environment=more),
+        started="2026-01-01T00:00:00+00:00",
+    )
+    assert [str(each) for each in differences(manifest, plan)] == ["extras: was nlp, now unset"]
+    assert request_of_run(EvalRequest(), manifest).environment.endswith("[nlp]")
+
+
 def test_the_worker_gets_the_rows_that_are_sent() -> None:
     sent = [each for each in FIELDS if flag_of(each).worker]
     for field in sent:
