@@ -38,7 +38,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True)
-class Row:
+class OfficialRow:
     """One command, or one option of it (`eval run --hosted`), without `prime`."""
 
     command: str
@@ -55,18 +55,18 @@ class Row:
 
 
 @cache
-def read_rows() -> dict[str, dict[str, Row]]:
+def read_rows() -> dict[str, dict[str, OfficialRow]]:
     """The rows of each section, by command; a subcommand has the reason of its group."""
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     return {
-        section: dict(_with_reasons(Row(name, **fields) for name, fields in rows.items()))
+        section: dict(_with_reasons(OfficialRow(name, **fields) for name, fields in rows.items()))
         for section, rows in tomllib.loads(text).items()
     }
 
 
 def find_row(
     words: Sequence[str], sections: Iterable[str] = (OFFICIAL, VERIFIERS, OTHERS)
-) -> Row | None:
+) -> OfficialRow | None:
     """The row of the most of `words`, from the first on, that does not work as typed."""
     for end in range(len(words), 0, -1):
         for section in sections:
@@ -89,9 +89,9 @@ def render_page() -> str:
     return "".join(parts)
 
 
-def _with_reasons(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
+def _with_reasons(rows: Iterable[OfficialRow]) -> Iterator[tuple[str, OfficialRow]]:
     """Rows by command; the file lists a group before its subcommands."""
-    seen: dict[str, Row] = {}
+    seen: dict[str, OfficialRow] = {}
     for row in rows:
         group = seen.get(row.command.rpartition(" ")[0])
         bare = row.status == NOT_HERE and not (row.ours or row.because)
@@ -100,10 +100,10 @@ def _with_reasons(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
         yield row.command, found
 
 
-def _table(rows: Iterable[Row]) -> str:
+def _table(rows: Iterable[OfficialRow]) -> str:
     """A group that is not here stands for its commands, unless one has another answer."""
     lines = ["| typed | here | |", "|---|---|---|"]
-    absent: dict[str, Row] = {}
+    absent: dict[str, OfficialRow] = {}
     for row in sorted(rows, key=lambda row: row.command.split(" ")):
         group = absent.get(row.command.rpartition(" ")[0])
         if row.status == NOT_HERE and row.option is None:
@@ -114,7 +114,7 @@ def _table(rows: Iterable[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _here(row: Row) -> str:
+def _here(row: OfficialRow) -> str:
     if row.status == NOT_HERE:
         return f"no; use {row.ours}" if row.ours else "no"
     return row.ours or "yes"

@@ -10,7 +10,7 @@ from prime_cli.commands.official_client import (
     OFFICIAL,
     OTHERS,
     VERIFIERS,
-    Row,
+    OfficialRow,
     find_row,
 )
 from prime_cli.core.errors import UsageError
@@ -86,7 +86,7 @@ def unknown_option(context: Any, path: str, name: str, argv: list[str]) -> Usage
     return UsageError(message, hint=hint)
 
 
-def _answer(message: str, row: Row, otherwise: str) -> UsageError:
+def _answer(message: str, row: OfficialRow, otherwise: str) -> UsageError:
     hint = f"use {row.ours}" if row.ours else otherwise
     if row.status == NOT_HERE:
         return UsageError(f"{message}, because {row.because}", hint=hint)
@@ -95,7 +95,7 @@ def _answer(message: str, row: Row, otherwise: str) -> UsageError:
 
 def _row_of_words(
     context: Any, words: list[str], sections: tuple[str, ...] = (OFFICIAL, VERIFIERS, OTHERS)
-) -> tuple[Row, str] | None:
+) -> tuple[OfficialRow, str] | None:
     """The row of a command, and which of `words` it is about."""
     given = list(takewhile(lambda word: not word.startswith("-"), words))
     for group in map(str.split, _spellings(context)):

@@ -10,7 +10,7 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.commands.base import LazyCommand, LazyGroup, load
-from prime_cli.commands.official_client import NOT_HERE, OTHERS, WORKS, Row, read_rows
+from prime_cli.commands.official_client import NOT_HERE, OTHERS, WORKS, OfficialRow, read_rows
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import publish
 
@@ -37,7 +37,7 @@ def _named_in(text: str) -> Iterator[list[str]]:
         yield line.split()
 
 
-def _perhaps_an_environment(row: Row) -> bool:
+def _perhaps_an_environment(row: OfficialRow) -> bool:
     """`prime eval report` runs `report`, if there is one."""
     return row.command in read_rows()[OTHERS] and bool(re.fullmatch("eval [a-z]+", row.command))
 
@@ -55,7 +55,7 @@ def test_every_row_is_answered_as_it_says(prime: Prime, word: str) -> None:
 
 
 @pytest.mark.parametrize("row", WORKING, ids=lambda row: row.command)
-def test_an_official_option_has_its_long_and_short_name_here(row: Row) -> None:
+def test_an_official_option_has_its_long_and_short_name_here(row: OfficialRow) -> None:
     ours = [{*each.opts, *each.secondary_opts} for each in _command(row.command).params]
     for spellings in f"{row.options} --plain".split():
         assert any(set(spellings.split("/")) <= names for names in ours), spellings

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.hub.compute.provider import PodSpec
-from prime_cli.hub.compute.sky.installation import Installation
+from prime_cli.hub.compute.sky.installation import SkyInstallation
 from prime_cli.hub.compute.sky.provider import SkyProvider
 from tests.helpers.local_pods import wait_until
 
@@ -104,7 +104,7 @@ class FakeSky:
         return dict(json.loads((self.folder / "world.json").read_bytes())["clusters"])
 
     def provider(self, *, embedded: bool = True, infra: tuple[str, ...] = ()) -> SkyProvider:
-        return SkyProvider(Installation(str(self.command)), self.data, infra, embedded)
+        return SkyProvider(SkyInstallation(str(self.command)), self.data, infra, embedded)
 
 
 def order_of(provider: SkyProvider, cloud_id: str, **wishes: Any) -> PodSpec:

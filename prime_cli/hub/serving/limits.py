@@ -185,7 +185,7 @@ _RETRY_SECONDS = 5
 
 
 @dataclass(frozen=True)
-class Pace:
+class MinimumRate:
     """A body must bring `bytes` within every `seconds` that the hub waits for it."""
 
     bytes: int = 32 * 1024
@@ -199,12 +199,12 @@ class BodyLimitMiddleware:
     """
 
     def __init__(
-        self, app: ASGIApp, *, upload_bytes: int, uploads: int, pace: Pace | None = None
+        self, app: ASGIApp, *, upload_bytes: int, uploads: int, pace: MinimumRate | None = None
     ) -> None:
         self.app = app
         self._upload_bytes = upload_bytes
         self._free_slots = uploads
-        self._pace = pace or Pace()
+        self._pace = pace or MinimumRate()
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or scope["method"] not in _WITH_BODY:
@@ -241,7 +241,7 @@ class _PatientReceive:
     Only time spent waiting counts: while the hub works, the client may not be able to send.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, pace: Pace) -> None:
+    def __init__(self, scope: Scope, receive: Receive, pace: MinimumRate) -> None:
         self._state = scope["state"]
         self._receive = receive
         self._pace = pace

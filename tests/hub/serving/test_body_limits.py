@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.core.errors import TooSlow
-from prime_cli.hub.serving.limits import BodyLimitMiddleware, Pace, refuse
+from prime_cli.hub.serving.limits import BodyLimitMiddleware, MinimumRate, refuse
 from tests.hub.serving.asgi import ask, echo, request
 
 
@@ -18,7 +18,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await refuse(send, error)
 
 
-def limit(pace: Pace | None = None, uploads: int = 1) -> BodyLimitMiddleware:
+def limit(pace: MinimumRate | None = None, uploads: int = 1) -> BodyLimitMiddleware:
     return BodyLimitMiddleware(app, upload_bytes=100, uploads=uploads, pace=pace)
 
 
@@ -43,7 +43,7 @@ def test_body_that_stalls_is_ended() -> None:
         await asyncio.Event().wait()
         return b""
 
-    pace = Pace(bytes=10, seconds=0.01)
+    pace = MinimumRate(bytes=10, seconds=0.01)
     answer = ask(limit(pace), "/upload/t", method="PUT", body=[b"abc", stall()])
     assert (answer.status, answer.json["code"]) == (408, "too_slow")
     assert "3 bytes in 0.01 s" in answer.json["detail"]
@@ -55,7 +55,7 @@ def test_body_that_keeps_its_pace_may_take_long() -> None:
         return b"x" * 10
 
     pieces: list[bytes | Awaitable[bytes]] = [later() for _ in range(8)]
-    pace = Pace(bytes=10, seconds=0.05)
+    pace = MinimumRate(bytes=10, seconds=0.05)
     assert ask(limit(pace), "/upload/t", method="PUT", body=pieces).body == b"80"
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from prime_cli.core.errors import Conflict, NotFound, Unreachable, UsageError
 from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import write_atomically
-from prime_cli.hub.compute.sky.installation import Installation
+from prime_cli.hub.compute.sky.installation import SkyInstallation
 from prime_cli.hub.compute.sky.machines import SkyOffer, read_machines
 from prime_cli.wire.codec import decode, encode
 
@@ -56,7 +56,7 @@ class Catalog:
     If another process is already fetching them, waits up to `patience` seconds.
     """
 
-    installation: Installation
+    installation: SkyInstallation
     file: Path
     infra: tuple[str, ...] = ()
     patience: float = _ASK_SECONDS

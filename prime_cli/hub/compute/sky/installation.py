@@ -30,7 +30,7 @@ _CLOUDS = (
 
 
 @dataclass(frozen=True)
-class Installation:
+class SkyInstallation:
     """SkyPilot, given by its command, its path, or the folder of its interpreter."""
 
     command: str

@@ -17,7 +17,7 @@ from prime_cli.hub.compute.registry import ProviderContext
 from prime_cli.hub.compute.sky import tasks
 from prime_cli.hub.compute.sky.catalog import Catalog, single_flight
 from prime_cli.hub.compute.sky.clusters import ClusterFolder, is_tag, see_at_work, see_settled
-from prime_cli.hub.compute.sky.installation import Installation, sentence
+from prime_cli.hub.compute.sky.installation import SkyInstallation, sentence
 from prime_cli.hub.compute.sky.machines import PROVIDER, SkyOffer
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import DiskOffer, GpuOffer
@@ -57,7 +57,7 @@ class SkyProvider:
     another hub reach only machines with an address. `say` reports what starts by itself.
     """
 
-    installation: Installation
+    installation: SkyInstallation
     folder: Path
     infra: tuple[str, ...] = ()
     embedded: bool = True
@@ -257,7 +257,7 @@ def open_provider(context: ProviderContext) -> SkyProvider | None:
     if context.options is None:
         return None
     return SkyProvider(
-        Installation(str(context.options["command"])),
+        SkyInstallation(str(context.options["command"])),
         context.data / "sky",
         tuple(context.options["infra"]),
         context.is_embedded,

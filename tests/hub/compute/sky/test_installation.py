@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, NotFound
-from prime_cli.hub.compute.sky.installation import Installation, find_python, sentence
+from prime_cli.hub.compute.sky.installation import SkyInstallation, find_python, sentence
 from tests.helpers.skypilots import FakeSky
 
 
@@ -27,7 +27,7 @@ def test_a_shell_that_starts_python_is_seen_through(sky: FakeSky) -> None:
 
 def test_a_missing_skypilot_is_reported_with_the_way_to_install_it(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="SkyPilot not found at") as caught:
-        Installation(str(tmp_path / "sky")).ask("status", {}, 60)
+        SkyInstallation(str(tmp_path / "sky")).ask("status", {}, 60)
     assert "skypilot==0.14.1" in str(caught.value.hint)
 
 
@@ -35,7 +35,7 @@ def test_a_python_without_skypilot_is_named(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
     with pytest.raises(EnvironmentFailed, match="has no SkyPilot"):
-        Installation(str(tmp_path)).ask("status", {}, 60)
+        SkyInstallation(str(tmp_path)).ask("status", {}, 60)
 
 
 def test_an_old_skypilot_is_refused_with_the_one_that_was_tried(
