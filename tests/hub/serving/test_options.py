@@ -12,6 +12,7 @@ from prime_cli.hub.serving.options import ServeOptions
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.enable_socket  # the address is one of this machine, and nothing leaves it
 def test_a_hub_on_all_addresses_prints_one_that_opens() -> None:
     with socket.create_server(("0.0.0.0", 0)) as server:
         options = ServeOptions(Path("x"), host="0.0.0.0", port=server.getsockname()[1])
