@@ -25,6 +25,7 @@ from prime_cli.evals.sharing.push import push_run
 from prime_cli.evals.sharing.push_options import PushOptions, PushResult, scrubber_for
 from prime_cli.runs.listing import RunItem, find_run, list_runs
 from prime_cli.runs.saved_run import SavedRun
+from prime_cli.sdk.rollouts import Run, RunResult
 from prime_cli.session import Session
 
 T = TypeVar("T")
@@ -36,7 +37,7 @@ class Evaluations:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def run(self, environment: str | EvalRequest, model: str | None = None) -> EvalResult:
+    def run(self, environment: str | EvalRequest, model: str | None = None) -> RunResult:
         """Evaluate a model: all examples that the environment says, as `prime eval run` does.
 
         `environment` is a ref, a folder or a bare name; an EvalRequest has every further wish,
@@ -49,25 +50,26 @@ class Evaluations:
         request = environment if isinstance(environment, EvalRequest) else EvalRequest(environment)
         if model is not None:
             request = replace(request, model=model)
-        return _outside_a_loop(lambda: self._run(request))
+        return RunResult.of(_outside_a_loop(lambda: self._run(request)))
 
-    def resume(self, run: str) -> EvalResult:
+    def resume(self, run: str) -> RunResult:
         """Go on with the run that has this id or folder, where it ended.
 
         Raises NotFound, and Conflict while another process is at it.
         """
-        return _outside_a_loop(lambda: self._resume(find_run(run, Path.cwd())))
+        saved = find_run(run, Path.cwd())
+        return RunResult.of(_outside_a_loop(lambda: self._resume(saved)))
 
     def list(self) -> Sequence[RunItem]:
         """The runs that are saved here, newest first."""
         return list_runs(Path.cwd())
 
-    def get(self, run: str | None = None) -> SavedRun:
-        """A saved run by its id or folder, by default the newest: its `rows()`, its `summary()`.
+    def get(self, run: str | None = None) -> Run:
+        """A saved run by its id or folder, by default the newest: `rollouts`, `summary()`.
 
         Raises NotFound, and UsageError where several ids begin so.
         """
-        return find_run(run, Path.cwd())
+        return Run.of(find_run(run, Path.cwd()))
 
     def compare(self, first: str, *others: str, alpha: float = 0.05) -> Sequence[Comparison]:
         """Whether `others` really differ from `first`, example by example, judged together.

@@ -2,11 +2,13 @@
 
 from functools import cached_property
 
-from prime_cli.core.progress import Progress, Silent
+from prime_cli.core.progress import Progress
 from prime_cli.doctor.base import Finding, this_system
 from prime_cli.doctor.run import examine
 from prime_cli.sdk.environments import Environments
 from prime_cli.sdk.evaluations import Evaluations
+from prime_cli.sdk.notebook import default_progress
+from prime_cli.sdk.rollouts import table_html
 from prime_cli.sdk.workspace import Workspace
 from prime_cli.session import Session
 from prime_cli.wire.accounts import Account
@@ -17,8 +19,9 @@ class Hub:
 
     `context` names another than the current one, as `--context` does, and `offline` is
     `--offline`; without them variables and config.toml decide. `progress` is told of work under
-    way and of choices that were made; None keeps still. Raises NotFound for a context that does
-    not exist and UsageError for settings that cannot be understood.
+    way and of choices that were made; None draws bars in a notebook, and nothing elsewhere. Raises
+    NotFound for a context that does not exist and UsageError for settings that cannot be
+    understood.
 
         hub = Hub()
         found = hub.environments.list(search="sort")
@@ -33,12 +36,17 @@ class Hub:
         offline: bool | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self._session = Session(progress=progress or Silent())
+        self._session = Session(progress=progress or default_progress())
         self._session.configure(context=context, offline=offline)
         self.context = self._session.config.context
 
     def __repr__(self) -> str:
         return f"Hub({self.context.name!r})"
+
+    def _repr_html_(self) -> str:
+        context = self.context
+        lines = [("Hub", context.name), ("URL", context.base_url or "the built-in hub")]
+        return table_html([*lines, *([("Team", context.team)] if context.team else [])])
 
     @property
     def url(self) -> str | None:
