@@ -17,13 +17,12 @@ from prime_cli.evals.execution.early_stop import (
     interruptible,
     stopping_early,
 )
-from prime_cli.evals.execution.recorder import (
-    EventFilter,
-    Recorder,
+from prime_cli.evals.execution.progress_line import (
     WaitingTask,
     calling_every_second,
     slow_load_words,
 )
+from prime_cli.evals.execution.recorder import EventFilter, Recorder
 from prime_cli.evals.execution.run_record import SessionOutcome
 from prime_cli.evals.execution.setup import (
     RunSetup,

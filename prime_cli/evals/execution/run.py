@@ -19,7 +19,7 @@ from prime_cli.evals.execution.earlier_sessions import (
     saved_lock,
 )
 from prime_cli.evals.execution.interpreter import choose_interpreter
-from prime_cli.evals.execution.recorder import announce_agents
+from prime_cli.evals.execution.progress_line import announce_agents
 from prime_cli.evals.execution.rollout_loop import RolloutLoop
 from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome, facts_of
 from prime_cli.evals.execution.setup import (
