@@ -26,6 +26,7 @@ from prime_cli.core.errors import LoadFailed, UsageError
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.refs import add_extras, module_name, normalize_name
+from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.sources import Source
 from prime_cli.wire.locks import Lock
 
@@ -70,6 +71,11 @@ def bundled_lock(home: Path, wheel_sha256: str) -> Lock | None:
         if lock is not None and lock.wheel_sha256 == wheel_sha256:
             return lock
     return None
+
+
+def known_lock(home: Path, wheel_sha256: str, hub_lock: Lock | None = None) -> Lock | None:
+    """The lock that a plain run of this wheel would use, without a search."""
+    return load_lock(home, wheel_sha256) or hub_lock or bundled_lock(home, wheel_sha256)
 
 
 _BLOCK = 1024 * 1024

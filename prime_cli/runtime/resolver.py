@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
-from packaging.markers import UndefinedEnvironmentName
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
 from prime_cli.core.errors import UsageError
@@ -22,6 +20,7 @@ from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.sources import source_requirements
 from prime_cli.runtime.uv_tool import network_failure, reason_of_failure, run_uv
 from prime_cli.runtime.verifiers_releases import LIBRARY
+from prime_cli.runtime.verifiers_usage import declared_verifiers
 from prime_cli.wire.locks import LockedPackage
 
 _WANTS_PRERELEASE = re.compile(
@@ -110,19 +109,6 @@ def resolve(question: ResolutionRequest, *, offline: bool) -> Resolution | Unres
     )
 
 
-def declared_verifiers(package: WheelPackage) -> Requirement | None:
-    """What the wheel itself requires of verifiers outside its extras, None if nothing."""
-    for text in package.facts.requires_dist:
-        try:
-            requirement = Requirement(text)
-            wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        except (InvalidRequirement, UndefinedEnvironmentName):
-            continue
-        if requirement.name.lower() == LIBRARY and wanted:
-            return requirement
-    return None
-
-
 def verifiers_specifier(text: str) -> str:
     """`--verifiers` as a specifier: `0.1.14` means exactly that; raises UsageError."""
     plain = text.strip().removeprefix(LIBRARY).strip()
@@ -139,7 +125,7 @@ def _words(question: ResolutionRequest, folder: Path) -> list[str]:
     wheels = (question.package, *question.beside)
     lines = [_direct_reference(wheel) for wheel in wheels]
     lines += [*_sourced(question), *question.requirements]
-    declared = declared_verifiers(question.package)
+    declared = declared_verifiers(question.package.facts)
     extras = f"[{','.join(sorted(declared.extras))}]" if declared and declared.extras else ""
     by_url = declared is not None and declared.url is not None
     if not by_url or question.override:

@@ -25,7 +25,7 @@ from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.resolver import Resolution, ResolutionRequest, Unresolvable, resolve
 from prime_cli.runtime.search_plan import InterpreterRequest, PythonChoice, SearchStep, plan_steps
 from prime_cli.runtime.verifiers_releases import LIBRARY, Span
-from prime_cli.runtime.verifiers_usage import read_requirements
+from prime_cli.runtime.verifiers_usage import declared_verifiers, read_requirements
 from prime_cli.wire.locks import Lock, LockedPackage, TriedRelease
 
 _ALIKE = 3
@@ -137,6 +137,14 @@ class _Search:
             repr([*parts, self._package.published, reading, beside, self._evidence]).encode()
         )
 
+    def _is_declared(self, step: SearchStep) -> bool:
+        """Whether the package's own requirement allows the release of a step; uv need not say."""
+        declared = declared_verifiers(self._package.facts)
+        if step.override or declared is None or not step.verifiers.startswith("=="):
+            return True
+        version = step.verifiers.removeprefix("==")
+        return declared.specifier.contains(version, prereleases=True)
+
     @property
     def tried(self) -> tuple[TriedRelease, ...]:
         """What did not pass, in order."""
@@ -234,10 +242,11 @@ class _Search:
         )
 
     def _step(self, step: SearchStep) -> Found | None:
-        if step.verifiers.removeprefix("==") in self._ruled_out:
+        if step.verifiers.removeprefix("==") in self._ruled_out or not self._is_declared(step):
             return None
         try:
-            pythons = self._pythons.for_step(step.python)
+            # No Python is downloaded for a guess.
+            pythons = self._pythons.for_step(step.python, fetch=step.name != "bound")
         except ResolveFailed as error:
             self._refuse(step.said, error.message, None, Unresolvable(error.message))
             return None

@@ -21,12 +21,11 @@ from prime_cli.runtime.evidence import Evidence
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.pythons import Python, choose_python, fitting_pythons
-from prime_cli.runtime.resolver import declared_verifiers
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.uv_tool import run_uv
 from prime_cli.runtime.variables import Variables
 from prime_cli.runtime.verifiers_releases import VerifiersRelease
-from prime_cli.runtime.verifiers_usage import VerifiersUsage
+from prime_cli.runtime.verifiers_usage import VerifiersUsage, declared_verifiers
 from prime_cli.wire.locks import Lock
 
 
@@ -159,7 +158,7 @@ def _by_evidence(evidence: Evidence) -> Iterator[SearchStep]:
 
 def _at_lower_bound(package: WheelPackage, reading: VerifiersUsage) -> Iterator[SearchStep]:
     """The release that its author had when writing `verifiers>=0.1.9`, with its fixes."""
-    declared = declared_verifiers(package)
+    declared = declared_verifiers(package.facts)
     bounds = [each for each in declared.specifier if each.operator in _LOWER] if declared else []
     if declared is None or not bounds:
         return
@@ -169,9 +168,8 @@ def _at_lower_bound(package: WheelPackage, reading: VerifiersUsage) -> Iterator[
     release = verifiers_releases.nearest_release(within)
     if release is not None:
         said = f"trying verifiers {release.version}, nearest to the declared `{bounds[0]}`"
-        # No Python is downloaded for a guess.
-        yield from (replace(each, python=None, said=said) for each in _in_its_era("bound", release))
-        yield SearchStep("bound", said, f"=={release.version}")
+        yield from (replace(each, said=said) for each in _in_its_era("bound", release))
+        yield SearchStep("bound", said, f"=={release.version}", python=release.python)
 
 
 def _by_date(published: datetime | None, name: str = "date") -> Iterator[SearchStep]:
@@ -260,13 +258,16 @@ class PythonChoice:
         except ResolveFailed:
             return choose_python(filter(None, [self.requires, f">={minor}"]))
 
-    def for_step(self, also: str | None) -> list[Python]:
-        """One per minor version that also fits `also`, best first; raises ResolveFailed."""
+    def for_step(self, also: str | None, *, fetch: bool = True) -> list[Python]:
+        """One per minor version that also fits `also`, best first; raises ResolveFailed.
+
+        With `fetch` one may be downloaded.
+        """
         requires = [text for text in (self.requires, also) if text]
         try:
             fitting = fitting_pythons(requires, self.wanted)
         except ResolveFailed:
-            if not self._fetch(requires):
+            if not (fetch and self._fetch(requires)):
                 raise
             fitting = fitting_pythons(requires)
         by_minor: dict[str, Python] = {}

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from packaging.markers import UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import Version
 
 from prime_cli.archive.wheels import Wheel, WheelFacts, open_wheel
@@ -46,6 +48,19 @@ class VerifiersUsage:
     def objection(self, version: str) -> str | None:
         """Why this release is ruled out, None if it is not."""
         return next((why for why, span in self.reasons if not span.allows(version)), None)
+
+
+def declared_verifiers(facts: WheelFacts) -> Requirement | None:
+    """What the wheel itself requires of verifiers outside its extras, None if nothing."""
+    for text in facts.requires_dist:
+        try:
+            requirement = Requirement(text)
+            wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        except (InvalidRequirement, UndefinedEnvironmentName):
+            continue
+        if requirement.name.lower() == LIBRARY and wanted:
+            return requirement
+    return None
 
 
 def read_requirements(path: Path, facts: WheelFacts) -> VerifiersUsage:

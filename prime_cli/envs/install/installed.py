@@ -35,11 +35,15 @@ Noted = TypeVar("Noted")
 
 
 class Origin(msgspec.Struct, omit_defaults=True, frozen=True):
-    """Where an installed environment came from: a hub's ref and sha256, or a local path."""
+    """Where an installed environment came from: a hub's ref and sha256, or a local path.
+
+    `fails` is why it did not import or load when it was installed, None if it did.
+    """
 
     ref: str | None = None
     sha256: str | None = None
     path: str | None = None
+    fails: str | None = None
 
 
 class _DirInfo(msgspec.Struct):

@@ -1,12 +1,14 @@
 """Install environments into the workspace: find and fetch them, plan what changes, then do it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_
 from pathlib import Path
 
+import msgspec
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
@@ -41,10 +43,12 @@ from prime_cli.envs.install.workspace import (
     python_version,
     site_packages,
 )
-from prime_cli.runtime.packages import wheel_folders
+from prime_cli.runtime.import_check import try_import
+from prime_cli.runtime.packages import WheelPackage, known_lock, wheel_folders
 from prime_cli.runtime.sources import source_requirements
 from prime_cli.runtime.verifiers_releases import LIBRARY, newest_release
-from prime_cli.runtime.verifiers_usage import read_requirements
+from prime_cli.runtime.verifiers_usage import declared_verifiers, read_requirements
+from prime_cli.wire.locks import Lock
 
 
 @dataclass
@@ -156,16 +160,18 @@ def run_install(plan: InstallPlan, progress: Progress) -> tuple[InstallItem, ...
         install(plan.request, offline=plan.offline)
     installed = read_distributions(site_packages(plan.workspace))
     note_brought(plan.workspace, before, installed)
+    failures = _check_imports(plan, todo, progress)
     for item in todo:
         package = installed.get(normalize_name(item.name))
         if package is not None:
-            record_origin(package, item.origin)
+            origin = msgspec.structs.replace(item.origin, fails=failures.get(item.name))
+            record_origin(package, origin)
     return todo
 
 
 def _collect_requirements(items: Sequence[InstallItem]) -> InstallRequirements:
     """Every item's requirements; what its source cannot run with is added as a limit."""
-    needs = InstallRequirements()
+    needs, taken = InstallRequirements(), dict[str, str | None]()
     for item in items:
         facts = item.package.facts
         needs.pythons += [facts.requires_python] if facts.requires_python else []
@@ -177,7 +183,49 @@ def _collect_requirements(items: Sequence[InstallItem]) -> InstallRequirements:
             # Many environments forget to require what they import.
             needs.requirements.append(Requirement(LIBRARY))
             needs.limits.append(f"{LIBRARY}{specifier}")
+            taken[item.name] = _verifiers_of_run(item.package, item.lock)
+    if len(set(taken.values())) == 1:
+        needs.limits += [f"{LIBRARY}=={version}" for version in {*taken.values()} if version]
     return needs
+
+
+def _verifiers_of_run(package: WheelPackage, hub_lock: Lock | None = None) -> str | None:
+    """The verifiers that a run of it would take: of its lock, else the newest at its publication.
+
+    None if that takes a search.
+    """
+    lock = known_lock(prime_home(), package.sha256, hub_lock)
+    if lock is not None:
+        return lock.verifiers or None
+    declared = declared_verifiers(package.facts)
+    within = read_requirements(package.path, package.facts).span.specifier
+    if package.published is None or (declared is not None and declared.url):
+        return None
+    within &= declared.specifier if declared is not None else SpecifierSet()
+    release = newest_release(within=within, before=package.published)
+    return str(release.version) if release is not None else None
+
+
+def _check_imports(
+    plan: InstallPlan, items: Sequence[InstallItem], progress: Progress
+) -> Mapping[str, str]:
+    """{name: why it does not import or load} in the workspace, each told; by a run's own test."""
+    failures = {}
+    for item in items:
+        facts = item.package.facts
+        if facts.module is None or facts.exposes is None:
+            continue
+        names = read_requirements(item.package.path, facts).names
+        with progress.task(f"Importing {item.name}", unit="steps"):
+            verdict = try_import(plan.workspace.python, facts.module, names, load=facts.name)
+        if verdict.accepted:
+            continue
+        failures[item.name] = verdict.reason(facts.module)
+        progress.warn(
+            f"{item.name} was installed, but does not run there: {failures[item.name]}",
+            hint="`prime eval run` uses a separate interpreter then",
+        )
+    return failures
 
 
 def _is_present(

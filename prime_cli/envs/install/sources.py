@@ -36,6 +36,7 @@ from prime_cli.envs.project.folder import (
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.runtime.packages import WheelPackage, installable, read_package, with_extras
 from prime_cli.runtime.sources import locked_sources
+from prime_cli.wire.locks import Lock
 
 _ZIP = b"PK\x03\x04"
 _HEAD = 30
@@ -66,7 +67,8 @@ class InstallOptions:
 class InstallItem:
     """One environment to be installed: its wheel, or an editable folder, and where it came from.
 
-    `package` is then the wheel that was built of the folder, to read what it needs.
+    `package` is then the wheel that was built of the folder, to read what it needs. `lock` is the
+    one that its hub keeps.
     """
 
     name: str
@@ -74,6 +76,7 @@ class InstallItem:
     origin: Origin
     package: WheelPackage
     folder: Path | None = None
+    lock: Lock | None = None
 
     @property
     def target(self) -> str:
@@ -223,7 +226,8 @@ def fetched_item(fetched: FetchedEnvironment) -> InstallItem:
     # The lock knows the commit, the project perhaps only a branch.
     package = replace(package, sources=locked_sources(fetched.lock) or package.sources)
     origin = Origin(ref=str(fetched.ref), sha256=package.sha256)
-    return InstallItem(package.facts.name, package.facts.version, origin, package)
+    facts = package.facts
+    return InstallItem(facts.name, facts.version, origin, package, lock=fetched.lock)
 
 
 def _folder_item(folder: Path, options: InstallOptions, progress: Progress) -> InstallItem:

@@ -7,6 +7,7 @@ from pathlib import Path
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.installation import install_command
+from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.install.installed import InstalledPackage, altered_files, read_distributions
@@ -21,6 +22,7 @@ from prime_cli.evals.planning.locate import ResolvedEnvironment
 from prime_cli.runs.manifest import InterpreterFacts
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
+from prime_cli.runtime.packages import known_lock
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import Variables
 from prime_cli.runtime.verifiers_releases import LIBRARY
@@ -101,9 +103,10 @@ def workspace_interpreter(
     library = _fitting_library(installed, subject, workspace, progress or Silent())
     if library is None:
         return None
-    altered = next(altered_files(own), None)
-    if altered is not None:
-        (progress or Silent()).say(f"{workspace.folder} is not used: {altered} was edited")
+    edited = next((f"{file} was edited" for file in altered_files(own)), None)
+    problem = own.origin.fails or edited
+    if problem is not None:
+        (progress or Silent()).say(f"{workspace.folder} is not used: {problem}")
         return None
     return Interpreter(
         python=workspace.python,
@@ -129,6 +132,13 @@ def _fitting_library(
     facts = subject.package.facts
     library, name = installed.get(LIBRARY), normalize_name(facts.name)
     if library is not None:
+        found = known_lock(prime_home(), subject.package.sha256, subject.lock)
+        if found is not None and found.verifiers != library.version:
+            progress.say(
+                f"{workspace.folder or workspace.python} is not used: it has {LIBRARY} "
+                f"{library.version}, and {name} was found to run with {found.verifiers}"
+            )
+            return None
         span = read_requirements(subject.package.path, facts).span
         return library if span.allows(library.version) else None
     is_ours = workspace.folder is not None and workspace.folder.resolve() == Path(sys.prefix)

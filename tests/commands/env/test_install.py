@@ -11,8 +11,8 @@ from tests.helpers.cli import Prime
 from tests.helpers.hubs import publish
 from tests.helpers.walk import walking
 
-MOST_FILES = 60
-"""Of `prime_cli`, without the hub's own application."""
+MOST_FILES = 63
+"""Of `prime_cli`, without the hub's own application; three are the test at the end of it."""
 
 
 @pytest.mark.usefixtures("wheelhouse")

@@ -10,6 +10,7 @@ import uv
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, Offline, ResolveFailed, UsageError
+from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.envs.install.installed import list_installed, read_distributions
 from prime_cli.envs.install.installers import (
@@ -27,6 +28,8 @@ from prime_cli.envs.install.workspace import (
     python_version,
     site_packages,
 )
+from prime_cli.runtime.locks import save_lock
+from prime_cli.wire.locks import Lock
 from tests.helpers.venvs import python_at_hand
 from tests.helpers.wheelhouse import package
 from tests.helpers.wild import Shape, write_project
@@ -112,6 +115,34 @@ def test_a_verifiers_that_is_there_stays(workspace: Workspace, tmp_path: Path) -
     install(second.path, workspace=workspace)
 
     assert installed(workspace)["verifiers"] == "0.1.14"
+
+
+def test_a_known_lock_decides_the_verifiers_of_an_empty_workspace(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    found = package(tmp_path, V0)
+    lock = Lock(1, found.sha256, "0.1.12", "v0", "3.11", "date", ())
+    save_lock(prime_home(), lock)
+
+    install(found.path, workspace=workspace)
+
+    assert installed(workspace)["verifiers"] == "0.1.12"
+
+
+def test_an_installation_ends_with_an_import_and_tells_what_fails(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    progress = Silent()
+    wheel = package(tmp_path, "import absent_module\n" + V0).path
+
+    run_install(plan(wheel, workspace=workspace), progress)
+
+    (warning,) = progress.warned
+    assert "tiny_env was installed, but does not run there: " in warning
+    assert "No module named 'absent_module'" in warning
+    (environment,) = list_installed(site_packages(workspace))
+    assert environment.origin is not None
+    assert "absent_module" in (environment.origin.fails or "")
 
 
 def test_a_move_that_another_environment_would_not_survive_needs_a_yes(
