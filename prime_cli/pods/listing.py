@@ -206,4 +206,5 @@ def _port(port: PortMapping) -> PodPort:
 
 
 def _disk(disk: Attached) -> AttachedDisk:
-    return AttachedDisk(str(disk.id), disk.resource_type, disk.status, disk.size, disk.mount_path)
+    path = disk.mount_path or None
+    return AttachedDisk(str(disk.id), disk.resource_type, disk.status, disk.size, path)

@@ -216,9 +216,13 @@ class BulkDeletionResult(msgspec.Struct):
 
 
 class EvaluationLogs(msgspec.Struct):
-    """`GET /hosted-evaluations/{id}/logs`, and our `PUT`: the run's output."""
+    """`GET /hosted-evaluations/{id}/logs`, and our `PUT`: the run's output.
+
+    Answers name the evaluation, as the published schema does.
+    """
 
     logs: str = ""
+    evaluation_id: str = ""
 
 
 class EvaluationChange(msgspec.Struct):

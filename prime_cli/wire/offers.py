@@ -70,7 +70,7 @@ class GpuOffer(msgspec.Struct, rename="camel", frozen=True):
     interconnect_type: str | None = None
     provisioning_time: int | None = None
     stock_status: str = "Available"
-    security: str | None = None
+    security: str | None = "secure_cloud"
     prices: Prices = Prices()
     images: tuple[str, ...] = ()
     is_spot: bool | None = None

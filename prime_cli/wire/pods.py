@@ -138,7 +138,8 @@ class Attached(msgspec.Struct, rename="camel"):
     type: str | None = None
     created_at: str | None = None
     size: int | str | None = None
-    mount_path: str | None = None
+    # Where it is mounted is its provider's own matter; a null would break the schema.
+    mount_path: str | msgspec.UnsetType | None = msgspec.UNSET
     is_detachable: bool = True
 
 

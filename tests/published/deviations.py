@@ -22,7 +22,6 @@ OF_OUR_HUB = (
     Deviation(
         "socket", (None,), "a machine without a GPU has no socket; released clients read null"
     ),
-    Deviation("mountPath", (None,), "where a disk is in a pod is its provider's own matter"),
     Deviation("sharedDisk", (None,), "released clients read null"),
 )
 """Further names in an answer (`stopAt`, `nodes`, `hostKeys`, `sshConfig`, `priceHr` and

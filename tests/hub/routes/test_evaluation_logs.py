@@ -22,10 +22,10 @@ def logs_of(evaluation: str) -> str:
 
 def test_log_is_kept_and_replaced(client: httpx.Client, evaluation: str) -> None:
     assert LOGS_FEATURE in client.get("/api/v1/capabilities").json()["features"]
-    assert client.get(logs_of(evaluation)).json() == {"logs": ""}
+    assert client.get(logs_of(evaluation)).json() == {"logs": "", "evaluation_id": evaluation}
     for text in ("first\n", "then ü\0\n"):
         assert client.put(logs_of(evaluation), json={"logs": text}).status_code == 200
-    assert client.get(logs_of(evaluation)).json() == {"logs": "then ü\ufffd\n"}
+    assert client.get(logs_of(evaluation)).json()["logs"] == "then ü\ufffd\n"
 
 
 def test_log_that_is_too_long_is_refused(client: httpx.Client, evaluation: str) -> None:
@@ -51,6 +51,6 @@ def test_log_is_seen_with_its_evaluation_and_written_by_its_owner(
     assert eve.put(logs_of(evaluation), json={"logs": "other"}).status_code == 404
     change(ada, evaluation, is_public=True)
     for reader in (eve, accounts_hub.client()):
-        assert reader.get(logs_of(evaluation)).json() == {"logs": "text"}
+        assert reader.get(logs_of(evaluation)).json()["logs"] == "text"
     assert eve.put(logs_of(evaluation), json={"logs": "other"}).status_code == 403
     assert accounts_hub.client().put(logs_of(evaluation), json={"logs": "other"}).status_code == 401

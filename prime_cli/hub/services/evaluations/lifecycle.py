@@ -373,7 +373,7 @@ def get_logs(hub: Hub, caller: Caller, evaluation_id: str) -> EvaluationLogs:
         body = connection.execute(
             select(evaluation_logs.c.body).where(evaluation_logs.c.evaluation_id == row.id)
         ).scalar()
-    return EvaluationLogs(str(body or ""))
+    return EvaluationLogs(str(body or ""), row.id)
 
 
 def put_logs(hub: Hub, caller: Caller, evaluation_id: str, said: EvaluationLogs) -> EvaluationLogs:
@@ -386,14 +386,12 @@ def put_logs(hub: Hub, caller: Caller, evaluation_id: str, said: EvaluationLogs)
             f"The log is larger than {MOST_LOG_BYTES} bytes", hint="send only the end of it"
         )
     # PostgreSQL text cannot contain this character.
-    kept = EvaluationLogs(said.logs.replace("\0", "\ufffd"))
+    kept = said.logs.replace("\0", "\ufffd")
     with hub.database.write(alone=False) as connection:
         row = lock_evaluation(connection, caller, evaluation_id)
         mine = evaluation_logs.c.evaluation_id == row.id
         connection.execute(delete(evaluation_logs).where(mine))
         connection.execute(
-            insert(evaluation_logs).values(
-                evaluation_id=row.id, body=kept.logs, updated_at=hub.now()
-            )
+            insert(evaluation_logs).values(evaluation_id=row.id, body=kept, updated_at=hub.now())
         )
-    return kept
+    return EvaluationLogs(kept, row.id)
