@@ -74,7 +74,7 @@ def prime_process(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     stdin: str | None = None,
-    timeout: float = 120,
+    timeout: float = 300,
     merged: bool = False,
 ) -> Result:
     """Run `prime` as a process; `env` is added to the test's own.

@@ -61,7 +61,7 @@ class OfficialClient:
         cwd: Path | None = None,
         variables: Mapping[str, str] | None = None,
         stdin: str = "",
-        timeout: float = 120,
+        timeout: float = 300,
     ) -> Result:
         """Run `prime ARGV…` in `cwd` (default: the home folder), with further `variables`.
 

@@ -77,7 +77,7 @@ class OwnServer(Postgres):
         self._user = _account()
         if self._user:
             shutil.chown(self.folder, *self._user)
-        self._run("initdb", "-D", str(self.folder / "data"), *_INITDB.split()).wait(60)
+        self._run("initdb", "-D", str(self.folder / "data"), *_INITDB.split()).wait(180)
         self.start()
 
     def start(self) -> None:
@@ -85,7 +85,7 @@ class OwnServer(Postgres):
         settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
         data = str(self.folder / "data")
         self._process = self._run("postgres", "-D", data, "-k", str(self.folder), *settings)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while True:
             try:
                 self.execute("SELECT 1")
@@ -100,13 +100,13 @@ class OwnServer(Postgres):
     def stop(self) -> None:
         """Break all connections and end the server."""
         self._process.send_signal(signal.SIGINT)
-        self._process.wait(30)
+        self._process.wait(120)
 
     def close(self) -> None:
         """End the server at once and remove its folder."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGQUIT)
-            self._process.wait(30)
+            self._process.wait(120)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, program: str, *args: str) -> "subprocess.Popen[bytes]":

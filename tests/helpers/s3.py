@@ -67,7 +67,7 @@ def run_s3() -> Iterator[S3Server]:
             yield server
         finally:
             process.terminate()
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +80,7 @@ def s3_server() -> Iterator[S3Server]:
 def make_bucket(url: str, name: str = BUCKET) -> None:
     """Make a bucket on the server at `url`, which believes every key."""
     address = urlsplit(url).netloc
-    connection = HTTPConnection(address, timeout=20)
+    connection = HTTPConnection(address, timeout=120)
     authorization = "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/s3/aws4_request"
     connection.request("PUT", f"/{name}", headers={"authorization": authorization})
     status = connection.getresponse().status
@@ -89,7 +89,7 @@ def make_bucket(url: str, name: str = BUCKET) -> None:
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline and process.poll() is None:
         if found := _ADDRESS.search(log.read_text(encoding="utf-8", errors="replace")):
             return found[1]

@@ -66,7 +66,7 @@ class ScriptedHub:
 
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
-        self._thread.join(10)
+        self._thread.join(60)
         self._server.server_close()
 
     def answer(

@@ -160,14 +160,14 @@ class ScriptedModel:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(60):
             raise TimeoutError("the scripted model did not start")
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._stop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(60)
 
     def _serve(self) -> None:
         try:

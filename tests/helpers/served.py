@@ -19,7 +19,7 @@ class _Handler(BaseHTTPRequestHandler):
     """Hands each request to the application, and its answer back in chunks as they come."""
 
     protocol_version = "HTTP/1.1"
-    timeout = 10
+    timeout = 60
     app: httpx.Client
 
     def _answer(self) -> None:
@@ -66,5 +66,5 @@ def served_hub(
         yield url
     finally:
         server.shutdown()
-        thread.join(10)
+        thread.join(60)
         server.server_close()

@@ -17,7 +17,7 @@ from prime_cli.hub.serving.server import ADMIN_KEY
 from tests.helpers.cli import COMMAND
 
 _VARIABLE = re.compile(r"export (\w+)=(\S*)")
-_SECONDS = 60
+_SECONDS = 120
 
 
 @dataclass
@@ -57,7 +57,7 @@ class ServedHub:
         """A plain client, as the admin unless `key` says otherwise; an empty one is nobody."""
         key = self.variables.get("PRIME_API_KEY", "") if key is None else key
         headers = {"authorization": f"Bearer {key}"} if key else {}
-        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=30)
+        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=120)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import Self
 from prime_cli.hub.compute.sshd import find_sftp_server, find_sshd, make_privilege_folder
 from tests.helpers.ssh_keys import make_key, public_line
 
-_SECONDS = 60
+_SECONDS = 120
 _CONFIG = """\
 ListenAddress 127.0.0.1:{port}
 HostKey "{host_key}"

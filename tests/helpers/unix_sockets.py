@@ -49,5 +49,5 @@ def unix_socket_of(model: ScriptedModel, path: Path) -> Iterator[None]:
     finally:
         asyncio.run_coroutine_threadsafe(close(), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(60)
         loop.close()

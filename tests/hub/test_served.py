@@ -37,12 +37,12 @@ def served(folder: Path) -> Iterator[httpx.Client]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     with httpx.Client(base_url=url, trust_env=False) as client:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not server.started and time.monotonic() < deadline:
             time.sleep(0.01)
         yield client
     server.should_exit = True
-    thread.join(timeout=20)
+    thread.join(timeout=60)
     listener.close()
 
 

@@ -17,7 +17,7 @@ from tests.helpers.processes import is_running
 from tests.helpers.scripted_model import ScriptedModel
 from tests.runtime.worker.runs import run_worker, small_spec, worker_for
 
-GONE_AFTER_S = 15
+GONE_AFTER_S = 60
 
 
 @pytest.fixture

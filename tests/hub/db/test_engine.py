@@ -62,7 +62,7 @@ def test_rows_added_by_two_at_once_are_there_once(database: Database) -> None:
     both_ready = threading.Barrier(2)
 
     def add(_: int) -> bool:
-        both_ready.wait(10)
+        both_ready.wait(60)
         try:
             with database.write(alone=False) as connection:
                 connection.execute(owners.insert().values(ADA))

@@ -161,7 +161,7 @@ def test_of_two_that_wait_for_each_other_one_is_given_up(url: str) -> None:
         try:
             with database.write(alone=False) as connection:
                 connection.execute(counters.insert().values(name=names[0], value=1))
-                halfway.wait(10)
+                halfway.wait(60)
                 connection.execute(counters.insert().values(name=names[1], value=1))
         except Unreachable:
             return False

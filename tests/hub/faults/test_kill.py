@@ -67,7 +67,7 @@ def test_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
             # Nobody answers, or the connection just ends.
             with suppress(ConnectionError):
                 assert upload.status() == 0
-        for _ in range(1000):
+        for _ in range(4000):
             if len(workers_of(hub) - before) == 2:
                 break
             time.sleep(0.03)
@@ -86,7 +86,7 @@ def workers_of(hub: ServedHub) -> set[int]:
 
 def retried(ask: Callable[[], httpx.Response]) -> httpx.Response:
     """The first answer, once there is somebody to give it."""
-    for _ in range(1000):
+    for _ in range(4000):
         with suppress(httpx.TransportError):
             return ask()
         time.sleep(0.03)

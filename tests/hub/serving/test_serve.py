@@ -54,7 +54,7 @@ def test_hubs_that_start_at_the_same_time_do_not_share_a_port() -> None:
         with socket.create_server(("127.0.0.1", port), reuse_port=True):
             # As a worker does: what is reserved without listening gets no connections.
             for _ in range(20):
-                socket.create_connection(("127.0.0.1", port), timeout=5).close()
+                socket.create_connection(("127.0.0.1", port), timeout=60).close()
 
 
 def test_files_without_certificates_are_reported(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def begin_upload(hub: ServedHub, client: httpx.Client) -> tuple[Push, RawUpload]
     push.begin()
     upload = RawUpload(data(push.declare_wheel())["upload_url"], len(push.wheel))
     upload.send(push.wheel[:100_000])
-    for _ in range(1000):
+    for _ in range(6000):
         if "prime_hub_uploads_in_flight 1.0" in client.get("/metrics").text:
             return push, upload
         time.sleep(0.01)
@@ -50,7 +50,7 @@ def test_upload_under_way_is_finished_after_sigterm(tmp_path: Path) -> None:
 
 def wait_until_refused(hub: ServedHub) -> None:
     """Until the hub takes no new connections."""
-    for _ in range(1000):
+    for _ in range(6000):
         try:
             httpx.get(f"{hub.url}/healthz", trust_env=False)
         except httpx.TransportError:
@@ -78,7 +78,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         assert len(pids) >= 2
         hub.process.kill()
         hub.process.wait()
-        for _ in range(1000):
+        for _ in range(6000):
             if not any(is_running(pid) for pid in pids):
                 return
             time.sleep(0.01)

@@ -18,7 +18,7 @@ from tests.helpers.scripted_model import HANG, Answer, Received, Reply, Scripted
 from tests.helpers.venvs import venv_python
 from tests.runtime.worker.runs import run_worker, spec_for
 
-PATIENCE_S = 40
+PATIENCE_S = 120
 
 STARTS_AND_ENDS = """
 import subprocess, sys

@@ -227,7 +227,7 @@ def test_cancel_keeps_what_is_done_and_starts_nothing_new(model: ScriptedModel, 
     said = asyncio.run(cancel_after_one())
     assert set(said.rewards) == {(0, 0)}
     assert (said.ended.ok, said.ended.stage) == (False, "interrupted")
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 50
 
 
 def test_the_environments_oracle_answers_while_rollouts_run(
