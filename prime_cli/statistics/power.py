@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special, stats
 
 from prime_cli.statistics.resampling import Floats, share_rejected
 
@@ -32,20 +32,20 @@ def power_of_mcnemar(difference: float, discordance: float, size: int, *, alpha:
     """
     if not discordance:
         return 0.0
-    least = int(stats.binom.ppf(_NEGLIGIBLE, size, discordance))
-    most = int(stats.binom.ppf(1 - _NEGLIGIBLE, size, discordance))
+    least = int(scipy.stats.binom.ppf(_NEGLIGIBLE, size, discordance))
+    most = int(scipy.stats.binom.ppf(1 - _NEGLIGIBLE, size, discordance))
     changed = np.arange(max(1, least), most + 1)
     critical = _critical(changed, alpha)
     gaining = min(1.0, (discordance + difference) / (2 * discordance))
-    found = stats.binom.cdf(critical, changed, gaining)
-    found += stats.binom.sf(changed - critical - 1, changed, gaining)
-    return float(np.sum(stats.binom.pmf(changed, size, discordance) * found))
+    found = scipy.stats.binom.cdf(critical, changed, gaining)
+    found += scipy.stats.binom.sf(changed - critical - 1, changed, gaining)
+    return float(np.sum(scipy.stats.binom.pmf(changed, size, discordance) * found))
 
 
 def _critical(changed: NDArray[np.int64], alpha: float) -> NDArray[np.float64]:
     """The most changes one way, of so many, by which the test rejects; -1 where none do."""
-    critical = stats.binom.ppf(alpha / 2, changed, 0.5)
-    short = stats.binom.cdf(critical, changed, 0.5) > alpha / 2
+    critical = scipy.stats.binom.ppf(alpha / 2, changed, 0.5)
+    short = scipy.stats.binom.cdf(critical, changed, 0.5) > alpha / 2
     return np.asarray(critical - short, dtype=np.float64)
 
 
@@ -55,11 +55,11 @@ def power_of_t(effect: float, size: float, *, alpha: float) -> float:
     The sign-flip test has the same power with enough examples.
     """
     degrees = size - 1
-    critical = float(stats.t.ppf(1 - alpha / 2, degrees))
+    critical = float(scipy.stats.t.ppf(1 - alpha / 2, degrees))
     away = effect * math.sqrt(size)
-    found = float(stats.nct.sf(critical, degrees, away))
+    found = float(scipy.stats.nct.sf(critical, degrees, away))
     if away < _NO_LOWER_TAIL:
-        found += float(stats.nct.cdf(-critical, degrees, away))
+        found += float(scipy.stats.nct.cdf(-critical, degrees, away))
     return found
 
 
@@ -92,7 +92,7 @@ def smallest_difference(
             high *= 2
     if power_at(high) < power:
         return None
-    return float(optimize.brentq(lambda each: power_at(each) - power, 0.0, high, xtol=1e-6))
+    return float(scipy.optimize.brentq(lambda each: power_at(each) - power, 0.0, high, xtol=1e-6))
 
 
 def spread_of_differences(
@@ -196,7 +196,7 @@ class Shares:
         amount = (1 - min(self.icc, _SURE)) / min(self.icc, _SURE)
         grid = np.linspace(-6, 6, 1201)
         shape = rate * amount, (1 - rate) * amount
-        return np.interp(normal, grid, special.betaincinv(*shape, stats.norm.cdf(grid)))
+        return np.interp(normal, grid, scipy.special.betaincinv(*shape, scipy.stats.norm.cdf(grid)))
 
     def _latent_correlation(self) -> float:
         """The correlation of the normal variables that gives expected rewards theirs."""
@@ -213,7 +213,7 @@ class Shares:
 
         if short(0.0) >= 0:
             return 0.0
-        return float(optimize.brentq(short, 0.0, 1.0)) if short(1.0) > 0 else 1.0
+        return float(scipy.optimize.brentq(short, 0.0, 1.0)) if short(1.0) > 0 else 1.0
 
 
 @lru_cache(maxsize=1)

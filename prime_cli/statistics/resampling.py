@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ def share_rejected(comparisons: Floats, *, alpha: float, seed: int = 1) -> float
 
 
 def _every_flip(changed: Floats) -> float:
-    found = stats.permutation_test(
+    found = scipy.stats.permutation_test(
         (changed,),
         lambda sample, axis: np.sum(sample, axis=axis),
         permutation_type="samples",

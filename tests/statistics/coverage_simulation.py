@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int, int], Floats]
@@ -100,7 +100,7 @@ def exact_coverage(rate: float, examples: int) -> float:
     passed = np.arange(examples + 1)
     low, high = _beta(passed / examples, np.full(examples + 1, float(examples)))
     holds = (low <= rate) & (rate <= high)
-    return float(np.sum(stats.binom.pmf(passed, examples, rate)[holds]))
+    return float(np.sum(scipy.stats.binom.pmf(passed, examples, rate)[holds]))
 
 
 def intervals(rewards: Floats) -> tuple[Floats, Floats]:
@@ -119,7 +119,7 @@ def intervals(rewards: Floats) -> tuple[Floats, Floats]:
         reach = t / (1 + t * t / size) * root
         return np.maximum(0, middle - reach), np.minimum(1, middle + reach)
     agree = np.all(rewards.min(axis=2) == rewards.max(axis=2), axis=1)
-    size = np.minimum(size, examples * rollouts) * (stats.norm.ppf(_TAIL) / t) ** 2
+    size = np.minimum(size, examples * rollouts) * (scipy.stats.norm.ppf(_TAIL) / t) ** 2
     size = np.where(flat | agree, examples, np.maximum(1, size))
     return _beta(mean, size)
 
@@ -134,15 +134,15 @@ def _moments(rewards: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]
     stderr = np.where(flat, 0.0, np.sqrt(second / (examples - 1)))
     kurtosis = np.where(flat, 3.0, np.mean(residuals**4, axis=1) / second**2)
     spare = 2 * examples / np.maximum(kurtosis - 1, 1e-9) - 1
-    t = stats.t.ppf(_TAIL, np.clip(spare, 1, max(1, examples - 2)))
+    t = scipy.stats.t.ppf(_TAIL, np.clip(spare, 1, max(1, examples - 2)))
     return mean, stderr, t, flat
 
 
 def _beta(mean: Floats, size: Floats) -> tuple[Floats, Floats]:
     passed = mean * size
     least, rest = np.maximum(passed, 1e-300), np.maximum(size - passed, 1e-300)
-    low = special.betaincinv(least, rest + 1, 1 - _TAIL)
-    high = special.betaincinv(least + 1, rest, _TAIL)
+    low = scipy.special.betaincinv(least, rest + 1, 1 - _TAIL)
+    high = scipy.special.betaincinv(least + 1, rest, _TAIL)
     return np.where(mean <= 0, 0.0, low), np.where(mean >= 1, 1.0, high)
 
 

@@ -2,9 +2,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from prime_cli.statistics.effect import (
     MCNEMAR,
@@ -115,7 +115,7 @@ def test_mcnemar_is_the_sign_flip_test_of_zero_and_one(couples: list[tuple[float
 
 def test_many_examples_are_flipped_at_random_as_scipy_does_it() -> None:
     differences = np.random.default_rng(5).normal(0.2, 1, 60)
-    theirs = stats.permutation_test(
+    theirs = scipy.stats.permutation_test(
         (differences,),
         lambda sample, axis: np.mean(sample, axis=axis),
         permutation_type="samples",
@@ -137,7 +137,7 @@ def test_the_same_seed_draws_the_same() -> None:
 def test_the_bootstrap_comes_close_to_students_interval_for_normal_differences() -> None:
     differences = np.random.default_rng(5).normal(0.2, 1, 200)
     found = bootstrap_t(differences, alpha=0.05, seed=1)
-    expected = stats.ttest_1samp(differences, 0).confidence_interval(0.95)
+    expected = scipy.stats.ttest_1samp(differences, 0).confidence_interval(0.95)
     assert found is not None
     assert list(found) == pytest.approx([float(expected.low), float(expected.high)], abs=0.03)
 

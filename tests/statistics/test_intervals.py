@@ -2,10 +2,9 @@ import math
 import statistics
 
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
-from scipy.stats import binomtest
 
 from prime_cli.statistics.intervals import (
     CLOPPER_PEARSON,
@@ -35,7 +34,7 @@ def test_single_rewards_of_zero_and_one_have_the_exact_interval(
     size: int, data: st.DataObject
 ) -> None:
     passed = data.draw(st.integers(0, size))
-    expected = binomtest(passed, size).proportion_ci(method="exact")
+    expected = scipy.stats.binomtest(passed, size).proportion_ci(method="exact")
     found = interval(*([[1.0]] * passed + [[0.0]] * (size - passed)))
     assert found.method == CLOPPER_PEARSON
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
@@ -190,12 +189,12 @@ shapes = st.floats(0.05, 20_000)
 def test_quantiles_of_the_beta_distribution_agree_with_scipy(
     probability: float, a: float, b: float
 ) -> None:
-    expected = float(stats.beta.ppf(probability, a, b))
+    expected = float(scipy.stats.beta.ppf(probability, a, b))
     assert beta_quantile(probability, a, b) == pytest.approx(expected, rel=1e-7, abs=1e-12)
 
 
 @pytest.mark.parametrize("degrees", [1, 1.5, 2, 3, 4.25, 30, 199, 200, 5000, 1e6])
 @pytest.mark.parametrize("probability", [0.6, 0.9, 0.975, 0.999])
 def test_quantiles_of_t_agree_with_scipy(probability: float, degrees: float) -> None:
-    expected = float(stats.t.ppf(probability, degrees))
+    expected = float(scipy.stats.t.ppf(probability, degrees))
     assert t_quantile(probability, degrees) == pytest.approx(expected, rel=1e-6)

@@ -2,9 +2,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from prime_cli.statistics.effect import mcnemar
 from prime_cli.statistics.power import (
@@ -39,7 +39,7 @@ def test_the_power_of_mcnemar_is_that_of_the_test_that_compare_runs() -> None:
     for up in range(size + 1):
         for down in range(size + 1 - up):
             same = size - up - down
-            chance = stats.multinomial.pmf((up, down, same), size, (gained, lost, 0.4))
+            chance = scipy.stats.multinomial.pmf((up, down, same), size, (gained, lost, 0.4))
             found += float(chance) * (mcnemar(up, down) <= 0.05)
     assert power_of_mcnemar(0.4, 0.6, size, alpha=0.05) == pytest.approx(found, abs=1e-7)
 
@@ -141,7 +141,7 @@ def test_the_discordance_agrees_with_statulator() -> None:
 
 def test_the_power_holds_in_simulation() -> None:
     differences = np.random.default_rng(11).normal(0.5, 1, (4000, 34))
-    found = stats.ttest_1samp(differences, 0, axis=1).pvalue
+    found = scipy.stats.ttest_1samp(differences, 0, axis=1).pvalue
     assert np.mean(np.asarray(found) < 0.05) == pytest.approx(0.808, abs=0.02)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy import special, stats
+import scipy
 
 from prime_cli.evals.comparison.sample_size import PowerQuestion, SampleSize, need_of
 from prime_cli.evals.comparison.variation import Variation
@@ -49,7 +49,7 @@ class Design:
         first, other = (
             _beta(rate, self.icc, quantiles) for rate in (self.rate, self.rate + self.difference)
         )
-        return self.linked * float(stats.pearsonr(first, other).statistic)
+        return self.linked * float(scipy.stats.pearsonr(first, other).statistic)
 
     def need(self) -> SampleSize:
         """What is promised."""
@@ -134,5 +134,5 @@ def _beta(rate: float, icc: float, quantiles: Floats) -> Floats:
 @cache
 def _at_grid(rate: float, icc: float) -> Floats:
     amount = (1 - icc) / icc
-    found = special.betaincinv(rate * amount, (1 - rate) * amount, _GRID)
+    found = scipy.special.betaincinv(rate * amount, (1 - rate) * amount, _GRID)
     return np.asarray(found, dtype=np.float64)

@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64decode
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import httpx
@@ -213,24 +214,22 @@ def test_logins_from_one_place_are_limited_and_polling_is_not(accounts_hub: Acco
     assert not any("UPDATE" in statement or "INSERT" in statement for statement in seen)
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "",
-        "no key",
-        "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
-        "x" * 3000,
-        "\ud800",
-        pem(ec.generate_private_key(ec.SECP256R1()).public_key()),
-        pem(rsa.generate_private_key(public_exponent=65537, key_size=1024).public_key()),
-        pem(rsa.generate_private_key(public_exponent=3, key_size=2048).public_key()),
-        pem(rsa.RSAPublicNumbers(65537, 2**4999 + 1).public_key()),
-    ],
-    # Keys differ in each of pytest's processes, which have to agree on names.
-    ids="empty words short long surrogate curve small exponent odd".split(),
-)
-def test_public_key_that_protects_nothing_is_refused(accounts_hub: AccountsHub, key: str) -> None:
-    body = json.dumps({"encryptionPublicKey": key})
+KEYS: dict[str, Callable[[], str]] = {
+    "empty": lambda: "",
+    "words": lambda: "no key",
+    "short": lambda: "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+    "long": lambda: "x" * 3000,
+    "surrogate": lambda: "\ud800",
+    "curve": lambda: pem(ec.generate_private_key(ec.SECP256R1()).public_key()),
+    "small": lambda: pem(rsa.generate_private_key(65537, key_size=1024).public_key()),
+    "exponent": lambda: pem(rsa.generate_private_key(3, key_size=2048).public_key()),
+    "odd": lambda: pem(rsa.RSAPublicNumbers(65537, 2**4999 + 1).public_key()),
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_public_key_that_protects_nothing_is_refused(accounts_hub: AccountsHub, kind: str) -> None:
+    body = json.dumps({"encryptionPublicKey": KEYS[kind]()})
     assert accounts_hub.client().post(GENERATE, content=body).status_code == 422
 
 
