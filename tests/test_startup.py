@@ -60,6 +60,7 @@ run()
 """
 
 
+@pytest.mark.sample(6, "words")
 @pytest.mark.parametrize(
     "words",
     [
@@ -102,6 +103,7 @@ def test_runs_are_listed_and_shown_without_any_extra(words: str, tmp_path: Path)
     assert _loaded(words, cwd=tmp_path) & EXTRAS == set()
 
 
+@pytest.mark.sample(6, "words")
 @pytest.mark.parametrize(("words", "budget"), BUDGETS.items())
 def test_a_common_command_keeps_to_its_budget_of_imports(
     words: str, budget: int, tmp_path: Path
