@@ -12,6 +12,7 @@ from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import Variables, share
 from prime_cli.runtime.verifiers_releases import LIBRARY
+from prime_cli.runtime.worker.no_input import ASKS
 
 _SCRIPT = Path(__file__).parent / "worker" / "try_import.py"
 
@@ -23,7 +24,12 @@ _LOAD_SECONDS = 30
 
 # Clients created at import require a key; during evaluation the gateway provides a real one, and
 # until then nothing listens where they call.
-_STAND_INS = {"OPENAI_API_KEY": "EMPTY", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+_NOWHERE = "http://127.0.0.1:9/v1"
+_STAND_INS = {
+    "OPENAI_API_KEY": "EMPTY",
+    "OPENAI_BASE_URL": _NOWHERE,
+    "PRIME_INFERENCE_URL": _NOWHERE,
+}
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,12 @@ class ImportVerdict:
     def imports(self) -> bool:
         """Whether the module imports and has the symbol its generation requires."""
         return self.raised is None and self.generation is not None
+
+    @property
+    def asks_for_input(self) -> bool:
+        """Whether it only failed as nobody types here, which no other package changes."""
+        raised = self.raised
+        return raised is not None and raised.type == "EOFError" and raised.message == ASKS
 
     @property
     def accepted(self) -> bool:

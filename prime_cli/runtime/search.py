@@ -322,9 +322,9 @@ class _Search:
                 variables=request.variables,
                 sandbox=request.sandbox,
             )
-        if verdict.imports:
+        if verdict.imports or verdict.asks_for_input:
             found = self._found(top, below, python, lock, verdict, found_by)
-            if verdict.accepted or found_by == "--verifiers":
+            if verdict.accepted or verdict.asks_for_input or found_by == "--verifiers":
                 return found
             self._closest = self._closest or found
         if verdict.undeclared is not None:
@@ -368,7 +368,8 @@ class _Search:
             generation=verdict.generation or lock.generation,
             found_by=found_by,
         )
-        doubt = "" if verdict.accepted else verdict.reason(self._module)
+        is_sure = verdict.accepted or verdict.asks_for_input
+        doubt = "" if is_sure else verdict.reason(self._module)
         return Found(top, below, python, self._module, complete, found_by, doubt)
 
     def _lock(self, step: SearchStep, resolved: Resolution, python: Python) -> Lock:

@@ -386,3 +386,14 @@ def installed_version(interpreter: Interpreter) -> str:
 def prime_home_of(interpreter: Interpreter) -> Path:
     depth = 3 if sys.platform != "win32" else 2
     return interpreter.python.parents[depth]
+
+
+def test_what_asks_for_input_at_import_is_left_to_the_run(tmp_path: Path) -> None:
+    """There it fails by name, or is answered with `--debug`; breakpoints stop there alone."""
+    asking = (
+        "import pdb\nimport sys\n\nbreakpoint()\npdb.set_trace()\n"
+        "while not sys.stdin.readline():\n    pass\n\n\n"
+    )
+    progress = Silent()
+    assert prepare(package(tmp_path, asking + V0), progress).verifiers == "0.3.1"
+    assert progress.warned == []

@@ -4,7 +4,6 @@ import asyncio
 import atexit
 import contextlib
 import gc
-import io
 import os
 import signal
 import sys
@@ -25,50 +24,6 @@ def redirect_stdout() -> None:
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
-
-
-class NoInput(io.TextIOWrapper):
-    """A sys.stdin where nobody types: what waits for a line fails at once.
-
-    Without the error, code that asks until it likes the answer would ask forever. Reading to the
-    end, as of a pipe, finds nothing.
-    """
-
-    def readline(self, *_: Any) -> NoReturn:
-        if _is_called_by("pdb"):
-            # It would take an EOFError for a `quit`, which says nothing of the reason.
-            raise BreakpointReached(NO_DEBUGGER)
-        raise EOFError("it asks for input, and nobody can type here")
-
-    def __next__(self) -> NoReturn:
-        raise StopIteration
-
-
-class BreakpointReached(RuntimeError):
-    """A debugger was started where there is no terminal."""
-
-
-NO_DEBUGGER = "a breakpoint stops only in a run with `--debug`"
-
-
-def _is_called_by(module: str) -> bool:
-    frame = sys._getframe(1)  # noqa: SLF001
-    while frame is not None and frame.f_globals.get("__name__") != module:
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame is not None
-
-
-def refuse_input() -> None:
-    """Replace sys.stdin, whose descriptor is the null device, and the debugger that would read it.
-
-    This process has no controlling terminal either, so that getpass reads sys.stdin.
-    """
-    sys.stdin = NoInput(sys.stdin.buffer, encoding="utf-8")
-
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise BreakpointReached(NO_DEBUGGER)
-
-    sys.breakpointhook = refuse
 
 
 class Handlers:

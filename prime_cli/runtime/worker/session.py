@@ -19,6 +19,7 @@ from .failures import traceback_of
 from .guards import rare_collections
 from .jsonable import plain
 from .network import ROLLOUT, NetworkWatch, peer_of_url
+from .no_input import refuse_input
 from .processes import adopt_orphans
 from .request_identity import stamp_requests
 from .rows import Row
@@ -42,7 +43,7 @@ def main(events_descriptor: int, control_descriptor: int) -> NoReturn:
         failures.keep_whole_tracebacks()
     else:
         guards.redirect_stdout()
-        guards.refuse_input()
+        refuse_input()
     try:
         WorkerSession(spec, events, control).run()
     except failures.StageFailed as failed:
