@@ -1,4 +1,4 @@
-"""Any exception as the failure that is told to the user."""
+"""Any exception as the error that the user sees."""
 
 import os
 import re

@@ -26,7 +26,7 @@ _MOST_PLACES = 2
 
 
 def nearest_word(word: str, known: Collection[str]) -> str | None:
-    """The first of `known` that begins with `word`, else the one of which it is a misspelling.
+    """The first of `known` that begins with `word`, else the one with the closest spelling.
 
     `--gpu` is rather `--gpu-type` than `--vcpus`; `rnu` is `run`, but `test` is not `trust`.
     """

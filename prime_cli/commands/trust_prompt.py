@@ -1,4 +1,4 @@
-"""The one question about code of somebody who is new here, for every command that runs some."""
+"""The question whether to trust a new owner, for every command that runs code."""
 
 from pathlib import Path
 

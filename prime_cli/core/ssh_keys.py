@@ -83,7 +83,7 @@ class PublicKey:
 
     @property
     def bare(self) -> str:
-        """The same without the comment, which whoever made the key chose freely."""
+        """The same without the comment, which is free text."""
         return f"{self.kind} {self.encoded}"
 
     @property

@@ -59,7 +59,7 @@ class EnvironmentListing:
 class ListedVersion:
     """One version; `sha256` is the content hash, `artifacts` how many files it consists of.
 
-    `wheel_sha256` is None where the hub does not tell it, `yanked` where installers take it.
+    `wheel_sha256` is None if the hub does not state it, `yanked` if installers use it.
     """
 
     version: str

@@ -151,7 +151,7 @@ def _installing(fetched: FetchedEnvironment, *, pinned: bool) -> InstallCommands
 
 
 def _readable_index(detail: EnvironmentDetail) -> str | None:
-    """The index that uv and pip can read without a secret in its URL; None where there is none."""
+    """The index that uv and pip can read without a secret in its URL; None if there is none."""
     for url in (detail.simple_index_url, detail.install_index_url):
         parts = urlsplit(url or "")
         if parts.scheme == "file" or (parts.scheme in ("http", "https") and not parts.password):

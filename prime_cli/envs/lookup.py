@@ -171,8 +171,8 @@ def _not_found(ref: EnvRef, *hints: str | None) -> NotFound:
 def require_same_environment(host: str, asked: EnvRef, detail: EnvironmentDetail) -> None:
     """Raise IntegrityError unless `detail` is of the environment and version `asked` for.
 
-    Names are the same as PEP 503 compares them, owners but for case, versions as PEP 440 does. A
-    version that is none of PEP 440 may be the beginning of the content hash.
+    Names are compared by PEP 503, owners ignoring case, versions by PEP 440. A version outside of
+    PEP 440 may be the beginning of the content hash.
     """
     told = f"{detail.owner.name}/{detail.name}@{detail.semantic_version or LATEST}"
     try:
@@ -265,7 +265,7 @@ def find_link(found: LocatedEnvironment) -> IndexLink | None:
 
 
 def _look_up(found: LocatedEnvironment) -> list[IndexLink]:
-    """The environment's page in the hub's simple index; empty where there is none."""
+    """The environment's page in the hub's simple index; empty if there is none."""
     root = found.detail.install_index_url or found.detail.simple_index_url
     if root is None:
         return []

@@ -20,9 +20,9 @@ _MOST_SUGGESTIONS = 3
 def resolve_name(hub: "HubClient", text: str, *, progress: Progress | None = None) -> EnvRef:
     """The environment that `owner/name[@version]` or a bare `name[@version]` means.
 
-    A bare name is one of the caller's own if there is such a one, else that of the only owner who
-    has it, said aloud. Raises BadReference, NotFound with near names as the
-    hint, or UsageError that lists the owners when there are several.
+    A bare name is the caller's own environment if there is one, else that of its only owner, which
+    is reported. Raises BadReference, NotFound with near names as the hint, or UsageError that lists
+    the owners when there are several.
     """
     if "/" in text:
         return EnvRef.parse(text)
@@ -51,7 +51,7 @@ def _wanted_of(found: EnvRef, wanted: EnvRef) -> EnvRef:
 
 
 def own_namespace(hub: "HubClient") -> str | None:
-    """The owner of what the key's user publishes; None where the hub is not told who asks."""
+    """The owner of what the key's user publishes; None without a key."""
     if not (hub.has_key or hub.in_process):
         return None
     return hub.accounts.whoami().slug

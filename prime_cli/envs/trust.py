@@ -108,9 +108,9 @@ def _normal(hub: str) -> str:
 
 @dataclass(frozen=True)
 class UntrustedOwner:
-    """Somebody who is not trusted yet: `ref` on the hub of origin `hub`, and what its wheel is.
+    """An owner who is not trusted yet: `ref` on the hub of origin `hub`, and its wheel.
 
-    `sha256` is None for a wheel that is yet to be built, which already runs the owner's code.
+    `sha256` is None if the wheel must be built first, which already runs the owner's code.
     """
 
     hub: str
@@ -141,11 +141,11 @@ def no_pins(ref: EnvRef) -> None:
 
 @dataclass(frozen=True)
 class TrustPolicy:
-    """What decides. Without arguments it admits what needs no question, and refuses the rest.
+    """Decides whose code may run; without arguments it refuses what would need a question.
 
     `named` are owners (`ada`, or `hub.example/ada` on one hub) that the user's settings trust;
-    `yes` answers the question beforehand. With `require_signature` a wheel needs that of a signer
-    whom the user allows for its owner, too.
+    `yes` answers the question beforehand. With `require_signature` a wheel also needs the signature
+    of an allowed signer of its owner.
     """
 
     home: Path = field(default_factory=prime_home)

@@ -53,9 +53,9 @@ def verify_environment(
 ) -> Verification:
     """Build the wheel of `ref` from the hub's source archive, and compare it with the hub's.
 
-    Sources of somebody new are asked about first, as a build may run their code; where signatures
-    are required, other sources than those that were signed are not built. Raises BuildFailed where
-    it does not build, IntegrityError, and what fetching and building raise.
+    It asks about sources of an unknown owner first, as a build may run their code; if signatures
+    are required, it does not build unsigned sources. Raises BuildFailed, IntegrityError, and what
+    fetching and building raise.
     """
     home = trust.home
     found = find_environment(hub, ref, home=home, progress=progress, offline=offline)

@@ -58,7 +58,7 @@ async def call_provider(
 ) -> T:
     """`call` for services that query providers, which may take minutes to answer, or hang.
 
-    Uses its own threads, so that all others go on however many wait for a provider.
+    Uses its own threads, so that waiting for providers does not block other requests.
     """
     hub = hub_of(request)
     work = partial(service, hub, caller_of(request), *args, **kwargs)

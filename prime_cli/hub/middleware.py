@@ -55,7 +55,7 @@ class AuthenticationMiddleware:
 
 
 class Callers(Protocol):
-    """Finds whom keys speak for, now: a key that was just revoked speaks for nobody."""
+    """Finds the callers of keys, at this moment: a revoked key has none."""
 
     async def find(self, key: str, address: str) -> Caller | None:
         """As `find_caller`."""

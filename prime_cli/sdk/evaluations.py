@@ -53,7 +53,7 @@ class Evaluations:
         return RunResult.of(_outside_a_loop(lambda: self._run(request)))
 
     def resume(self, run: str) -> RunResult:
-        """Go on with the run that has this id or folder, where it ended.
+        """Resume the run with this id or folder.
 
         Raises NotFound, and Conflict while another process is at it.
         """

@@ -65,7 +65,7 @@ class Output:
 
     @property
     def is_interactive(self) -> bool:
-        """Whether somebody can be asked."""
+        """Whether a person can be asked."""
         return can_ask(self._err)
 
     def show(self, value: Any, *, lines: Sequence[Line] | None = None) -> None:
@@ -131,7 +131,7 @@ class Output:
             self._talk(self._painted(_DIM, text))
 
     def tell(self, text: str) -> None:
-        """One line that somebody has to act on, also where it is quiet."""
+        """One line that a person must act on, also in quiet mode."""
         self._talk(clean(text))
 
     def hint(self, text: str) -> None:

@@ -12,7 +12,7 @@ PATIENCE_S = 1.0
 """Work shorter than this is not worth a line in a log."""
 
 LINE_EVERY_S = 30.0
-"""How often work that goes on says how far it is; also the least time between two alerts."""
+"""How often running work reports its progress; also the least time between two alerts."""
 
 _STEPS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
 
@@ -69,9 +69,9 @@ class Spoken(Quiet):
 
 
 class LineTask:
-    """A Task that says every half minute how far it is, and at once what keeps it from going on.
+    """A Task that reports its progress every half minute, and at once what blocks it.
 
-    It looks at the clock when it is told something: work of which nothing is heard has no news.
+    It checks the clock only on updates: silent work has no news.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Lines(Quiet):
     def task(
         self, description: str, *, total: int | None = None, unit: str = "items"
     ) -> Iterator[Task]:
-        """Name the work once, if it takes longer than `PATIENCE_S`, then say how it goes on."""
+        """Name the work once it takes longer than `PATIENCE_S`, then report its progress."""
         timer = threading.Timer(PATIENCE_S, self._talk.say, [f"{description} …"])
         timer.daemon = True
         timer.start()

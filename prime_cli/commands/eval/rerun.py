@@ -33,7 +33,7 @@ from prime_cli.session import Session
 
 
 class RerunReport(msgspec.Struct, frozen=True):
-    """What `--output json` prints; `of` is the run or evaluation that was made again."""
+    """What `--output json` prints; `of` is the run or evaluation that was repeated."""
 
     of: str
     summary: Summary
@@ -43,7 +43,7 @@ class RerunReport(msgspec.Struct, frozen=True):
     def of_result(
         cls, result: EvalResult, source: RerunSource, only: frozenset[int] | None
     ) -> "RerunReport":
-        """The report of `result`, whose rows are read once more."""
+        """The report of `result`, whose rows are read again."""
         now = open_run(result.folder.path).rows()
         before = (row for row in source.rows() if only is None or row.example_id in only)
         return cls(source.name, result.summary, changed_rewards(before, now))
@@ -57,9 +57,9 @@ def _show_rerun(
     resumable: bool = True,
     only: frozenset[int] | None = None,
 ) -> None:
-    """Print the summary and the changes, and say what to do next; leaves where a signal came.
+    """Print the summary, the changes and the next step; exits after a signal.
 
-    `only` are the examples that were made again, None for all of them.
+    `only` are the repeated examples, None for all.
     """
     report = RerunReport.of_result(result, source, only)
     lines = [*summary_lines(report.summary), *_change_lines(report)]

@@ -191,7 +191,7 @@ def _show(session: Session, result: EvalResult, *, verbose: bool) -> None:
 def prepare_run(
     session: Session, request: EvalRequest, lookup: LookupContext, options: ResumeOptions
 ) -> tuple[PreparedRun, SavedRun | None]:
-    """What is to be run, and the run that it goes on with, if any."""
+    """What to run, and the run to resume, if any."""
     options.check(request)
     resume = options.resume
     if resume:

@@ -22,7 +22,7 @@ PANELS = ("Limits and errors", "Model and sampling", "Environment", "Resume", _G
 
 @dataclass(frozen=True)
 class ResumeOptions:
-    """Which run goes on: None is not asked for, an empty one the newest of the same plan."""
+    """The run to resume: None for none, empty for the newest of the same plan."""
 
     resume: Annotated[
         str | None,

@@ -214,7 +214,7 @@ def tried_lines(file: Path) -> list[str]:
 
 
 def exit_if_signalled(session: Session, signal: int | None, command: str | None) -> None:
-    """Name the `command` that goes on, if there is one, and exit; nothing without a `signal`."""
+    """Name the `command` to resume, if any, and exit; does nothing without a `signal`."""
     if signal is None:
         return
     if command is not None:

@@ -56,7 +56,7 @@ def pod_lines(pod: Pod) -> list[tuple[str, str]]:
 
 
 def left_behind(pod: Pod) -> str:
-    """What goes on after the command has ended."""
+    """What continues after the command has ended."""
     when = moment(pod.stop_at)
     until = f" until {deadline_text(when, datetime.now(UTC))}" if when else ", without a deadline"
     return f"`{pod.title}` keeps running at {hourly(pod.price_hr)}{until}"

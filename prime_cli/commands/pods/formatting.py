@@ -48,7 +48,7 @@ def duration_text(created_at: str, terminated_at: str | None) -> str:
 
 
 def deadline_text(when: datetime, now: datetime) -> str:
-    """A deadline on the clock of whoever reads it, and how long it is until then."""
+    """A deadline in local time, and the time until then."""
     left = round((when - now).total_seconds())
     until = f"in {_left(left)}" if left > 0 else "overdue"
     return f"{when.astimezone():%Y-%m-%d %H:%M %Z} ({until})"

@@ -99,7 +99,7 @@ def _one_line(title: str) -> str:
 
 
 def _unique(titles: Sequence[str]) -> list[str]:
-    """The titles; those of which there are several with their place in the list."""
+    """The titles; repeated ones with their place in the list."""
     return [
         title if titles.count(title) == 1 else f"{title} ({place})"
         for place, title in enumerate(titles, start=1)

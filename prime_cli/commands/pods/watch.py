@@ -1,4 +1,4 @@
-"""`--watch` of lists: a table that is drawn anew, or a line for each change."""
+"""`--watch` of lists: a table that is redrawn, or a line for each change."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ SERVICE = "prime-cli"
 SECONDS = 3.0
 
 _NOT_REAL = ("keyring.backends.null", "keyring.backends.fail", "keyrings.alt")
-"""Backends that store nothing, or store it for everybody to read."""
+"""Backends that store nothing, or store keys readable by everyone."""
 
 
 class NoKeyring(Exception):

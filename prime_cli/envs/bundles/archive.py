@@ -83,7 +83,7 @@ def require_sha256(file: Path, sha256: str) -> None:
 
 @contextmanager
 def open_bundle(path: Path) -> Iterator[OpenBundle]:
-    """Open a bundle; raises IntegrityError or UnsafeContent where it is none, StorageFailed."""
+    """Open a bundle; raises IntegrityError or UnsafeContent for an invalid one, StorageFailed."""
     with storage_errors(path):
         file = path.open("rb")
     with file:

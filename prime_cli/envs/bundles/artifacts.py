@@ -23,7 +23,7 @@ from prime_cli.wire.locks import Lock, LockedPackage
 class Artifact:
     """A file of a package on its index: a wheel or, with `is_source`, a source archive.
 
-    `size` in bytes is None where the index does not tell.
+    `size` in bytes is None if the index does not state it.
     """
 
     name: str

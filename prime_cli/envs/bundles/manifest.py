@@ -80,7 +80,7 @@ def encode_manifest(manifest: BundleManifest) -> bytes:
 
 
 def decode_manifest(content: bytes) -> BundleManifest:
-    """Read `prime-bundle.json`; raises IntegrityError for what is none that can be used here."""
+    """Read `prime-bundle.json`; raises IntegrityError if it cannot be used here."""
     try:
         schema = msgspec.json.decode(content, type=_Versioned).schema
         if schema != SCHEMA:

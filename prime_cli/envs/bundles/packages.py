@@ -29,7 +29,7 @@ _AT_ONCE = 6
 
 @dataclass(frozen=True)
 class PackageChoice:
-    """What one lock needs: wheels to fetch, and source archives of which wheels must be built."""
+    """The files for one lock: wheels to fetch, and source archives to build."""
 
     wheels: tuple[Artifact, ...]
     sources: tuple[Artifact, ...]
@@ -38,9 +38,9 @@ class PackageChoice:
 def choose_packages(
     lock: Lock, machines: Sequence[TargetPlatform], *, offline: bool
 ) -> PackageChoice:
-    """The best wheel of each package for each machine; raises ResolveFailed where there is none.
+    """The best wheel of each package for each machine; raises ResolveFailed if there is none.
 
-    What has no wheel at all is to be built of its source archive. Raises Unreachable, Offline.
+    Packages without wheels are built from their source archive. Raises Unreachable, Offline.
     """
     for machine in machines:
         if not covers_platform(lock, machine.sys_platform):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BundleContext:
-    """Where a bundle is made: the hub, prime's home, whom to talk to, who may be run."""
+    """Where a bundle is created: the hub, prime's home, progress and trust."""
 
     hub: "HubClient"
     home: Path

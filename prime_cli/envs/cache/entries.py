@@ -1,6 +1,6 @@
-"""What lies in `$PRIME_HOME` and can be had again, as entries of a few kinds.
+"""What `$PRIME_HOME` holds and can be recreated, as entries of a few kinds.
 
-The hub's own files, settings, keys and reports of bugs are no cache and never among them.
+The hub's own files, settings, keys and bug reports are not part of the cache.
 """
 
 import os

@@ -65,7 +65,7 @@ def _least_age(entry: CacheEntry, older_than: float | None) -> float:
 def prune(
     home: Path, entries: Iterable[CacheEntry], progress: Progress, *, dry_run: bool
 ) -> PruneResult:
-    """Remove `entries`, but none that is in use; raises StorageFailed.
+    """Remove `entries` that are not in use; raises StorageFailed.
 
     With `dry_run` nothing is removed.
     """

@@ -27,7 +27,7 @@ _ABOUT_INSTALLING = frozenset(
 
 @dataclass(frozen=True)
 class FileContent:
-    """One file: its digest and size; `content` is None where it is too large to be shown."""
+    """One file: its digest and size; `content` is None if it is too large to show."""
 
     sha256: str
     size: int

@@ -52,7 +52,7 @@ class Snapshot:
     pyproject: FileContent | None = field(default=None, repr=False)
 
     def read(self, path: str) -> str | None:
-        """The text of a file, None where there is none or it is too large."""
+        """The text of a file, None if it is missing or too large."""
         found = self.files.get(path)
         if found is None or found.content is None:
             return None

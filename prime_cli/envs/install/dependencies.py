@@ -39,7 +39,7 @@ def fetch_dependencies(
     What these require in turn is among them. Nothing else ever comes from a hub, and these come
     from nowhere else, so nobody can slip a package in by a name that a public index has too: a
     bundle gives them only to wheels that came in it, `wheels` being the sha256 of those that have
-    these requirements. Each is said aloud, and asked about as `trust` does.
+    these requirements. Each is reported, and `trust` asks about it.
     """
     home = prime_home()
     bundles = {folder.parent for sha256 in wheels for folder in wheel_folders(home, sha256)}

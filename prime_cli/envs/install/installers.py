@@ -25,7 +25,7 @@ class Installer(StrEnum):
 
 @dataclass(frozen=True)
 class PackageChange:
-    """A package that an installation changes: `before` or `after` is None where it is absent."""
+    """A package that an installation changes: `before` or `after` is None if absent."""
 
     name: str
     before: str | None

@@ -62,7 +62,7 @@ def find_workspace(
 def create_workspace(
     workspace: Workspace, requires: str | None, progress: Progress, *, offline: bool = False
 ) -> None:
-    """Make the virtual environment if it is not there; says so. Raises ResolveFailed.
+    """Create the virtual environment if it is missing, and report it. Raises ResolveFailed.
 
     Its Python fits `requires` (a `requires-python`), unless the user asked for another.
     """
@@ -84,7 +84,7 @@ def create_workspace(
 
 @contextmanager
 def _whole(folder: Path) -> Iterator[None]:
-    """Remove `folder` when the block that makes it fails: uv refuses to go on with a half one."""
+    """Remove `folder` if the block that creates it fails: uv refuses partial ones."""
     existed = folder.exists()
     try:
         yield

@@ -157,9 +157,9 @@ ENVIRONMENTS_KEY = "environments"
 
 @dataclass(frozen=True)
 class LockLocation:
-    """A workspace's folder with its lock, None where there is none yet.
+    """A workspace's folder with its lock, None if there is none yet.
 
-    `wanted` is what `[tool.prime] environments` lists; None where pyproject.toml has no list.
+    `wanted` is the list in `[tool.prime] environments`; None without a list.
     """
 
     folder: Path

@@ -100,8 +100,8 @@ def check_updates(
 ) -> tuple[EnvironmentUpdate, ...]:
     """Ask the hub for the newest version of each; `told` is called after every answer.
 
-    A hub that does not have one may have an upstream, which is then asked. Raises Unreachable,
-    Offline, NotAllowed; an environment that is on neither is no failure.
+    A hub that lacks one may have an upstream, which is then asked. Raises Unreachable, Offline,
+    NotAllowed; an environment on neither is not an error.
     """
     found = []
     for each in held:

@@ -27,10 +27,10 @@ from prime_cli.envs.project.pyproject import FILENAME as PYPROJECT
 
 @dataclass(frozen=True)
 class LockOptions:
-    """What is asked of a lock: `named` are looked up anew or added, `removed` dropped.
+    """The options of a lock: `named` are added or looked up again, `removed` dropped.
 
-    `upgrade` looks everything up anew. `installed` is what the workspace has, which is locked where
-    nothing else says what is wanted.
+    `upgrade` looks everything up again. `installed` is in the workspace, and is locked if nothing
+    else is named.
     """
 
     named: Sequence[EnvRef] = ()
@@ -41,7 +41,9 @@ class LockOptions:
 
 @dataclass(frozen=True)
 class LockRequest:
-    """One environment: `asked` for good, `now` in this version; `anew` even if it is locked."""
+    """One environment: `asked` is kept in the lock, `now` this version; `anew` even if it is
+    locked.
+    """
 
     asked: EnvRef
     now: EnvRef

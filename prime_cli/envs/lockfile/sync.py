@@ -112,7 +112,9 @@ def plan_sync(
 
 
 def _all_again(plan: InstallPlan) -> InstallPlan:
-    """Every item anew: what is there may have the right name and digest, and yet be altered."""
+    """Reinstall every item: an installed one may have the right name and digest, and yet be
+    altered.
+    """
     again = dict.fromkeys([*plan.request.again, *(item.name for item in plan.items)])
     wheels = tuple(item.package.target for item in plan.items)
     return replace(

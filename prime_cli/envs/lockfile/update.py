@@ -106,10 +106,10 @@ def ensure_lock(
     locked: bool = False,
     frozen: bool = False,
 ) -> EnvironmentLock:
-    """The lock that the workspace is to have, brought up to what pyproject.toml wants.
+    """The lock of the workspace, updated to what pyproject.toml requires.
 
-    `locked` raises GateFailed instead of changing it, and `frozen` takes it as it is. Raises
-    NotFound where there is none and nothing says what it would hold.
+    `locked` raises GateFailed instead of changing it, and `frozen` uses it unchanged. Raises
+    NotFound if there is none and nothing names its contents.
     """
     require_lock(place, frozen=frozen)
     if frozen:

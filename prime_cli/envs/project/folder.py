@@ -53,7 +53,7 @@ def split_extras_here(word: str, here: Path) -> tuple[str, tuple[str, ...]]:
 def choose_local(
     word: str, here: Path, progress: Progress, *, environments: Path = ENVIRONMENTS
 ) -> Path | None:
-    """The same as `find_local`; which project a bare name stands for is said aloud."""
+    """The same as `find_local`; reports which project a bare name means."""
     found = find_local(word, here, environments=environments)
     if found is not None and not _is_path(word):
         progress.say(f"`{word}` is the project in {_shown_path(found, here)}")

@@ -118,7 +118,7 @@ def plan_publish(
 ) -> PublishPlan:
     """What publishing `wheel` with the sources of `release` would send; sends nothing.
 
-    `runtime` (v0 or v1) is told to the hub in place of what the wheel exposes.
+    `runtime` (v0 or v1) overrides what the wheel exposes.
     """
     with storage_errors(wheel):
         size = wheel.stat().st_size

@@ -40,9 +40,8 @@ WheelExaminer = Callable[[Path, Project], CheckReport]
 class UploadOptions:
     """How to publish; with `check` the wheel is first imported in a clean interpreter.
 
-    `runtime` (v0 or v1) is told to the hub in place of what the wheel exposes. The report of
-    `examine` is kept beside the version, also of one that was published before; so are the
-    signatures that `sign` makes of its wheel.
+    `runtime` (v0 or v1) overrides what the wheel exposes. The report of `examine` is stored with
+    the version, even if it was published before; so are the signatures of `sign`.
     """
 
     destination: Destination
@@ -135,7 +134,7 @@ def _obtain_wheel(
 
 
 def _known_ref(hub: HubClient, project: Project, destination: Destination) -> EnvRef | None:
-    """The version this will be, where its owner can be told before the hub is asked to make it."""
+    """The version this will be, if its owner is known before the hub creates it."""
     owner = destination.owner or destination.team_slug
     if owner is None and destination.team is None:
         owner = own_namespace(hub)

@@ -1,4 +1,4 @@
-"""What is signed: one sentence about one wheel, the same bytes whoever writes them."""
+"""What is signed: one statement about one wheel, always the same bytes."""
 
 import json
 import logging

@@ -20,7 +20,7 @@ _IDENTITY_WORDS = 3
 
 @dataclass(frozen=True)
 class SigstoreIdentity:
-    """Who a certificate of sigstore is for: an e-mail address or a workflow, told by `issuer`."""
+    """The identity of a sigstore certificate: an e-mail address or a workflow, by `issuer`."""
 
     identity: str
     issuer: str

@@ -16,7 +16,7 @@ ALLOWED, UNKNOWN, BAD, UNCHECKED = "allowed", "unknown", "bad", "unchecked"
 @dataclass(frozen=True)
 class SignatureVerdict:
     """One signature: `allowed` (good, by a signer that the user allows for the owner), `unknown`
-    (good, by somebody else), `bad`, or `unchecked` where a program or package is missing.
+    (good, by another signer), `bad`, or `unchecked` if a program or package is missing.
 
     `signer` is a key's fingerprint or an identity; for the last two it says what is wrong.
     """

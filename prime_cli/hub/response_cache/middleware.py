@@ -101,7 +101,7 @@ class ResponseCacheMiddleware:
             return await render(self.app, scope, packed=address.gzip, private=False)
 
     async def _find_public(self, scope: Scope, address: CacheAddress) -> CachedResponse | None:
-        """What a caller with credentials sees as everybody does: the index of a public environment.
+        """The same page for callers with credentials: the index of a public environment.
 
         None for what they may see more of.
         """

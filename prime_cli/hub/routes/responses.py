@@ -58,7 +58,7 @@ _ASK = "try again in a minute; if it fails again, ask the hub's admin, whose log
 
 
 async def answer_unexpected(_request: Request, _error: Exception) -> Response:
-    """A bug of ours; the server goes on to raise it, so that it is logged."""
+    """A bug of ours; the server still raises it, so that it is logged."""
     problem = Problem(detail="The hub failed to answer; its log says why", code=InternalError.code)
     return answer(problem, 500)
 

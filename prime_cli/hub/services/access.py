@@ -248,7 +248,7 @@ def check_slug(slug: str) -> None:
 
 
 def require_free(connection: Connection, slug: str, *, owner_id: str | None, admin: bool) -> None:
-    """Raise Conflict if somebody else has or had that slug.
+    """Raise Conflict if another owner has or had that slug.
 
     Installers of `ada/words` must not get it from another ada: an abandoned slug stays with its
     owner, and after a removal only an admin may give it away again. The official client looks for

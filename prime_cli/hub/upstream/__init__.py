@@ -1,7 +1,7 @@
 """Read through to another hub: what is missing is fetched from there, checked and kept.
 
 An `UpstreamHub` is passed in, since the hub itself sends no HTTP. It is queried without a key, so
-what it returns is public and may be served to everybody.
+what it returns is public and may be served to everyone.
 """
 
 from pathlib import Path

@@ -38,7 +38,7 @@ class IndexEntry(NamedTuple):
 
     @property
     def key(self) -> tuple[int, int]:
-        """Which rollout of which example."""
+        """The example and the rollout."""
         return self.example_id, self.rollout
 
 

@@ -143,7 +143,9 @@ class SkyProvider:
         return sorted(tag for tag in tags if tag.startswith(prefix))
 
     def end(self, tag: str) -> None:
-        """Raises EnvironmentFailed where SkyPilot fails within seconds; else it goes on alone."""
+        """Raises EnvironmentFailed if SkyPilot fails within seconds; else it continues in the
+        background.
+        """
         folder = self._cluster(tag)
         if not folder.is_ending:
             folder.mark_ending()
