@@ -140,8 +140,6 @@ _prime_step() {
     'prime hub token remove') at='prime hub token remove' ;;
     'prime teams list') at='prime teams list' ;;
     'prime teams members') at='prime teams members' ;;
-    'prime teams add') at='prime teams add' ;;
-    'prime teams remove') at='prime teams remove' ;;
     'prime keys list') at='prime keys list' ;;
     'prime keys ls') at='prime keys list' ;;
     'prime keys create') at='prime keys create' ;;
@@ -619,30 +617,24 @@ _prime_offers() {
     'prime hub user add --email') offers='' ;;
     'prime hub user add --data') offers='@folders' ;;
     'prime hub user add --database') offers='' ;;
-    'prime hub user add --context') offers='local prime @contexts' ;;
     'prime hub user add --output'|'prime hub user add -o') offers='table plain json jsonl' ;;
     'prime hub user list --data') offers='@folders' ;;
     'prime hub user list --database') offers='' ;;
-    'prime hub user list --context') offers='local prime @contexts' ;;
     'prime hub user list --output'|'prime hub user list -o') offers='table plain json jsonl' ;;
     'prime hub user remove --data') offers='@folders' ;;
     'prime hub user remove --database') offers='' ;;
-    'prime hub user remove --context') offers='local prime @contexts' ;;
     'prime hub user remove --output'|'prime hub user remove -o') offers='table plain json jsonl' ;;
     'prime hub team add --member') offers='' ;;
     'prime hub team add --name') offers='' ;;
     'prime hub team add --data') offers='@folders' ;;
     'prime hub team add --database') offers='' ;;
-    'prime hub team add --context') offers='local prime @contexts' ;;
     'prime hub team add --output'|'prime hub team add -o') offers='table plain json jsonl' ;;
     'prime hub team list --data') offers='@folders' ;;
     'prime hub team list --database') offers='' ;;
-    'prime hub team list --context') offers='local prime @contexts' ;;
     'prime hub team list --output'|'prime hub team list -o') offers='table plain json jsonl' ;;
     'prime hub team remove --member') offers='' ;;
     'prime hub team remove --data') offers='@folders' ;;
     'prime hub team remove --database') offers='' ;;
-    'prime hub team remove --context') offers='local prime @contexts' ;;
     'prime hub team remove --output'|'prime hub team remove -o') offers='table plain json jsonl' ;;
     'prime hub token add --name') offers='' ;;
     'prime hub token add --scope') offers='read write admin' ;;
@@ -654,12 +646,10 @@ _prime_offers() {
     'prime hub token list --user') offers='' ;;
     'prime hub token list --data') offers='@folders' ;;
     'prime hub token list --database') offers='' ;;
-    'prime hub token list --context') offers='local prime @contexts' ;;
     'prime hub token list --output'|'prime hub token list -o') offers='table plain json jsonl' ;;
     'prime hub token remove --user') offers='' ;;
     'prime hub token remove --data') offers='@folders' ;;
     'prime hub token remove --database') offers='' ;;
-    'prime hub token remove --context') offers='local prime @contexts' ;;
     'prime hub token remove --output'|'prime hub token remove -o') offers='table plain json jsonl' ;;
     'prime hub approve --user') offers='' ;;
     'prime hub approve --data') offers='@folders' ;;
@@ -672,7 +662,6 @@ _prime_offers() {
     'prime hub audit --limit'|'prime hub audit -n') offers='' ;;
     'prime hub audit --data') offers='@folders' ;;
     'prime hub audit --database') offers='' ;;
-    'prime hub audit --context') offers='local prime @contexts' ;;
     'prime hub audit --output'|'prime hub audit -o') offers='table plain json jsonl' ;;
     'prime hub migrate --data') offers='@folders' ;;
     'prime hub migrate --database') offers='' ;;
@@ -704,10 +693,6 @@ _prime_offers() {
     'prime teams list --context') offers='local prime @contexts' ;;
     'prime teams members --output'|'prime teams members -o') offers='table plain json jsonl' ;;
     'prime teams members --context') offers='local prime @contexts' ;;
-    'prime teams add --output'|'prime teams add -o') offers='table plain json jsonl' ;;
-    'prime teams add --context') offers='local prime @contexts' ;;
-    'prime teams remove --output'|'prime teams remove -o') offers='table plain json jsonl' ;;
-    'prime teams remove --context') offers='local prime @contexts' ;;
     'prime keys list --output'|'prime keys list -o') offers='table plain json jsonl' ;;
     'prime keys list --context') offers='local prime @contexts' ;;
     'prime keys create --name'|'prime keys create -n') offers='' ;;
@@ -857,10 +842,6 @@ _prime_offers() {
     'prime logout 0') offers='local prime @contexts' ;;
     'prime switch 0') offers='' ;;
     'prime teams members 0') offers='' ;;
-    'prime teams add 0') offers='' ;;
-    'prime teams add ...') offers='' ;;
-    'prime teams remove 0') offers='' ;;
-    'prime teams remove ...') offers='' ;;
     'prime keys revoke 0') offers='' ;;
     'prime secret set 0') offers='' ;;
     'prime secret get 0') offers='' ;;
@@ -974,19 +955,19 @@ _prime_words() {
     'prime hub') words='serve user team token approve audit migrate gc backup restore' options='-h --help' ;;
     'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;
-    'prime hub user add') words='' options='--name --email --admin --key --data --database --context --output -o --quiet -q -h --help' ;;
-    'prime hub user list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
-    'prime hub user remove') words='' options='--data --database --yes -y --context --output -o --quiet -q -h --help' ;;
+    'prime hub user add') words='' options='--name --email --admin --data --database --output -o --quiet -q -h --help' ;;
+    'prime hub user list') words='' options='--data --database --output -o --quiet -q -h --help' ;;
+    'prime hub user remove') words='' options='--data --database --yes -y --output -o --quiet -q -h --help' ;;
     'prime hub team') words='add list remove' options='-h --help' ;;
-    'prime hub team add') words='' options='--member --name --data --database --context --output -o --quiet -q -h --help' ;;
-    'prime hub team list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
-    'prime hub team remove') words='' options='--member --data --database --yes -y --context --output -o --quiet -q -h --help' ;;
+    'prime hub team add') words='' options='--member --name --data --database --output -o --quiet -q -h --help' ;;
+    'prime hub team list') words='' options='--data --database --output -o --quiet -q -h --help' ;;
+    'prime hub team remove') words='' options='--member --data --database --yes -y --output -o --quiet -q -h --help' ;;
     'prime hub token') words='add list remove' options='-h --help' ;;
     'prime hub token add') words='' options='--name --scope --owner --expires --data --database --output -o --quiet -q -h --help' ;;
-    'prime hub token list') words='' options='--user --data --database --context --output -o --quiet -q -h --help' ;;
-    'prime hub token remove') words='' options='--user --data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub token list') words='' options='--user --data --database --output -o --quiet -q -h --help' ;;
+    'prime hub token remove') words='' options='--user --data --database --output -o --quiet -q -h --help' ;;
     'prime hub approve') words='' options='--user --data --database --output -o --quiet -q -h --help' ;;
-    'prime hub audit') words='' options='--user --action --key --on --limit -n --data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub audit') words='' options='--user --action --key --on --limit -n --data --database --output -o --quiet -q -h --help' ;;
     'prime hub migrate') words='' options='--data --database --output -o --quiet -q -h --help' ;;
     'prime hub gc') words='' options='--data --database --storage --dry-run --output -o --quiet -q -h --help' ;;
     'prime hub backup') words='' options='--data --database --storage --force --output -o --quiet -q -h --help' ;;
@@ -995,11 +976,9 @@ _prime_words() {
     'prime logout') words='' options='--all --revoke --keep-key --output -o --quiet -q --context --offline -h --help' ;;
     'prime whoami') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime switch') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
-    'prime teams') words='list members add remove' options='-h --help' ;;
+    'prime teams') words='list members' options='-h --help' ;;
     'prime teams list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime teams members') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
-    'prime teams add') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
-    'prime teams remove') words='' options='--yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime keys') words='list create revoke' options='-h --help' ;;
     'prime keys list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime keys create') words='' options='--name -n --scope --owner --expires --output -o --quiet -q --context --offline -h --help' ;;
@@ -1071,6 +1050,8 @@ _prime_models() {
 }
 _prime_offer() {
   local item path rest= IFS=$' \t\n' home=${PRIME_HOME:-${HOME-}/.prime}
+  [[ -n ${PRIME_HOME-} || -e $home/config.toml || -e $home/completion ]] ||
+    home=${XDG_CONFIG_HOME:-${HOME-}/.config}/prime
   for item in $1; do
     case $item in
       @runs)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from prime_cli.core.errors import InternalError, PrimeError, StorageFailed
-from prime_cli.core.paths import prime_home, storage_failure, write_atomically
+from prime_cli.core.paths import home_path, prime_home, storage_failure, write_atomically
 
 _PASSWORD = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
 _BEARER = re.compile(r"(?<=\bBearer )[\w.~+/=-]+")
@@ -50,7 +50,7 @@ def _to_prime_error(error: Exception, scrub: Callable[[str], str]) -> PrimeError
 def _report(error: Exception, scrub: Callable[[str], str]) -> str:
     """Write the traceback to a file, and say where it is."""
     try:
-        path = prime_home() / "bugs" / f"{datetime.now(UTC):%Y%m%dT%H%M%S}.txt"
+        path = home_path(prime_home(), "bugs") / f"{datetime.now(UTC):%Y%m%dT%H%M%S}.txt"
         text = scrub("".join(traceback.format_exception(error)))
         write_atomically(path, text.encode("utf-8", "backslashreplace"))
     except StorageFailed:

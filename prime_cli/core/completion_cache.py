@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from prime_cli.core.errors import StorageFailed
-from prime_cli.core.paths import prime_home, write_atomically
+from prime_cli.core.paths import home_path, prime_home, write_atomically
 
 Kind = Literal["environments", "evaluations", "models", "pods", "disks", "ssh-keys"]
 
@@ -64,7 +64,7 @@ def _update(kind: Kind, change: Callable[[list[str]], list[str]]) -> None:
 
 
 def _file(kind: Kind) -> Path:
-    return prime_home() / "completion" / kind
+    return home_path(prime_home(), "completion") / kind
 
 
 def _read(file: Path) -> list[str]:

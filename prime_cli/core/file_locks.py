@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from prime_cli.core.errors import Conflict
-from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
+from prime_cli.core.paths import home_path, make_folder, open_descriptor, storage_errors
 
 _PAUSE = 0.02
 
@@ -92,7 +92,7 @@ _held: dict[Path, int] = {}
 
 
 def use_file(home: Path, kind: str, name: str) -> Path:
-    return home / "cache" / "uses" / f"{kind}-{name}"
+    return home_path(home, "cache") / "uses" / f"{kind}-{name}"
 
 
 def mark_in_use(home: Path, kind: str, name: str) -> None:

@@ -15,18 +15,78 @@ from prime_cli.core.errors import StorageFailed
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
+_XDG = {
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_STATE_HOME": ".local/state",
+}
+"""The variables of the XDG Base Directory Specification, and what they are below home if unset."""
+
+_PLACES = {
+    # Scripts of shells read these from one folder, so completion is no state.
+    **dict.fromkeys(
+        ("config.toml", "credentials.toml", "trusted.toml", "allowed_signers", "allowed_identities",
+         "prices.toml", "endpoints.toml", "completion"),
+        "XDG_CONFIG_HOME",
+    ),
+    **dict.fromkeys(
+        ("cache", "interpreters", "wheels", "locks", "bundles", "sandbox", "uv"), "XDG_CACHE_HOME"
+    ),
+    **dict.fromkeys(("limits", "bugs"), "XDG_STATE_HOME"),
+}  # fmt: skip
+"""What lies elsewhere than in XDG_DATA_HOME."""
+
+_OFFICIAL = "config.json"
+"""The file that the official client creates in `~/.prime`."""
+
+
 def prime_home() -> Path:
-    """`$PRIME_HOME`, else `~/.prime`."""
+    """`$PRIME_HOME`, else `~/.prime`, else `prime` in XDG_DATA_HOME (see `home_path`)."""
     named = os.environ.get("PRIME_HOME")
     if named:
         return Path(named).expanduser()
     try:
-        return Path.home() / ".prime"
+        usual = Path.home() / ".prime"
     except RuntimeError as error:
         raise StorageFailed(
             "No home folder for prime's files",
             hint="set PRIME_HOME to a writable folder",
         ) from error
+    return _xdg_folder("XDG_DATA_HOME") if _uses_xdg(usual) else usual
+
+
+def home_path(home: Path, name: str) -> Path:
+    """Where the file or folder `name` of prime's home is: in it, or in another folder of XDG.
+
+    The latter only if `home` was found by XDG's variables.
+    """
+    variable = _PLACES.get(name.partition("/")[0])
+    if variable is None or not any(map(os.environ.get, _XDG)) or os.environ.get("PRIME_HOME"):
+        return home / name
+    is_xdg = home == _xdg_folder("XDG_DATA_HOME")
+    return (_xdg_folder(variable) if is_xdg else home) / name
+
+
+def home_folders() -> tuple[Path, ...]:
+    """Every folder of prime's own: one, or four with XDG's variables."""
+    home = prime_home()
+    return tuple(dict.fromkeys([home, *(home_path(home, name).parent for name in _PLACES)]))
+
+
+def _uses_xdg(usual: Path) -> bool:
+    """Whether one of XDG's variables is set and `~/.prime` is not there, or not prime's."""
+    if not any(map(os.environ.get, _XDG)):
+        return False
+    # Otherwise the official client would switch prime to another home by creating its file.
+    is_official = (usual / _OFFICIAL).exists() and not any((usual / n).exists() for n in _PLACES)
+    return is_official or not usual.exists()
+
+
+def _xdg_folder(variable: str) -> Path:
+    """The specification says to ignore a relative path."""
+    named = Path(os.environ.get(variable, ""))
+    return (named if named.is_absolute() else Path.home() / _XDG[variable]) / "prime"
 
 
 @contextmanager
@@ -63,10 +123,17 @@ def _way_out(path: Path) -> str:
 
 
 def _is_ours(path: Path) -> bool:
+    return _own_folder(path) is not None
+
+
+def _own_folder(path: Path) -> Path | None:
+    """The one of prime's folders that `path` is in."""
     try:
-        return path.absolute().is_relative_to(prime_home().absolute())
+        folders = home_folders()
     except StorageFailed:
-        return False
+        return None
+    inside = (each for each in folders if path.absolute().is_relative_to(each.absolute()))
+    return next(inside, None)
 
 
 def make_folder(path: Path) -> Path:
@@ -75,8 +142,9 @@ def make_folder(path: Path) -> Path:
     Parents get the usual mode, but prime's home is always 0700, whatever is created first in it.
     """
     with storage_errors(path):
-        if _is_ours(path):
-            prime_home().mkdir(mode=0o700, parents=True, exist_ok=True)
+        own = _own_folder(path)
+        if own is not None:
+            own.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
@@ -145,9 +213,10 @@ def repair_modes(home: Path) -> list[str]:
     What cannot be changed is skipped, such as on a disk that is read-only or someone else's;
     nothing is created. Windows keeps home folders private by itself.
     """
+    files = [home_path(home, name) for name in ("credentials.toml", "config.toml")]
+    home = files[0].parent
     if os.name != "posix" or not home.is_dir():
         return []
-    files = [home / name for name in ("credentials.toml", "config.toml")]
     repaired = [_close(file, 0o600) for file in files if file.is_file()]
     # Leave a folder alone if it holds nothing of ours, or is also somebody's home.
     if any(file.exists() for file in files) and not _is_shared(home):

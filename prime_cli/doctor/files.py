@@ -14,6 +14,7 @@ from prime_cli.core.credentials import KEY_VARIABLE, read_entries
 from prime_cli.core.errors import Conflict, PrimeError, UsageError
 from prime_cli.core.file_locks import try_lock
 from prime_cli.core.formatting import first_few, pluralize
+from prime_cli.core.paths import home_path
 from prime_cli.doctor.base import Finding, System, failed, ok, skipped, warned
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import RUNNING, STOPPED
@@ -50,7 +51,7 @@ def _judge(home: Path) -> Finding:
         # Nothing in a private folder is readable, whatever its own mode.
         return ok(_PERMISSIONS, f"{home} is private")
     open_ones = [path for path in _present(home) if path.stat().st_mode & _OTHERS]
-    secrets = [path for path in open_ones if path in {home / name for name in _SECRET}]
+    secrets = [path for path in open_ones if path in {home_path(home, name) for name in _SECRET}]
     folders = [path for path in open_ones if path.is_dir()]
     files = [path for path in open_ones if not path.is_dir()]
     fix = "; ".join(
@@ -68,7 +69,7 @@ def _judge(home: Path) -> Finding:
 def _present(home: Path) -> Iterator[Path]:
     yield home
     for name in (*_SECRET, *_PRIVATE):
-        if (path := home / name).exists():
+        if (path := home_path(home, name)).exists():
             yield path
 
 
@@ -132,10 +133,10 @@ def _partial_files(home: Path, now: float) -> Finding:
 
 
 def _candidates(home: Path) -> Iterator[Path]:
-    for folder in (home, home / "hub", home / "cache", home / "locks"):
+    for folder in (home, home / "hub", home_path(home, "cache"), home_path(home, "locks")):
         yield from folder.glob(".*.tmp")
     # Created beside the digest of the finished interpreter.
-    yield from (home / "interpreters").glob(".????????????????????????????????.*")
+    yield from home_path(home, "interpreters").glob(".????????????????????????????????.*")
 
 
 def _age(path: Path, now: float) -> float:

@@ -12,7 +12,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from prime_cli.core.digests import digest_file, is_sha256
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.file_locks import mark_in_use
-from prime_cli.core.paths import make_folder, storage_errors, write_atomically
+from prime_cli.core.paths import home_path, make_folder, storage_errors, write_atomically
 from prime_cli.core.refs import LATEST, EnvRef, normalize_name
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.environments import EnvironmentDetail
@@ -26,7 +26,7 @@ class WheelStore:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._root = home / WHEELS
+        self._root = home_path(home, WHEELS)
 
     def place(self, sha256: str, filename: str) -> Path:
         """Where that wheel belongs; raises IntegrityError when either would be a path."""
@@ -119,5 +119,5 @@ def load_record(home: Path, host: str, ref: EnvRef) -> HubRecord | None:
 
 def _record_file(home: Path, host: str, ref: EnvRef) -> Path:
     name = normalize_name(ref.name)
-    folder = home / "cache" / "environments" / quote(host, safe="") / ref.owner / name
+    folder = home_path(home, "cache") / "environments" / quote(host, safe="") / ref.owner / name
     return folder / f"{quote(ref.version or LATEST, safe='')}.json"

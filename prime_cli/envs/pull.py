@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from prime_cli.archive.unpack import unpack_archive
 from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import Conflict, NotFound
-from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.paths import home_path, make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, module_name
 from prime_cli.envs.lookup import LocatedEnvironment, find_environment
@@ -67,7 +67,7 @@ def download_sources(
             f"{found.ref} has no sources on the hub",
             hint=f"list other versions with `prime env versions {found.ref.slug}`",
         )
-    scratch = make_folder(home / "cache" / "downloads")
+    scratch = make_folder(home_path(home, "cache") / "downloads")
     with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
         archive = Path(folder) / f"{found.detail.name}.tar.gz"
         found.hub.environments.download(

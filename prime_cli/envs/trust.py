@@ -22,7 +22,7 @@ from prime_cli.core.errors import (
     UsageError,
 )
 from prime_cli.core.file_locks import locked
-from prime_cli.core.paths import prime_home, storage_errors, write_atomically
+from prime_cli.core.paths import home_path, prime_home, storage_errors, write_atomically
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.lockfile.file import pinned_hash
 
@@ -52,7 +52,7 @@ class TrustedOwners:
     """The list in `home`; a name on one hub is nobody on another."""
 
     def __init__(self, home: Path) -> None:
-        self._file = home / FILENAME
+        self._file = home_path(home, FILENAME)
 
     def all(self) -> list[TrustedOwner]:
         """Everyone on the list; raises UsageError when the file cannot be understood."""

@@ -9,7 +9,7 @@ from prime_cli.archive.sources import content_hash, list_sources
 from prime_cli.archive.wheel_comparison import MemberDifference, compare_wheels
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import BadProject, BuildFailed, GateFailed, IntegrityError
-from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.paths import home_path, make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import fetch_wheel, verify_fetched_signatures
@@ -66,7 +66,7 @@ def verify_environment(
     published = fetched.package
     # The wheel may have passed by its sha256, which says nothing of what a build would run.
     trust.require_trusted(found.hub, found.ref, None)
-    scratch = make_folder(home / "cache" / "builds")
+    scratch = make_folder(home_path(home, "cache") / "builds")
     with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
         sources = Path(folder) / "sources"
         download_sources(found, sources, home=home, progress=progress)

@@ -10,7 +10,6 @@ from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.middleware import AuthenticationMiddleware, TrailingSlashMiddleware
 from prime_cli.hub.routes import (
     accounts,
-    administration,
     environments,
     evaluations,
     logins,
@@ -36,7 +35,6 @@ ROUTERS = (
     evaluations.router,
     samples.router,
     accounts.router,
-    administration.router,
     logins.router,
     secrets.router,
     pods.router,

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.paths import prime_home, storage_errors
+from prime_cli.core.paths import home_path, prime_home, storage_errors
 from prime_cli.models.prices import Price
 
 FILENAME = "prices.toml"
@@ -69,7 +69,7 @@ def shipped_table() -> PriceTable:
 
 def own_path() -> Path:
     """The path of the user's own table."""
-    return prime_home() / FILENAME
+    return home_path(prime_home(), FILENAME)
 
 
 def user_table(path: Path | None = None) -> PriceTable:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.core.paths import prime_home, storage_errors
+from prime_cli.core.paths import home_path, prime_home, storage_errors
 from prime_cli.models.endpoints_py import EnvironReference, read_endpoints_dict
 from prime_cli.models.price_table import read_price
 from prime_cli.models.prices import Price
@@ -82,7 +82,7 @@ def _default_files(cwd: Path) -> list[Path]:
         cwd / "endpoints.toml",
         cwd / "configs" / "endpoints.py",
         cwd / "endpoints.py",
-        prime_home() / "endpoints.toml",
+        home_path(prime_home(), "endpoints.toml"),
     ]
 
 

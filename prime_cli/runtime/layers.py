@@ -22,7 +22,7 @@ from pathlib import Path
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.file_locks import mark_in_use
-from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.paths import home_path, make_folder, storage_errors
 from prime_cli.core.process import Completed
 from prime_cli.runtime.locks import (
     is_complete,
@@ -56,7 +56,7 @@ class Layer:
 
 
 def interpreters_folder(home: Path) -> Path:
-    return home / INTERPRETERS
+    return home_path(home, INTERPRETERS)
 
 
 def is_ready(folder: Path) -> bool:

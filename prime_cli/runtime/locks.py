@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import UsageError
-from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.core.paths import home_path, storage_errors, write_atomically
 from prime_cli.core.refs import normalize_name
 from prime_cli.runtime.sources import without_credentials
 from prime_cli.wire.codec import decode, encode
@@ -25,7 +25,7 @@ _BY_URL = re.compile(r"^[A-Za-z0-9._-]+(?:\[[^\]]*\])?\s*@\s")
 def lock_path(home: Path, wheel_sha256: str, variant: str = "") -> Path:
     """The path of a wheel's lock; `variant` distinguishes the user's flags."""
     suffix = f"-{digest_bytes(variant.encode())[:12]}" if variant else ""
-    return home / "locks" / f"{wheel_sha256}{suffix}.json"
+    return home_path(home, "locks") / f"{wheel_sha256}{suffix}.json"
 
 
 def load_lock(home: Path, wheel_sha256: str, variant: str = "") -> Lock | None:

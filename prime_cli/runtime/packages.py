@@ -24,7 +24,7 @@ from prime_cli.archive.wheels import WheelFacts, open_wheel, read_wheel
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import LoadFailed, UsageError
 from prime_cli.core.file_locks import mark_in_use
-from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.paths import home_path, make_folder, storage_errors
 from prime_cli.core.refs import add_extras, module_name, normalize_name
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.sources import Source
@@ -36,7 +36,7 @@ WHEELS = "wheels"
 
 
 def bundles_folder(home: Path) -> Path:
-    return home / BUNDLES
+    return home_path(home, BUNDLES)
 
 
 def wheel_folders(home: Path, wheel_sha256: str) -> list[Path]:
@@ -150,7 +150,7 @@ def installable(package: WheelPackage, home: Path) -> WheelPackage:
     with storage_errors(package.path), zipfile.ZipFile(package.path) as archive:
         if not any(name.startswith("./") for name in archive.namelist()):
             return package
-    folder = home / "wheels" / package.sha256 / "plain"
+    folder = home_path(home, "wheels") / package.sha256 / "plain"
     plain = folder / package.path.name
     if not plain.is_file():
         make_folder(folder)

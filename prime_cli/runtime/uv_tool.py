@@ -10,7 +10,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import EnvironmentFailed, Offline, PrimeError, StorageFailed, Unreachable
 from prime_cli.core.installation import package_command
-from prime_cli.core.paths import prime_home
+from prime_cli.core.paths import home_path, prime_home
 from prime_cli.core.process import Completed, TimedOut, child_environment, run
 
 
@@ -25,7 +25,7 @@ def spare_cache(environ: Mapping[str, str]) -> Path | None:
     usual = _usual_cache(environ)
     if usual is not None and _can_be_made(usual):
         return None
-    return prime_home() / "uv"
+    return home_path(prime_home(), "uv")
 
 
 def _usual_cache(environ: Mapping[str, str]) -> Path | None:

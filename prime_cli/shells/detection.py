@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.paths import home_path
 from prime_cli.core.process import TimedOut, child_environment, run
 
 _NAMES = {
@@ -107,7 +108,7 @@ def completion_paths(
     looked at, so they read one line. PowerShell is asked where its profile is; raises NotFound
     where it is not on this machine, UsageError for a folder whose name does not fit on one line.
     """
-    kept = (prime_home / "completion").absolute()
+    kept = home_path(prime_home, "completion").absolute()
     if not str(kept).isprintable():
         raise UsageError(
             "The path of prime's home has characters that cannot be quoted in a script"

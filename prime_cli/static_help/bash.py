@@ -50,6 +50,8 @@ _prime_models() {{
 _OFFER = """\
 _prime_offer() {
   local item path rest= IFS=$' \\t\\n' home=${PRIME_HOME:-${HOME-}/.prime}
+  [[ -n ${PRIME_HOME-} || -e $home/config.toml || -e $home/completion ]] ||
+    home=${XDG_CONFIG_HOME:-${HOME-}/.config}/prime
   for item in $1; do
     case $item in
       @runs)

@@ -39,7 +39,14 @@ end
 _OFFER = """\
 function __prime_offer
     set -l home "$PRIME_HOME"
-    test -n "$home"; or set home $HOME/.prime
+    if test -z "$home"
+        set home $HOME/.prime
+        if not test -e $home/config.toml -o -e $home/completion
+            set -l config "$XDG_CONFIG_HOME"
+            test -n "$config"; or set config $HOME/.config
+            set home $config/prime
+        end
+    end
     set -l current (commandline -ct)
     for item in (string split -n ' ' -- "$argv")
         switch $item

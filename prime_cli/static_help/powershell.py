@@ -17,6 +17,12 @@ _NAMES = f"""\
   # A name from a file or of a folder is offered only if no shell would act upon it.
   $safe = '^[A-Za-z0-9][A-Za-z0-9._/-]{{0,{LONGEST - 1}}}$'
   $base = if ($env:PRIME_HOME) {{ $env:PRIME_HOME }} else {{ Join-Path $HOME '.prime' }}
+  $own = Test-Path "$base/config.toml", "$base/completion"
+  if (-not ($env:PRIME_HOME -or $own -contains $true)) {{
+    $config = $env:XDG_CONFIG_HOME
+    if (-not $config) {{ $config = Join-Path $HOME '.config' }}
+    $base = Join-Path $config 'prime'
+  }}
   function Read-Lines($path) {{
     Get-Content -LiteralPath $path -TotalCount {MOST} -Encoding UTF8 -ErrorAction SilentlyContinue
   }}

@@ -60,6 +60,8 @@ _prime_models() {{
 _OFFER = """\
 _prime_offer() {
   local item home=${PRIME_HOME:-$HOME/.prime}
+  [[ -n $PRIME_HOME || -e $home/config.toml || -e $home/completion ]] ||
+    home=${XDG_CONFIG_HOME:-$HOME/.config}/prime
   local -a words_offered
   for item in ${=1}; do
     case $item in

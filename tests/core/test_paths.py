@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import StorageFailed
-from prime_cli.core.paths import repair_modes, replacing, storage_failure, write_atomically
+from prime_cli.core.paths import (
+    home_folders,
+    home_path,
+    make_folder,
+    prime_home,
+    repair_modes,
+    replacing,
+    storage_failure,
+    write_atomically,
+)
 from tests.helpers.cli import Prime
 
 
@@ -152,3 +162,78 @@ def test_a_folder_that_is_more_than_primes_home_stays_open(home: Path) -> None:
 def test_without_a_home_nothing_is_made(home: Path) -> None:
     assert repair_modes(home / ".prime") == []
     assert not (home / ".prime").exists()
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """An empty home folder with all of XDG's variables set; their folders by their kind."""
+    monkeypatch.delenv("PRIME_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    kinds = ("CONFIG", "CACHE", "DATA", "STATE")
+    for kind in kinds:
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+    return {kind: tmp_path / kind / "prime" for kind in kinds}
+
+
+def test_xdg_folders_are_used_where_there_is_no_other_home(folders: dict[str, Path]) -> None:
+    home = prime_home()
+    assert home == folders["DATA"]
+    assert home_path(home, "config.toml") == folders["CONFIG"] / "config.toml"
+    assert home_path(home, "cache/builds") == folders["CACHE"] / "cache/builds"
+    assert home_path(home, "limits") == folders["STATE"] / "limits"
+    assert home_path(home, "hub") == home / "hub"
+    assert set(home_folders()) == set(folders.values())
+    made = make_folder(home_path(home, "interpreters") / "a")
+    assert made.is_dir()
+    if sys.platform != "win32":
+        assert stat.S_IMODE(folders["CACHE"].stat().st_mode) == 0o700
+
+
+def test_the_page_about_the_folders_is_true(folders: dict[str, Path]) -> None:
+    page = Path(__file__).parents[2] / "docs" / "installation.md"
+    text = page.read_text("utf-8")
+    rows = re.findall(r"^\| `XDG_(\w+)_HOME` \| .+? \| (.+) \|$", text, re.MULTILINE)
+    assert [kind for kind, _ in rows] == ["CONFIG", "DATA", "CACHE", "STATE"]
+    for kind, names in rows:
+        for name in re.findall(r"`([\w.]+)/?`", names):
+            assert home_path(prime_home(), name).parent == folders[kind], name
+
+
+def test_an_unset_variable_of_xdg_has_its_usual_folder(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    home = prime_home()
+    assert home == folders["DATA"]
+    assert home_path(home, "config.toml") == tmp_path / ".config/prime/config.toml"
+    assert home_path(home, "bugs") == tmp_path / ".local/state/prime/bugs"
+
+
+def test_a_home_that_is_there_stays_the_home(folders: dict[str, Path], tmp_path: Path) -> None:
+    usual = tmp_path / ".prime"
+    usual.mkdir()
+    (usual / "config.json").touch()  # the official client's
+    assert prime_home() == folders["DATA"]
+    (usual / "config.toml").touch()
+    assert prime_home() == usual
+    assert home_path(usual, "config.toml") == usual / "config.toml"
+    (usual / "config.json").unlink()
+    (usual / "config.toml").unlink()
+    assert prime_home() == usual
+
+
+@pytest.mark.usefixtures("folders")
+def test_prime_home_wins_over_xdg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIME_HOME", str(tmp_path / "own"))
+    assert prime_home() == tmp_path / "own"
+    assert home_path(prime_home(), "cache") == tmp_path / "own" / "cache"
+
+
+def test_without_xdgs_variables_there_is_one_folder(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for kind in folders:
+        monkeypatch.delenv(f"XDG_{kind}_HOME")
+    assert home_folders() == (tmp_path / ".prime",)

@@ -90,6 +90,23 @@ def test_a_shell_offers_what_can_follow(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
+def test_the_folder_of_xdg_is_read_where_the_home_is_not_primes(
+    shell: str, project: Path, clean_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = clean_environment / ".prime"
+    usual.rename(clean_environment / "prime")
+    usual.mkdir()
+    (usual / "config.json").touch()  # the official client's
+    monkeypatch.delenv("PRIME_HOME")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(clean_environment))
+    for typed, expected in (
+        (["prime", "env", "install", "ada/w"], {"ada/wordle"}),
+        (["prime", "eval", "run", "--context", "te"], {"team"}),
+    ):
+        assert offered(shell, typed, TREE, cwd=project) == expected
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 def test_what_prime_has_not_seen_yet_is_not_missed(shell: str, tmp_path: Path) -> None:
     assert offered(shell, ["prime", "env", "install", "a"], TREE, cwd=tmp_path) == set()
     assert offered(shell, ["prime", "eval", "show", "1"], TREE, cwd=tmp_path) <= {"FILES -/"}

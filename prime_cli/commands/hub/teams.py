@@ -6,8 +6,7 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.hub.options import HubData
-from prime_cli.commands.options import CONTEXT, YES, local_options, open_session
-from prime_cli.wire.accounts import NewTeam
+from prime_cli.commands.options import YES, local_options, open_session
 
 _HERE = "prime_cli.commands.hub.teams"
 
@@ -29,7 +28,7 @@ MembersOpt = Annotated[
 ]
 
 
-@local_options(CONTEXT)
+@local_options()
 def add(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="3 to 30 of a-z, 0-9 and `-`.")],
@@ -50,7 +49,12 @@ def add(
     See also: `prime hub team list`, `prime hub user add`.
     """
     session = open_session(ctx)
-    made = place.administration(session).add_to_team(NewTeam(team, member or [], name))
+    hub = place.open()
+
+    from prime_cli.hub.context import Caller
+    from prime_cli.hub.services.teams import add_to_team
+
+    made = add_to_team(hub, Caller.operator(), team, member or [], name=name)
     members = ", ".join(made.members) or "nobody yet"
     session.output.done(f"The team `{team}` has: {members}", value=made)
 
@@ -58,7 +62,7 @@ def add(
 _COLUMNS = ("Team", "Name", "Members", "Id", "Since")
 
 
-@local_options(CONTEXT)
+@local_options()
 def list_(
     ctx: typer.Context,
     place: HubData,
@@ -72,14 +76,18 @@ def list_(
     See also: `prime hub team add`.
     """
     session = open_session(ctx)
-    found = place.administration(session).list_teams().teams
+    hub = place.open()
+
+    from prime_cli.hub.services.teams import list_teams
+
+    found = list_teams(hub)
     rows = [
         [team.slug, team.name, ", ".join(team.members), team.id, team.created_at] for team in found
     ]
     session.output.table(_COLUMNS, rows, records=found)
 
 
-@local_options(YES, CONTEXT)
+@local_options(YES)
 def remove(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="The team.")],
@@ -102,12 +110,16 @@ def remove(
     See also: `prime hub team list`.
     """
     session = open_session(ctx)
-    admins = place.administration(session)
+    hub = place.open()
     what = f"{', '.join(member)} from the team `{team}`" if member else f"the team `{team}`"
     session.output.confirm(f"Remove {what}?", otherwise="Nothing was removed")
+
+    from prime_cli.hub.context import Caller
+    from prime_cli.hub.services.teams import remove_member, remove_team
+
     for user in member or []:
-        admins.remove_member(team, user)
+        remove_member(hub, Caller.operator(), team, user)
     if not member:
-        admins.remove_team(team)
+        remove_team(hub, Caller.operator(), team)
     value = {"team": team, "members": member or [], "removed": True}
     session.output.done(f"Removed {what}", value=value)

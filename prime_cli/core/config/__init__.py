@@ -22,7 +22,7 @@ from prime_cli.core.config.contexts import (
 )
 from prime_cli.core.config.parsers import STARTER_OWNER
 from prime_cli.core.errors import UsageError
-from prime_cli.core.paths import prime_home
+from prime_cli.core.paths import home_path, prime_home
 from prime_cli.core.refs import slugify
 
 __all__ = [
@@ -104,11 +104,11 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
     """
     environ = os.environ
     home = prime_home()
-    file = home / "config.toml"
+    file = home_path(home, "config.toml")
     table = read_table(file)
     flag = None if offline is None else ("--offline" if offline else "--no-offline", offline)
     return Config(
-        home=Setting("home", home, "PRIME_HOME" if environ.get("PRIME_HOME") else DEFAULT),
+        home=Setting("home", home, _home_source(home, environ)),
         file=file,
         context=choose_context(context, table, environ, file),
         current=read_text(table, "context", file),
@@ -123,6 +123,12 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
         sky_infra=settings.SKY_INFRA.choose(table, environ, file),
         env_vars=_env_vars(table, file),
     )
+
+
+def _home_source(home: Path, environ: Mapping[str, str]) -> str:
+    if environ.get("PRIME_HOME"):
+        return "PRIME_HOME"
+    return DEFAULT if home.name == ".prime" else "XDG_DATA_HOME"
 
 
 def _env_vars(table: dict[str, Any], file: Path) -> dict[str, Setting[tuple[str, ...]]]:

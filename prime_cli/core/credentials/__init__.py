@@ -26,7 +26,7 @@ from prime_cli.core.config.parsers import normalize_hub_url
 from prime_cli.core.credentials import keyrings
 from prime_cli.core.errors import NotLoggedIn, StorageFailed, UsageError
 from prime_cli.core.file_locks import locked
-from prime_cli.core.paths import write_atomically
+from prime_cli.core.paths import home_path, write_atomically
 
 __all__ = [
     "Credential",
@@ -69,7 +69,7 @@ class CredentialEntry:
 
 def credentials_file(home: Path) -> Path:
     """The path of a home's entries."""
-    return home / "credentials.toml"
+    return home_path(home, "credentials.toml")
 
 
 def read_entries(home: Path) -> dict[str, CredentialEntry]:

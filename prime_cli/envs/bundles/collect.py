@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from prime_cli.core.errors import NotFound, ResolveFailed
-from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.paths import home_path, make_folder, storage_errors
 from prime_cli.envs.bundles.archive import Content, describe, write_bundle
 from prime_cli.envs.bundles.artifacts import Artifact
 from prime_cli.envs.bundles.manifest import SCHEMA, BundledEnvironment, BundleManifest
@@ -170,6 +170,6 @@ def _sources(fetched: FetchedEnvironment, context: BundleContext, scratch: Path)
 
 def _scratch_folder(home: Path) -> "tempfile.TemporaryDirectory[str]":
     """A folder for what is fetched only for this bundle; raises StorageFailed."""
-    scratch = make_folder(home / "cache" / "downloads")
+    scratch = make_folder(home_path(home, "cache") / "downloads")
     with storage_errors(scratch):
         return tempfile.TemporaryDirectory(dir=scratch)

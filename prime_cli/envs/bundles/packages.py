@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from prime_cli.archive.reproducibility import DEFAULT_EPOCH, repack_wheel
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import BuildFailed, IntegrityError, ResolveFailed
-from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.paths import home_path, make_folder, storage_errors
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.envs.bundles.artifacts import Artifact, covers_platform, list_artifacts
 from prime_cli.envs.bundles.platforms import TargetPlatform, this_platform
@@ -111,7 +111,7 @@ def _fetch(hub: "HubClient", artifact: Artifact, store: WheelStore, home: Path) 
                 raise IntegrityError(f"{artifact.local} does not match the sha256 in its lock")
         return artifact.local
     if artifact.is_source:
-        place = home / "cache" / "sdists" / artifact.sha256 / Path(artifact.filename).name
+        place = home_path(home, "cache") / "sdists" / artifact.sha256 / Path(artifact.filename).name
         is_here = place.is_file() and digest_file(place) == artifact.sha256
     else:
         place = store.place(artifact.sha256, artifact.filename)
@@ -152,7 +152,7 @@ def _made_here_for(machine: TargetPlatform, python: Python) -> bool:
 
 
 def _build(artifact: Artifact, archive: Path, home: Path, python: Python, *, offline: bool) -> Path:
-    scratch = make_folder(home / "cache" / "builds")
+    scratch = make_folder(home_path(home, "cache") / "builds")
     with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as name:
         folder = Path(name)
         words = ["build", "--wheel", "--quiet", "--out-dir", str(folder / "made")]

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from prime_cli.core.file_locks import last_used, use_file
+from prime_cli.core.paths import home_path
 from prime_cli.runtime.packages import BUNDLES
 
 _DIGEST = 32
@@ -114,7 +115,7 @@ def _named(folder: str, length: int) -> Callable[[Path], Iterator[Path]]:
     """Folders called by a digest of that many hex digits, and what a crash left beside them."""
 
     def find(home: Path) -> Iterator[Path]:
-        for path in _children(home / folder):
+        for path in _children(home_path(home, folder)):
             digest = _digest_in(path.name)
             if len(digest) == length and all(c in "0123456789abcdef" for c in digest):
                 yield path
@@ -125,12 +126,14 @@ def _named(folder: str, length: int) -> Callable[[Path], Iterator[Path]]:
 def _wheels(home: Path) -> Iterator[Path]:
     yield from _named("wheels", _SHA256)(home)
     # What a download without a promised digest left.
-    yield from (path for path in _children(home / "wheels") if path.name.startswith("tmp"))
+    yield from (
+        path for path in _children(home_path(home, "wheels")) if path.name.startswith("tmp")
+    )
 
 
 def _files(folder: str, pattern: str) -> Callable[[Path], Iterator[Path]]:
     def find(home: Path) -> Iterator[Path]:
-        root = home / folder
+        root = home_path(home, folder)
         inside = root.resolve()
         for path in root.glob(pattern):
             # A link may lead to what is no cache.
@@ -142,7 +145,7 @@ def _files(folder: str, pattern: str) -> Callable[[Path], Iterator[Path]]:
 
 def _builds(home: Path) -> Iterator[Path]:
     for folder in ("builds", "downloads", "sdists", "checks"):
-        yield from _children(home / "cache" / folder)
+        yield from _children(home_path(home, "cache") / folder)
 
 
 def _children(folder: Path) -> Iterator[Path]:

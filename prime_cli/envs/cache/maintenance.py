@@ -13,7 +13,7 @@ import msgspec
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.file_locks import claim_unused, use_file
-from prime_cli.core.paths import storage_errors
+from prime_cli.core.paths import home_path, storage_errors
 from prime_cli.core.process import TimedOut, child_environment, run
 from prime_cli.core.progress import Progress
 from prime_cli.envs.bundles.manifest import decode_manifest
@@ -122,7 +122,7 @@ def _forget_missing(home: Path) -> None:
     for use in use_file(home, "", "").parent.glob("*-*"):
         kind, _, name = use.name.partition("-")
         with suppress(OSError), claim_unused(use) as alone:
-            if alone and not (home / kind / name).exists():
+            if alone and not (home_path(home, kind) / name).exists():
                 use.unlink()
 
 

@@ -8,7 +8,7 @@ from prime_cli.archive.reproducibility import repack_wheel, source_date_epoch
 from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Unreachable
-from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.paths import home_path, make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.envs.local_store import WheelStore
 from prime_cli.envs.project.build_backend import run_backend
@@ -49,7 +49,7 @@ def build_into_store(
 ) -> Path:
     """Build the wheel of `project` into the wheel store of `home`; raises as `build_wheel`."""
     # On the store's own disk, so that the wheel gets there by a rename.
-    scratch = make_folder(home / "cache" / "builds")
+    scratch = make_folder(home_path(home, "cache") / "builds")
     with storage_errors(scratch), tempfile.TemporaryDirectory(dir=scratch) as folder:
         built = build_wheel(project, Path(folder), progress, offline=offline)
         return WheelStore(home).adopt(built)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.core.paths import home_path, storage_errors, write_atomically
 from prime_cli.core.refs import read_owner
 from prime_cli.envs.signatures.ssh import NAMESPACE
 
@@ -39,8 +39,8 @@ class AllowedSigners:
     """The two files in `home`."""
 
     def __init__(self, home: Path) -> None:
-        self.keys = home / KEYS
-        self._identities = home / IDENTITIES
+        self.keys = home_path(home, KEYS)
+        self._identities = home_path(home, IDENTITIES)
 
     def all(self) -> list[AllowedSigner]:
         """Every line of both, comments left out."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from prime_cli import __version__
 from prime_cli.core.errors import EnvironmentFailed, UsageError
-from prime_cli.core.paths import make_folder, prime_home
+from prime_cli.core.paths import home_path, make_folder, prime_home
 from prime_cli.envs.project.folder import split_extras_here
 from prime_cli.evals.env_check.dataset import SURVEYED
 from prime_cli.evals.env_check.findings import failed, skipped
@@ -165,7 +165,7 @@ class _Checking:
 
     def _bench(self, interpreter: Interpreter) -> ProbeSetup:
         options, context = self._options, self._context
-        logs = make_folder(prime_home() / "cache" / "checks")
+        logs = make_folder(home_path(prime_home(), "cache") / "checks")
         log = logs / f"{self._subject.environment.name}.log"
         log.unlink(missing_ok=True)
         judges = context.environ if options.judges else {}

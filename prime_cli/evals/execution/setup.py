@@ -11,7 +11,7 @@ import msgspec
 
 from prime_cli.core.errors import InternalError, UsageError
 from prime_cli.core.file_locks import mark_in_use
-from prime_cli.core.paths import make_folder, prime_home
+from prime_cli.core.paths import home_path, make_folder, prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.evals.planning.prepare import PreparedRun
@@ -323,7 +323,7 @@ def sandbox_for(plan: EvalPlan) -> Sandbox | None:
         return None
     name = plan.environment.sha256[:32]
     mark_in_use(prime_home(), SANDBOX, name)
-    data = make_folder(prime_home() / SANDBOX / name)
+    data = make_folder(home_path(prime_home(), SANDBOX) / name)
     return find_sandbox(data, network=plan.allow_net)
 
 

@@ -9,7 +9,6 @@ from prime_cli.hub.services import teams as service
 from prime_cli.hub.services import users
 from prime_cli.hub.services.compute import access
 from prime_cli.wire.accounts import (
-    GOVERN_FEATURE,
     Account,
     AccountQuery,
     KeyList,
@@ -72,7 +71,7 @@ async def capabilities(request: Request) -> Capabilities:
         "open-secrets",
         "cursor",
         *features_of(EnvironmentQuery),
-        *(["keys", GOVERN_FEATURE] if settings.accounts else []),
+        *(["keys"] if settings.accounts else []),
         *([PODS] if settings.providers else []),
     ]
     return Capabilities(hub="prime", version=__version__, features=features)
@@ -108,7 +107,7 @@ async def create_key(request: Request, body: KeyRequest) -> KeyReply:
 )
 async def revoke_key(request: Request) -> KeysRevoked:
     revoked = await call(request, users.revoke_key, request.path_params["key_id"])
-    return KeysRevoked(revoked=len(revoked), keys=revoked)
+    return KeysRevoked(revoked=len(revoked))
 
 
 # --- SSH keys ---

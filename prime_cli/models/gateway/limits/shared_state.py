@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
-from prime_cli.core.paths import open_descriptor, prime_home
+from prime_cli.core.paths import home_path, open_descriptor, prime_home
 
 # struct flock: Linux has type and whence first, the BSDs and macOS last.
 _LINUX = sys.platform.startswith("linux")
@@ -263,7 +263,7 @@ def _sane(number: float) -> float:
 def limits_folder() -> Path | None:
     """`limits` in PRIME_HOME; None if not writable, and then nothing is shared."""
     try:
-        folder = prime_home() / "limits"
+        folder = home_path(prime_home(), "limits")
     except StorageFailed:
         return None
     return folder if can_share(folder) else None
