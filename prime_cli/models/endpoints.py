@@ -294,7 +294,7 @@ def _from_flags(
         query=query,
         key_header="api-key" if service is AZURE else _key_header(url),
         key_var=source.variable if source.is_set(environ) else None,
-        chosen_by=chosen_by,
+        chosen_by="AZURE_OPENAI_ENDPOINT" if service is AZURE and not base_url else chosen_by,
     )
 
 

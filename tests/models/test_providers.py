@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.core.errors import NotLoggedIn, UsageError
+from prime_cli.core.errors import NotLoggedIn, Unreachable, UsageError
 from prime_cli.models.endpoints import Endpoint, resolve_endpoint
 from prime_cli.models.gateway.upstream import authorized
 from prime_cli.models.preflight import check_endpoint
@@ -200,6 +200,13 @@ def test_a_header_of_the_users_replaces_azures_key() -> None:
     environ = {"AZURE_OPENAI_ENDPOINT": ACCOUNT}
     found = resolve_endpoint("azure/gpt", None, None, Registry(), environ, headers=headers)
     assert authorized(found, {}) == headers
+
+
+def test_an_azure_that_does_not_answer_is_one_of_the_variable() -> None:
+    environ = {"AZURE_OPENAI_ENDPOINT": "http://127.0.0.1:1", "AZURE_OPENAI_API_KEY": "az"}
+    with pytest.raises(Unreachable) as caught:
+        run(check_endpoint(find("azure/gpt", **environ)))
+    assert "the URL given by AZURE_OPENAI_ENDPOINT" in str(caught.value.hint)
 
 
 def test_azure_gets_version_and_key_over_a_socket() -> None:

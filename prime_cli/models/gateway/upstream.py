@@ -80,8 +80,8 @@ class _RoundRobin:
 class ModelRouter:
     """The end of the chain: the run's model goes to its endpoint, others where they are known.
 
-    Other names are looked up in the registry, then sent to the user's own OPENAI_BASE_URL with
-    OPENAI_API_KEY, but not if `sandboxed`, unless the run itself uses both. A group of endpoints is
+    Other names are looked up in the registry, then sent where `-m` would send them, with that key,
+    but not if `sandboxed`, unless the run itself uses both. A group of endpoints is
     used in turn; members that are not `is_free` are skipped, unless none is.
     """
 
