@@ -157,7 +157,7 @@ class AgentInfo(msgspec.Struct, kw_only=True):
 class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     """The environment is loaded and rollouts begin.
 
-    `planned` counts all n * r rollouts, `owed` those that were not in `Spec.done`.
+    `planned` counts all n * r rollouts, `owed` those that were not in `WorkerSpec.done`.
     `answers` maps an example's index to its gold answer, where it has one. `fingerprint` is the
     sha256 of the examples in order. `agents` play a v1 environment, and `harness` says the same in
     words (`null, in-process`); None for v0. `weights` are those of the reward
