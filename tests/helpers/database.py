@@ -42,6 +42,8 @@ def start_server() -> None:
 
 def drop_databases() -> None:
     """Remove what `database_of` has made in this process."""
+    if not _created:
+        return
     from tests.helpers.postgres import shared_server
 
     while _created:

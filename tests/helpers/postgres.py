@@ -60,7 +60,7 @@ class Postgres:
     def create(self, database: str, template: str = _TEMPLATE) -> str:
         """The URL of a database that is made unless it is there: a hub's, empty, or like any."""
         with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
-            self.execute("CREATE DATABASE {} TEMPLATE {}", database, template)
+            self.execute("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY", database, template)
         return self.url(database)
 
     def drop(self, database: str) -> None:
