@@ -89,6 +89,7 @@ def test_a_hub_that_is_down_is_not_reached(here: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_home")
 def test_a_run_is_pushed_when_it_has_ended(hub: HuggingFace, tmp_path: Path) -> None:
     argv = ("starter/alphabet-sort", "-m", "builtin/oracle", "-n", "2", "-r", "2", "-H")
     done = prime_process("eval", "run", *argv, cwd=tmp_path, env=settings(hub, tmp_path)).ok()
@@ -100,6 +101,7 @@ def test_a_run_is_pushed_when_it_has_ended(hub: HuggingFace, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_home")
 def test_a_push_that_is_refused_leaves_the_run_and_its_exit_code(
     hub: HuggingFace, tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def one_of(model: ScriptedModel, examples: int) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_home")
 def test_environments_for_different_verifiers_are_on_one_leaderboard(tmp_path: Path) -> None:
     suite(tmp_path, MIXED)
     result = typed(tmp_path, "run", "nightly.toml", "--output", "json")
@@ -88,6 +89,7 @@ def test_environments_for_different_verifiers_are_on_one_leaderboard(tmp_path: P
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_home")
 def test_one_budget_stops_all_and_a_larger_one_continues(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
@@ -106,6 +108,7 @@ def test_one_budget_stops_all_and_a_larger_one_continues(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_home")
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.sample(1, "number")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -152,6 +155,7 @@ def test_a_file_that_is_wrong_ends_with_2_before_anything_runs(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_home")
 def test_the_same_line_with_resume_begins_and_then_has_nothing_to_do(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
