@@ -1,10 +1,12 @@
 """Subprocesses: run by argument list, never through a shell, and never left behind."""
 
+import math
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,12 +59,14 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
     input: str | None = None,  # noqa: A002 - the name that subprocess gives it
+    watch: Callable[[float, str], None] | None = None,
 ) -> Completed:
     """Run a program to its end and capture its output, decoded as UTF-8.
 
     `env` is the whole environment, by default `child_environment()`. The program gets a process
     group of its own, which is killed when it takes longer than `timeout` seconds (TimedOut) or when
-    we are interrupted. Raises FileNotFoundError or PermissionError if it cannot be started.
+    we are interrupted. Every second `watch` is told the seconds so far, and what is on stderr.
+    Raises FileNotFoundError or PermissionError if it cannot be started.
     """
     process = subprocess.Popen(
         [os.fspath(word) for word in argv],
@@ -77,7 +81,7 @@ def run(
         start_new_session=sys.platform != "win32",
     )
     try:
-        out, err = process.communicate(input, timeout)
+        out, err = _communicate(process, input, timeout, watch)
     except subprocess.TimeoutExpired:
         _kill_group(process)
         out, err = process.communicate()
@@ -88,6 +92,29 @@ def run(
         process.wait()
         raise
     return Completed(process.returncode, out, err)
+
+
+def _communicate(
+    process: "subprocess.Popen[str]",
+    given: str | None,
+    timeout: float | None,
+    watch: Callable[[float, str], None] | None,
+) -> tuple[str, str]:
+    """As Popen has it, in steps of a second if somebody watches."""
+    if watch is None:
+        return process.communicate(given, timeout)
+    began = time.monotonic()
+    while True:
+        left = math.inf if timeout is None else began + timeout - time.monotonic()
+        try:
+            return process.communicate(given, max(0.0, min(1.0, left)))
+        except subprocess.TimeoutExpired as late:
+            if left <= 1.0:
+                raise
+            # Bytes on POSIX, whatever the mode of the pipes is.
+            said: bytes | str = late.stderr or b""
+            text = said if isinstance(said, str) else said.decode("utf-8", "replace")
+            watch(time.monotonic() - began, text)
 
 
 def run_attached(

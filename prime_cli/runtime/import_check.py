@@ -5,14 +5,17 @@ import os
 import re
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from prime_cli.archive.imports import may_come_with_verifiers
 from prime_cli.core.process import Completed, TimedOut, run
+from prime_cli.core.progress import Task
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import Variables, share
 from prime_cli.runtime.verifiers_releases import LIBRARY
 from prime_cli.runtime.worker.no_input import ASKS
+from prime_cli.runtime.worker_log import last_shown, slow_words
 
 _SCRIPT = Path(__file__).parent / "worker" / "try_import.py"
 
@@ -171,12 +174,13 @@ def try_import(
     load: str | None = None,
     variables: Variables | None = None,
     sandbox: Sandbox | None = None,
+    task: Task | None = None,
 ) -> ImportVerdict:
     """Import `module` in the interpreter at `python` and look for its generation's symbol.
 
     `load` is the environment's name if it shall also be loaded, without a model and for at most
-    half a minute. `variables` are those of the run, by default what any environment gets. The
-    module's output is not shown.
+    half a minute. `variables` are those of the run, by default what any environment gets. Of the
+    module's output `task` shows the last line, once it takes long.
     """
     shared = variables or share(os.environ, sandboxed=sandbox is not None)
     request = json.dumps(
@@ -195,13 +199,23 @@ def try_import(
         command, env = sandbox.wrap(command), sandbox.variables(env)
     with tempfile.TemporaryDirectory(prefix="prime-import-") as folder:
         try:
-            completed = run(command, cwd=Path(folder), env=env, timeout=_LONGEST_SECONDS)
+            completed = run(
+                command,
+                cwd=Path(folder),
+                env=env,
+                timeout=_LONGEST_SECONDS,
+                watch=None if task is None else partial(_show_last, task),
+            )
         except TimedOut as error:
             words = f"not done after {_LONGEST_SECONDS} seconds"
             return ImportVerdict(
                 raised=ImportFailure("TimeoutError", words, error.partial.last_lines())
             )
     return _verdict(completed)
+
+
+def _show_last(task: Task, seconds: float, printed: str) -> None:
+    task.update(alert=slow_words(seconds, last_shown(printed)))
 
 
 def _verdict(completed: Completed) -> ImportVerdict:

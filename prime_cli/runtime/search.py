@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from prime_cli.archive.imports import missing_import_hint
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import LoadFailed, ResolveFailed
-from prime_cli.core.progress import Progress
+from prime_cli.core.progress import Progress, Task
 from prime_cli.runtime import verifiers_releases
 from prime_cli.runtime.evidence import read_evidence
 from prime_cli.runtime.import_check import ImportVerdict, try_import
@@ -191,12 +191,13 @@ class _Search:
             return resolve(question, offline=self._request.offline)
 
     @contextmanager
-    def _part(self, name: str, doing: str) -> Iterator[None]:
+    def _part(self, name: str, doing: str) -> Iterator[Task]:
         """Show a part of the search while it goes on, and add up its seconds."""
         began = time.monotonic()
         try:
-            with self._progress.task(f"{doing} {self._package.facts.name}", unit="steps"):
-                yield
+            title = f"{doing} {self._package.facts.name}"
+            with self._progress.task(title, unit="steps") as task:
+                yield task
         finally:
             self.seconds[name] += time.monotonic() - began
 
@@ -313,7 +314,7 @@ class _Search:
                 build=request.sandbox is None,
             )
             top = prepare_top(request.home, self._package, request.beside, below, python)
-        with self._part("importing", "Importing"):
+        with self._part("importing", "Importing") as task:
             verdict = try_import(
                 top.python,
                 self._module,
@@ -321,6 +322,7 @@ class _Search:
                 load=None if request.is_pinned else self._package.facts.name,
                 variables=request.variables,
                 sandbox=request.sandbox,
+                task=task,
             )
         if verdict.imports or verdict.asks_for_input:
             found = self._found(top, below, python, lock, verdict, found_by)

@@ -110,6 +110,25 @@ class WorkerLog:
                 self._on_print(text)
 
 
+SLOW_LOAD_SECONDS = 10.0
+"""Environments may take this long to import or load before it is worth a word."""
+
+
+def slow_words(seconds: float, last: str) -> str:
+    """`12s so far: Fetching 3/17`, with the `last` line that was printed; nothing if quick."""
+    if seconds < SLOW_LOAD_SECONDS:
+        return ""
+    minutes, rest = divmod(int(seconds), 60)
+    span = f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
+    return f"{span} so far: {last or 'it prints nothing'}"
+
+
+def last_shown(printed: str) -> str:
+    """The last line of an output that is not blank."""
+    lines = (shown(line.encode()) for line in reversed(printed[-_LONGEST_SHOWN:].split("\n")))
+    return next(filter(None, lines), "")
+
+
 def shown(line: bytes) -> str:
     """What a terminal would show of a line, without colours, cut to a length a person reads."""
     text = _ESCAPES.sub("", line[-(_LONGEST_SHOWN * 8) :].decode("utf-8", "replace")).rstrip()

@@ -174,3 +174,17 @@ def _starts(node: ast.AST) -> bool:
         case ast.Attribute(attr=attr) | ast.Name(id=attr):
             return attr in STARTERS - {"call", "system"}
     return False
+
+
+def test_who_watches_is_told_what_is_on_stderr_and_nothing_is_lost() -> None:
+    code = (
+        "import sys, time; print('é', file=sys.stderr, flush=True); time.sleep(1.3); print('out')"
+    )
+    heard: list[tuple[float, str]] = []
+    done = run(
+        [sys.executable, "-X", "utf8", "-c", code],
+        watch=lambda seconds, said: heard.append((seconds, said)),
+    )
+    assert (done.out, done.err) == ("out\n", "é\n")
+    assert heard[0][0] >= 1.0
+    assert heard[-1][1] in ("", "é\n")  # an interpreter may take a second to start

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import StorageFailed
-from prime_cli.runtime.worker_log import LONGEST_PRINT, OnPrint, WorkerLog
+from prime_cli.runtime.worker_log import LONGEST_PRINT, OnPrint, WorkerLog, last_shown, slow_words
 
 
 def hide(line: bytes) -> bytes:
@@ -74,3 +74,17 @@ def test_the_last_print_may_not_have_ended_and_holds_no_secret(tmp_path: Path) -
     assert log.last == "2/3 [KEY]"
     assert asyncio.run(print_into(tmp_path / "worker.log", b"first\n \n")).last == "first"
     assert not asyncio.run(print_into(tmp_path / "worker.log", b"")).last
+
+
+@pytest.mark.parametrize(
+    ("seconds", "printed", "words"),
+    [
+        (9.9, "Fetching", ""),
+        (12.3, "\x1b[1mFetching\x1b[0m 2/17\rFetching 3/17\n\n", "12s so far: Fetching 3/17"),
+        (75.0, "", "1m 15s so far: it prints nothing"),
+    ],
+)
+def test_what_takes_long_says_what_was_printed_last(
+    seconds: float, printed: str, words: str
+) -> None:
+    assert slow_words(seconds, last_shown(printed)) == words

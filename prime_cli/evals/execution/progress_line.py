@@ -113,17 +113,6 @@ def _span(seconds: int) -> str:
     return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
 
 
-SLOW_LOAD_SECONDS = 10.0
-"""Environments may take this long to load before it is worth a word."""
-
-
-def slow_load_words(seconds: float, last: str) -> str:
-    """`loading for 12s: Fetching 3/17`, with the `last` that it printed; nothing if quick."""
-    if seconds < SLOW_LOAD_SECONDS:
-        return ""
-    return f"loading for {_span(int(seconds))}: {last or 'it prints nothing'}"
-
-
 class WaitingTask:
     """A task that also says what is waited for: by the gateway, or a load that is `slow`.
 
@@ -149,9 +138,7 @@ class WaitingTask:
 
     def tick(self) -> None:
         """Update what is waited for."""
-        slow = self._slow()
-        words = waiting_words(self._waits()) or slow
-        self._task.update(note="" if slow else None, alert=words)
+        self._task.update(alert=waiting_words(self._waits()) or self._slow())
 
 
 @asynccontextmanager

@@ -20,7 +20,6 @@ from prime_cli.evals.execution.early_stop import (
 from prime_cli.evals.execution.progress_line import (
     WaitingTask,
     calling_every_second,
-    slow_load_words,
 )
 from prime_cli.evals.execution.recorder import EventFilter, Recorder
 from prime_cli.evals.execution.run_record import SessionOutcome
@@ -52,6 +51,7 @@ from prime_cli.runtime.protocol import (
     RolloutError,
     Start,
 )
+from prime_cli.runtime.worker_log import slow_words
 
 
 class RolloutLoop:
@@ -205,7 +205,7 @@ class RolloutLoop:
     def _slow_load(self) -> str:
         if self._worker is None or self._start is not None:
             return ""
-        return slow_load_words(time.monotonic() - self._began, self._worker.last_print)
+        return slow_words(time.monotonic() - self._began, self._worker.last_print)
 
     def _after(self, death: WorkerDied) -> WorkList | None:
         work = self._restarts.after_death(self._start, death)

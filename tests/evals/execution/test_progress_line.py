@@ -13,7 +13,6 @@ from prime_cli.evals.execution.progress_line import (
     announce_agents,
     calling_every_second,
     progress_note,
-    slow_load_words,
     waiting_words,
 )
 from prime_cli.models.endpoints import Endpoint
@@ -113,26 +112,14 @@ def test_waits_are_reported_in_words(waits: WaitStatus, words: str) -> None:
     assert waiting_words(waits) == words
 
 
-@pytest.mark.parametrize(
-    ("seconds", "last", "words"),
-    [
-        (9.9, "Fetching", ""),
-        (12.3, "Fetching 3/17", "loading for 12s: Fetching 3/17"),
-        (75.0, "", "loading for 1m 15s: it prints nothing"),
-    ],
-)
-def test_a_slow_load_says_what_was_printed_last(seconds: float, last: str, words: str) -> None:
-    assert slow_load_words(seconds, last) == words
-
-
 def test_a_slow_load_is_reported_at_once_where_there_is_no_terminal() -> None:
     said: list[str] = []
     task = LineTask(said.append, time.monotonic, "wordle with gpt", None, "rollouts")
     task.update(note="loading the environment")
-    waiting = WaitingTask(task, lambda: WaitStatus(0, 0, 0.0), lambda: "loading for 12s: Fetching")
+    waiting = WaitingTask(task, lambda: WaitStatus(0, 0, 0.0), lambda: "12s so far: Fetching")
     waiting.tick()
     waiting.tick()
-    assert said == ["wordle with gpt: loading for 12s: Fetching"]
+    assert said == ["wordle with gpt: loading the environment, 12s so far: Fetching"]
 
 
 def test_steady_429_are_reported_at_once_where_there_is_no_terminal() -> None:
