@@ -1,9 +1,11 @@
 """The hub as an ASGI application: embedded in a command, or served to a team."""
 
+from typing import TYPE_CHECKING
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.context import Hub, open_hub
@@ -28,6 +30,9 @@ from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.upstream.read_through import ReadThrough
 from prime_cli.hub.urls import API
+
+if TYPE_CHECKING:
+    from prime_cli.hub.inference import Inference
 
 ROUTERS = (
     publishing.router,
@@ -55,9 +60,18 @@ def create_app(settings: HubSettings) -> Starlette:
     """
     hub = open_hub(settings)
     refresh_index(hub)
+    models, model_routes = _open_models(settings)
     app = Starlette(
+        lifespan=(lambda _: models.open()) if models else None,
         routes=[
-            Mount(API, routes=[*(each.route() for each in OPERATIONS), *unsupported.routes()]),
+            Mount(
+                API,
+                routes=[
+                    *(each.route() for each in OPERATIONS),
+                    *model_routes,
+                    *unsupported.routes(),
+                ],
+            ),
             *openapi.routes(OPERATIONS),
             *(page for router in ROUTERS for page in router.pages),
         ],
@@ -70,8 +84,26 @@ def create_app(settings: HubSettings) -> Starlette:
     )
     app.router.redirect_slashes = False
     app.state.hub = hub
+    app.state.models = models
     app.state.through = ReadThrough(settings.upstream) if settings.upstream else None
     return app
+
+
+def _open_models(settings: HubSettings) -> "tuple[Inference | None, list[Route]]":
+    """The models that the hub serves, and their routes.
+
+    Raises NotFound or UsageError for a registry that is missing or wrong.
+    """
+    if settings.endpoints is None:
+        return None, []
+    # The libraries of the gateway, for hubs that serve models.
+    from prime_cli.hub.inference import Inference
+    from prime_cli.hub.routes import inference
+    from prime_cli.models.price_book import load_prices
+    from prime_cli.models.registry import load_registry
+
+    models = Inference(load_registry(settings.endpoints, settings.endpoints.parent), load_prices())
+    return models, inference.routes(models)
 
 
 def _middleware(hub: Hub) -> list[Middleware]:

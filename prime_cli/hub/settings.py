@@ -41,6 +41,8 @@ class HubSettings:
     the hub or fetched from the bucket itself. `secret_key` seals what is kept secret (default: a
     key in a file in `data`); see `sealing`. What is not here is read through from `upstream`.
     A process that serves keeps `hot_page_bytes` of ready pages. Machines come from `providers`.
+    Models are those of the registry of endpoints in the file `endpoints`; an owner may use
+    `tokens_per_month` of them, 0 for as many as wanted.
     """
 
     data: Path
@@ -59,3 +61,5 @@ class HubSettings:
     secret_key: str | None = None
     upstream: UpstreamHub | None = None
     providers: Sequence[PodProvider] = ()
+    endpoints: Path | None = None
+    tokens_per_month: int = 0

@@ -15,6 +15,7 @@ app = group(
             f"{_HERE}.tokens:approve",
             "Approve a client that is waiting for `prime login`.",
         ),
+        "usage": (f"{_HERE}.usage:usage", "Show what users spent on the hub's models."),
         "audit": (f"{_HERE}.maintenance:audit", "Show the audit log of a hub, newest first."),
         "migrate": (
             f"{_HERE}.maintenance:migrate",

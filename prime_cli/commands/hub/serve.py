@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from prime_cli.hub.serving.server import Started
 
 
-_STORAGE, _NETWORK, _LIMITS, _PODS = _PANELS = ("Storage", "Network", "Limits", "Pods")
+_STORAGE, _NETWORK, _LIMITS, _MODELS, _PODS = _PANELS = (
+    "Storage",
+    "Network",
+    "Limits",
+    "Models",
+    "Pods",
+)
 """Headings of the help, in their order."""
 
 
@@ -195,6 +201,27 @@ def serve(
             show_default="everywhere it can",
         ),
     ] = "",
+    endpoints: Annotated[
+        Path | None,
+        typer.Option(
+            "--endpoints",
+            rich_help_panel=_MODELS,
+            envvar="PRIME_HUB_ENDPOINTS",
+            metavar="FILE",
+            help="Serve the models of this endpoints.toml to users, with keys that stay here.",
+        ),
+    ] = None,
+    tokens_per_month: Annotated[
+        int,
+        typer.Option(
+            "--tokens-per-month",
+            rich_help_panel=_MODELS,
+            envvar="PRIME_HUB_TOKENS_PER_MONTH",
+            metavar="N",
+            min=0,
+            help="Tokens of those models that each user or team may use; 0 means no limit.",
+        ),
+    ] = 0,
     log_format: Annotated[
         LogFormat,
         typer.Option(
@@ -247,6 +274,8 @@ def serve(
         sky=sky,
         sky_infra=tuple(sky_infra.replace(",", " ").split()),
         log_format=log_format,
+        endpoints=None if endpoints is None else endpoints.absolute(),
+        tokens_per_month=tokens_per_month,
     )
     if options.exposed:
         output.warn(

@@ -10,15 +10,16 @@ from starlette.routing import Route
 from prime_cli.hub.routes.responses import answer
 from prime_cli.wire.problems import Problem
 
+_NO_MODELS = "This hub serves no models; its admin can with `prime hub serve --endpoints`"
 _REASONS = {
     "billing": "This hub has no billing",
-    "chat": "This hub serves no models; set `--base-url` to an endpoint that does",
-    "deployments": "This hub serves no models",
+    "chat": _NO_MODELS,
+    "deployments": "This hub deploys no models",
     "factory": "This hub has no image factory",
     "feedback": "This hub takes no feedback",
     "hosted-evaluations": "This hub runs no evaluations; use `prime eval run`",
     "images": "This hub builds no images",
-    "models": "This hub serves no models; set `--base-url` to an endpoint that does",
+    "models": _NO_MODELS,
     "rft": "This hub trains no models",
     "sandbox": "This hub has no sandboxes",
     "slurm-clusters": "This hub has no Slurm clusters",

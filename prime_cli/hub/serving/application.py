@@ -117,6 +117,8 @@ def wrap(app: Starlette, options: ServeOptions, log: AccessLog) -> ASGIApp:
     hub: Hub = app.state.hub
     metrics = Metrics()
     event.listen(hub.database.engine, "handle_error", lambda _: metrics.database_errors.inc())
+    if app.state.models is not None:
+        app.state.models.on_spend = metrics.count_spend
     limits = hub.settings.limits
     layers: ASGIApp = BodyLimitMiddleware(
         app,

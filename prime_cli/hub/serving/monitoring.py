@@ -18,6 +18,7 @@ from prime_cli.hub.middleware import read_keys
 from prime_cli.hub.services.audit import read_serial
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.serving.limits import refuse, send_json
+from prime_cli.models.prices import Spend
 from prime_cli.wire.codec import encode
 
 # --- Metrics ---
@@ -64,6 +65,15 @@ class Metrics:
         self.publishes = Counter(
             "prime_hub_publishes", "Versions finalized", registry=self._registry
         )
+        self.model_calls = Counter(
+            "prime_hub_model_calls", "Calls to models", ["model"], registry=self._registry
+        )
+        self.model_tokens = Counter(
+            "prime_hub_model_tokens",
+            "Tokens of calls to models",
+            ["model", "direction"],
+            registry=self._registry,
+        )
         self.database_errors = Counter(
             "prime_hub_database_errors",
             "Statements that the database refused or did not answer",
@@ -87,6 +97,12 @@ class Metrics:
             self._sent.inc(sent)
         if received:
             self._received.inc(received)
+
+    def count_spend(self, model: str, spend: Spend) -> None:
+        """Count calls to a model of the hub."""
+        self.model_calls.labels(model).inc(spend.usage.calls)
+        self.model_tokens.labels(model, "input").inc(spend.usage.input)
+        self.model_tokens.labels(model, "output").inc(spend.usage.output)
 
     def render(self) -> bytes:
         """All numbers, of all processes, in Prometheus's text format."""

@@ -72,6 +72,8 @@ class ServeOptions:
     pods_host: str = PODS_HOST
     upstream: str | None = None
     open_upstream: Callable[[str], UpstreamHub] | None = None
+    endpoints: Path | None = None
+    tokens_per_month: int = 0
 
     @property
     def url(self) -> str:
@@ -121,6 +123,8 @@ class ServeOptions:
             secret_key=os.environ.get(SECRET_KEY) or None,
             upstream=self._upstream(),
             providers=self.providers(),
+            endpoints=self.endpoints,
+            tokens_per_month=self.tokens_per_month,
         )
 
     def providers(self) -> InstalledProviders:

@@ -29,6 +29,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_additions.add_restart_times,
     s0004_additions.add_key_parents,
     s0004_additions.add_readmes,
+    s0004_additions.add_model_usage,
 )
 
 

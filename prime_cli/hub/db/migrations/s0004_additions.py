@@ -1,7 +1,7 @@
-"""Schemas 4 to 6 and 8 to 10: single tables and columns."""
+"""Schemas 4 to 6 and 8 to 11: single tables and columns."""
 
 from alembic.operations import Operations
-from sqlalchemy import Column, Integer, PrimaryKeyConstraint, String, Text
+from sqlalchemy import BigInteger, Column, Float, Integer, PrimaryKeyConstraint, String, Text
 
 from prime_cli.hub.db.migrations.columns import owned_by, text
 
@@ -68,6 +68,23 @@ def add_readmes(op: Operations) -> None:
         Column("html", Text, nullable=False),
         PrimaryKeyConstraint("version_id", name="pk_readmes"),
         owned_by("readmes", "version_id", "versions.id"),
+    )
+
+
+def add_model_usage(op: Operations) -> None:
+    """From schema 10: what owners spent on models."""
+    op.create_table(
+        "model_usage",
+        text("owner_id"),
+        text("month"),
+        text("model"),
+        Column("calls", BigInteger, nullable=False),
+        Column("input_tokens", BigInteger, nullable=False),
+        Column("output_tokens", BigInteger, nullable=False),
+        Column("cost_usd", Float, nullable=False),
+        Column("unpriced_calls", BigInteger, nullable=False),
+        PrimaryKeyConstraint("owner_id", "month", "model", name="pk_model_usage"),
+        owned_by("model_usage", "owner_id", "owners.id"),
     )
 
 

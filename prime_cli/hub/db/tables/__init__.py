@@ -8,6 +8,7 @@ from prime_cli.hub.db.tables.accounts import (
     former_slugs,
     keys,
     members,
+    model_usage,
     secret_links,
     secrets,
     variables,
@@ -38,7 +39,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 10
+SCHEMA = 11
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "locks",
     "members",
     "metadata",
+    "model_usage",
     "owners",
     "pod_disks",
     "pod_members",

@@ -4,6 +4,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Float,
     ForeignKey,
     Integer,
     String,
@@ -160,4 +161,18 @@ attempts = Table(
     Column("name", String, primary_key=True),
     Column("count", Integer, nullable=False),
     text("until"),
+)
+
+# What owners spent on the models that the hub serves, by month (as `2026-11`) and model.
+model_usage = Table(
+    "model_usage",
+    metadata,
+    Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE"), primary_key=True),
+    Column("month", String, primary_key=True),
+    Column("model", String, primary_key=True),
+    Column("calls", BigInteger, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cost_usd", Float, nullable=False),
+    Column("unpriced_calls", BigInteger, nullable=False),
 )
