@@ -124,6 +124,7 @@ _prime_step() {
     'prime hub team') at='prime hub team' ;;
     'prime hub token') at='prime hub token' ;;
     'prime hub approve') at='prime hub approve' ;;
+    'prime hub usage') at='prime hub usage' ;;
     'prime hub audit') at='prime hub audit' ;;
     'prime hub migrate') at='prime hub migrate' ;;
     'prime hub gc') at='prime hub gc' ;;
@@ -612,6 +613,8 @@ _prime_offers() {
     'prime hub serve --pods-host') offers='' ;;
     'prime hub serve --sky') offers='' ;;
     'prime hub serve --sky-infra') offers='' ;;
+    'prime hub serve --endpoints') offers='@files' ;;
+    'prime hub serve --tokens-per-month') offers='' ;;
     'prime hub serve --log-format') offers='json text none' ;;
     'prime hub user add --name') offers='' ;;
     'prime hub user add --email') offers='' ;;
@@ -655,6 +658,11 @@ _prime_offers() {
     'prime hub approve --data') offers='@folders' ;;
     'prime hub approve --database') offers='' ;;
     'prime hub approve --output'|'prime hub approve -o') offers='table plain json jsonl' ;;
+    'prime hub usage --month') offers='' ;;
+    'prime hub usage --owner') offers='' ;;
+    'prime hub usage --data') offers='@folders' ;;
+    'prime hub usage --database') offers='' ;;
+    'prime hub usage --output'|'prime hub usage -o') offers='table plain json jsonl' ;;
     'prime hub audit --user') offers='' ;;
     'prime hub audit --action') offers='' ;;
     'prime hub audit --key') offers='' ;;
@@ -952,8 +960,8 @@ _prime_words() {
     'prime ssh-keys remove') words='' options='--yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime ssh-keys set-primary') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
-    'prime hub') words='serve user team token approve audit migrate gc backup restore' options='-h --help' ;;
-    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --log-format --quiet -q -h --help' ;;
+    'prime hub') words='serve user team token approve usage audit migrate gc backup restore' options='-h --help' ;;
+    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --data --database --output -o --quiet -q -h --help' ;;
     'prime hub user list') words='' options='--data --database --output -o --quiet -q -h --help' ;;
@@ -967,6 +975,7 @@ _prime_words() {
     'prime hub token list') words='' options='--user --data --database --output -o --quiet -q -h --help' ;;
     'prime hub token remove') words='' options='--user --data --database --output -o --quiet -q -h --help' ;;
     'prime hub approve') words='' options='--user --data --database --output -o --quiet -q -h --help' ;;
+    'prime hub usage') words='' options='--month --owner --data --database --output -o --quiet -q -h --help' ;;
     'prime hub audit') words='' options='--user --action --key --on --limit -n --data --database --output -o --quiet -q -h --help' ;;
     'prime hub migrate') words='' options='--data --database --output -o --quiet -q -h --help' ;;
     'prime hub gc') words='' options='--data --database --storage --dry-run --output -o --quiet -q -h --help' ;;
