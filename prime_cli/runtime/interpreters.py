@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -75,6 +76,7 @@ def prepare_interpreter(
     progress: Progress,
     variables: Variables | None = None,
     sandbox: Sandbox | None = None,
+    claim: datetime | None = None,
 ) -> Interpreter:
     """An isolated interpreter for `package`, reusing an earlier one if possible.
 
@@ -84,6 +86,8 @@ def prepare_interpreter(
     packages that no index has, and is called only if an interpreter must be created. `variables`
     are passed to the test import, which runs inside the `sandbox` if there is one. Reports each
     step of the search in one line.
+
+    `claim` is a publication date to search with, whatever was found before.
 
     Raises ResolveFailed if nothing fits, LoadFailed if the environment's own code raises at import,
     Offline, Unreachable, StorageFailed, UsageError.
@@ -101,6 +105,7 @@ def prepare_interpreter(
         variables=variables,
         home=home,
         sandbox=sandbox,
+        claim=claim,
     )
     known = _recall(request)
     if known is not None:

@@ -1,8 +1,6 @@
 """Try the steps of a search until an interpreter passes the acceptance test, then lock it."""
 
-import re
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +9,6 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from prime_cli.archive.imports import missing_import_hint
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.core.progress import Progress, Task
@@ -23,16 +20,15 @@ from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
 from prime_cli.runtime.packages import bundled_lock, import_name
 from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.resolver import Resolution, ResolutionRequest, Unresolvable, resolve
+from prime_cli.runtime.search_lessons import (
+    Lessons,
+    cannot_be_installed,
+    load_failure,
+    no_interpreter,
+)
 from prime_cli.runtime.search_plan import InterpreterRequest, PythonChoice, SearchStep, plan_steps
-from prime_cli.runtime.verifiers_releases import LIBRARY, Span
 from prime_cli.runtime.verifiers_usage import declared_verifiers, read_requirements
 from prime_cli.wire.locks import Lock, LockedPackage, TriedRelease
-
-_ALIKE = 3
-"""Loads that fail alike on this many releases are no matter of the release."""
-_OF_NAMES = {"AttributeError", "ImportError", "ModuleNotFoundError", "TypeError"}
-"""What several releases in a row may raise alike, and an older one not."""
-_ABSENT_NAME = re.compile(r"(?:'verifiers' has no attribute|cannot import name) '(\w+)'")
 
 
 @dataclass(frozen=True)
@@ -80,9 +76,7 @@ class _Search:
         self._evidence = read_evidence(self._package)
         self._tried: set[str] = set()
         self._refusals: list[TriedRelease] = []
-        self._ruled_out: set[str] = set()
-        self._allowed: list[tuple[str, Span]] = []
-        self._load_failures: Counter[str] = Counter()
+        self._lessons = Lessons()
         self.seconds = dict.fromkeys(("resolving", "installing", "importing"), 0.0)
         self._last: ImportVerdict | Unresolvable | None = None
         self._closest: Found | None = None
@@ -161,7 +155,7 @@ class _Search:
             found = self._step(step)
             if found is not None:
                 return found
-            if max(self._load_failures.values(), default=0) >= _ALIKE:
+            if self._lessons.are_alike:
                 break
         if self._closest is not None:
             return self._closest
@@ -178,13 +172,15 @@ class _Search:
             return
         resolved, python = self._resolve_plainly(without_verifiers=True)
         if isinstance(resolved, Unresolvable):
-            raise self._cannot_be_installed(resolved.reason)
+            raise cannot_be_installed(self._package.facts, resolved.reason)
         self._own = resolved.packages
         try:
             with self._part("installing", "Building the packages of"):
                 install_aside(self._own, python, offline=self._request.offline)
         except ResolveFailed as error:
-            raise self._cannot_be_installed(error.message.partition(": ")[2]) from error
+            raise cannot_be_installed(
+                self._package.facts, error.message.partition(": ")[2]
+            ) from error
 
     def _resolve(self, question: ResolutionRequest) -> Resolution | Unresolvable:
         with self._part("resolving", "Resolving the packages of"):
@@ -208,7 +204,7 @@ class _Search:
         resolved, _ = self._resolve_plainly()
         if isinstance(resolved, Unresolvable):
             hint = "choose a release with `--verifiers`, or correct its pyproject.toml"
-            raise self._cannot_be_installed(resolved.reason, hint)
+            raise cannot_be_installed(self._package.facts, resolved.reason, hint)
 
     def _resolve_plainly(
         self, *, without_verifiers: bool = False, build: bool = True
@@ -218,7 +214,7 @@ class _Search:
             pythons = self._pythons.for_step(None)
         except ResolveFailed as error:
             reason = error.message[:1].lower() + error.message[1:]
-            raise self._cannot_be_installed(reason, error.hint) from error
+            raise cannot_be_installed(self._package.facts, reason, error.hint) from error
         for as_of in dict.fromkeys((None, self._package.published)):
             for python in pythons:
                 question = self._question(SearchStep("", "", as_of=as_of), python)
@@ -234,16 +230,10 @@ class _Search:
                     break
         return resolved, python
 
-    def _cannot_be_installed(self, reason: str, hint: str | None = None) -> ResolveFailed:
-        facts = self._package.facts
-        besides = "`--with` or " if self._request.requirements else ""
-        return ResolveFailed(
-            f"{facts.name} {facts.version} cannot be installed: {reason}",
-            hint=hint or f"correct {besides}the dependencies in its pyproject.toml",
-        )
-
     def _step(self, step: SearchStep) -> Found | None:
-        if step.verifiers.removeprefix("==") in self._ruled_out or not self._is_declared(step):
+        if step.verifiers.removeprefix("==") in self._lessons.ruled_out or not self._is_declared(
+            step
+        ):
             return None
         try:
             # No Python is downloaded for a guess.
@@ -268,7 +258,7 @@ class _Search:
         if not version or version not in words:
             words += f": verifiers {version or 'by URL'}"
         lock = self._lock(step, resolved, python)
-        if lock_digest(lock) in self._tried or version in self._ruled_out:
+        if lock_digest(lock) in self._tried or version in self._lessons.ruled_out:
             return None
         why = self._reading_against(step, version)
         if why is not None:
@@ -280,7 +270,9 @@ class _Search:
             return self._try(lock, python, step.name, step.said)
         except ResolveFailed as error:
             if any(f"`{own.name}=={own.version}`" in error.message for own in self._own):
-                raise self._cannot_be_installed(error.message.partition(": ")[2]) from error
+                raise cannot_be_installed(
+                    self._package.facts, error.message.partition(": ")[2]
+                ) from error
             last = Unresolvable(error.detail or error.message)
             self._refuse(step.said, error.message, lock, last)
             return None
@@ -293,7 +285,7 @@ class _Search:
         span = verifiers_releases.GENERATIONS.get(exposes or "")
         if span and not span.allows(version):
             return f"has no {exposes} API"
-        learned = next((why for why, span in self._allowed if not span.allows(version)), None)
+        learned = self._lessons.against(version)
         if learned is not None:
             return learned
         objection = self._reading.objection(version)
@@ -330,29 +322,14 @@ class _Search:
                 return found
             self._closest = self._closest or found
         if verdict.undeclared is not None:
-            raise self._load_failure(verdict)
+            raise load_failure(self._package.facts, self._module, verdict)
         reason = verdict.reason(self._module)
         self._progress.say(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}")
         self._refuse(said, reason, lock, verdict)
         if verdict.is_final(self._module):
-            raise self._load_failure(verdict)
-        self._learn(verdict, lock)
+            raise load_failure(self._package.facts, self._module, verdict)
+        self._lessons.learn(verdict, lock)
         return None
-
-    def _learn(self, verdict: ImportVerdict, lock: Lock) -> None:
-        """What a failure says about the tries to come."""
-        if verdict.rules_out_verifiers:
-            self._ruled_out.add(verdict.verifiers or lock.verifiers)
-        failure = verdict.load or verdict.raised
-        absent = _ABSENT_NAME.search(failure.message) if failure is not None else None
-        if absent is not None and absent[1] in verifiers_releases.NAMES:
-            why = f"has no `{LIBRARY}.{absent[1]}`"
-            self._allowed.append((why, verifiers_releases.NAMES[absent[1]]))
-        elif verdict.load is not None and verdict.load.task:
-            why = "takes no plain text in `task`"
-            self._allowed.append((why, verifiers_releases.PLAIN_TASK_COLUMN))
-        elif verdict.load is not None and verdict.load.type not in _OF_NAMES:
-            self._load_failures[verdict.load.reason] += 1
 
     def _found(
         self,
@@ -385,6 +362,7 @@ class _Search:
             packages=resolved.packages,
             as_of=step.as_of.isoformat() if step.as_of else None,
             made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            published_as_of=f"{claim:%Y-%m-%d}" if (claim := self._request.claim) else None,
         )
 
     def _question(self, step: SearchStep, python: Python) -> ResolutionRequest:
@@ -412,35 +390,11 @@ class _Search:
         self._last = last or self._last
 
     def _failure(self) -> ResolveFailed | LoadFailed:
-        if isinstance(self._last, ImportVerdict) and not self._last.imports:
-            return self._load_failure(self._last)
-        name = self._package.facts.name
-        tried = "\n".join(f"- {each.said}: {each.why}" for each in self._refusals)
-        said = f"\n{self._last.said}" if isinstance(self._last, Unresolvable) else ""
-        return ResolveFailed(
-            f"No interpreter was found in which {name} {self._package.facts.version} imports",
-            hint="choose a release of verifiers with `--verifiers`, or a Python with `--python`",
-            detail=f"{tried}{said}",
-        )
-
-    def _load_failure(self, verdict: ImportVerdict) -> LoadFailed:
         facts = self._package.facts
-        if verdict.undeclared is not None:
-            place = verdict.raised.place(self._module) if verdict.raised else ""
-            return LoadFailed(
-                f"{facts.name} {facts.version} imports `{verdict.undeclared}`{place}, which none "
-                "of its requirements installs",
-                hint=missing_import_hint(verdict.undeclared),
-            )
-        trace = verdict.raised.traceback if verdict.raised else ""
-        cause = "the cause is in the environment's code or an undeclared dependency"
-        names = ",".join(verdict.asked)
-        return LoadFailed(
-            f"{self._package.facts.name} {self._package.facts.version} cannot be loaded: "
-            f"{verdict.reason(self._module)}",
-            hint=f"it asked for {names}: allow it with `--env-var {names}`" if names else cause,
-            detail="\n".join(trace.strip().splitlines()[-12:]),
-        )
+        if isinstance(self._last, ImportVerdict) and not self._last.imports:
+            return load_failure(facts, self._module, self._last)
+        said = self._last.said if isinstance(self._last, Unresolvable) else ""
+        return no_interpreter(facts, self._refusals, said)
 
 
 def _sentence(said: str) -> str:

@@ -36,6 +36,7 @@ class InterpreterRequest:
     `requirements` are installed as if the package declared them.
 
     A `lock` that `is_pinned` is the only acceptable one, and without it nothing is searched.
+    `claim` is the publication date that the publisher gives for an older package.
     """
 
     package: WheelPackage
@@ -49,6 +50,7 @@ class InterpreterRequest:
     offline: bool = False
     variables: Variables | None = None
     sandbox: Sandbox | None = None
+    claim: datetime | None = None
 
     @property
     def variant(self) -> str:
@@ -61,6 +63,8 @@ class InterpreterRequest:
             "with": ",".join(sorted(self.requirements)),
             "extras": ",".join(self.package.extras),
         }
+        if self.claim is not None:
+            asked["published"] = f"{self.claim:%Y-%m-%d}"
         if self.is_pinned and self.lock is not None:
             asked["lock"] = lock_digest(self.lock)
         return " ".join(f"{name}={value}" for name, value in asked.items() if value)

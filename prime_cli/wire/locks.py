@@ -43,7 +43,8 @@ class Lock(msgspec.Struct, omit_defaults=True, frozen=True):
     `found_by` names the step that found them (`uv.lock`, `results`, `date`, `git`, `next-release`,
     `bound`, `static`, `search`, `--verifiers`); `python` is the version it was resolved for
     (`3.11`), `generation` is `v0` or `v1`, `as_of` the ISO time behind `--exclude-newer` where one
-    was used. `tried` is what did not pass before, in order.
+    was used. `tried` is what did not pass before, in order. `published_as_of` is the date
+    that the publisher claims for an older package.
     """
 
     schema: int
@@ -55,6 +56,7 @@ class Lock(msgspec.Struct, omit_defaults=True, frozen=True):
     packages: tuple[LockedPackage, ...]
     as_of: str | None = None
     made_at: str | None = None
+    published_as_of: str | None = None
     tried: tuple[TriedRelease, ...] = ()
 
 

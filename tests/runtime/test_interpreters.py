@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from prime_cli.core.errors import LoadFailed, Offline, ResolveFailed, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.layers import interpreters_folder
+from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.packages import WheelPackage, with_extras
 from tests.helpers.venvs import python_at_hand
 from tests.helpers.wheelhouse import package
@@ -99,6 +102,22 @@ def test_a_load_that_fails_for_its_own_reasons_does_not(tmp_path: Path) -> None:
 
     assert prepare(package(tmp_path, source), progress).verifiers == "0.3.1"
     assert sum("Trying" in line for line in progress.said) == 1
+
+
+@pytest.mark.slow
+def test_a_claimed_date_is_searched_with_and_kept_in_the_lock(tmp_path: Path) -> None:
+    found = package(tmp_path, V0)
+    plain = prepare(found)
+    claim = datetime(2025, 9, 1, tzinfo=UTC)
+
+    claimed = prepare_interpreter(replace(found, published=claim), claim=claim, progress=Silent())
+
+    assert plain.lock is not None
+    assert claimed.lock is not None
+    assert (plain.lock.published_as_of, claimed.lock.published_as_of) == (None, "2025-09-01")
+    kept = load_lock(prime_home_of(claimed), found.sha256)
+    assert kept is not None
+    assert kept.published_as_of == "2025-09-01"
 
 
 def test_a_package_that_declares_no_verifiers_gets_one(tmp_path: Path) -> None:

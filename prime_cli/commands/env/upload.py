@@ -1,5 +1,6 @@
 """`prime env upload`, also `prime env push`."""
 
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -116,6 +117,14 @@ def upload(
             "--attestation", metavar="FILE", help="Also publish this attestation (PEP 740)."
         ),
     ] = None,
+    published_as_of: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=["%Y-%m-%d"],
+            metavar="DATE",
+            help="When it was first published elsewhere; its packages are of that time.",
+        ),
+    ] = None,
     allow_secrets: Annotated[
         list[str] | None,
         typer.Option(
@@ -143,6 +152,10 @@ def upload(
     session = open_session(ctx)
     if no_check and (check or require_check):
         raise UsageError("`--no-check` excludes `--check` and `--require-check`")
+    claim = published_as_of and published_as_of.replace(tzinfo=UTC)
+    if claim is not None and (no_check or claim > datetime.now(UTC)):
+        reason = "needs the import that `--no-check` omits" if no_check else "is in the future"
+        raise UsageError(f"`--published-as-of {claim:%Y-%m-%d}` {reason}")
     bump = _choose_bump({VersionBump.PATCH: auto_bump, VersionBump.RC: rc, VersionBump.POST: post})
     with open_release(target, path, allowed_secrets=tuple(allow_secrets or ())) as release:
         if dry_run:
@@ -156,6 +169,7 @@ def upload(
             offline=session.config.offline,
             examine=_check(session, required=require_check) if check or require_check else None,
             sign=_signers(sign, attestation or []),
+            claim=claim,
         )
         published = run_upload(session.hub, release, options, session.progress)
     _report(session, published)

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 from prime_cli.archive.reproducibility import repack_wheel, source_date_epoch
@@ -56,16 +57,24 @@ def build_into_store(
 
 
 def build_checked(
-    project: Project, outdir: Path, progress: Progress, *, check: bool = True, offline: bool = False
+    project: Project,
+    outdir: Path,
+    progress: Progress,
+    *,
+    check: bool = True,
+    offline: bool = False,
+    claim: datetime | None = None,
 ) -> tuple[Path, WheelFacts]:
     """Build the project's wheel and look at it; warns of what will surprise its users.
 
-    With `check` it is also imported in a clean interpreter. Raises BuildFailed, LoadFailed,
-    ResolveFailed.
+    With `check` it is also imported in a clean interpreter, with packages of the time of `claim`.
+    Raises BuildFailed, LoadFailed, ResolveFailed.
     """
     wheel = build_wheel(project, outdir, progress, offline=offline)
     facts = read_wheel(wheel)
-    check_built_wheel(wheel, facts, progress, project=project, check=check, offline=offline)
+    check_built_wheel(
+        wheel, facts, progress, project=project, check=check, offline=offline, claim=claim
+    )
     return wheel, facts
 
 
@@ -77,13 +86,14 @@ def check_built_wheel(
     project: Project | None = None,
     check: bool = True,
     offline: bool = False,
+    claim: datetime | None = None,
 ) -> None:
     """Refuse a wheel that cannot work, and warn of the rest; raises as `build_checked` does."""
     for caution in [*check_wheel(facts, project), *caution_of_imports(wheel, facts)]:
         progress.warn(caution.message, hint=caution.hint)
     if check:
         sources = project.uv_sources if project else ()
-        check_import(wheel, facts, progress, sources=sources, offline=offline)
+        check_import(wheel, facts, progress, sources=sources, offline=offline, claim=claim)
 
 
 def check_import(
@@ -93,15 +103,16 @@ def check_import(
     *,
     sources: tuple[Source, ...] = (),
     offline: bool = False,
+    claim: datetime | None = None,
 ) -> Interpreter | None:
     """The isolated interpreter in which the wheel's module imports, packages from `sources` in it.
 
     None, with a warning, when the packages it needs cannot be fetched now. Raises LoadFailed when
     the module raises, ResolveFailed when no set of packages works.
     """
-    package = WheelPackage(wheel.absolute(), digest_file(wheel), facts, sources=sources)
+    package = WheelPackage(wheel.absolute(), digest_file(wheel), facts, claim, sources=sources)
     try:
-        return prepare_interpreter(package, offline=offline, progress=progress)
+        return prepare_interpreter(package, offline=offline, progress=progress, claim=claim)
     except Unreachable as error:
         progress.warn(
             f"`{facts.filename}` was not imported, and has no lock: {error.message}",

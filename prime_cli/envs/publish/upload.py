@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from prime_cli.api.client import HubClient
@@ -41,7 +42,8 @@ class UploadOptions:
     """How to publish; with `check` the wheel is first imported in a clean interpreter.
 
     `runtime` (v0 or v1) overrides what the wheel exposes. The report of `examine` is stored with
-    the version, even if it was published before; so are the signatures of `sign`.
+    the version, even if it was published before; so are the signatures of `sign`. `claim` is when an
+    older package was first published: its lock holds the packages of that time.
     """
 
     destination: Destination
@@ -51,6 +53,7 @@ class UploadOptions:
     runtime: str | None = None
     examine: WheelExaminer | None = None
     sign: tuple[Signer, ...] = ()
+    claim: datetime | None = None
 
 
 def upload(
@@ -67,6 +70,11 @@ def upload(
     if options.bump is not None:
         release = _with_next_version(hub, release, options.bump, options.destination, progress)
     published = _find_published(hub, release, options.destination)
+    if published is not None and options.claim is not None:
+        raise UsageError(
+            f"{published.ref} is already published, with its date",
+            hint="publish the next version with `--auto-bump`",
+        )
     if published is None or options.examine is not None or options.sign:
         wheel, facts = _obtain_wheel(release, options, progress)
         report = options.examine(wheel, release.project) if options.examine else None
@@ -124,12 +132,16 @@ def _find_published(hub: HubClient, release: Release, destination: Destination) 
 def _obtain_wheel(
     release: Release, options: UploadOptions, progress: Progress
 ) -> tuple[Path, WheelFacts]:
-    check, offline = options.check, options.offline
+    check, offline, claim = options.check, options.offline, options.claim
     if release.built is None:
         dist = release.project.root / DIST
-        return build_checked(release.project, dist, progress, check=check, offline=offline)
+        return build_checked(
+            release.project, dist, progress, check=check, offline=offline, claim=claim
+        )
     wheel, facts = release.built
-    check_built_wheel(wheel, facts, progress, project=release.project, check=check, offline=offline)
+    check_built_wheel(
+        wheel, facts, progress, project=release.project, check=check, offline=offline, claim=claim
+    )
     return wheel, facts
 
 

@@ -117,3 +117,19 @@ def test_shapes_of_the_wild_are_published(shape: str, prime: Prime, tmp_path: Pa
 def test_an_upload_with_its_check_leaves_a_lock_on_the_hub(prime: Prime, project: Path) -> None:
     record = prime("env", "upload", str(project), "--output", "json").ok().json
     assert record["locked"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--published-as-of", "2099-01-01"), "is in the future"),
+        (("--published-as-of", "2025-09-01", "--no-check"), "needs the import"),
+    ],
+)
+def test_a_publication_date_that_cannot_hold_is_refused(
+    prime: Prime, project: Path, words: tuple[str, ...], told: str
+) -> None:
+    result = prime("env", "upload", str(project), *words)
+
+    assert result.code == 2
+    assert told in result.err

@@ -1,0 +1,92 @@
+"""What the failures of a search say: about the tries to come, and to the user in the end."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from prime_cli.archive.imports import missing_import_hint
+from prime_cli.archive.wheels import WheelFacts
+from prime_cli.core.errors import LoadFailed, ResolveFailed
+from prime_cli.runtime import verifiers_releases
+from prime_cli.runtime.import_check import ImportVerdict
+from prime_cli.runtime.verifiers_releases import LIBRARY, Span
+from prime_cli.wire.locks import Lock, TriedRelease
+
+_ALIKE = 3
+"""Loads that fail alike on this many releases are no matter of the release."""
+_OF_NAMES = {"AttributeError", "ImportError", "ModuleNotFoundError", "TypeError"}
+"""What several releases in a row may raise alike, and an older one not."""
+_ABSENT_NAME = re.compile(r"(?:'verifiers' has no attribute|cannot import name) '(\w+)'")
+
+
+@dataclass
+class Lessons:
+    """`ruled_out` are versions of verifiers that fail beside other packages too."""
+
+    ruled_out: set[str] = field(default_factory=set)
+    _allowed: list[tuple[str, Span]] = field(default_factory=list)
+    _load_failures: Counter[str] = field(default_factory=Counter)
+
+    def learn(self, verdict: ImportVerdict, lock: Lock) -> None:
+        """What a failure says about the tries to come."""
+        if verdict.rules_out_verifiers:
+            self.ruled_out.add(verdict.verifiers or lock.verifiers)
+        failure = verdict.load or verdict.raised
+        absent = _ABSENT_NAME.search(failure.message) if failure is not None else None
+        if absent is not None and absent[1] in verifiers_releases.NAMES:
+            why = f"has no `{LIBRARY}.{absent[1]}`"
+            self._allowed.append((why, verifiers_releases.NAMES[absent[1]]))
+        elif verdict.load is not None and verdict.load.task:
+            why = "takes no plain text in `task`"
+            self._allowed.append((why, verifiers_releases.PLAIN_TASK_COLUMN))
+        elif verdict.load is not None and verdict.load.type not in _OF_NAMES:
+            self._load_failures[verdict.load.reason] += 1
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether loading failed alike so often that another release would not help."""
+        return max(self._load_failures.values(), default=0) >= _ALIKE
+
+    def against(self, version: str) -> str | None:
+        """Why a release cannot pass, as a clause; None if nothing is known."""
+        return next((why for why, span in self._allowed if not span.allows(version)), None)
+
+
+def cannot_be_installed(facts: WheelFacts, reason: str, hint: str | None = None) -> ResolveFailed:
+    """Requirements that no release of verifiers could cure."""
+    return ResolveFailed(
+        f"{facts.name} {facts.version} cannot be installed: {reason}",
+        hint=hint or "correct the dependencies in its pyproject.toml",
+    )
+
+
+def no_interpreter(facts: WheelFacts, tried: Iterable[TriedRelease], said: str) -> ResolveFailed:
+    """A search without a result; `said` are uv's last lines."""
+    lines = [f"- {each.said}: {each.why}" for each in tried]
+    return ResolveFailed(
+        f"No interpreter was found in which {facts.name} {facts.version} imports",
+        hint="choose a release of verifiers with `--verifiers`, or a Python with `--python`",
+        detail="\n".join(filter(None, [*lines, said])),
+    )
+
+
+def load_failure(facts: WheelFacts, module: str, verdict: ImportVerdict) -> LoadFailed:
+    """An environment whose own code does not import, or that is none."""
+    if verdict.undeclared is not None:
+        place = verdict.raised.place(module) if verdict.raised else ""
+        return LoadFailed(
+            f"{facts.name} {facts.version} imports `{verdict.undeclared}`{place}, which none "
+            "of its requirements installs",
+            hint=missing_import_hint(verdict.undeclared),
+        )
+    trace = verdict.raised.traceback if verdict.raised else ""
+    cause = "the cause is in the environment's code or an undeclared dependency"
+    if verdict.raised is None:
+        cause = "an environment defines `load_environment`, or exports a Taskset in `__all__`"
+    names = ",".join(verdict.asked)
+    return LoadFailed(
+        f"{facts.name} {facts.version} cannot be loaded: {verdict.reason(module)}",
+        hint=f"it asked for {names}: allow it with `--env-var {names}`" if names else cause,
+        detail="\n".join(trace.strip().splitlines()[-12:]),
+    )
