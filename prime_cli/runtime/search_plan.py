@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import Specifier, SpecifierSet
+from packaging.version import Version
 
 from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.progress import Progress
@@ -163,9 +164,14 @@ def _by_evidence(evidence: Evidence) -> Iterator[SearchStep]:
 def _at_lower_bound(package: WheelPackage, reading: VerifiersUsage) -> Iterator[SearchStep]:
     """The release that its author had when writing `verifiers>=0.1.9`, with its fixes."""
     declared = declared_verifiers(package.facts)
-    bounds = [each for each in declared.specifier if each.operator in _LOWER] if declared else []
+    bounds = [each for each in declared.specifier if _is_lower_bound(each)] if declared else []
     if declared is None or not bounds:
         return
+    early = next((each.version for each in bounds if Version(each.version).is_prerelease), None)
+    if early is not None:
+        # Its final release is often another design, and no release may be between.
+        said = f"trying verifiers {early}, the declared bound"
+        yield SearchStep("bound", said, f"=={early}")
     within = declared.specifier & reading.span.specifier
     if package.facts.exposes == "v1":
         within &= SpecifierSet(f">={verifiers_releases.FIRST_RUNNABLE_V1}")
@@ -214,7 +220,8 @@ def _in_its_era(name: str, release: VerifiersRelease) -> Iterator[SearchStep]:
         yield SearchStep(name, said, f"=={release.version}", as_of=era, python=release.python)
 
 
-_LOWER = (">=", ">", "~=", "==")
+def _is_lower_bound(specifier: Specifier) -> bool:
+    return specifier.operator in (">=", ">", "~=", "==") and not specifier.version.endswith("*")
 
 
 def _why(reading: VerifiersUsage, release: VerifiersRelease) -> str:

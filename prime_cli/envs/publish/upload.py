@@ -42,8 +42,8 @@ class UploadOptions:
     """How to publish; with `check` the wheel is first imported in a clean interpreter.
 
     `runtime` (v0 or v1) overrides what the wheel exposes. The report of `examine` is stored with
-    the version, even if it was published before; so are the signatures of `sign`. `claim` is when an
-    older package was first published: its lock holds the packages of that time.
+    the version, even if it was published before; so are the signatures of `sign`. `claim` is when
+    an older package was first published: its lock holds the packages of that time.
     """
 
     destination: Destination
