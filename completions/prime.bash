@@ -219,6 +219,7 @@ _prime_offers() {
     'prime env upload --runtime') offers='v0 v1' ;;
     'prime env upload --sign') offers='' ;;
     'prime env upload --attestation') offers='@files' ;;
+    'prime env upload --published-as-of') offers='' ;;
     'prime env upload --allow-secrets') offers='' ;;
     'prime env upload --context') offers='local prime @contexts' ;;
     'prime env upload --output') offers='table plain json jsonl' ;;
@@ -881,7 +882,7 @@ _prime_words() {
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
     'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env test') words='' options='--env-var --verifiers --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
-    'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --sign --attestation --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
+    'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --sign --attestation --published-as-of --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
     'prime env install') words='' options='--with --path -p --no-upgrade --prerelease --sha256 --require-signature --dry-run --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env trust') words='' options='--remove --output -o --quiet -q --context -h --help' ;;
     'prime env bundle') words='' options='--file -o --platform --python --data --no-sources --list --force --dry-run --yes -y --output --quiet -q --context --offline -h --help' ;;
