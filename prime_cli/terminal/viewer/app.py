@@ -6,7 +6,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 
 from prime_cli.terminal.viewer.pair import PairScreen
-from prime_cli.terminal.viewer.protocols import Run, RunPair, Runs
+from prime_cli.terminal.viewer.protocols import OpenRun, RunPair, Runs
 from prime_cli.terminal.viewer.run import RunScreen
 from prime_cli.terminal.viewer.runs import RunsScreen
 from prime_cli.terminal.viewer.screen import ViewerScreen
@@ -24,7 +24,7 @@ class Viewer(App[None]):
     ]
 
     def __init__(
-        self, *, runs: Runs | None = None, run: Run | None = None, pair: RunPair | None = None
+        self, *, runs: Runs | None = None, run: OpenRun | None = None, pair: RunPair | None = None
     ) -> None:
         super().__init__()
         self._first: ViewerScreen
@@ -47,7 +47,7 @@ def show_runs(runs: Runs) -> None:
     Viewer(runs=runs).run()
 
 
-def show_run(run: Run) -> None:
+def show_run(run: OpenRun) -> None:
     """Browse one run."""
     Viewer(run=run).run()
 

@@ -12,7 +12,7 @@ from textual.worker import get_current_worker
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.terminal.viewer.page import PageText
-from prime_cli.terminal.viewer.protocols import Run, SearchState
+from prime_cli.terminal.viewer.protocols import OpenRun, SearchState
 from prime_cli.terminal.viewer.rows import RolloutGrid
 from prime_cli.terminal.viewer.screen import ReadFailed, ViewerScreen, label
 
@@ -42,7 +42,7 @@ class RunScreen(ViewerScreen):
             super().__init__()
             self.finding = finding
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: OpenRun) -> None:
         super().__init__()
         self._run = run
         self._finding: SearchState | None = None
@@ -175,7 +175,9 @@ class RolloutScreen(ViewerScreen):
         Binding("left_square_bracket,shift+tab", "turn(-1)", "Previous turn", key_display="["),
     ]
 
-    def __init__(self, run: Run, number: int, neighbour: Callable[[int, int], int | None]) -> None:
+    def __init__(
+        self, run: OpenRun, number: int, neighbour: Callable[[int, int], int | None]
+    ) -> None:
         super().__init__()
         self._run = run
         self._number = number
