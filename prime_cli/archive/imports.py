@@ -5,6 +5,7 @@ platforms), in `try` with an `except` for ImportError, and in `with suppress(Imp
 """
 
 import ast
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -168,6 +169,15 @@ def distribution_of(name: str) -> str | None:
 def may_come_with_verifiers(name: str) -> bool:
     """Whether another release of verifiers could bring the import `name` along."""
     return name == _LIBRARY or name in _BROUGHT
+
+
+_ABSENT = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+
+
+def absent_import(error: str) -> str | None:
+    """The import that failed, in the text of an error with its type; None if none did."""
+    found = _ABSENT.search(error)
+    return found[1] if found else None
 
 
 def missing_import_hint(name: str, *, in_run: bool = True) -> str:

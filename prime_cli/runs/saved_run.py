@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from prime_cli.archive.imports import absent_import, missing_import_hint
 from prime_cli.core.errors import NotFound, PartialResult
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors
@@ -244,6 +245,9 @@ def check_error_rate(
         return
     above = f", above the limit of {limit:.0%}" if limit else ""
     look = f"see what happened with `prime eval show {summary.run_id} --errors`"
+    absent = next(filter(None, (absent_import(each.message) for each in summary.errors)), None)
+    if absent is not None:
+        look = f"{missing_import_hint(absent)} in a new run, or {look}"
     raise PartialResult(
         f"{errored}{above}",
         hint=f"{look}, {again}" if again else look,

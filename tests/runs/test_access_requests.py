@@ -22,7 +22,7 @@ from prime_cli.runs.access_requests import (
 )
 from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.saved_run import check_error_rate
-from prime_cli.runs.summary import Counts, EnvironmentFacts, Reward, Summary
+from prime_cli.runs.summary import Counts, EnvironmentFacts, ErrorCount, Reward, Summary
 from prime_cli.runtime.protocol import AskedVariable, Network, Rollout, RolloutError
 from prime_cli.runtime.variables import Variables
 from tests.helpers.environments import small_interpreter
@@ -112,6 +112,16 @@ def test_errors_after_it_are_not_within_any_error_rate() -> None:
     with pytest.raises(PartialResult, match="after the environment had asked for A_KEY") as caught:
         check_error_rate(summary_of(withheld), 1.0)
     assert "--env-var A_KEY" in (caught.value.hint or "")
+
+
+def test_an_import_that_fails_in_rollouts_is_named_with_its_package() -> None:
+    message = "right: ModuleNotFoundError: No module named 'nltk.corpus'"
+    failed = ErrorCount(kind="environment", type="RewardFailed", count=1, message=message)
+    summary = msgspec.structs.replace(summary_of(), errors=[failed])
+    with pytest.raises(PartialResult) as caught:
+        check_error_rate(summary, 0.0)
+    assert "add `nltk` to `dependencies`" in (caught.value.hint or "")
+    assert "in a new run, or see" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import groupby, islice
 
-from prime_cli.archive.imports import missing_import_hint
+from prime_cli.archive.imports import absent_import, missing_import_hint
 from prime_cli.core.errors import (
     Conflict,
     EnvironmentFailed,
@@ -158,7 +158,6 @@ _INPUT_HINT = "give it what it asks for with `--env-var` or `-a`, or answer it w
 _INPUT = "it asks for input"
 """How the worker says so."""
 _DATA_HINT = "if the environment shuffles without a seed, set one with `-a` and start a new run"
-_ABSENT = re.compile(r"No module named '(\w+)")
 _DOING = {
     "import": "be imported",
     "load": "be loaded",
@@ -196,9 +195,9 @@ def failure_of(
             detail=detail,
         )
     if end.stage in _DOING:
-        absent = _ABSENT.match(first) if error.type == ModuleNotFoundError.__name__ else None
+        absent = absent_import(cause)
         if absent is not None:
-            asked, detail = missing_import_hint(absent[1]), None
+            asked, detail = missing_import_hint(absent), None
         sentence = f"`{name}` cannot {_DOING[end.stage]}: {cause}"
         return LoadFailed(sentence, hint=asked or _load_hint(first, plan), detail=detail)
     if end.stage == "data":
