@@ -20,6 +20,7 @@ from prime_cli.wire.locks import Capabilities
 
 if TYPE_CHECKING:
     from prime_cli.api.accounts import Accounts, Logins
+    from prime_cli.api.administration import Administration
     from prime_cli.api.compute import Availability, Disks, Pods, SshKeys
     from prime_cli.api.evaluations import Evaluations
     from prime_cli.api.secrets import Secrets
@@ -72,6 +73,13 @@ class HubClient:
         from prime_cli.api.accounts import Accounts
 
         return Accounts(self._connection)
+
+    @cached_property
+    def administration(self) -> "Administration":
+        """Users, teams and keys of everybody, for admins."""
+        from prime_cli.api.administration import Administration
+
+        return Administration(self._connection)
 
     @cached_property
     def logins(self) -> "Logins":

@@ -18,7 +18,15 @@ import msgspec
 from prime_cli import __version__
 from prime_cli.api import responses
 from prime_cli.api.transports import open_client
-from prime_cli.api.urls import Query, host_of, next_hop, origin_of, parameters, parse_url
+from prime_cli.api.urls import (
+    Query,
+    host_of,
+    next_hop,
+    origin_of,
+    parameters,
+    parse_url,
+    reason_of,
+)
 from prime_cli.core.credentials import check_key
 from prime_cli.core.errors import Unreachable
 from prime_cli.core.http import retry_after
@@ -306,7 +314,7 @@ def _failures(url: httpx.URL) -> Iterator[None]:
         ) from error
     except httpx.TransportError as error:
         raise Unreachable(
-            f"{host_of(url)} cannot be reached: {error}",
+            f"{host_of(url)} cannot be reached: {reason_of(error)}",
             hint="check the network and the URL (`prime config show`); the built-in hub "
             "needs neither: `--context local`",
         ) from error

@@ -10,7 +10,7 @@ import httpx
 from prime_cli import __version__
 from prime_cli.api.connection import API
 from prime_cli.api.transports import open_client
-from prime_cli.api.urls import host_of, parse_url
+from prime_cli.api.urls import host_of, parse_url, reason_of
 from prime_cli.core.errors import Unreachable
 
 
@@ -56,7 +56,7 @@ def probe(
         ) from error
     except httpx.TransportError as error:
         raise Unreachable(
-            f"{host_of(url)} cannot be reached: {error}", hint=_step(str(error))
+            f"{host_of(url)} cannot be reached: {reason_of(error)}", hint=_step(str(error))
         ) from error
 
 

@@ -1,5 +1,6 @@
 """Addresses of hubs, and those that hubs return: parsed, compared and followed."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import httpx
@@ -26,6 +27,11 @@ def parse_url(text: str) -> httpx.URL:
 def host_of(url: httpx.URL) -> str:
     """Its host, with the port if given: its name in messages."""
     return url.netloc.decode("ascii")
+
+
+def reason_of(error: Exception) -> str:
+    """What `error` says, without its number (`[Errno 111] `)."""
+    return re.sub(r"^\[Errno -?\d+\] ", "", str(error))
 
 
 def next_hop(url: httpx.URL, location: str) -> str:

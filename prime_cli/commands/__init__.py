@@ -58,7 +58,7 @@ app = group(
             "prime_cli.commands.teams:switch",
             "Switch to a team or to your personal account.",
         ),
-        "teams": ("prime_cli.commands.teams:app", "List your teams and their members."),
+        "teams": ("prime_cli.commands.teams:app", "List your teams, and manage their members."),
         "keys": ("prime_cli.commands.keys:app", "Manage your API keys."),
         "secret": (
             "prime_cli.commands.secrets:app",

@@ -88,7 +88,7 @@ def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:
         page = {"dry_run": dry_run, "leaks": records}
         shown.table(_COLUMNS, [_row(each) for each in found], records=records, page=page)
     if not found:
-        shown.done("No leaks")
+        shown.done("No pod or disk is orphaned or expired")
         return
     for each in found:
         if each.failure:

@@ -87,7 +87,7 @@ def _wanted(error: Any) -> str:
         return "one more argument"
     if _is_option(parameter):
         return f"`{_long_name(parameter)}`"
-    return str(parameter.metavar or parameter.name.upper())
+    return str(parameter.metavar or parameter.name.upper()).removesuffix("...")
 
 
 def _is_option(parameter: Any) -> bool:

@@ -6,20 +6,25 @@ import msgspec
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import hub_options, open_session
+from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import UsageError
 from prime_cli.session import Session
+from prime_cli.wire.accounts import MemberChange
 
 if TYPE_CHECKING:
     from prime_cli.wire.accounts import Team
 
 
+TeamArg = Annotated[str, typer.Argument(metavar="TEAM", help="Its slug or id.")]
+
 app = group(
-    "List your teams and their members.",
+    "List your teams, and manage their members.",
     {
         "list": ("prime_cli.commands.teams:list_", "List your teams on the current hub."),
         "members": ("prime_cli.commands.teams:members", "List the members of a team."),
+        "add": ("prime_cli.commands.teams:add", "Add members to a team, or change their role."),
+        "remove": ("prime_cli.commands.teams:remove", "Remove members from a team, or leave it."),
     },
 )
 
@@ -100,6 +105,67 @@ def members(
         records=found,
         page={"members": found, "total_count": len(found)},
     )
+
+
+@hub_options()
+def add(
+    ctx: typer.Context,
+    team: TeamArg,
+    users: Annotated[
+        list[str],
+        typer.Argument(metavar="USER[:admin]...", help="Users; `:admin` may manage the members."),
+    ],
+) -> None:
+    """Add members to a team, or change their role.
+
+    For admins of the team, with a key of the scope `admin`. Members publish as the team and see its
+    private environments.
+
+    \b
+    Example:
+      prime teams add lab bob eve:admin
+    \b
+    See also: `prime teams members`, `prime teams remove`.
+    """
+    from prime_cli.accounts.teams import find_team
+
+    session = open_session(ctx)
+    found = find_team(session.hub, team)
+    wanted = [user.partition(":")[::2] for user in users]
+    for user, role in wanted:
+        session.hub.administration.set_member(found.team_id, user, MemberChange(role or "member"))
+    added = [user for user, _ in wanted]
+    session.output.done(
+        f"Added {', '.join(added)} to the team `{found.slug}`",
+        value={"team": found.slug, "members": added},
+    )
+
+
+@hub_options(YES)
+def remove(
+    ctx: typer.Context,
+    team: TeamArg,
+    users: Annotated[list[str], typer.Argument(metavar="USER...", help="The members.")],
+) -> None:
+    """Remove members from a team, or leave it.
+
+    They lose the team's private data at once. Everybody may remove themselves.
+
+    \b
+    Example:
+      prime teams remove lab bob
+    \b
+    See also: `prime teams members`, `prime teams add`.
+    """
+    from prime_cli.accounts.teams import find_team
+
+    session = open_session(ctx)
+    found = find_team(session.hub, team)
+    what = f"{', '.join(users)} from the team `{found.slug}`"
+    session.output.confirm(f"Remove {what}?", otherwise="Nothing was removed")
+    for user in users:
+        session.hub.administration.remove_member(found.team_id, user)
+    session.output.done(f"Removed {what}", value={"team": found.slug, "members": users})
 
 
 @hub_options()

@@ -12,6 +12,7 @@ from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.middleware import AuthenticationMiddleware, TrailingSlashMiddleware
 from prime_cli.hub.routes import (
     accounts,
+    administration,
     environments,
     evaluations,
     logins,
@@ -40,6 +41,7 @@ ROUTERS = (
     evaluations.router,
     samples.router,
     accounts.router,
+    administration.router,
     logins.router,
     secrets.router,
     pods.router,

@@ -93,8 +93,8 @@ class ImportVerdict:
 
     `generation` is `v0`, `v1` or None if the module has the symbol of neither; `missing` are names
     that the code uses and this verifiers lacks. `exposes`: the module has a `load_environment`, or
-    a class in `__all__`. `asked` are withheld variables that its code requested. `load` is None
-    too if it was not loaded, or took too long.
+    may have a Taskset with other verifiers. `asked` are withheld variables that its code requested.
+    `load` is None too if it was not loaded, or took too long.
     """
 
     verifiers: str | None = None

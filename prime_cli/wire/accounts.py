@@ -123,19 +123,23 @@ class KeyReply(msgspec.Struct):
 
 
 class KeysRevoked(msgspec.Struct):
-    """`DELETE /user/keys/{id}`: how many keys were revoked, including those it created."""
+    """`DELETE /user/keys/{id}`: how many keys were revoked, including those it created.
+
+    `keys` are their ids, the one that was named first, where they are known.
+    """
 
     success: bool = True
     revoked: int = 1
+    keys: list[str] = []
 
 
-class UserItem(msgspec.Struct):
+class UserItem(msgspec.Struct, kw_only=True):
     """A user, as `prime hub user list` shows it; `teams` and `keys` are counts."""
 
     slug: str
     id: str
     name: str
-    email: str | None
+    email: str | None = None
     admin: bool
     teams: int
     keys: int
@@ -150,6 +154,71 @@ class TeamItem(msgspec.Struct):
     name: str
     members: list[str]
     created_at: str
+
+
+# --- For admins ---
+
+GOVERN_FEATURE = "govern"
+"""The feature by which hubs announce the addresses below `/hub`."""
+
+
+class NewUser(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """`POST /hub/users`; `with_key` also makes a key, which only the answer has."""
+
+    slug: str
+    name: str = ""
+    email: str | None = None
+    admin: bool = False
+    with_key: bool = False
+
+
+class UserCreated(msgspec.Struct):
+    """The new user, and the first key where one was wanted."""
+
+    user: UserItem
+    key: str | None = None
+
+
+class UserList(msgspec.Struct):
+    """`GET /hub/users`."""
+
+    users: list[UserItem]
+
+
+class NewTeam(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """`POST /hub/teams`: `members` (`ada`, `ada:admin`) of a new team, or more of a known one."""
+
+    slug: str
+    members: list[str] = []
+    name: str = ""
+
+
+class TeamList(msgspec.Struct):
+    """`GET /hub/teams`."""
+
+    teams: list[TeamItem]
+
+
+class MemberChange(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """`PUT /teams/{team_id}/members/{user}`: `admin` or `member`."""
+
+    role: str = "member"
+
+
+class AuditQuery(msgspec.Struct, frozen=True):
+    """Which entries `GET /hub/audit` lists; `action` and `target` are beginnings."""
+
+    user: Annotated[str | None, Param("Actions of this user")] = None
+    action: Annotated[str | None, Param("Actions that start with this")] = None
+    key: Annotated[str | None, Param("This key, and the keys created with it")] = None
+    target: Annotated[str | None, Param("Objects that start with this")] = None
+    limit: Annotated[int, Param("Maximum number of entries", least=1, most=100_000)] = 100
+
+
+class KeyQuery(msgspec.Struct, frozen=True):
+    """Whose keys `GET /hub/keys` lists."""
+
+    user: Annotated[str | None, Param("Keys of this user")] = None
 
 
 # --- Login ---
@@ -221,3 +290,9 @@ class AuditEntry(msgspec.Struct):
     key_id: str | None = None
     address: str | None = None
     detail: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class AuditList(msgspec.Struct):
+    """`GET /hub/audit`, newest first."""
+
+    entries: list[AuditEntry]

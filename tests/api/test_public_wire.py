@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from prime_cli.api.accounts import BegunLogin
+from prime_cli.api.administration import Administration
 from prime_cli.api.client import HubClient
 from prime_cli.api.secrets import ItemStore
 from prime_cli.core.progress import Silent
@@ -166,6 +167,7 @@ OURS = {
     *("documents.get", "documents.put"),
     *("evaluations.history", "evaluations.put_logs"),
     *("accounts.keys", "accounts.current_key", "accounts.create_key", "accounts.revoke_key"),
+    *(f"administration.{name}" for name in vars(Administration) if not name.startswith("_")),
     *("environments.set_star", "environments.yank", "environments.unyank"),
     *("pods.endable", "pods.sweep"),
 }

@@ -48,6 +48,11 @@ class TeamHub:
         """Take a user out of a team."""
         teams.remove_member(self.hub, Caller.operator(), team, member)
 
+    def members_of(self, team: str) -> list[str]:
+        """Who is in a team, its admins as `slug:admin`."""
+        (found,) = [each for each in teams.list_teams(self.hub) if each.slug == team]
+        return found.members
+
     def approve(self, code: str, user: str) -> None:
         """As `prime hub approve` does."""
         approve_login_of(self.hub, Caller.operator(), code, user)

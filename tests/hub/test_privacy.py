@@ -74,6 +74,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     accounts_hub.user("zed")
     made.hidden = publish(ada) | {
         "team_id": accounts_hub.team("den"),
+        "team": "den",
+        "user": "zed",
         "key_id": list_keys(accounts_hub.hub, OPERATOR, "zed")[0].id,
     }
     for client in made.callers.values():
@@ -198,7 +200,7 @@ def ask(
     with world.accounts_hub.statements() as seen:
         answer = client.request(method, path_of(path, values), json=body)
     text = answer.text
-    for value in {*values.values(), "ada"}:
+    for value in sorted({*values.values(), "ada"}, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){value}(?!\w)", "…", text)
     return answer.status_code, text, sorted(answer.headers), len(seen)
 
@@ -271,6 +273,7 @@ def test_no_key_is_requested(world: World, operation: Operation) -> None:
         and o.needs_key
         and id_of(o) != OWN
         and "/star" not in o.path
+        and not o.path.startswith("/teams/")  # Ada is not in it
     ],
     ids=id_of,
 )

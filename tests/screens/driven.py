@@ -67,6 +67,7 @@ QUESTIONS = {
     ("commands/teams.py", "Which account do you want to use?"): (
         f"{_LOGIN}::test_a_team_is_chosen_by_its_number"
     ),
+    ("commands/teams.py", "Remove "): f"{_LOGIN}::test_a_team_is_left_after_a_yes",
     ("commands/update.py", "Run this?"): f"{_PROMPTS}::test_updating_prime",
     ("commands/trust_prompt.py", "Trust `"): f"{_PROMPTS}::test_an_owner_becomes_trusted",
 }

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.helpers.cli import prime_process
 from tests.helpers.scripted_hub import ScriptedHub
+from tests.helpers.team_hub import TeamHub
 from tests.helpers.terminal import Terminal
+from tests.screens.asking import CTRL_C, decline_then_agree
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
 
@@ -119,3 +122,18 @@ def test_a_context_with_a_key_is_deleted_after_a_yes(hub: ScriptedHub) -> None:
         terminal.type("n\n")
         assert terminal.end() == 130
     assert prime_process("whoami").ok()
+
+
+def test_a_team_is_left_after_a_yes(team_hub: TeamHub, tmp_path: Path) -> None:
+    user = team_hub.add_user()
+    team = team_hub.add_team(user, team_hub.add_user())
+    words = ("login", "--hub", team_hub.url, "--name", "team", "--token-stdin")
+    prime_process(*words, stdin=team_hub.add_key(user)).ok()
+    decline_then_agree(
+        *("teams", "remove", team, user),
+        asked=f"Remove {user} from the team `{team}`?",
+        kept="Nothing was removed",
+        state=lambda: team_hub.members_of(team),
+        cwd=tmp_path,
+        refusals=("n\n", CTRL_C),
+    )

@@ -53,6 +53,8 @@ def trust(
         found = listed.all()
         rows = [[each.hub, each.owner, each.how, each.since] for each in found]
         session.output.table(_TRUST_COLUMNS, rows, records=found)
+        if not found:
+            session.output.hint("trust an owner with `prime env trust OWNER`")
         return
     hub = _hub_url(session.config.context.base_url or session.config.upstream)
     for owner in owners:
@@ -152,6 +154,8 @@ def _list_signers(session: Session, known: AllowedSigners, owner: str | None = N
     found = [each for each in known.all() if owner in (None, each.owner)]
     rows = [[each.owner, each.kind, each.signer] for each in found]
     session.output.table(_SIGNER_COLUMNS, rows, records=found)
+    if not found:
+        session.output.hint("add a signer's public key with `prime env signers OWNER --key FILE`")
 
 
 def _report_signers(session: Session, owner: str, sentence: str) -> None:

@@ -212,8 +212,9 @@ def _what_to_name(lookup: LookupContext) -> str:
 
     stopped = [run for run in list_runs(lookup.cwd) if run.status in (CAPPED, INTERRUPTED, STOPPED)]
     if not stopped:
-        return "or continue a run: `--resume RUN`"
-    return f"or continue the newest run: `prime eval run --resume {stopped[0].run_id}`"
+        return "pass one, such as `starter/alphabet-sort`, or continue a run with `--resume RUN`"
+    newest = f"prime eval run --resume {stopped[0].run_id}"
+    return f"pass one, or continue the newest run: `{newest}`"
 
 
 def _prepare_named(

@@ -6,14 +6,15 @@ from typing import Annotated, Any
 import typer
 
 from prime_cli.commands.hub.options import HubData, HubStore
-from prime_cli.commands.options import DryRunOpt, ForceOpt, local_options, open_session
+from prime_cli.commands.options import CONTEXT, DryRunOpt, ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
 from prime_cli.core.formatting import pluralize
+from prime_cli.wire.accounts import AuditQuery
 
 _COLUMNS = ("Time", "Who", "What", "On", "Key", "From", "More")
 
 
-@local_options()
+@local_options(CONTEXT)
 def audit(
     ctx: typer.Context,
     *,
@@ -56,11 +57,8 @@ def audit(
     See also: `prime hub token list`.
     """
     session = open_session(ctx)
-    hub = place.open()
-
-    from prime_cli.hub.services.audit import list_entries
-
-    found = list_entries(hub, actor=user, action=action, key=key, target=target, limit=limit)
+    query = AuditQuery(user, action, key, target, limit)
+    found = place.administration(session).list_audit(query).entries
     rows = [
         [
             entry.at,

@@ -4,12 +4,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.options import Option
 from prime_cli.core.paths import prime_home
+from prime_cli.session import Session
+from prime_cli.wire.accounts import GOVERN_FEATURE
 
 if TYPE_CHECKING:
+    from prime_cli.api.administration import Administration
     from prime_cli.hub.context import Hub
+    from prime_cli.hub.operator import Operator
     from prime_cli.hub.serving.options import ServeOptions
 
 
@@ -59,6 +63,28 @@ class HubData:
                 hint="pass its folder with `--data`, or create one with `prime hub serve`",
             )
         return open_hub(self.options().settings())
+
+    def administration(self, session: Session, *, new: bool = False) -> "Administration | Operator":
+        """How the hub is governed: by its API with `--context`, else through its data, as `open`.
+
+        Raises UsageError for the hub in the box, which has one user.
+        """
+        if session.context_name is None:
+            from prime_cli.hub.operator import Operator
+
+            return Operator(self.open(new=new))
+        context = session.config.context
+        if context.embedded:
+            raise UsageError(
+                f"The `{context.name}` hub has a single user",
+                hint="`prime hub serve` runs one with accounts",
+            )
+        if GOVERN_FEATURE not in session.hub.capabilities().features:
+            raise UsageError(
+                f"{session.hub.host} is not governed by commands of `prime`",
+                hint="use its web pages",
+            )
+        return session.hub.administration
 
     def options(self) -> "ServeOptions":
         """These options among those of `prime hub serve`."""

@@ -6,7 +6,8 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.hub.options import HubData
-from prime_cli.commands.options import YES, local_options, open_session
+from prime_cli.commands.options import CONTEXT, YES, local_options, open_session
+from prime_cli.wire.accounts import NewTeam
 
 _HERE = "prime_cli.commands.hub.teams"
 
@@ -28,7 +29,7 @@ MembersOpt = Annotated[
 ]
 
 
-@local_options()
+@local_options(CONTEXT)
 def add(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="3 to 30 of a-z, 0-9 and `-`.")],
@@ -49,12 +50,7 @@ def add(
     See also: `prime hub team list`, `prime hub user add`.
     """
     session = open_session(ctx)
-    hub = place.open()
-
-    from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.teams import add_to_team
-
-    made = add_to_team(hub, Caller.operator(), team, member or [], name=name)
+    made = place.administration(session).add_to_team(NewTeam(team, member or [], name))
     members = ", ".join(made.members) or "nobody yet"
     session.output.done(f"The team `{team}` has: {members}", value=made)
 
@@ -62,7 +58,7 @@ def add(
 _COLUMNS = ("Team", "Name", "Members", "Id", "Since")
 
 
-@local_options()
+@local_options(CONTEXT)
 def list_(
     ctx: typer.Context,
     place: HubData,
@@ -76,18 +72,14 @@ def list_(
     See also: `prime hub team add`.
     """
     session = open_session(ctx)
-    hub = place.open()
-
-    from prime_cli.hub.services.teams import list_teams
-
-    found = list_teams(hub)
+    found = place.administration(session).list_teams().teams
     rows = [
         [team.slug, team.name, ", ".join(team.members), team.id, team.created_at] for team in found
     ]
     session.output.table(_COLUMNS, rows, records=found)
 
 
-@local_options(YES)
+@local_options(YES, CONTEXT)
 def remove(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="The team.")],
@@ -110,16 +102,12 @@ def remove(
     See also: `prime hub team list`.
     """
     session = open_session(ctx)
-    hub = place.open()
+    admins = place.administration(session)
     what = f"{', '.join(member)} from the team `{team}`" if member else f"the team `{team}`"
     session.output.confirm(f"Remove {what}?", otherwise="Nothing was removed")
-
-    from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.teams import remove_member, remove_team
-
     for user in member or []:
-        remove_member(hub, Caller.operator(), team, user)
+        admins.remove_member(team, user)
     if not member:
-        remove_team(hub, Caller.operator(), team)
+        admins.remove_team(team)
     value = {"team": team, "members": member or [], "removed": True}
     session.output.done(f"Removed {what}", value=value)

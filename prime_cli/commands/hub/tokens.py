@@ -7,7 +7,7 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.hub.options import HubData
-from prime_cli.commands.options import local_options, open_session
+from prime_cli.commands.options import CONTEXT, local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import parse_duration
 
@@ -94,7 +94,7 @@ _COLUMNS = (
     "User",
     "Begins with",
     "Name",
-    "KeyScope",
+    "Scope",
     "Owner",
     "Made",
     "Last used",
@@ -103,7 +103,7 @@ _COLUMNS = (
 )
 
 
-@local_options()
+@local_options(CONTEXT)
 def list_(
     ctx: typer.Context,
     *,
@@ -124,12 +124,7 @@ def list_(
     See also: `prime hub token add`, `prime hub token remove`.
     """
     session = open_session(ctx)
-    hub = place.open()
-
-    from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.users import list_keys
-
-    found = list_keys(hub, Caller.operator(), user)
+    found = place.administration(session).list_keys(user).keys
     rows = [
         [
             key.id,
@@ -148,7 +143,7 @@ def list_(
     session.output.table(_COLUMNS, rows, records=found)
 
 
-@local_options()
+@local_options(CONTEXT)
 def remove(
     ctx: typer.Context,
     *,
@@ -174,16 +169,12 @@ def remove(
     session = open_session(ctx)
     if (key is None) == (user is None):
         raise UsageError("Give a key, or a user with --user", hint="see `prime hub token list`")
-    hub = place.open()
-
-    from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.users import revoke_all, revoke_key
-
+    admins = place.administration(session)
     if user is not None:
-        count = revoke_all(hub, Caller.operator(), user)
+        count = admins.revoke_all(user).revoked
         session.output.done(f"Revoked {count} keys of `{user}`", value={"revoked": count})
     elif key is not None:
-        revoked = revoke_key(hub, Caller.operator(), key)
+        revoked = admins.revoke_key(key).keys
         session.output.done(
             f"Revoked `{key}`{_with_it(len(revoked) - 1)}",
             value={"revoked": len(revoked), "keys": revoked},

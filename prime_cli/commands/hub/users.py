@@ -2,11 +2,13 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.hub.options import HubData
-from prime_cli.commands.options import YES, local_options, open_session
+from prime_cli.commands.options import CONTEXT, YES, local_options, open_session
+from prime_cli.wire.accounts import NewUser
 
 _HERE = "prime_cli.commands.hub.users"
 
@@ -20,7 +22,7 @@ app = group(
 )
 
 
-@local_options()
+@local_options(CONTEXT)
 def add(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="3 to 30 of a-z, 0-9 and `-`.")],
@@ -30,33 +32,38 @@ def add(
     admin: Annotated[
         bool, typer.Option("--admin", help="Make the user an admin of the hub.")
     ] = False,
+    with_key: Annotated[
+        bool, typer.Option("--key", help="Also create a key, and print it.")
+    ] = False,
     place: HubData,
 ) -> None:
     """Create a user.
 
-    A new user has no key. Works while the hub serves.
+    Works while the hub serves, and from another machine with `--context`: a key that is created
+    there ends with yours.
 
     \b
     Example:
       prime hub user add ada --email ada@example.org
+      prime hub user add bob --key --context team > bob.txt
     \b
     See also: `prime hub token add`, `prime hub team add`.
     """
     session = open_session(ctx)
-    hub = place.open(new=True)
-
-    from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.users import create_user
-
-    made = create_user(hub, Caller.operator(), user, name=name, email=email, admin=admin)
-    session.output.done(f"Created the user `{user}`", value=made)
-    session.output.hint(f"create a key with `prime hub token add {user}`")
+    admins = place.administration(session, new=True)
+    made = admins.create_user(NewUser(user, name, email, admin, with_key))
+    if made.key is not None:
+        session.output.text(made.key, record={**msgspec.to_builtins(made.user), "key": made.key})
+        session.output.say(f"Created the user `{user}`; the key is shown only once")
+        return
+    session.output.done(f"Created the user `{user}`", value=made.user)
+    session.output.hint(f"create a key with `prime hub token add {user}` on the hub's machine")
 
 
 _COLUMNS = ("User", "Name", "E-mail", "Admin", "Teams", "Keys", "Since")
 
 
-@local_options()
+@local_options(CONTEXT)
 def list_(
     ctx: typer.Context,
     place: HubData,
@@ -70,11 +77,7 @@ def list_(
     See also: `prime hub user add`.
     """
     session = open_session(ctx)
-    hub = place.open()
-
-    from prime_cli.hub.services.users import list_users
-
-    found = list_users(hub)
+    found = place.administration(session).list_users().users
     rows = [
         [
             user.slug,
@@ -90,7 +93,7 @@ def list_(
     session.output.table(_COLUMNS, rows, records=found)
 
 
-@local_options(YES)
+@local_options(YES, CONTEXT)
 def remove(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="The user.")],
@@ -108,13 +111,9 @@ def remove(
     See also: `prime hub token remove --user`.
     """
     session = open_session(ctx)
-    hub = place.open()
+    admins = place.administration(session)
     session.output.confirm(
         f"Remove the user `{user}` and all their keys?", otherwise="Nothing was removed"
     )
-
-    from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.users import remove_user
-
-    remove_user(hub, Caller.operator(), user)
+    admins.remove_user(user)
     session.output.done(f"Removed the user `{user}`", value={"user": user, "removed": True})

@@ -78,7 +78,7 @@ def boolean(word: str, source: str) -> bool:
         return True
     if word.lower() in _FALSE:
         return False
-    raise UsageError(f"{source} is `{word}`", hint="write `true` or `false`")
+    raise UsageError(f"{source} cannot be `{word}`", hint="write `true` or `false`")
 
 
 def owner(name: str, source: str) -> str:

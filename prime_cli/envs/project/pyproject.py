@@ -21,7 +21,7 @@ def read_pyproject(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError as error:
         raise BadProject(
-            f"There is no {FILENAME} in {file.parent}",
+            f"There is no {FILENAME} in {file.parent.resolve()}",
             hint="create an environment with `prime env init NAME`, or pass its folder",
         ) from error
     except OSError as error:

@@ -47,7 +47,8 @@ def check_range(run: ProbeRun) -> Check:
         words = f"{words}, outside the {scale} that {source}, on {named(outside)}"
         step = "keep each reward function between 0 and 1, and scale it by its weight"
         return warned("range", words, step, examples=outside, **evidence)
-    return passed("range", f"{words}, within {scale}", **evidence)
+    full = words.endswith(f" {scale}")
+    return passed("range", words if full else f"{words}, within {scale}", **evidence)
 
 
 def check_errors(run: ProbeRun) -> Check:

@@ -7,6 +7,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
 from prime_cli.archive.wheels import WheelFacts
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.project.wheel_checks import WheelWarning
 from prime_cli.evals.env_check.findings import failed, passed, warned
@@ -76,7 +77,7 @@ def check_dependencies(facts: WheelFacts, undeclared: Sequence[WheelWarning] = (
     if free:
         sentence = f"Any version of {', '.join(f'`{name}`' for name in free)} is accepted"
         return warned("dependencies", sentence, "give each a lower bound", unbounded=free)
-    others = f", and {len(found)} others have bounds too" if found else ""
+    others = f", and bounds for {pluralize(len(found), 'other package')}" if found else ""
     return passed("dependencies", f"It requires `{LIBRARY}{library.specifier}`{others}")
 
 

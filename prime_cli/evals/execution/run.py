@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from prime_cli.core.errors import StorageFailed
+from prime_cli.core.errors import EnvironmentFailed, StorageFailed
 from prime_cli.core.paths import home_path, prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.earlier_sessions import (
@@ -83,7 +83,7 @@ class SessionRunner:
             except BaseException as failure:
                 with suppress(StorageFailed):  # the first failure is the one to tell
                     self._fail(drive.outcome, failure)
-                self._say_what_is_kept(progress)
+                self._say_what_is_kept(failure, progress)
                 raise
         return self._close(drive.outcome), drive.outcome.signal
 
@@ -180,9 +180,12 @@ class SessionRunner:
             whole = self._was_whole and failure is outcome.fatal
             self.record.close(outcome, FINISHED if whole else FAILED, failure)
 
-    def _say_what_is_kept(self, progress: Progress) -> None:
+    def _say_what_is_kept(self, failure: BaseException, progress: Progress) -> None:
         finished = self.earlier.tally.finished
-        if finished:
+        # What failed in the environment each time would fail in a resumed run too.
+        hopeless = type(failure) is EnvironmentFailed
+        hopeless = hopeless and self.earlier.tally.errored == finished
+        if finished and not hopeless:
             command = resume_command(self.setup.run_id, self.setup.plan)
             progress.say(f"{finished} finished rollouts are kept; resume with `{command}`")
 

@@ -114,9 +114,13 @@ def check_gates(outcomes: Sequence[ThresholdResult], run_id: str) -> None:
     missed = [outcome.gate for outcome in outcomes if not outcome.passed]
     if missed:
         raise GateFailed(
-            f"Run {run_id} missed {len(missed)} of {len(outcomes)} gates: {', '.join(missed)}",
+            f"Run {run_id} missed {_share(len(missed), len(outcomes))}: {', '.join(missed)}",
             hint=f"see the rollouts with `prime eval show {run_id} --output jsonl`",
         )
+
+
+def _share(missed: int, gates: int) -> str:
+    return "its gate" if gates == 1 else f"{missed} of {gates} gates"
 
 
 def read_baseline(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> Side:

@@ -9,6 +9,7 @@ from prime_cli.hub.services import teams as service
 from prime_cli.hub.services import users
 from prime_cli.hub.services.compute import access
 from prime_cli.wire.accounts import (
+    GOVERN_FEATURE,
     Account,
     AccountQuery,
     KeyList,
@@ -71,7 +72,7 @@ async def capabilities(request: Request) -> Capabilities:
         "open-secrets",
         "cursor",
         *features_of(EnvironmentQuery),
-        *(["keys"] if settings.accounts else []),
+        *(["keys", GOVERN_FEATURE] if settings.accounts else []),
         *([PODS] if settings.providers else []),
     ]
     return Capabilities(hub="prime", version=__version__, features=features)
@@ -107,7 +108,7 @@ async def create_key(request: Request, body: KeyRequest) -> KeyReply:
 )
 async def revoke_key(request: Request) -> KeysRevoked:
     revoked = await call(request, users.revoke_key, request.path_params["key_id"])
-    return KeysRevoked(revoked=len(revoked))
+    return KeysRevoked(revoked=len(revoked), keys=revoked)
 
 
 # --- SSH keys ---

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.responses import enveloped
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import secrets
+from prime_cli.hub.services import environment_secrets, secrets
 from prime_cli.wire.secrets import (
     Done,
     EnvironmentVariable,
@@ -68,13 +68,13 @@ def _secret_in(request: Request) -> tuple[str, str]:
 @router.get(_SECRETS, "List the secrets of an environment")
 async def list_environment_secrets(request: Request) -> list[Secret]:
     env_id = request.path_params["id"]
-    return await call(request, secrets.list_environment_secrets, env_id)
+    return await call(request, environment_secrets.list_environment_secrets, env_id)
 
 
 @router.post(_SECRETS, "Create a secret of an environment")
 async def create_environment_secret(request: Request, body: NewSecret) -> Secret:
     env_id = request.path_params["id"]
-    return await call(request, secrets.create_environment_secret, env_id, body)
+    return await call(request, environment_secrets.create_environment_secret, env_id, body)
 
 
 @router.post(
@@ -83,7 +83,7 @@ async def create_environment_secret(request: Request, body: NewSecret) -> Secret
     answers=OpenedSecrets,
 )
 async def open_secrets(request: Request) -> Response:
-    opened = await call(request, secrets.open_secrets, request.path_params["id"])
+    opened = await call(request, environment_secrets.open_secrets, request.path_params["id"])
     reply = enveloped(opened)
     reply.headers["cache-control"] = "no-store"
     return reply
@@ -91,24 +91,24 @@ async def open_secrets(request: Request) -> Response:
 
 @router.post(_LINK, "Link an existing secret to an environment")
 async def link_secret(request: Request) -> SecretLink:
-    return await call(request, secrets.link_secret, *_secret_in(request))
+    return await call(request, environment_secrets.link_secret, *_secret_in(request))
 
 
 @router.delete(_LINK, "Unlink a secret from an environment")
 async def unlink_secret(request: Request) -> Done:
-    return await call(request, secrets.unlink_secret, *_secret_in(request))
+    return await call(request, environment_secrets.unlink_secret, *_secret_in(request))
 
 
 @router.patch(_SECRET, "Update a secret of an environment")
 async def update_environment_secret(request: Request, body: SecretChange) -> Secret:
     ids = _secret_in(request)
-    return await call(request, secrets.update_environment_secret, *ids, body)
+    return await call(request, environment_secrets.update_environment_secret, *ids, body)
 
 
 @router.delete(_SECRET, "Delete a secret of an environment")
 async def delete_environment_secret(request: Request) -> Done:
     ids = _secret_in(request)
-    return await call(request, secrets.delete_environment_secret, *ids)
+    return await call(request, environment_secrets.delete_environment_secret, *ids)
 
 
 # --- Variables of an environment ---
@@ -119,22 +119,22 @@ _VARIABLE = _VARIABLES + "/{variable_id}"
 
 @router.get(_VARIABLES, "List the variables of an environment")
 async def list_variables(request: Request) -> list[EnvironmentVariable]:
-    return await call(request, secrets.list_variables, request.path_params["id"])
+    return await call(request, environment_secrets.list_variables, request.path_params["id"])
 
 
 @router.post(_VARIABLES, "Create a variable of an environment")
 async def create_variable(request: Request, body: NewVariable) -> EnvironmentVariable:
     env_id = request.path_params["id"]
-    return await call(request, secrets.create_variable, env_id, body)
+    return await call(request, environment_secrets.create_variable, env_id, body)
 
 
 @router.patch(_VARIABLE, "Update a variable of an environment")
 async def update_variable(request: Request, body: VariableChange) -> EnvironmentVariable:
     ids = request.path_params["id"], request.path_params["variable_id"]
-    return await call(request, secrets.update_variable, *ids, body)
+    return await call(request, environment_secrets.update_variable, *ids, body)
 
 
 @router.delete(_VARIABLE, "Delete a variable of an environment")
 async def delete_variable(request: Request) -> Done:
     ids = request.path_params["id"], request.path_params["variable_id"]
-    return await call(request, secrets.delete_variable, *ids)
+    return await call(request, environment_secrets.delete_variable, *ids)

@@ -119,7 +119,8 @@ def require_owner_slug(caller: Caller, owner: str, what: str) -> None:
         )
     raise NotAllowed(
         f"`{caller.slug}` may not write to `{what}`",
-        hint=f"publish it as `{caller.slug}/…`, or set the owner with PRIME_OWNER",
+        hint=f"it belongs to `{owner}`; publish your own as `{caller.slug}/…`, or set the owner "
+        "with PRIME_OWNER",
     )
 
 

@@ -1,6 +1,7 @@
 """Teams: owners that several users publish for."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
@@ -91,14 +92,24 @@ def set_member(hub: Hub, caller: Caller, slug: str, user: str, role: str = MEMBE
         _set_member(hub, connection, caller, team, user, wanted)
 
 
+def find_managed_team(connection: Connection, caller: Caller, slug: str) -> Row[Any]:
+    """The row of a team that the caller is in, or of any for an admin of the hub.
+
+    Raises NotFound.
+    """
+    find = find_team if caller.admin else partial(find_own_team, caller=caller)
+    return find(connection, team_id=slug)
+
+
 def remove_member(hub: Hub, caller: Caller, slug: str, user: str) -> None:
     """Remove a user from a team; the user's keys lose it at once.
 
-    Raises NotFound or NotAllowed.
+    Everybody may leave. Raises NotFound or NotAllowed.
     """
     with hub.database.write() as connection:
         team = find_team(connection, slug)
-        _require_manager(caller, team)
+        if not (user == caller.slug and team.slug in caller.writes):
+            _require_manager(caller, team)
         member = find_user(connection, user)
         if not connection.execute(delete(members).where(*_is(team, member))).rowcount:
             raise NotFound(f"`{member.slug}` is not in the team `{team.slug}`")
@@ -205,7 +216,10 @@ def _page(
 
 def _require_manager(caller: Caller, team: Row[Any]) -> None:
     if not (caller.admin or team.slug in caller.manages):
-        raise NotAllowed(f"Only an admin of the team `{team.slug}` or of this hub may do that")
+        raise NotAllowed(
+            f"Only an admin of the team `{team.slug}` or of this hub may do that",
+            hint="an admin needs a key with the scope `admin`: `prime keys create --scope admin`",
+        )
 
 
 def _is(team: Row[Any], user: Row[Any]) -> tuple[ColumnElement[bool], ...]:

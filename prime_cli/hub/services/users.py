@@ -110,7 +110,10 @@ def find_user(connection: Connection, slug: str) -> Row[Any]:
 def require_admin(caller: Caller) -> None:
     """Raise NotAllowed unless the caller may administer the whole hub."""
     if not caller.admin:
-        raise NotAllowed("Only an admin of this hub may do that")
+        raise NotAllowed(
+            "Only an admin of this hub may do that",
+            hint="an admin needs a key with the scope `admin`",
+        )
 
 
 def require_accounts(hub: Hub) -> None:

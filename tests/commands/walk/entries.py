@@ -49,6 +49,17 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     # --- teams ---
     "prime teams list": (Entry("teams list", hub=SERVED),),
     "prime teams members": (Entry("teams members lab", wrong="teams members no-such", hub=SERVED),),
+    "prime teams add": (
+        Entry("teams add lab bob:admin", wrong="teams add lab eve", changes=True, hub=SERVED),
+    ),
+    "prime teams remove": (
+        Entry(
+            "teams remove lab bob --yes",
+            wrong="teams remove no-such bob --yes",
+            changes=True,
+            hub=SERVED,
+        ),
+    ),
     # --- context ---
     "prime context list": (Entry("context list"),),
     "prime context show": (Entry("context show team", wrong="context show no-such"),),

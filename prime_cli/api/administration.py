@@ -1,0 +1,86 @@
+"""`/hub`: users, teams and keys of everybody, for admins of one of our hubs."""
+
+from urllib.parse import quote
+
+from prime_cli.api.connection import HubConnection, HubResponse
+from prime_cli.api.urls import Query
+from prime_cli.wire.accounts import (
+    AuditList,
+    AuditQuery,
+    KeyList,
+    KeysRevoked,
+    MemberChange,
+    NewTeam,
+    NewUser,
+    TeamItem,
+    TeamList,
+    UserCreated,
+    UserList,
+)
+from prime_cli.wire.queries import write_query
+
+_MOST_BYTES = 64 * 1024 * 1024
+
+
+class Administration:
+    """What admins do; raises NotAllowed for others, NotFound on hubs of another kind."""
+
+    def __init__(self, connection: HubConnection) -> None:
+        self._connection = connection
+
+    def create_user(self, new: NewUser) -> UserCreated:
+        """A new user; raises Conflict if the name is taken."""
+        return self._connection.call("POST", "/hub/users", body=new).read(UserCreated)
+
+    def list_users(self) -> UserList:
+        """All users, by slug."""
+        return self._get("/hub/users").read(UserList)
+
+    def remove_user(self, user: str) -> None:
+        """Remove a user with all keys; raises Conflict for an owner of anything."""
+        self._connection.call("DELETE", f"/hub/users/{_part(user)}")
+
+    def add_to_team(self, new: NewTeam) -> TeamItem:
+        """Create a team, or add members to one."""
+        return self._connection.call("POST", "/hub/teams", body=new).read(TeamItem)
+
+    def list_teams(self) -> TeamList:
+        """All teams, by slug."""
+        return self._get("/hub/teams").read(TeamList)
+
+    def remove_team(self, team: str) -> None:
+        """Remove a team; raises Conflict for an owner of anything."""
+        self._connection.call("DELETE", f"/hub/teams/{_part(team)}")
+
+    def set_member(self, team: str, user: str, change: MemberChange) -> None:
+        """Add a user to a team, or change the role; for admins of the team, too."""
+        path = f"/teams/{_part(team)}/members/{_part(user)}"
+        self._connection.call("PUT", path, body=change)
+
+    def remove_member(self, team: str, user: str) -> None:
+        """Remove a user from a team; for admins of the team, and for the user."""
+        self._connection.call("DELETE", f"/teams/{_part(team)}/members/{_part(user)}")
+
+    def list_keys(self, user: str | None) -> KeyList:
+        """The keys of a user, or of all, newest first."""
+        return self._get("/hub/keys", {"user": user}).read(KeyList)
+
+    def revoke_key(self, key: str) -> KeysRevoked:
+        """Revoke a key by its id, and those created with it."""
+        path = f"/user/keys/{_part(key)}"
+        return self._connection.call("DELETE", path, most=_MOST_BYTES).read(KeysRevoked)
+
+    def revoke_all(self, user: str) -> KeysRevoked:
+        """Revoke every key of a user."""
+        return self._connection.call("DELETE", f"/hub/users/{_part(user)}/keys").read(KeysRevoked)
+
+    def list_audit(self, query: AuditQuery) -> AuditList:
+        """The newest entries of the audit log."""
+        return self._get("/hub/audit", write_query(query)).read(AuditList)
+
+    def _get(self, path: str, query: Query | None = None) -> HubResponse:
+        return self._connection.call("GET", path, query=query, most=_MOST_BYTES)
+
+
+def _part(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,126 @@
+"""What admins of a hub do to users, teams and keys, by the API or on the hub's machine."""
+
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.services import audit, teams, users
+from prime_cli.hub.services.keys import WRITE, create_key, require_alive
+from prime_cli.wire.accounts import (
+    AuditList,
+    AuditQuery,
+    KeyList,
+    KeysRevoked,
+    MemberChange,
+    NewTeam,
+    NewUser,
+    TeamItem,
+    TeamList,
+    UserCreated,
+    UserList,
+)
+from prime_cli.wire.secrets import Done
+
+# --- Users ---
+
+
+def create_user(hub: Hub, caller: Caller, new: NewUser) -> UserCreated:
+    """A new user, with a first key if wanted, which ends with the caller's.
+
+    Raises as `users.create_user`.
+    """
+    made = users.create_user(hub, caller, new.slug, name=new.name, email=new.email, admin=new.admin)
+    if not new.with_key:
+        return UserCreated(made)
+    with hub.database.write() as connection:
+        parent = require_alive(hub, connection, caller)
+        expires = parent.expires_at if parent is not None else None
+        key = create_key(
+            hub,
+            connection,
+            made.id,
+            parent=parent,
+            name="first key",
+            scope=WRITE,
+            expires_at=expires,
+        )
+        detail = {"scope": WRITE, "name": "first key", "key": key.id, "line": key.line}
+        audit.record(hub, connection, caller, "key.create", made.slug, **detail)
+    return UserCreated(made, key.key)
+
+
+def list_users(hub: Hub, caller: Caller) -> UserList:
+    """All users; raises NotAllowed."""
+    users.require_admin(caller)
+    return UserList(users.list_users(hub))
+
+
+def remove_user(hub: Hub, caller: Caller, slug: str) -> Done:
+    """As `users.remove_user`."""
+    users.remove_user(hub, caller, slug)
+    return Done()
+
+
+# --- Teams ---
+
+
+def add_to_team(hub: Hub, caller: Caller, new: NewTeam) -> TeamItem:
+    """As `teams.add_to_team`."""
+    return teams.add_to_team(hub, caller, new.slug, new.members, name=new.name)
+
+
+def list_teams(hub: Hub, caller: Caller) -> TeamList:
+    """All teams; raises NotAllowed."""
+    users.require_admin(caller)
+    return TeamList(teams.list_teams(hub))
+
+
+def remove_team(hub: Hub, caller: Caller, slug: str) -> Done:
+    """As `teams.remove_team`."""
+    teams.remove_team(hub, caller, slug)
+    return Done()
+
+
+def set_member(hub: Hub, caller: Caller, team: str, user: str, change: MemberChange) -> Done:
+    """As `teams.set_member`; a team that the caller is not in is not found."""
+    _require_team(hub, caller, team)
+    teams.set_member(hub, caller, team, user, change.role)
+    return Done()
+
+
+def remove_member(hub: Hub, caller: Caller, team: str, user: str) -> Done:
+    """As `teams.remove_member`; everybody may leave with a key of the scope `write`."""
+    _require_team(hub, caller, team)
+    teams.remove_member(hub, caller, team, user)
+    return Done()
+
+
+def _require_team(hub: Hub, caller: Caller, team: str) -> None:
+    """Raise NotFound for a team that is none of the caller's business."""
+    with hub.database.read() as connection:
+        teams.find_managed_team(connection, caller, team)
+
+
+# --- Keys and the log ---
+
+
+def list_keys(hub: Hub, caller: Caller, user: str | None) -> KeyList:
+    """The keys of a user, or of all; raises NotAllowed."""
+    users.require_admin(caller)
+    return KeyList(users.list_keys(hub, caller, user))
+
+
+def revoke_all(hub: Hub, caller: Caller, user: str) -> KeysRevoked:
+    """As `users.revoke_all`."""
+    return KeysRevoked(revoked=users.revoke_all(hub, caller, user))
+
+
+def list_audit(hub: Hub, caller: Caller, query: AuditQuery) -> AuditList:
+    """The newest entries of the audit log; raises NotAllowed."""
+    users.require_admin(caller)
+    found = audit.list_entries(
+        hub,
+        actor=query.user,
+        action=query.action,
+        key=query.key,
+        target=query.target,
+        limit=query.limit,
+    )
+    return AuditList(found)

@@ -1,0 +1,117 @@
+"""A served hub governed from another machine, by its admin and by a team's."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.digests import digest_bytes
+from prime_cli.hub.services.users import create_user
+from prime_cli.session import Session
+from tests.helpers.cli import Prime, Result
+from tests.hub.accounts_hub import OPERATOR, URL, AccountsHub
+
+
+class Machines:
+    """Commands on machines of several people; the hub is elsewhere."""
+
+    def __init__(self, prime: Prime, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.hub = AccountsHub(folder / "served")
+        self._prime, self._monkeypatch = prime, monkeypatch
+        prime.make_session = lambda: Session(self.hub.transport())
+
+    def __call__(self, key: str, line: str) -> Result:
+        """Type a command with somebody's key, which a login has kept in a context."""
+        name = f"of-{digest_bytes(key.encode())[:12]}"
+        self._monkeypatch.setattr("sys.stdin", io.StringIO(key))
+        login = ("login", "--hub", URL, "--name", name, "--token-stdin", "--allow-http")
+        entered = self._prime(*login, "--storage", "file")
+        if entered.code:
+            return entered
+        return self._prime(*line.split(), "--context", name, "--output", "json")
+
+    def admin(self) -> str:
+        """The key of an admin of the hub."""
+        create_user(self.hub.hub, OPERATOR, "root-user", admin=True)
+        return self.hub.key("root-user", scope="admin")
+
+
+@pytest.fixture
+def machines(prime: Prime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machines:
+    return Machines(prime, tmp_path, monkeypatch)
+
+
+def test_an_admin_makes_users_and_teams_and_takes_them_away(machines: Machines) -> None:
+    admin = machines.admin()
+    made = machines(admin, "hub user add bob --email bob@example.org --key").ok().json
+    assert machines(made["key"], "whoami").ok().json["slug"] == "bob"
+    machines(admin, "hub team add lab --member bob").ok()
+    (team,) = machines(admin, "hub team list").ok().json
+    assert (team["slug"], team["members"]) == ("lab", ["bob"])
+    assert {each["slug"] for each in machines(admin, "hub user list").ok().json} == {
+        "bob",
+        "root-user",
+    }
+    (key,) = machines(admin, "hub token list --user bob").ok().json
+    machines(admin, f"hub token remove {key['id']}").ok()
+    assert machines(made["key"], "whoami").code == 4
+    machines(admin, "hub team remove lab --yes").ok()
+    machines(admin, "hub user remove bob --yes").ok()
+    log = machines(admin, "hub audit --action user.").ok().json
+    assert [(each["actor"], each["action"]) for each in log[:2]] == [
+        ("root-user", "user.remove"),
+        ("root-user", "user.create"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hub user list",
+        "hub user add eve",
+        "hub user remove bob --yes",
+        "hub team list",
+        "hub team add lab",
+        "hub team remove lab --yes",
+        "hub token list",
+        "hub token remove --user bob",
+        "hub audit",
+    ],
+)
+def test_others_govern_nothing(machines: Machines, line: str) -> None:
+    machines.hub.user("bob")
+    machines.hub.team("lab", bob="ADMIN")
+    machines.hub.user("root-user")
+    for rights in ({"scope": "admin"}, {"scope": "write"}):
+        refused = machines(machines.hub.key("bob", **rights), line)
+        assert (refused.code, "Only an admin of this hub" in refused.err) == (4, True)
+
+
+def test_an_admins_key_of_another_scope_governs_nothing(machines: Machines) -> None:
+    machines.admin()
+    refused = machines(machines.hub.key("root-user"), "hub user list")
+    assert (refused.code, "scope `admin`" in refused.err) == (4, True)
+
+
+def test_a_teams_admin_adds_and_removes_members(machines: Machines) -> None:
+    for user in ("ada", "bob", "eve"):
+        machines.hub.user(user)
+    machines.hub.team("lab", ada="ADMIN")
+    ada = machines.hub.key("ada", scope="admin")
+    bob, eve = machines.hub.key("bob"), machines.hub.key("eve", scope="admin")
+    machines(ada, "teams add lab bob").ok()
+    members = machines(bob, "teams members lab").ok().json["members"]
+    assert {each["userName"]: each["role"] for each in members} == {"ada": "ADMIN", "bob": "MEMBER"}
+    refused = machines(bob, "teams add lab eve")
+    assert (refused.code, "Only an admin of the team `lab`" in refused.err) == (4, True)
+    assert machines(eve, "teams add lab eve").code == 6
+    machines(bob, "teams remove lab bob --yes").ok()
+    assert machines(bob, "teams members lab").code == 6
+    machines(ada, "teams add lab bob:admin").ok()
+    machines(ada, "teams remove lab bob --yes").ok()
+    assert machines(ada, "teams add lab bob:king").code == 2
+
+
+def test_the_hub_in_the_box_is_not_governed(prime: Prime) -> None:
+    result = prime("hub", "user", "list", "--context", "local")
+    assert (result.code, "has a single user" in result.err) == (2, True)
