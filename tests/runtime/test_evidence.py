@@ -112,3 +112,13 @@ def test_other_files_are_ignored(tmp_path: Path) -> None:
     write_result(tmp_path, version_info=3, date=["x"])
 
     assert read_evidence(in_folder(tmp_path)) == ()
+
+
+def test_a_pre_release_as_the_lower_bound_is_tried_itself(tmp_path: Path) -> None:
+    planned = steps(in_folder(tmp_path, "verifiers>=0.1.15.dev11"))
+
+    assert planned[:2] == [("date", ""), ("bound", "==0.1.15.dev11")]
+
+
+def test_a_family_is_not_a_lower_bound(tmp_path: Path) -> None:
+    assert "bound" not in dict(steps(in_folder(tmp_path, "verifiers==0.1.*")))
