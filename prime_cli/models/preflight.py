@@ -19,17 +19,17 @@ from prime_cli.models.prices import Price
 from prime_cli.models.providers import AUTHORIZATION, is_hosted, provider_at
 
 
-class ModelItem(msgspec.Struct):
+class EndpointModel(msgspec.Struct):
     """One model that an endpoint serves; `pricing` is what OpenRouter and others add."""
 
     id: str
     pricing: Any = None
 
 
-class ModelList(msgspec.Struct):
+class EndpointModels(msgspec.Struct):
     """The answer to GET /models."""
 
-    data: list[ModelItem]
+    data: list[EndpointModel]
 
 
 @dataclass
@@ -131,7 +131,7 @@ def _unreachable(
 
 def _check_listed(endpoint: Endpoint, where: str, body: bytes, found: Preflight) -> None:
     try:
-        served = {item.id: item for item in msgspec.json.decode(body, type=ModelList).data}
+        served = {item.id: item for item in msgspec.json.decode(body, type=EndpointModels).data}
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return
     if not served:
