@@ -7,11 +7,12 @@ text. Some hundred kilobytes can keep any parser of Markdown busy for minutes; t
 bounds are the operating system's.
 """
 
-import subprocess
 import sys
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+from prime_cli.core.process import TimedOut, run
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -90,20 +91,14 @@ def _show_as_link(_self: Any, tokens: "list[Token]", index: int, *_rest: Any) ->
 
 def render_bounded(text: str) -> str | None:
     """As `render_markdown`, or None for what takes too long, too much memory or too many bytes."""
-    command = [sys.executable, "-I", "-m", __name__]
+    readable = text.encode(errors="replace").decode()
+    command = [sys.executable, "-I", "-X", "utf8", "-m", __name__]
     try:
-        done = subprocess.run(
-            command,
-            input=text.encode(errors="replace"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            # A machine with much else to do gives it little of its time.
-            timeout=10 * SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        # Ten times: a machine with much else to do gives it little of its time.
+        done = run(command, input=readable, timeout=10 * SECONDS)
+    except TimedOut:
         return None
-    return done.stdout.decode() if done.returncode == 0 else None
+    return done.out if done.code == 0 else None
 
 
 def main() -> None:
