@@ -604,6 +604,7 @@ _prime_offers() {
     'prime hub serve --storage') offers='' ;;
     'prime hub serve --public-url') offers='' ;;
     'prime hub serve --admin') offers='' ;;
+    'prime hub serve --default-visibility') offers='public private' ;;
     'prime hub serve --tls-cert') offers='@files' ;;
     'prime hub serve --tls-key') offers='@files' ;;
     'prime hub serve --workers') offers='' ;;
@@ -981,7 +982,7 @@ _prime_words() {
     'prime ssh-keys set-primary') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime hub') words='serve user team token approve usage audit migrate gc backup restore' options='-h --help' ;;
-    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --log-format --quiet -q -h --help' ;;
+    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --default-visibility --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --key --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub user list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;

@@ -9,7 +9,11 @@ from starlette.routing import Mount, Route
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.context import Hub, open_hub
-from prime_cli.hub.middleware import AuthenticationMiddleware, TrailingSlashMiddleware
+from prime_cli.hub.middleware import (
+    AuthenticationMiddleware,
+    MembersOnlyMiddleware,
+    TrailingSlashMiddleware,
+)
 from prime_cli.hub.routes import (
     accounts,
     administration,
@@ -111,8 +115,10 @@ def _open_models(settings: HubSettings) -> "tuple[Inference | None, list[Route]]
 def _middleware(hub: Hub) -> list[Middleware]:
     layers = [Middleware(TrailingSlashMiddleware)]
     if hub.settings.accounts:
+        if hub.settings.members_only:
+            layers.insert(0, Middleware(MembersOnlyMiddleware))
         layers.insert(0, Middleware(AuthenticationMiddleware, hub=hub))
-        if not hub.settings.embedded:
+        if not (hub.settings.embedded or hub.settings.members_only):
             # Only a served hub has an event loop, and only with accounts can callers be anonymous.
             from prime_cli.hub.response_cache.middleware import ResponseCacheMiddleware
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
 
+BASIC_CHALLENGE = 'Basic realm="prime hub", charset="UTF-8"'
+"""Asks a browser or an installer for a key, which it sends as the password."""
+
 # --- `Range` of RFC 9110 ---
 
 _ONE_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")

@@ -9,11 +9,14 @@ from typing import Protocol
 from sqlalchemy.dialects import sqlite
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from prime_cli.core.errors import NotAllowed, NotLoggedIn
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.sqlite import connect_reader
 from prime_cli.hub.dispatch import run
+from prime_cli.hub.headers import BASIC_CHALLENGE
 from prime_cli.hub.services.keys import (
     find_caller,
     is_use_due,
@@ -22,6 +25,9 @@ from prime_cli.hub.services.keys import (
     select_caller,
 )
 from prime_cli.hub.tokens import token_digest
+from prime_cli.hub.urls import API, LOGIN_PAGE, UPLOAD
+from prime_cli.wire.codec import encode
+from prime_cli.wire.problems import Problem
 
 # --- Authentication ---
 
@@ -52,6 +58,52 @@ class AuthenticationMiddleware:
             if caller is not None:
                 return caller
         return Caller(address=address)
+
+
+class MembersOnlyMiddleware:
+    """Refuses callers without a key, except for what a login and an upload URL need.
+
+    Pages and package indexes ask for it as Basic authentication does: a browser or an installer
+    then sends the key as the password.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer: ASGIApp = self.app
+        if scope["type"] == "http" and not _is_open(scope["path"]):
+            if not scope["state"]["caller"].slug:
+                answer = _ask_for_key(scope["path"])
+            elif _is_forged(scope["method"], Headers(scope=scope)):
+                answer = _refuse(403, "Another site sent this request", NotAllowed.code)
+        await answer(scope, receive, send)
+
+
+def _ask_for_key(path: str) -> Response:
+    hint = "log in with `prime login`, or set PRIME_API_KEY"
+    refusal = _refuse(401, "This hub is for its members only", NotLoggedIn.code, hint)
+    if not path.startswith(f"{API}/"):
+        refusal.headers["www-authenticate"] = BASIC_CHALLENGE
+    return refusal
+
+
+def _is_forged(method: str, headers: Headers) -> bool:
+    """Whether a browser, which adds the key that it was told once, acts for another site's page."""
+    return method not in ("GET", "HEAD") and headers.get("sec-fetch-site") == "cross-site"
+
+
+def _refuse(status: int, sentence: str, code: str, hint: str | None = None) -> Response:
+    content = encode(Problem(detail=sentence, code=code, hint=hint))
+    headers = {"cache-control": "no-store"}
+    return Response(content, status, headers=headers, media_type="application/json")
+
+
+_OPEN = (f"{API}/auth_challenge/", f"{API}/capabilities", LOGIN_PAGE, UPLOAD.partition("{")[0])
+
+
+def _is_open(path: str) -> bool:
+    return path.startswith(_OPEN)
 
 
 class Callers(Protocol):

@@ -5,6 +5,7 @@ from urllib.parse import quote, urlsplit
 API = "/api/v1"
 FILES = "/files/{owner}/{name}/{sha256}/{filename}"
 UPLOAD = "/upload/{token}"
+LOGIN_PAGE = "/dashboard/tokens/challenge"
 
 
 def file_url(base: str, owner: str, name: str, sha256: str, filename: str) -> str:

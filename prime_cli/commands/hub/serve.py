@@ -24,6 +24,7 @@ from prime_cli.hub.serving.options import (
     ServeOptions,
 )
 from prime_cli.terminal.output import Output
+from prime_cli.wire.environments import Visibility
 
 if TYPE_CHECKING:
     from prime_cli.hub.serving.server import Started
@@ -70,6 +71,23 @@ def serve(
             "--admin", envvar="PRIME_HUB_ADMIN", metavar="NAME", help="The first admin's name."
         ),
     ] = "admin",
+    members_only: Annotated[
+        bool,
+        typer.Option(
+            "--members-only",
+            envvar="PRIME_HUB_MEMBERS_ONLY",
+            help="Refuse everybody without a key, also for what is public.",
+        ),
+    ] = False,
+    default_visibility: Annotated[
+        Visibility,
+        typer.Option(
+            "--default-visibility",
+            envvar="PRIME_HUB_DEFAULT_VISIBILITY",
+            case_sensitive=False,
+            help="The visibility of new environments whose upload does not choose.",
+        ),
+    ] = Visibility.PUBLIC,
     tls_cert: Annotated[
         Path | None,
         typer.Option(
@@ -276,6 +294,8 @@ def serve(
         log_format=log_format,
         endpoints=None if endpoints is None else endpoints.absolute(),
         tokens_per_month=tokens_per_month,
+        members_only=members_only,
+        default_visibility=default_visibility,
     )
     if options.exposed:
         output.warn(

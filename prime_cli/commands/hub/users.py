@@ -40,7 +40,7 @@ def add(
     """Create a user.
 
     Works while the hub serves, and from another machine with `--context`: a key that is created
-    there ends with yours.
+    there ends with yours. The key has the scope `admin`, with which the user makes others.
 
     \b
     Example:

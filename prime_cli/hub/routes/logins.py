@@ -10,6 +10,7 @@ from prime_cli.hub.routes.requests import read_form
 from prime_cli.hub.routes.responses import answer_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import logins
+from prime_cli.hub.urls import LOGIN_PAGE
 from prime_cli.pages.login import (
     LoginRequest,
     render_approval_form,
@@ -48,11 +49,10 @@ async def poll(request: Request, query: ChallengeQuery) -> ChallengeStatus:
 
 # --- The browser ---
 
-_PATH = "/dashboard/tokens/challenge"
 _FIELDS = frozenset({"code", "key", "answer"})
 
 
-@router.page(_PATH)
+@router.page(LOGIN_PAGE)
 async def show(request: Request) -> Response:
     code = request.query_params.get("code", "")
     if not code:
@@ -64,7 +64,7 @@ async def show(request: Request) -> Response:
     return answer_page(render_approval_form(login))
 
 
-@router.page(_PATH, "POST")
+@router.page(LOGIN_PAGE, "POST")
 async def decide(request: Request) -> Response:
     hub, address = hub_of(request), caller_of(request).address
     code = ""

@@ -11,6 +11,8 @@ from starlette.responses import Response
 
 from prime_cli.core.errors import InternalError, NotFound, PrimeError, StorageFailed, Unreachable
 from prime_cli.hub.dispatch import caller_of, hub_of
+from prime_cli.hub.headers import BASIC_CHALLENGE
+from prime_cli.hub.urls import LOGIN_PAGE
 from prime_cli.pages.html import CONTENT_SECURITY_POLICY, HtmlPage, error_body
 from prime_cli.wire.codec import Envelope, encode
 from prime_cli.wire.problems import Problem, headers_of, status_of, to_problem
@@ -76,7 +78,7 @@ async def answer_http_error(_request: Request, error: Exception) -> Response:
 
 _NAVIGATION = (
     ("/", "Environments"),
-    ("/dashboard/tokens/challenge", "Log in a client"),
+    (LOGIN_PAGE, "Log in a client"),
     ("/docs", "API"),
 )
 _PAGE_HEADERS = {
@@ -128,5 +130,5 @@ async def with_challenge(request: Request, found: Awaitable[T]) -> T:
         raise HTTPException(
             401,
             f"{error.message}; the credentials sent are not a valid API key",
-            headers={"WWW-Authenticate": 'Basic realm="prime hub", charset="UTF-8"'},
+            headers={"WWW-Authenticate": BASIC_CHALLENGE},
         ) from error

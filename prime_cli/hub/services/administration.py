@@ -2,7 +2,7 @@
 
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services import audit, teams, users
-from prime_cli.hub.services.keys import WRITE, create_key, require_alive
+from prime_cli.hub.services.keys import ADMIN, create_key, require_alive
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,
@@ -22,7 +22,7 @@ from prime_cli.wire.secrets import Done
 
 
 def create_user(hub: Hub, caller: Caller, new: NewUser) -> UserCreated:
-    """A new user, with a first key if wanted, which ends with the caller's.
+    """A new user, with a first key of all scopes if wanted, which ends with the caller's.
 
     Raises as `users.create_user`.
     """
@@ -38,10 +38,10 @@ def create_user(hub: Hub, caller: Caller, new: NewUser) -> UserCreated:
             made.id,
             parent=parent,
             name="first key",
-            scope=WRITE,
+            scope=ADMIN,
             expires_at=expires,
         )
-        detail = {"scope": WRITE, "name": "first key", "key": key.id, "line": key.line}
+        detail = {"scope": ADMIN, "name": "first key", "key": key.id, "line": key.line}
         audit.record(hub, connection, caller, "key.create", made.slug, **detail)
     return UserCreated(made, key.key)
 

@@ -112,7 +112,7 @@ def require_admin(caller: Caller) -> None:
     if not caller.admin:
         raise NotAllowed(
             "Only an admin of this hub may do that",
-            hint="an admin needs a key with the scope `admin`",
+            hint="an admin needs a key with the scope `admin`: `prime keys create --scope admin`",
         )
 
 

@@ -16,6 +16,7 @@ from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import open_storage
 from prime_cli.hub.upstream import UpstreamHub
+from prime_cli.wire.environments import Visibility
 
 HOST = "127.0.0.1"
 PORT = 8480
@@ -65,6 +66,8 @@ class ServeOptions:
     uploads: int = UPLOADS
     downloads: Downloads = Downloads.PROXY
     log_format: LogFormat = LogFormat.JSON
+    members_only: bool = False
+    default_visibility: Visibility = Visibility.PUBLIC
     local_pods: bool = False
     sky: str | None = None
     sky_infra: tuple[str, ...] = ()
@@ -125,6 +128,8 @@ class ServeOptions:
             providers=self.providers(),
             endpoints=self.endpoints,
             tokens_per_month=self.tokens_per_month,
+            members_only=self.members_only,
+            default_visibility=self.default_visibility.value,
         )
 
     def providers(self) -> InstalledProviders:

@@ -45,6 +45,7 @@ def test_an_admin_makes_users_and_teams_and_takes_them_away(machines: Machines) 
     admin = machines.admin()
     made = machines(admin, "hub user add bob --email bob@example.org --key").ok().json
     assert machines(made["key"], "whoami").ok().json["slug"] == "bob"
+    machines(made["key"], "keys create --name ci --scope read").ok()
     machines(admin, "hub team add lab --member bob").ok()
     (team,) = machines(admin, "hub team list").ok().json
     assert (team["slug"], team["members"]) == ("lab", ["bob"])
@@ -52,8 +53,9 @@ def test_an_admin_makes_users_and_teams_and_takes_them_away(machines: Machines) 
         "bob",
         "root-user",
     }
-    (key,) = machines(admin, "hub token list --user bob").ok().json
-    machines(admin, f"hub token remove {key['id']}").ok()
+    keys = machines(admin, "hub token list --user bob").ok().json
+    (first,) = [key["id"] for key in keys if key["name"] == "first key"]
+    assert machines(admin, f"hub token remove {first}").ok().json["revoked"] == 2
     assert machines(made["key"], "whoami").code == 4
     machines(admin, "hub team remove lab --yes").ok()
     machines(admin, "hub user remove bob --yes").ok()
