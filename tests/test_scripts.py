@@ -48,7 +48,7 @@ def judge() -> Iterator[ScriptedModel]:
         yield scripted
 
 
-@pytest.mark.sample(5, "path")
+@pytest.mark.sample(4, "path")
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_the_transcript_is_what_happens(
     path: Path,

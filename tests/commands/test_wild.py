@@ -71,7 +71,7 @@ def project(folder: Path, name: str, shape: Shape) -> tuple[Path, str]:
     return write_project(folder / name, own), f"ada/{own.name}"
 
 
-@pytest.mark.sample(2, "name")
+@pytest.mark.sample(1, "name")
 @pytest.mark.parametrize("name", RUNNING)
 def test_a_shape_goes_the_whole_way(name: str, tmp_path: Path, here: Path) -> None:
     if name == "narrow-python" and PYTHON_3_12 is None:
@@ -235,7 +235,7 @@ FAULTY = {
 }
 
 
-@pytest.mark.sample(2, "name")
+@pytest.mark.sample(1, "name")
 @pytest.mark.parametrize("name", FAULTY)
 def test_code_that_raises_is_reported_by_name(name: str, tmp_path: Path, here: Path) -> None:
     source, code, said = FAULTY[name]

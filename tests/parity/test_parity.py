@@ -17,7 +17,7 @@ CASES = 1
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2, "family")
+@pytest.mark.sample(1, "family")
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_rewards_and_errors_are_those_of_the_release_itself(
     family: Family, tmp_path: Path, seed: int
