@@ -51,8 +51,8 @@ def add(
     """
     session = open_session(ctx)
     made = place.administration(session).add_to_team(NewTeam(team, member or [], name))
-    members = ", ".join(made.members) or "nobody yet"
-    session.output.done(f"The team `{team}` has: {members}", value=made)
+    members = f"has: {', '.join(made.members)}" if made.members else "has no members yet"
+    session.output.done(f"The team `{team}` {members}", value=made)
 
 
 _COLUMNS = ("Team", "Name", "Members", "Id", "Since")

@@ -43,8 +43,8 @@ def check_metadata(facts: WheelFacts, pyproject: Mapping[str, Any]) -> Check:
     if missing:
         return warned(
             "metadata",
-            f"It has no {' and no '.join(missing)}",
-            "add it to `[project]` in pyproject.toml",
+            f"It has no {' or '.join(missing)}",
+            f"add {'it' if len(missing) == 1 else 'them'} to `[project]` in pyproject.toml",
             missing=missing,
         )
     return passed("metadata", f"It has {', '.join(there)}")
