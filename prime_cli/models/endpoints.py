@@ -278,7 +278,7 @@ def _from_flags(
     found = None
     if chosen_by == _OWN_URL:
         found = f"OPENAI_BASE_URL is set: {url} is called"
-    elif chosen_by == _BY_NAME:
+    elif chosen_by == BY_NAME:
         sent = f"`{name}` is" + ("" if model == name else f" `{model}`")
         found = f"{sent} at {url}, with the key in {source.variable}"
     headers: dict[str, str] = {}
@@ -299,7 +299,8 @@ def _from_flags(
 
 
 _OWN_URL = "OPENAI_BASE_URL"
-_BY_NAME = "`-m`"
+BY_NAME = "`-m`"
+"""An endpoint chosen by the name of its model, such as `claude-…`."""
 
 
 def _service_of(
@@ -315,7 +316,7 @@ def _service_of(
         return OPENAI, _OWN_URL
     known = provider_of_model(name)
     if known is not None:
-        return known, _BY_NAME
+        return known, BY_NAME
     return OPENAI, _OWN_URL if own else ""
 
 

@@ -98,6 +98,7 @@ class Gateway:
             environ=os.environ if environ is None else environ,
             offline=offline,
             sandboxed=settings.sandboxed,
+            say=say,
         )
         cache = settings.cache and CompletionCache(
             settings.cache, router.group_of, self.ledger.add_hit

@@ -17,6 +17,7 @@ from yarl import URL
 from prime_cli.core.errors import NotAllowed, PrimeError
 from prime_cli.core.http import is_loopback
 from prime_cli.models.endpoints import (
+    BY_NAME,
     Endpoint,
     check_offline,
     endpoint_of,
@@ -82,7 +83,8 @@ class ModelRouter:
 
     Other names are looked up in the registry, then sent where `-m` would send them, with that key,
     but not if `sandboxed`, unless the run itself uses both. A group of endpoints is
-    used in turn; members that are not `is_free` are skipped, unless none is.
+    used in turn; members that are not `is_free` are skipped, unless none is. `say` is told which
+    service and key a name stands for, where neither the run nor the registry says so.
     """
 
     def __init__(
@@ -96,8 +98,10 @@ class ModelRouter:
         offline: bool,
         is_free: Callable[[Endpoint], bool] | None = None,
         sandboxed: bool = False,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         self._is_free = is_free
+        self._say = say
         self._run = endpoint
         self._registry = registry
         self._send = send
@@ -146,6 +150,8 @@ class ModelRouter:
                 blame="environment",
                 code="model_not_found",
             ) from error
+        if endpoint.chosen_by == BY_NAME and endpoint.said and self._say:
+            self._say(endpoint.said)
         route = self._routes[name] = _RoundRobin(endpoint.group)
         return route
 
