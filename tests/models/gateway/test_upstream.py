@@ -5,8 +5,11 @@ from contextlib import ExitStack
 import pytest
 
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.builtin import BuiltinModels, GoldAnswers
+from prime_cli.models.gateway.calls import Call, Reply
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.models.gateway.upstream import ModelRouter
 from prime_cli.models.providers import EndpointSecret, KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
 from tests.helpers.gateway_client import Answered, ask, run
@@ -37,6 +40,28 @@ def test_every_model_goes_to_its_own_place_with_its_own_key() -> None:
     assert authorizations(registered) == ["Bearer sk-judge"] * 2
     assert [request.body["model"] for request in registered.requests] == ["big-judge"] * 2
     assert authorizations(own) == ["Bearer sk-own"]
+
+
+def test_a_judge_that_goes_to_a_service_by_its_name_is_said_once() -> None:
+    async def send(_endpoint: Endpoint, _call: Call) -> Reply:
+        raise AssertionError("nothing is called")
+
+    said: list[str] = []
+    router = ModelRouter(
+        Endpoint("policy", "http://127.0.0.1:9/v1"),
+        Registry(),
+        send=send,
+        builtin=BuiltinModels(GoldAnswers(), "run", None),
+        environ={"ANTHROPIC_API_KEY": "sk-ant", "OPENAI_API_KEY": "sk-own"},
+        offline=False,
+        say=said.append,
+    )
+    found = [router.group_of("claude-judge")[0].key_var for _ in range(2)]
+    assert found == ["ANTHROPIC_API_KEY"] * 2
+    assert router.group_of("gpt-9")[0].key_var == "OPENAI_API_KEY"
+    assert said == [
+        "`claude-judge` is at https://api.anthropic.com/v1, with the key in ANTHROPIC_API_KEY"
+    ]
 
 
 def test_an_unknown_model_says_what_to_do() -> None:
