@@ -5,8 +5,9 @@ from contextlib import ExitStack
 import pytest
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.builtin import BuiltinModels, GoldAnswers
+from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.calls import Call, Reply
+from prime_cli.models.gateway.oracle import GoldAnswers
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.gateway.upstream import ModelRouter
