@@ -1,5 +1,6 @@
 """`--offline` opens no socket: every command is tried with all of them refused."""
 
+import io
 import shlex
 from pathlib import Path
 
@@ -39,6 +40,12 @@ def test_a_connection_would_be_seen(prime: Prime, folder: Path) -> None:
     with no_connection() as tried:
         prime("env", "info", "ada/wordle", cwd=folder, env=SERVED)
     assert tried
+
+
+@pytest.fixture(autouse=True)
+def piped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value on stdin, where commands read secrets."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("a value\n"))
 
 
 @pytest.mark.sample(25, "name")

@@ -99,6 +99,7 @@ BARS = {
     ("envs/bundles/packages.py", "Fetching packages"): _BUNDLE,
     ("envs/bundles/archive.py", "Checking "): _BUNDLE,
     ("envs/bundles/archive.py", "Writing "): _BUNDLE,
+    ("envs/install/plan.py", "Importing "): _INSTALL,
     ("envs/install/plan.py", "Installing "): _INSTALL,
     ("envs/install/plan.py", "Resolving packages"): _INSTALL,
     ("envs/cache/maintenance.py", "Removing"): _INSTALL,
@@ -120,6 +121,6 @@ BARS = {
     ("pods/terminate.py", "Terminating pods"): f"{_PODS}::test_ending_pods_is_shown",
     ("pods/ssh/connect.py", "Reaching `"): "test_reaching.py::test_reaching_a_pod_is_shown",
     ("runtime/interpreters.py", "Preparing an interpreter for "): _RUN,
-    ("runtime/search.py", "f'{doing} {self._package.facts.name}'"): _RUN,
+    ("runtime/search.py", "title"): _RUN,
 }
 """By module and how the description begins; an expression where it begins with no word."""

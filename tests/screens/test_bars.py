@@ -74,6 +74,7 @@ def test_uploads_and_downloads_show_their_bytes(hub: str, prime: Prime, tmp_path
 def test_the_steps_of_an_installation_are_shown(box: Path) -> None:
     install = ("env", "install", "ada/tiny-env@0.1.0")
     watch(*install, cwd=box, shown="Installing tiny_env")
+    watch(*install[:2], "ada/tiny-env@0.2.0", cwd=box, shown="Importing tiny_env")
     watch(*install[:2], "ada/wordle", "--dry-run", cwd=box, shown="Resolving packages")
     watch("env", "lock", "ada/tiny-env@0.1.0", cwd=box, shown="Locking", columns=40)
     watch("env", "outdated", cwd=box, shown="Asking the hub", columns=40)
