@@ -211,7 +211,6 @@ _prime_offers() {
     'prime env test --env-var') offers='' ;;
     'prime env test --verifiers') offers='' ;;
     'prime env test --python') offers='@files' ;;
-    'prime env test --output'|'prime env test -o') offers='table plain json jsonl' ;;
     'prime env test --context') offers='local prime @contexts' ;;
     'prime env upload --path'|'prime env upload -p') offers='@folders' ;;
     'prime env upload --name'|'prime env upload -n') offers='' ;;
@@ -901,7 +900,7 @@ _prime_words() {
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
     'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
-    'prime env test') words='' options='--env-var --verifiers --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env test') words='' options='--env-var --verifiers --python --yes -y --quiet -q --context --offline -h --help' ;;
     'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --sign --attestation --published-as-of --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
     'prime env install') words='' options='--with --path -p --no-upgrade --prerelease --sha256 --require-signature --dry-run --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env trust') words='' options='--remove --output -o --quiet -q --context -h --help' ;;

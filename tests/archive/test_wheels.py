@@ -32,7 +32,7 @@ def test_the_facts_of_a_wheel_are_read_from_its_bytes(tmp_path: Path) -> None:
         tmp_path,
         {"tiny_env/__init__.py": ENV["tiny_env.py"], "tiny_env/data.txt": "", "helper.py": ""},
         requires=("verifiers[ta]>=0.1.3", "six @ https://files.invalid/six.whl", "x; extra == 'y'"),
-        metadata="Summary: Tiny\nProvides-Extra: y\nLicense-Expression: MIT\n\n# Words\n",
+        metadata="Summary: Tiny\nLicense-Expression: MIT\n\n# Words\n",
     )
     facts = read_wheel(wheel)
     assert (facts.name, facts.version, facts.filename) == ("tiny_env", "0.1.0", wheel.name)

@@ -218,6 +218,7 @@ def test_makers_at_the_same_time_end_with_the_same_interpreter(tmp_path: Path) -
     assert leftovers == []
 
 
+@pytest.mark.slow
 def test_verifiers_requested_by_flag_overrule_the_package(tmp_path: Path) -> None:
     found = package(tmp_path, V0, requires=("verifiers>=0.3",))
 
@@ -291,6 +292,7 @@ def test_more_packages_make_another_interpreter_and_leave_the_first_alone(tmp_pa
     assert prepare(found).digest == plain.digest
 
 
+@pytest.mark.slow
 def test_an_extra_makes_another_interpreter_and_needs_no_other_lock(tmp_path: Path) -> None:
     requires = ("verifiers>=0.1.3", "dataset-tools<2; extra == 'data'")
     found = package(tmp_path, V0, requires=requires)

@@ -26,7 +26,8 @@ def make_spec() -> WorkerSpec:
 def test_the_worker_has_every_field_of_a_spec_with_the_same_default() -> None:
     ours = msgspec.to_builtins(make_spec())
     ours.pop("t")
-    assert dataclasses.asdict(worker_spec.from_message(ours)) == {**ours, "options": {}}
+    own: dict[str, object] = {"options": {}, "said": [], "own_split": None}
+    assert dataclasses.asdict(worker_spec.from_message(ours)) == {**ours, **own}
 
 
 def test_the_worker_ignores_fields_that_it_does_not_know() -> None:

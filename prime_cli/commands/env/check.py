@@ -8,7 +8,15 @@ import msgspec
 import typer
 
 from prime_cli.commands.base import AFTER_DASHES
-from prime_cli.commands.options import YES, hub_options, open_session
+from prime_cli.commands.options import (
+    CONTEXT,
+    OFFLINE,
+    QUIET,
+    YES,
+    common_options,
+    hub_options,
+    open_session,
+)
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Only
@@ -113,7 +121,7 @@ def check(
     require_passed(checked.report, strict=strict)
 
 
-@hub_options(YES)
+@common_options(YES, QUIET, CONTEXT, OFFLINE)
 def run_tests(
     ctx: typer.Context,
     environment: Annotated[

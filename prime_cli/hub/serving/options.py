@@ -129,7 +129,7 @@ class ServeOptions:
             endpoints=self.endpoints,
             tokens_per_month=self.tokens_per_month,
             members_only=self.members_only,
-            default_visibility=self.default_visibility.value,
+            default_visibility=self.default_visibility.name,
         )
 
     def providers(self) -> InstalledProviders:

@@ -136,4 +136,6 @@ def test_without_scipy_the_extra_is_named_before_anything_is_read(
     ):
         result = prime("eval", *words, cwd=tmp_path)
         assert result.code == 2
-        assert install_command("stats") in result.err
+        with monkeypatch.context() as there:
+            there.chdir(tmp_path)
+            assert install_command("stats") in result.err

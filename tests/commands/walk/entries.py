@@ -18,6 +18,7 @@ WITHOUT_OUTPUT = {
     "prime completion fish": "prints a script, for a shell to read",
     "prime completion powershell": "prints a script, for a shell to read",
     "prime completion zsh": "prints a script, for a shell to read",
+    "prime env test": "prints what pytest prints",
     "prime eval view": "takes the whole screen, and a terminal is asked for",
     "prime hub serve": "serves until it is ended, and prints variables for a shell once",
 }

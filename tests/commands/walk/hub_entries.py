@@ -33,6 +33,9 @@ OF_HUBS: dict[str, tuple[Entry, ...]] = _OF_CHANGING | {
     "prime hub team list": (Entry("hub team list --data {served}"),),
     "prime hub token list": (Entry("hub token list --data {served}"),),
     "prime hub audit": (Entry("hub audit --data {served}"),),
+    "prime hub usage": (
+        Entry("hub usage --data {served}", wrong="hub usage --month May --data {served}"),
+    ),
     "prime hub migrate": (Entry("hub migrate --data {served}"),),
     "prime hub gc": (Entry("hub gc --data {served}", changes=True),),
     "prime hub restore": (

@@ -124,6 +124,7 @@ def test_each_source_is_warned_of_by_the_name_of_its_package(
     assert all("not-required" not in caution.message for caution in cautions)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wheelhouse")
 def test_building_imports_the_wheel_with_what_its_sources_name(tmp_path: Path) -> None:
     """The index has 1.0 and 2.0rc1 of the package, in neither of which VERSION is `git`."""
@@ -138,6 +139,7 @@ def test_building_imports_the_wheel_with_what_its_sources_name(tmp_path: Path) -
     assert load_lock(prime_home(), digest_file(wheel)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wheelhouse")
 def test_what_was_uploaded_is_evaluated_and_installed_elsewhere_with_its_sources(
     hub: HubClient, file_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -172,6 +174,7 @@ def test_what_was_uploaded_is_evaluated_and_installed_elsewhere_with_its_sources
     assert read_distributions(site_packages(workspace))["dataset-tools"].version == "1.5"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wheelhouse")
 def test_a_hub_without_locks_gives_the_sources_by_its_pyproject(
     hub: HubClient, file_server: str, tmp_path: Path

@@ -108,7 +108,8 @@ def test_client_logs_out_by_revoking_its_own_key(accounts_hub: AccountsHub) -> N
     assert "keys" in ada.get("/api/v1/capabilities").json()["features"]
     (mine,) = data(ada.get(KEYS))["keys"]
     assert mine["current"]
-    assert data(ada.delete(f"{KEYS}/current")) == {"success": True, "revoked": 1}
+    revoked = {"success": True, "revoked": 1, "keys": [mine["id"]]}
+    assert data(ada.delete(f"{KEYS}/current")) == revoked
     assert ada.get(WHOAMI).status_code == 401
 
 
