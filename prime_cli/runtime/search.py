@@ -53,8 +53,7 @@ def search(request: InterpreterRequest, progress: Progress) -> Found:
     """The first interpreter that passes; saves its lock. Raises as prepare_interpreter does."""
     attempt = _Search(request, progress)
     found = attempt.from_locks() or attempt.from_steps()
-    tried = replace(found.lock, tried=attempt.tried)
-    found = changed(found, lock=tried, seconds=attempt.seconds)
+    found = changed(found, lock=replace(found.lock, tried=attempt.tried), seconds=attempt.seconds)
     if found.doubt:
         progress.warn(f"verifiers {found.lock.verifiers} may not fit: {found.doubt}")
     save_lock(request.home, found.lock, request.variant)
