@@ -337,7 +337,10 @@ def _find_owner_of(connection: Connection, user: Row[Any], owner: str) -> str:
         select(owners.c.id).where(owners.c.slug == owner, (owners.c.id == user.id) | belongs)
     ).scalar()
     if found is None:
-        raise NotFound(f"`{owner[:80]}` is neither `{user.slug}` nor a team of that user")
+        raise NotFound(
+            f"`{owner[:80]}` is neither `{user.slug}` nor a team of that user",
+            hint="list the teams with `prime teams list`",
+        )
     return str(found)
 
 

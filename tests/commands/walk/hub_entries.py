@@ -1,5 +1,6 @@
 """With which words the commands of `prime hub` are run."""
 
+from prime_cli.core.errors import ExitCode
 from tests.commands.walk.entry import Entry
 
 _CHANGING = {
@@ -34,7 +35,11 @@ OF_HUBS: dict[str, tuple[Entry, ...]] = _OF_CHANGING | {
     "prime hub token list": (Entry("hub token list --data {served}"),),
     "prime hub audit": (Entry("hub audit --data {served}"),),
     "prime hub usage": (
-        Entry("hub usage --data {served}", wrong="hub usage --month May --data {served}"),
+        Entry(
+            "hub usage --data {served}",
+            wrong="hub usage --month May --data {served}",
+            wrong_code=ExitCode.USAGE,
+        ),
     ),
     "prime hub migrate": (Entry("hub migrate --data {served}"),),
     "prime hub gc": (Entry("hub gc --data {served}", changes=True),),
