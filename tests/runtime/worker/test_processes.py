@@ -37,10 +37,10 @@ RUNS_A_WORKER = """
 import sys
 from pathlib import Path
 import msgspec
-from prime_cli.runtime.protocol import Spec
+from prime_cli.runtime.protocol import WorkerSpec
 from tests.runtime.worker.runs import run_worker
 from tests.helpers.processes import is_running
-run_worker(msgspec.json.decode(sys.argv[1], type=Spec), Path(sys.argv[2]), Path(sys.argv[3]))
+run_worker(msgspec.json.decode(sys.argv[1], type=WorkerSpec), Path(sys.argv[2]), Path(sys.argv[3]))
 """
 
 
