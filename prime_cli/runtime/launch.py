@@ -285,15 +285,17 @@ def _not_started() -> InternalError:
     return InternalError("The worker was not started: use it as a context")
 
 
-def _terminal_attributes() -> list[Any]:
+def _terminal_attributes() -> list[Any] | None:
     """How stdin's terminal is set; a debugger's line editor changes it, and may be killed."""
+    if sys.platform == "win32":
+        return None
     import termios
 
     return termios.tcgetattr(0)
 
 
 def _restore_terminal(attributes: list[Any] | None) -> None:
-    if attributes is None:
+    if sys.platform == "win32" or attributes is None:
         return
     import termios
 

@@ -115,10 +115,17 @@ def _wait_for_start(
         if "PRIME_TRACES_OPT_OUT" in variables:
             key = variables.pop("PRIME_API_KEY")
             if key != "...":
-                variables["PRIME_API_KEY"] = (data / ADMIN_KEY).read_text(encoding="utf-8").strip()
+                variables["PRIME_API_KEY"] = _read_key(process, data / ADMIN_KEY)
             return variables
         time.sleep(0.02)
     raise AssertionError(f"The hub did not start:\n{err.read_text(encoding='utf-8')}")
+
+
+def _read_key(process: "subprocess.Popen[bytes]", file: Path) -> str:
+    """The admin's key, also from a file system that only the hub's process sees."""
+    if not file.exists():
+        file = Path(f"/proc/{process.pid}/root{file}")
+    return file.read_text(encoding="utf-8").strip()
 
 
 def _wait_for_answer(
