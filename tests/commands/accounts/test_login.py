@@ -53,6 +53,7 @@ def read_code(stderr: IO[str] | None) -> str:
     raise AssertionError("no code was shown")
 
 
+@pytest.mark.slow
 def test_a_login_from_an_empty_home_to_its_end(team_hub: TeamHub, home: Path) -> None:
     user = team_hub.add_user()
     with start("login", "--headless", "--hub", team_hub.url, "--name", "team", "-q") as login:

@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import prime_process
 from tests.helpers.tools import require
 
 
+@pytest.mark.slow
 def test_machine_is_found_taken_waited_for_and_given_back(home: Path, tmp_path: Path) -> None:
     require("sshd", "/usr/sbin/sshd")
     require("ssh-keygen")
