@@ -21,6 +21,8 @@ from prime_cli.evals.planning.locate import (
     locate,
     obtain_environment,
 )
+from prime_cli.runtime.locks import SCHEMA, save_lock
+from prime_cli.wire.locks import Lock
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.wild import SINGLE_TURN, WILD, Shape, write_project, write_wheel
 from tests.runs.saving import PLAN
@@ -257,6 +259,36 @@ def test_a_workspace_with_edited_files_is_not_used_with_a_message(
     progress = Silent()
     assert workspace_interpreter(PLAN, subject, cwd=tmp_path, environ={}, progress=progress) is None
     assert progress.said == [f"{python.parent.parent} is not used: tiny_env.py was edited"]
+
+
+def test_a_workspace_where_the_environment_failed_its_test_is_not_used(tmp_path: Path) -> None:
+    subject = subject_of(write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN}))
+    python = workspace(tmp_path, "0.1.14", subject.package.sha256)
+    origin = python.parent.parent / "lib/python3.11/site-packages/tiny_env-0.1.0.dist-info"
+    (origin / "prime.json").write_text(
+        ORIGIN.replace("SHA", subject.package.sha256).replace(
+            "}", ', "fails": "`tiny_env` has no `load`"}'
+        ),
+        encoding="utf-8",
+    )
+    progress = Silent()
+    assert workspace_interpreter(PLAN, subject, cwd=tmp_path, environ={}, progress=progress) is None
+    assert progress.said == [f"{python.parent.parent} is not used: `tiny_env` has no `load`"]
+
+
+@pytest.mark.parametrize(("found", "is_used"), [("0.1.14", True), ("0.1.9.post3", False)])
+def test_a_workspace_with_other_verifiers_than_a_search_found_is_not_used(
+    found: str, is_used: bool, tmp_path: Path
+) -> None:
+    subject = subject_of(write_wheel(tmp_path, {"tiny_env.py": SINGLE_TURN}))
+    python = workspace(tmp_path, "0.1.14", subject.package.sha256)
+    save_lock(prime_home(), Lock(SCHEMA, subject.package.sha256, found, "v0", "3.11", "search", ()))
+    progress = Silent()
+    chosen = workspace_interpreter(PLAN, subject, cwd=tmp_path, environ={}, progress=progress)
+    assert (chosen is not None) == is_used
+    words = "it has verifiers 0.1.14, and tiny-env was found to run with 0.1.9.post3"
+    said = [] if is_used else [f"{python.parent.parent} is not used: {words}"]
+    assert progress.said == said
 
 
 def test_a_workspace_without_verifiers_is_named(tmp_path: Path) -> None:
