@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
+from anyio import CancelScope
+
 from prime_cli.models.endpoints import Endpoint, endpoint_of
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply, chain, with_fields
 from prime_cli.models.gateway.ledger import Ledger
@@ -120,4 +122,6 @@ async def with_usage(
             async for chunk in chunks:
                 yield chunk
     finally:
-        await count()
+        # A caller who hangs up cancels this; what was sent is paid all the same.
+        with CancelScope(shield=True):
+            await count()
