@@ -51,7 +51,7 @@ twice that (28,232 by default on Linux), and an idle connection takes some 10 Ki
 """
 _OTHER_FILES = 1024
 """Files of a process that are not connections of clients: the database, uploads, the bucket."""
-_REMEMBERED_SECONDS, _LONGEST_PAUSE = 60.0, 10.0
+_REMEMBERED_SECONDS, _LONGEST_PAUSE, _LOOK_SECONDS = 60.0, 10.0, 0.05
 _KILLED = 130
 
 _LOGGING = {
@@ -83,7 +83,9 @@ class HubServer(MPServer):
         now = time.monotonic()
         self._respawned = [at for at in self._respawned if now - at < _REMEMBERED_SECONDS]
         # A worker that cannot start must not keep the machine busy.
-        self.main_loop_interrupt.wait(min(_LONGEST_PAUSE, 0.1 * (2 ** len(self._respawned) - 1)))
+        until = now + min(_LONGEST_PAUSE, 0.1 * (2 ** len(self._respawned) - 1))
+        while time.monotonic() < until and not self.interrupt_signal:
+            time.sleep(_LOOK_SECONDS)
         self._respawned.append(now)
         super()._respawn_workers(*args, **kwargs)
         self.respawned_wrks.clear()

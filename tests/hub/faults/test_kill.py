@@ -64,9 +64,10 @@ def test_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
             upload.send(push.wheel[:100_000])
             for pid in before:
                 os.kill(pid, signal.SIGKILL)
-            # Nobody answers, or the connection just ends.
+            # Nobody answers, or the connection just ends; where no worker had taken it yet, a new
+            # one does, and waits for the rest in vain.
             with suppress(ConnectionError):
-                assert upload.status() == 0
+                assert upload.status() in (0, 408)
         for _ in range(4000):
             if len(workers_of(hub) - before) == 2:
                 break
