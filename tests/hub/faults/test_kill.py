@@ -58,16 +58,16 @@ def test_nothing_is_there_in_part_on_postgres_and_a_bucket(
 def test_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     with serve(tmp_path / "hub", "--workers", "2") as hub, hub.client() as client:
         before = workers_of(hub)
+        assert len(before) == 2
         push = Push(client, code=f"# {random.randbytes(200_000).hex()}\n")
         push.begin()
         with RawUpload(data(push.declare_wheel())["upload_url"], len(push.wheel)) as upload:
             upload.send(push.wheel[:100_000])
             for pid in before:
                 os.kill(pid, signal.SIGKILL)
-            # Nobody answers, or the connection just ends; where no worker had taken it yet, a new
-            # one does, and waits for the rest in vain.
+            # Nobody answers, or the connection just ends.
             with suppress(ConnectionError):
-                assert upload.status() in (0, 408)
+                assert upload.status() == 0
         for _ in range(4000):
             if len(workers_of(hub) - before) == 2:
                 break
@@ -80,9 +80,17 @@ def test_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
 
 
 def workers_of(hub: ServedHub) -> set[int]:
-    """The processes that serve; Python's own helpers have no `spawn_main` in their command."""
-    commands = {pid: Path(f"/proc/{pid}/cmdline") for pid in hub.children}
-    return {pid for pid, path in commands.items() if b"spawn_main" in path.read_bytes()}
+    """The processes that serve, by their command, or by the title that granian may give them.
+
+    Python's own helpers have neither.
+    """
+    found = set()
+    for pid in hub.children:
+        with suppress(FileNotFoundError):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if b"spawn_main" in command or command.startswith(b"granian"):
+                found.add(pid)
+    return found
 
 
 def retried(ask: Callable[[], httpx.Response]) -> httpx.Response:
@@ -98,7 +106,9 @@ def retried(ask: Callable[[], httpx.Response]) -> httpx.Response:
 def test_workers_that_die_again_and_again_do_not_end_the_hub(tmp_path: Path) -> None:
     with serve(tmp_path / "hub", "--workers", "2") as hub, hub.client() as client:
         for _ in range(3):
-            for pid in workers_of(hub):
+            workers = workers_of(hub)
+            assert workers
+            for pid in workers:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             retried(lambda: client.get("/readyz").raise_for_status())
