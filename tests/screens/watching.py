@@ -21,7 +21,7 @@ def watch(
         drawn = [line for line in lines(terminal) if line.startswith(words)]
         assert drawn, f"`{words}` was never shown:\n{terminal.text}"
         assert all("0:0" in line for line in drawn), drawn
-        assert words not in terminal.text
+        assert words not in terminal.text, terminal.text
     assert CURSOR_HIDDEN in terminal.written
     assert terminal.written.rfind(CURSOR_SHOWN) > terminal.written.rfind(CURSOR_HIDDEN)
     return terminal
