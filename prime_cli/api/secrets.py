@@ -1,10 +1,15 @@
 """Secrets of a user, a team or an environment, and an environment's variables."""
 
+import builtins
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar
+
+import msgspec
 
 from prime_cli.api.accounts import fetch_all
 from prime_cli.api.connection import HubConnection
+from prime_cli.api.urls import Query
 from prime_cli.wire.secrets import (
     EnvironmentVariable,
     NewSecret,
@@ -23,16 +28,28 @@ OPEN_FEATURE = "open-secrets"
 Item = Secret | EnvironmentVariable
 
 
-class ItemStore(Protocol):
-    """One place that keeps named values; every method may raise NotFound or NotAllowed."""
+class ItemStore(ABC):
+    """One place that keeps named values; every method may raise NotFound or NotAllowed.
 
+    `path` is where the hub has them, with `query` for single ones.
+    """
+
+    kind: ClassVar[type[Item]] = Secret
+    change: ClassVar[type[SecretChange | VariableChange]] = SecretChange
+
+    def __init__(self, connection: HubConnection, path: str, query: Query | None = None) -> None:
+        self._connection = connection
+        self._path = path
+        self._query = query
+
+    @abstractmethod
     def list(self) -> Sequence[Item]:
         """All of them, by name; a secret comes without its value."""
-        ...
 
     def create(self, name: str, value: str, description: str | None) -> Item:
         """Store a new one; raises Conflict if the name is taken."""
-        ...
+        body = self._new(name, value, description)
+        return self._connection.call("POST", self._path, body=body).read(self.kind)
 
     def update(
         self,
@@ -43,86 +60,53 @@ class ItemStore(Protocol):
         description: str | None = None,
     ) -> Item:
         """Change what is given."""
-        ...
+        body = self.change(name, value, description)
+        answer = self._connection.call(
+            "PATCH", self._place(item_id), query=self._query, body=body, repeatable=True
+        )
+        return answer.read(self.kind)
 
     def delete(self, item_id: str) -> None:
         """Delete it."""
-        ...
+        self._connection.call("DELETE", self._place(item_id), query=self._query)
+
+    def _new(self, name: str, value: str, description: str | None) -> msgspec.Struct:
+        """The body that creates one."""
+        return NewSecret(name, value, description)
+
+    def _place(self, item_id: str) -> str:
+        return f"{self._path.rstrip('/')}/{item_id}"
 
 
-class OwnerSecrets:
+class OwnerSecrets(ItemStore):
     """The secrets of the key's user, or of the team with this id."""
 
     def __init__(self, connection: HubConnection, team_id: str | None) -> None:
-        self._connection = connection
+        super().__init__(connection, "/secrets/", {"teamId": team_id})
         self._team_id = team_id
 
     def list(self) -> Sequence[Secret]:
         return fetch_all(self._page)
 
-    def create(self, name: str, value: str, description: str | None) -> Secret:
-        body = NewSecret(name, value, description, team_id=self._team_id)
-        return self._connection.call("POST", "/secrets/", body=body).read(Secret)
-
-    def update(
-        self,
-        item_id: str,
-        *,
-        name: str | None = None,
-        value: str | None = None,
-        description: str | None = None,
-    ) -> Secret:
-        body = SecretChange(name, value, description)
-        answer = self._connection.call(
-            "PATCH", f"/secrets/{item_id}", query=self._query, body=body, repeatable=True
-        )
-        return answer.read(Secret)
-
-    def delete(self, item_id: str) -> None:
-        self._connection.call("DELETE", f"/secrets/{item_id}", query=self._query)
-
-    @property
-    def _query(self) -> dict[str, str | int | None]:
-        return {"teamId": self._team_id}
+    def _new(self, name: str, value: str, description: str | None) -> msgspec.Struct:
+        return NewSecret(name, value, description, team_id=self._team_id)
 
     def _page(self, *, offset: int, limit: int) -> SecretPage:
         # The public hub has no pages of them: it is not known to take more than the team.
-        query = {**self._query, "offset": offset or None}
-        answer = self._connection.call("GET", "/secrets/", query=query)
-        rows = answer.convert(answer.body.get("data", []), _Secrets)
+        query: Query = {"teamId": self._team_id, "offset": offset or None}
+        answer = self._connection.call("GET", self._path, query=query)
+        rows = answer.convert(answer.body.get("data", []), builtins.list[Secret])
         return SecretPage(rows, answer.convert(answer.body.get("total_count", len(rows)), int))
 
 
-class EnvironmentSecrets:
+class EnvironmentSecrets(ItemStore):
     """The secrets of the environment with this id: its own, and linked ones of an owner."""
 
     def __init__(self, connection: HubConnection, environment_id: str) -> None:
-        self._connection = connection
-        self._path = f"/environmentshub/{environment_id}/secrets"
+        super().__init__(connection, f"/environmentshub/{environment_id}/secrets")
 
     def list(self) -> Sequence[Secret]:
-        return self._connection.call("GET", self._path).read(_Secrets)
-
-    def create(self, name: str, value: str, description: str | None) -> Secret:
-        body = NewSecret(name, value, description)
-        return self._connection.call("POST", self._path, body=body).read(Secret)
-
-    def update(
-        self,
-        item_id: str,
-        *,
-        name: str | None = None,
-        value: str | None = None,
-        description: str | None = None,
-    ) -> Secret:
-        body = SecretChange(name, value, description)
-        answer = self._connection.call(
-            "PATCH", f"{self._path}/{item_id}", body=body, repeatable=True
-        )
-        return answer.read(Secret)
-
-    def delete(self, item_id: str) -> None:
-        self._connection.call("DELETE", f"{self._path}/{item_id}")
+        return self._connection.call("GET", self._path).read(builtins.list[Secret])
 
     def link(self, secret_id: str) -> SecretLink:
         """Give the environment an owner's secret; again is the same."""
@@ -138,41 +122,20 @@ class EnvironmentSecrets:
         self._connection.call("DELETE", f"{self._path}/link/{secret_id}")
 
 
-class EnvironmentVariables:
+class EnvironmentVariables(ItemStore):
     """The variables of the environment with this id; their values are shown."""
 
+    kind = EnvironmentVariable
+    change = VariableChange
+
     def __init__(self, connection: HubConnection, environment_id: str) -> None:
-        self._connection = connection
-        self._path = f"/environmentshub/{environment_id}/variables"
+        super().__init__(connection, f"/environmentshub/{environment_id}/variables")
 
     def list(self) -> Sequence[EnvironmentVariable]:
-        return self._connection.call("GET", self._path).read(_Variables)
+        return self._connection.call("GET", self._path).read(builtins.list[EnvironmentVariable])
 
-    def create(self, name: str, value: str, description: str | None) -> EnvironmentVariable:
-        body = NewVariable(name, value, description)
-        return self._connection.call("POST", self._path, body=body).read(EnvironmentVariable)
-
-    def update(
-        self,
-        item_id: str,
-        *,
-        name: str | None = None,
-        value: str | None = None,
-        description: str | None = None,
-    ) -> EnvironmentVariable:
-        body = VariableChange(name, value, description)
-        answer = self._connection.call(
-            "PATCH", f"{self._path}/{item_id}", body=body, repeatable=True
-        )
-        return answer.read(EnvironmentVariable)
-
-    def delete(self, item_id: str) -> None:
-        self._connection.call("DELETE", f"{self._path}/{item_id}")
-
-
-# In the classes, `list` is a method.
-_Secrets = list[Secret]
-_Variables = list[EnvironmentVariable]
+    def _new(self, name: str, value: str, description: str | None) -> msgspec.Struct:
+        return NewVariable(name, value, description)
 
 
 class Secrets:

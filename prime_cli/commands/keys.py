@@ -7,7 +7,7 @@ import typer
 
 from prime_cli.api.accounts import KEYS_FEATURE
 from prime_cli.commands.base import group
-from prime_cli.commands.hub.tokens import KeyScope
+from prime_cli.commands.hub.tokens import ExpiresOpt, KeyScope, ScopeOpt
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import parse_duration, pluralize
@@ -82,9 +82,7 @@ def create(
     ctx: typer.Context,
     *,
     name: Annotated[str, typer.Option("--name", "-n", metavar="TEXT", help="What it is for.")] = "",
-    scope: Annotated[
-        KeyScope, typer.Option("--scope", help="Read, also publish, or also manage keys and teams.")
-    ] = KeyScope.WRITE,
+    scope: ScopeOpt = KeyScope.WRITE,
     owner: Annotated[
         str | None,
         typer.Option(
@@ -94,15 +92,7 @@ def create(
             show_default="you and all your teams",
         ),
     ] = None,
-    expires: Annotated[
-        str | None,
-        typer.Option(
-            "--expires",
-            metavar="TIME",
-            help="The key's lifetime, such as 30d or 12h.",
-            show_default="for ever",
-        ),
-    ] = None,
+    expires: ExpiresOpt = None,
 ) -> None:
     """Create a key and print it.
 

@@ -58,15 +58,15 @@ IdOpt = Annotated[
 ]
 
 
-def _links_of(session: Session, environment: str) -> tuple[EnvironmentSecrets, str]:
-    """The secrets of the environment that was named, and its slug; raises NotFound."""
+def _links_of(session: Session, environment: str) -> tuple[EnvironmentSecrets, Place]:
+    """The secrets of the environment that was named, as links too; raises NotFound."""
     hub, found = find_named(session.hub, environment, session.progress)
-    return hub.secrets.of_environment(found.id), f"{found.owner.name}/{found.name}"
+    store, slug = hub.secrets.of_environment(found.id), f"{found.owner.name}/{found.name}"
+    return store, Place(store, "secret", slug, f"prime env secret list {slug}")
 
 
 def _secrets_of(session: Session, environment: str) -> Place:
-    store, slug = _links_of(session, environment)
-    return Place(store, "secret", slug, f"prime env secret list {slug}")
+    return _links_of(session, environment)[1]
 
 
 def _variables_of(session: Session, environment: str) -> Place:
@@ -199,9 +199,9 @@ def link(
     session = open_session(ctx)
     environment, secret = _in_order(environment, secret)
     found = owner.open(session).find(secret)
-    store, slug = _links_of(session, environment)
+    store, place = _links_of(session, environment)
     linked = store.link(found.id)
-    session.output.done(f"Linked the secret `{found.name}` to {slug}", value=linked)
+    session.output.done(f"Linked the secret `{found.name}` to {place.where}", value=linked)
 
 
 @hub_options(YES)
@@ -216,14 +216,12 @@ def unlink(ctx: typer.Context, environment: EnvironmentArg, secret: SecretArg) -
     """
     session = open_session(ctx)
     environment, secret = _in_order(environment, secret)
-    store, slug = _links_of(session, environment)
-    found = _secrets_of(session, environment).find(secret)
-    session.output.confirm(
-        f"Unlink the secret `{found.name}` from {slug}?", otherwise="Nothing was unlinked"
-    )
+    store, place = _links_of(session, environment)
+    found = place.find(secret)
+    named = f"the secret `{found.name}` from {place.where}"
+    session.output.confirm(f"Unlink {named}?", otherwise="Nothing was unlinked")
     store.unlink(found.id)
-    value = {"id": found.id, "name": found.name}
-    session.output.done(f"Unlinked the secret `{found.name}` from {slug}", value=value)
+    session.output.done(f"Unlinked {named}", value={"id": found.id, "name": found.name})
 
 
 # --- Variables ---

@@ -31,15 +31,27 @@ class KeyScope(StrEnum):
     ADMIN = "admin"
 
 
+ScopeOpt = Annotated[
+    KeyScope, typer.Option("--scope", help="Read, also publish, or also manage keys and teams.")
+]
+ExpiresOpt = Annotated[
+    str | None,
+    typer.Option(
+        "--expires",
+        metavar="TIME",
+        help="The key's lifetime, such as 30d or 12h.",
+        show_default="for ever",
+    ),
+]
+
+
 @local_options()
 def add(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="The key's user.")],
     *,
     name: Annotated[str, typer.Option("--name", help="The key's name.")] = "",
-    scope: Annotated[
-        KeyScope, typer.Option("--scope", help="Read, also publish, or also manage keys and teams.")
-    ] = KeyScope.WRITE,
+    scope: ScopeOpt = KeyScope.WRITE,
     owner: Annotated[
         str | None,
         typer.Option(
@@ -49,15 +61,7 @@ def add(
             show_default="the user and all their teams",
         ),
     ] = None,
-    expires: Annotated[
-        str | None,
-        typer.Option(
-            "--expires",
-            metavar="TIME",
-            help="The key's lifetime, such as 30d or 12h.",
-            show_default="for ever",
-        ),
-    ] = None,
+    expires: ExpiresOpt = None,
     place: HubData,
 ) -> None:
     """Create a key and print it.
