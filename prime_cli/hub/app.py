@@ -75,7 +75,7 @@ def create_app(settings: HubSettings) -> Starlette:
                 routes=[
                     *(each.route() for each in OPERATIONS),
                     *model_routes,
-                    *unsupported.routes(),
+                    *unsupported.routes(has_models=models is not None),
                 ],
             ),
             *openapi.routes(OPERATIONS),

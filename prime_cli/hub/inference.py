@@ -5,11 +5,9 @@ count of what was used.
 """
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
-
-from anyio import CancelScope
 
 from prime_cli.models.endpoints import Endpoint, endpoint_of
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply, chain, with_fields
@@ -17,7 +15,7 @@ from prime_cli.models.gateway.ledger import Ledger
 from prime_cli.models.gateway.limits.endpoint_limits import EndpointLimits
 from prime_cli.models.gateway.retries import Retries, RetryPolicy
 from prime_cli.models.gateway.streams import ask_for_usage
-from prime_cli.models.gateway.upstream import EndpointPool
+from prime_cli.models.gateway.upstream import EndpointPool, RoundRobin
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.prices import Spend
 from prime_cli.models.registry import Registry
@@ -46,8 +44,9 @@ class Inference:
         environ = os.environ if environ is None else environ
         self._prices = prices
         # An entry without its key is found before anybody calls it.
-        self._endpoints = {
-            alias: endpoint_of(registry.find(alias), alias, environ) for alias in registry.aliases
+        self._groups = {
+            alias: RoundRobin(endpoint_of(registry.find(alias), alias, environ).group)
+            for alias in registry.aliases
         }
         self._pool = EndpointPool()
         self.on_spend: Callable[[str, Spend], None] = lambda _model, _spend: None
@@ -55,7 +54,6 @@ class Inference:
             self._pool.send, folder=None, call_seconds=_CALL_SECONDS, idle_seconds=_IDLE_SECONDS
         )
         self._retries = Retries(_POLICY)
-        self._turn = 0
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -68,11 +66,11 @@ class Inference:
 
     def models(self) -> ModelList:
         """Every alias, which is what calls name."""
-        return ModelList([self._item(alias) for alias in self._endpoints])
+        return ModelList([self._item(alias) for alias in self._groups])
 
     def model(self, name: str) -> ModelItem | None:
         """One of them, or None."""
-        return self._item(name) if name in self._endpoints else None
+        return self._item(name) if name in self._groups else None
 
     def new_ledger(self) -> Ledger:
         """What counts the use of one call; complete once the chunks of its reply have been read."""
@@ -92,36 +90,18 @@ class Inference:
         return reply
 
     def _choose(self, name: str) -> Endpoint:
-        """The next member of a group that is free; the next of all if none is."""
-        found = self._endpoints.get(name)
+        found = self._groups.get(name)
         if found is None:
-            known = ", ".join(self._endpoints)
+            known = ", ".join(self._groups)
             raise CallFailed(
                 f"This hub does not serve `{name[:200]}`; it serves {known or 'no models'}",
                 status=404,
                 blame="environment",
                 code="model_not_found",
             )
-        self._turn += 1
-        group = found.group
-        turns = [group[(self._turn + step) % len(group)] for step in range(len(group))]
-        return next((each for each in turns if self._limits.is_free(each)), turns[0])
+        return found.take(self._limits.is_free)
 
     def _item(self, alias: str) -> ModelItem:
-        price = self._prices.price_of(self._endpoints[alias])
+        price = self._prices.price_of(self._groups[alias].group[0])
         pricing = None if price is None else ModelPricing(price.input, price.output)
         return ModelItem(alias, pricing=pricing)
-
-
-async def with_usage(
-    chunks: AsyncGenerator[bytes, None], count: Callable[[], Awaitable[None]]
-) -> AsyncGenerator[bytes, None]:
-    """The same bytes; `count` is called when they end, or when the caller hangs up."""
-    try:
-        async with aclosing(chunks):
-            async for chunk in chunks:
-                yield chunk
-    finally:
-        # A caller who hangs up cancels this; what was sent is paid all the same.
-        with CancelScope(shield=True):
-            await count()

@@ -101,7 +101,7 @@ def answer_page(page: HtmlPage, error: PrimeError | None = None) -> Response:
 def answer_page_error(request: Request, error: PrimeError) -> Response:
     """The page of a failure, under its status."""
     error = withhold_inside(request, error)
-    body = error_body(error.message) + (
+    body = error_body(error.message, error.hint) + (
         "<p>Pages show what is public. To see what is yours, use <code>prime env info</code> or "
         "the API with a key.</p>\n"
     )

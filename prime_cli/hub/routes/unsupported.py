@@ -10,16 +10,13 @@ from starlette.routing import Route
 from prime_cli.hub.routes.responses import answer
 from prime_cli.wire.problems import Problem
 
-_NO_MODELS = "This hub serves no models; its admin can with `prime hub serve --endpoints`"
 _REASONS = {
     "billing": "This hub has no billing",
-    "chat": _NO_MODELS,
     "deployments": "This hub deploys no models",
     "factory": "This hub has no image factory",
     "feedback": "This hub takes no feedback",
     "hosted-evaluations": "This hub runs no evaluations; use `prime eval run`",
     "images": "This hub builds no images",
-    "models": _NO_MODELS,
     "rft": "This hub trains no models",
     "sandbox": "This hub has no sandboxes",
     "slurm-clusters": "This hub has no Slurm clusters",
@@ -29,8 +26,11 @@ _REASONS = {
 }
 """By the first part of the path below the API (official clients 0.3 to 0.18)."""
 
+_NO_MODELS = "This hub serves no models; its admin can with `prime hub serve --endpoints`"
+_OF_MODELS = {"chat": _NO_MODELS, "models": _NO_MODELS}
 
-def routes() -> list[Route]:
+
+def routes(*, has_models: bool = False) -> list[Route]:
     """A route for each, under any method: 501 with the reason.
 
     An empty list would mean that there are none, and 404 that this one is gone.
@@ -38,7 +38,7 @@ def routes() -> list[Route]:
     methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
     return [
         Route(f"/{area}{{path:path}}", _refusal(reason), methods=methods)
-        for area, reason in _REASONS.items()
+        for area, reason in (({} if has_models else _OF_MODELS) | _REASONS).items()
     ]
 
 

@@ -59,7 +59,7 @@ Send = Callable[[Endpoint, Call], Awaitable[Reply]]
 """Sends a call to an endpoint."""
 
 
-class _RoundRobin:
+class RoundRobin:
     """The members of a group, in turn."""
 
     def __init__(self, group: tuple[Endpoint, ...]) -> None:
@@ -109,8 +109,8 @@ class ModelRouter:
         self._environ = environ
         self._offline = offline
         self._sandboxed = sandboxed
-        own = _RoundRobin(endpoint.group)
-        self._routes: dict[str | None, _RoundRobin] = {None: own, endpoint.model: own}
+        own = RoundRobin(endpoint.group)
+        self._routes: dict[str | None, RoundRobin] = {None: own, endpoint.model: own}
         if endpoint.alias is not None:
             self._routes[endpoint.alias] = own
 
@@ -127,7 +127,7 @@ class ModelRouter:
         """The endpoints for calls to `model`; raises CallFailed if there are none."""
         return self._route(model).group
 
-    def _route(self, model: str | None) -> _RoundRobin:
+    def _route(self, model: str | None) -> RoundRobin:
         route = self._routes.get(model)
         return self._learn(model or "") if route is None else route
 
@@ -136,7 +136,7 @@ class ModelRouter:
             call = replace(call, body=with_fields(call.body, model=endpoint.model))
         return await self._send(endpoint, call)
 
-    def _learn(self, name: str) -> _RoundRobin:
+    def _learn(self, name: str) -> RoundRobin:
         try:
             endpoint = self._find(name)
             if self._offline:
@@ -152,7 +152,7 @@ class ModelRouter:
             ) from error
         if endpoint.chosen_by == BY_NAME and endpoint.said and self._say:
             self._say(endpoint.said)
-        route = self._routes[name] = _RoundRobin(endpoint.group)
+        route = self._routes[name] = RoundRobin(endpoint.group)
         return route
 
     def _find(self, name: str) -> Endpoint:

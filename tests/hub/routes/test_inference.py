@@ -1,18 +1,24 @@
 """Models of a hub: users call them with keys of the hub, and pay in tokens that are counted."""
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from prime_cli.core.errors import NotFound
 from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.routes.inference import ChargedStream
 from prime_cli.hub.services.teams import create_team, set_member
 from prime_cli.hub.services.usage import list_usage
 from prime_cli.hub.services.users import create_user, issue_key
+from prime_cli.models.gateway.calls import CallFailed
+from prime_cli.models.gateway.calls import Reply as GatewayReply
 from tests.helpers.scripted_model import Reply, ScriptedModel, status
 from tests.hub.response_cache.serving import served_app
 
@@ -156,7 +162,8 @@ def test_the_budget_of_a_month_ends_calls_finally(
         others = client.post(f"{API}/chat/completions", json=CHAT, headers=bob)
     assert (first.status_code, second.status_code, others.status_code) == (200, 429, 200)
     assert second.json()["error"] == {
-        "message": "`ada` has used 15 tokens this month, and this hub allows 15",
+        "message": "`ada` has used 15 tokens this month, and this hub allows 15; "
+        "wait for the next month, or ask the hub's admin for more",
         "type": "environment_error",
         "param": None,
         "code": "insufficient_quota",
@@ -173,6 +180,9 @@ def test_an_error_of_the_endpoint_is_passed_on(app: Starlette, model: ScriptedMo
             f"{API}/chat/completions", json={**CHAT, "model": "gpt-9"}, headers=ada
         )
     assert (answer.status_code, answer.json()["error"]["message"]) == (400, "too long")
+    # Its clients would multiply the hub's retries by theirs.
+    for refused in (answer, unknown):
+        assert refused.headers["x-should-retry"] == "false"
     assert unknown.status_code == 404
     assert unknown.json()["error"]["message"] == (
         "This hub does not serve `gpt-9`; it serves small, free"
@@ -202,3 +212,95 @@ def test_a_hub_without_a_registry_says_that_it_serves_no_models(folder: Path) ->
     with TestClient(app) as client:
         answer = client.get(f"{API}/models", headers=ada)
     assert (answer.status_code, "serves no models" in answer.json()["detail"]) == (501, True)
+
+
+def test_a_wrong_method_is_no_missing_model(app: Starlette) -> None:
+    ada = key_of(app, "ada")
+    with TestClient(app) as client:
+        assert client.get(f"{API}/chat/completions", headers=ada).status_code == 405
+        assert client.post(f"{API}/models", headers=ada).status_code == 405
+
+
+def test_the_members_of_each_group_take_turns(
+    folder: Path, tmp_path: Path, model: ScriptedModel
+) -> None:
+    path = tmp_path / "groups.toml"
+    path.write_text(
+        "".join(
+            f'[[endpoint]]\nendpoint_id = "{alias}"\nmodel = "{alias}-{member}"\n'
+            f'url = "{model.url}"\nkey = "HUB_MODEL_KEY"\n'
+            for alias in ("a", "b")
+            for member in (1, 2)
+        )
+    )
+    app = serve(folder, path)
+    ada = key_of(app, "ada")
+    with TestClient(app) as client:
+        for alias in "abab":
+            body = {**CHAT, "model": alias}
+            client.post(f"{API}/chat/completions", json=body, headers=ada).raise_for_status()
+    assert sorted(each.body["model"] for each in model.requests) == ["a-1", "a-2", "b-1", "b-2"]
+
+
+# --- Streams that end early ---
+
+
+class Chunks:
+    """An endless stream that knows whether it was closed."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    async def read(self) -> AsyncGenerator[bytes, None]:
+        try:
+            while True:
+                yield b"data: {}\n\n"
+                await asyncio.sleep(0)
+        finally:
+            self.closed = True
+
+
+@pytest.mark.parametrize("sent", [0, 3])
+def test_a_caller_who_hangs_up_is_charged_and_the_stream_closed(sent: int) -> None:
+    chunks, charged, answers = Chunks(), list[str](), list[Any]()
+    gone = asyncio.Event()
+
+    async def charge() -> None:
+        await asyncio.sleep(0)
+        charged.append("what was sent")
+
+    async def receive() -> Message:
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        answers.append(message)
+        if len(answers) > sent:
+            gone.set()
+
+    async def scenario() -> None:
+        if not sent:
+            gone.set()
+        stream = await ChargedStream.begin(GatewayReply(200), chunks.read(), charge)
+        scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
+        await stream(scope, receive, send)
+
+    asyncio.run(scenario())
+    assert (charged, chunks.closed) == (["what was sent"], True)
+
+
+def test_a_stream_that_cannot_begin_is_charged() -> None:
+    charged: list[str] = []
+
+    async def broken(failure: CallFailed | None) -> AsyncGenerator[bytes, None]:
+        if failure is not None:
+            raise failure
+        yield b""
+
+    async def charge() -> None:
+        charged.append("one call")
+
+    failure = CallFailed("gone", status=502, blame="infra", code="no_answer")
+    with pytest.raises(CallFailed, match="gone"):
+        asyncio.run(ChargedStream.begin(GatewayReply(200), broken(failure), charge))
+    assert charged == ["one call"]
