@@ -25,7 +25,10 @@ SECONDS = 2
 LONGEST_HTML = 1024 * 1024
 """In bytes; a page of more is slow in every browser."""
 _MEMORY = 1024 * 1024 * 1024
-_TOO_LONG = 3
+_TOO_MUCH = 3
+_SIGXCPU = 24
+_BOUNDS = (_TOO_MUCH, -_SIGXCPU)
+"""How the process ends at its bounds; the signal has no name on Windows."""
 
 # --- Rendering ---
 
@@ -89,24 +92,38 @@ def _show_as_link(_self: Any, tokens: "list[Token]", index: int, *_rest: Any) ->
 # --- Bounds ---
 
 
+class RenderingFailed(Exception):
+    """The text was not rendered for a reason of this machine, such as much else to do."""
+
+
 def render_bounded(text: str) -> str | None:
-    """As `render_markdown`, or None for what takes too long, too much memory or too many bytes."""
+    """As `render_markdown`, or None for what takes too long, too much memory or too many bytes.
+
+    Raises RenderingFailed where the text is not to blame.
+    """
     readable = text.encode(errors="replace").decode()
     command = [sys.executable, "-I", "-X", "utf8", "-m", __name__]
     try:
         # Ten times: a machine with much else to do gives it little of its time.
         done = run(command, input=readable, timeout=10 * SECONDS)
-    except TimedOut:
+    except TimedOut as error:
+        raise RenderingFailed(str(error)) from error
+    if done.ok:
+        return done.out
+    if done.code in _BOUNDS:
         return None
-    return done.out if done.code == 0 else None
+    raise RenderingFailed(done.last_lines(1) or f"exit code {done.code}")
 
 
 def main() -> None:
     """Render standard input; ends with another code, or by a signal, when a bound is reached."""
     _bound_resources()
-    html = render_markdown(sys.stdin.buffer.read().decode()).encode()
+    try:
+        html = render_markdown(sys.stdin.buffer.read().decode()).encode()
+    except MemoryError:
+        raise SystemExit(_TOO_MUCH) from None
     if len(html) > LONGEST_HTML:
-        raise SystemExit(_TOO_LONG)
+        raise SystemExit(_TOO_MUCH)
     sys.stdout.buffer.write(html)
 
 
@@ -115,7 +132,8 @@ def _bound_resources() -> None:
         return
     import resource
 
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    # At the first SIGXCPU; SIGKILL alone could be the system's, out of memory.
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

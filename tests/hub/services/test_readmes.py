@@ -3,6 +3,7 @@ import pytest
 from sqlalchemy import select, update
 
 from prime_cli.hub.db.tables import readmes
+from tests.helpers.database import sqlite_only
 from tests.hub.accounts_hub import AccountsHub
 from tests.hub.pushing import HUB, Push, data, make_sources
 
@@ -59,6 +60,24 @@ def test_what_is_kept_goes_with_its_version(accounts_hub: AccountsHub, ada: http
     ada.get(PAGE).raise_for_status()
     data(ada.delete(f"{HUB}/ada/word/@{push.content_hash}"))
     assert kept(accounts_hub) == []
+
+
+@sqlite_only
+def test_a_readme_is_shown_while_nothing_can_be_written(
+    accounts_hub: AccountsHub, ada: httpx.Client
+) -> None:
+    publish(ada, "# About\n\n" + "many words\n" * 5000)
+    with accounts_hub.hub.database.write() as connection:
+        used = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {used}")
+    answer = ada.get(PAGE)
+    assert (answer.status_code, "<h1>About</h1>" in answer.text) == (200, True)
+    assert kept(accounts_hub) == []
+
+
+def test_a_readme_that_shows_nothing_is_no_unrendered_one(ada: httpx.Client) -> None:
+    publish(ada, "[here]: https://example.org\n")
+    assert "too deeply nested" not in ada.get(PAGE).text
 
 
 def test_no_readme_is_reported(ada: httpx.Client) -> None:
