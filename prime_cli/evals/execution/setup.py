@@ -141,7 +141,8 @@ def grant_access(prepared: PreparedRun, context: RunContext) -> WorkerAccess:
     declared = [name for name in declared_keys(wheel) if name not in kept]
     passed = passed_keys(plan, declared, context.variables, context.progress)
     access = access_to({**kept, **passed}, prepared, context, sandbox)
-    return replace(access, secrets=opened.secrets) if opened is not None else access
+    secret = opened.secrets if opened is not None else ()
+    return replace(access, secrets={name: access.passed[name] for name in secret})
 
 
 def _opened(plan: EvalPlan, context: RunContext) -> "OpenedSecrets | None":

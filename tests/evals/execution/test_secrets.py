@@ -78,6 +78,7 @@ def test_what_the_user_names_wins_over_the_hub(tmp_path: Path) -> None:
     opened = OpenedSecrets({"JUDGE_KEY": VALUE})
     access = grant(tmp_path, opened, Told(), "mine", "JUDGE_KEY")
     assert access.variables.given["JUDGE_KEY"] == "mine"
+    assert access.secrets == {"JUDGE_KEY": "mine"}  # what is scrubbed is what it can read
 
 
 def test_removed_facts_are_not_sent_and_a_refusal_ends_the_run(tmp_path: Path) -> None:
