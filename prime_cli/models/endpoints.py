@@ -273,7 +273,9 @@ def _from_flags(
     model = service.sent_as(name) if base_url is None else name
     given = base_url or (environ["OPENAI_BASE_URL"] if chosen_by == _OWN_URL else service.url)
     url, query, changed = _address(given, model, environ, is_azure=service is AZURE)
-    source, instead = _key_source(service, key_var, base_url, environ)
+    source, instead = _key_source(
+        service, key_var, environ, may_be_openais=base_url is not None and provider is None
+    )
     key, missing = _key_for(url, source, environ, needed=service is AZURE and not has_headers)
     found = None
     if chosen_by == _OWN_URL:
@@ -321,13 +323,17 @@ def _service_of(
 
 
 def _key_source(
-    service: ModelProvider, key_var: str | None, base_url: str | None, environ: Mapping[str, str]
+    service: ModelProvider,
+    key_var: str | None,
+    environ: Mapping[str, str],
+    *,
+    may_be_openais: bool,
 ) -> tuple[KeySource, str | None]:
     """Where the key is, and a sentence where it is not the service's own that is sent."""
     if key_var is not None:
         return KeySource.parse(key_var), None
     own = service.find_key_var(environ)
-    if base_url and not environ.get(own) and environ.get(OPENAI.key_var):
+    if may_be_openais and not environ.get(own) and environ.get(OPENAI.key_var):
         said = f"{own} is not set, so the key in {OPENAI.key_var} is sent"
         return KeySource(OPENAI.key_var), said
     return KeySource(own), None

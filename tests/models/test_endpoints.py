@@ -132,6 +132,13 @@ def test_providers_are_known_by_name(provider: str, environ: dict[str, str], url
     assert (endpoint.url, endpoint.model) == (url, "qwen")
 
 
+def test_a_named_provider_never_gets_openais_key() -> None:
+    endpoint = resolve_endpoint("m", LOCAL, None, Registry(), KEYED, provider="local")
+    assert (key_of(endpoint), endpoint.key_var) == ("EMPTY", None)
+    with pytest.raises(NotLoggedIn, match="GROQ_API_KEY is not set"):
+        resolve_endpoint("m", "https://api.groq.com/v1", None, Registry(), KEYED, provider="groq")
+
+
 def test_the_key_of_another_hub_is_not_sent_to_the_public_hubs_inference() -> None:
     environ = {"PRIME_API_KEY": "sk-team", "PRIME_API_BASE_URL": "https://hub.example.org"}
     with pytest.raises(UsageError, match=r"is the key of https://hub.example.org"):
