@@ -94,6 +94,20 @@ def run(
     return Completed(process.returncode, out, err)
 
 
+def look_with_git(folder: Path, *words: str, timeout: float) -> str | None:
+    """What git prints about the repository of `folder`; None without git, or if it fails.
+
+    A mere look takes no lock that a person's git waits for, and starts no monitor of files, which
+    is a program that the repository chooses.
+    """
+    command = ("git", "-c", "core.fsmonitor=false", *words)
+    env = child_environment() | {"GIT_OPTIONAL_LOCKS": "0"}
+    with suppress(OSError, TimedOut):
+        done = run(command, cwd=folder, env=env, timeout=timeout)
+        return done.out if done.ok else None
+    return None
+
+
 def _communicate(
     process: "subprocess.Popen[str]",
     given: str | None,

@@ -1,6 +1,5 @@
 """The plan of a run, made once, printed and saved; and its labels: tags, a note, the commit."""
 
-import os
 import re
 import shlex
 from pathlib import Path
@@ -10,7 +9,7 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.core.process import TimedOut, child_environment, run
+from prime_cli.core.process import look_with_git
 from prime_cli.core.refs import add_extras
 from prime_cli.models.gateway.settings import CALL_SECONDS
 from prime_cli.models.prices import format_usd
@@ -34,17 +33,11 @@ class Revision(msgspec.Struct, frozen=True):
 def revision_of(folder: Path) -> Revision | None:
     """The commit of the repository containing `folder`; None without one, or without git."""
     options = ("--porcelain=v2", "--branch", "--untracked-files=all")
-    # fsmonitor names a program chosen by the repository, which a mere look must not start.
-    command = ("git", "-c", "core.fsmonitor=false", "status", *options, "--", *_PATHS)
-    env = child_environment(os.environ) | {"GIT_OPTIONAL_LOCKS": "0"}
-    try:
-        status = run(command, cwd=folder, env=env, timeout=_SECONDS)
-    except (OSError, TimedOut):
+    status = look_with_git(folder, "status", *options, "--", *_PATHS, timeout=_SECONDS) or ""
+    commit = _COMMIT.search(status)
+    if commit is None:
         return None
-    commit = _COMMIT.search(status.out)
-    if not status.ok or commit is None:
-        return None
-    return Revision(commit[1], any(not line.startswith("#") for line in status.out.splitlines()))
+    return Revision(commit[1], any(not line.startswith("#") for line in status.splitlines()))
 
 
 _LONGEST_TAG = 64

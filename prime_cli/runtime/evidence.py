@@ -18,8 +18,9 @@ import msgspec
 from packaging.version import InvalidVersion, Version
 
 from prime_cli.archive.wheels import open_wheel
-from prime_cli.core.process import TimedOut, run
+from prime_cli.core.process import look_with_git
 from prime_cli.core.refs import normalize_name
+from prime_cli.runtime.locks import is_requirement
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.verifiers_releases import LIBRARY, RELEASES
 
@@ -76,18 +77,20 @@ def _texts(package: WheelPackage) -> Iterator[tuple[str, str]]:
 def _from_lock(text: str, package: WheelPackage) -> Iterator[Evidence]:
     try:
         locked = tomllib.loads(text).get("package", [])
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return
     versions: dict[str, set[str]] = {}
     for each in locked if isinstance(locked, list) else ():
-        if isinstance(each, dict) and "registry" in each.get("source", {}):
+        source = each.get("source") if isinstance(each, dict) else None
+        if isinstance(source, dict) and "registry" in source:
             versions.setdefault(str(each.get("name")), set()).add(str(each.get("version")))
     # Several versions are for several platforms, and uv knows which.
     single = {name: next(iter(found)) for name, found in versions.items() if len(found) == 1}
     single.pop(normalize_name(package.facts.name), None)
     verifiers = _version(single.get(LIBRARY))
     if verifiers is not None:
-        pins = tuple(f"{name}=={version}" for name, version in sorted(single.items()))
+        lines = (f"{name}=={version}" for name, version in sorted(single.items()))
+        pins = tuple(filter(is_requirement, lines))
         yield Evidence(_LOCK, f"using the versions of its {_LOCK}", verifiers, pins=pins)
 
 
@@ -104,7 +107,7 @@ def _from_results(texts: Mapping[str, str]) -> Iterator[Evidence]:
     """The newest version among the results, else the newest date."""
     versions, dates = set[Version](), set[datetime]()
     for text in texts.values():
-        with suppress(msgspec.MsgspecError):
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             result = msgspec.json.decode(text, type=_Result)
             known = result.version_info and _version(result.version_info.vf_version)
             versions |= {Version(known)} if known else set()
@@ -130,12 +133,8 @@ def _from_git(folder: Path | None) -> Iterator[Evidence]:
 
 
 def _git(folder: Path, *words: str) -> str | None:
-    """What git prints, None if it fails; no hook or monitor of the repository is run."""
-    command = ("git", "-C", str(folder), "-c", "core.fsmonitor=false", *words)
-    with suppress(OSError, TimedOut):
-        done = run(command, timeout=_GIT_SECONDS)
-        return done.out.strip() if done.ok else None
-    return None
+    said = look_with_git(folder, *words, timeout=_GIT_SECONDS)
+    return None if said is None else said.strip()
 
 
 def _version(text: str | None) -> str | None:

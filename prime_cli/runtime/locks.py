@@ -66,6 +66,11 @@ def requirements_text(packages: Sequence[LockedPackage]) -> str:
     return "".join(f"{line}\n" for line in _requirement_lines(packages, hashed=hashed))
 
 
+def is_requirement(line: str) -> bool:
+    """Whether a line of a requirements file is no option of uv, such as another index."""
+    return _NAME.match(line) is not None and line.isprintable()
+
+
 def is_complete(lock: Lock) -> bool:
     """Whether the digest of every package is known."""
     return all(package.sha256 for package in lock.packages)
@@ -106,8 +111,7 @@ def _requirement_lines(packages: Iterable[LockedPackage], *, hashed: bool) -> It
         line = f"{package.name}{pin}"
         if package.marker:
             line += f" ; {package.marker}"
-        if not _NAME.match(line) or not line.isprintable():
-            # Such a line would be an option of uv, such as another index.
+        if not is_requirement(line):
             raise UsageError(f"A lock has no package called {package.name[:80]!r}")
         if hashed:
             line += "".join(f" --hash=sha256:{digest}" for digest in package.sha256)

@@ -1,10 +1,13 @@
 """What a package tells about its verifiers: its uv.lock, its results, its last commit."""
 
 import json
+import os
 import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+import pytest
 
 from prime_cli.runtime.evidence import read_evidence
 from prime_cli.runtime.packages import WheelPackage
@@ -87,7 +90,11 @@ def test_the_last_commit_of_an_unchanged_folder_is_a_date(tmp_path: Path) -> Non
     for words in (("init", "-q"), ("add", "."), (*author, "commit", "-qm", "x", "--date", day)):
         subprocess.run(["git", "-C", tmp_path, *words], check=True, env={"GIT_COMMITTER_DATE": day})
 
+    (file,) = (tmp_path / "dist").glob("*.whl")
+    os.utime(file, (0, 0))
+    index = (tmp_path / ".git" / "index").read_bytes()
     (evidence,) = read_evidence(found)
+    assert (tmp_path / ".git" / "index").read_bytes() == index  # a look takes no lock
     (tmp_path / "edited").write_text("now", encoding="utf-8")
 
     assert (evidence.name, evidence.as_of) == ("git", datetime.fromisoformat(day))
@@ -110,6 +117,28 @@ def test_the_release_nearest_above_the_lower_bound_comes_before_the_families(
 def test_other_files_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "uv.lock").write_text("not = [toml", encoding="utf-8")
     write_result(tmp_path, version_info=3, date=["x"])
+
+    assert read_evidence(in_folder(tmp_path)) == ()
+
+
+def test_odd_values_in_a_readable_file_say_nothing(tmp_path: Path) -> None:
+    odd = (
+        '[[package]]\nname = "six"\nsource = 5\n'
+        '[[package]]\nname = "verifiers"\nversion = "0.1.9"\nsource = { registry = "r" }\n'
+        '[[package]]\nname = "a"\nversion = "1\\n--index-url=x"\nsource = { registry = "r" }\n'
+        '[[package]]\nname = "--index-url=x"\nversion = "1"\nsource = { registry = "r" }\n'
+    )
+    (tmp_path / "uv.lock").write_text(odd, encoding="utf-8")
+    write_result(tmp_path, date="2024-99-99")
+
+    (evidence,) = read_evidence(in_folder(tmp_path))
+
+    assert (evidence.verifiers, evidence.pins) == ("0.1.9", ("verifiers==0.1.9",))
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, "x = " + "1" * 5000])
+def test_a_lock_beyond_the_parsers_limits_says_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "uv.lock").write_text(text, encoding="utf-8")
 
     assert read_evidence(in_folder(tmp_path)) == ()
 
