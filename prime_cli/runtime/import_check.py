@@ -141,16 +141,19 @@ class ImportVerdict:
             return self.generation is None and not self.exposes
         if self.raised.type == "ModuleNotFoundError":
             own_part = (self.raised.absent or "").split(".")[0] == module
-            return own_part or self.undeclared is not None
+            return own_part or self.undeclared(module) is not None
         depends = self.raised.type in ("ImportError", "AttributeError")
         return self.raised.own and not self.raised.library and not depends
 
-    @property
-    def undeclared(self) -> str | None:
-        """What the environment's own code imports and no release of verifiers brings."""
-        absent = self.raised.absent if self.raised is not None and self.raised.own else None
+    def undeclared(self, module: str) -> str | None:
+        """What the own code of `module` imports and no release of verifiers brings."""
+        raised = self.raised
+        # A plain ImportError is about a name, in a package that is there.
+        if raised is None or not raised.own or raised.type != "ModuleNotFoundError":
+            return None
+        absent = raised.absent
         # `a.b` is a part of a package that is there, which another release may have.
-        if not absent or "." in absent or may_come_with_verifiers(absent):
+        if not absent or "." in absent or absent == module or may_come_with_verifiers(absent):
             return None
         return absent
 

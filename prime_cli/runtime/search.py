@@ -320,7 +320,7 @@ class _Search:
             if verdict.accepted or verdict.asks_for_input or found_by == "--verifiers":
                 return found
             self._closest = self._closest or found
-        if verdict.undeclared is not None:
+        if verdict.undeclared(self._module) is not None:
             raise load_failure(self._package.facts, self._module, verdict)
         reason = verdict.reason(self._module)
         self._progress.say(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}")

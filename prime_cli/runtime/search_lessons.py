@@ -73,12 +73,13 @@ def no_interpreter(facts: WheelFacts, tried: Iterable[TriedRelease], said: str) 
 
 def load_failure(facts: WheelFacts, module: str, verdict: ImportVerdict) -> LoadFailed:
     """An environment whose own code does not import, or that is none."""
-    if verdict.undeclared is not None:
+    undeclared = verdict.undeclared(module)
+    if undeclared is not None:
         place = verdict.raised.place(module) if verdict.raised else ""
         return LoadFailed(
-            f"{facts.name} {facts.version} imports `{verdict.undeclared}`{place}, which none "
+            f"{facts.name} {facts.version} imports `{undeclared}`{place}, which none "
             "of its requirements installs",
-            hint=missing_import_hint(verdict.undeclared),
+            hint=missing_import_hint(undeclared),
         )
     trace = verdict.raised.traceback if verdict.raised else ""
     cause = "the cause is in the environment's code or an undeclared dependency"

@@ -14,6 +14,7 @@ import pytest
 
 from prime_cli.core.errors import LoadFailed, Offline, ResolveFailed, UsageError
 from prime_cli.core.progress import Silent
+from prime_cli.runtime.import_check import ImportFailure, ImportVerdict
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.layers import interpreters_folder
 from prime_cli.runtime.locks import load_lock
@@ -280,6 +281,24 @@ def test_a_forgotten_dependency_is_named_once_and_at_once(tmp_path: Path) -> Non
     assert "`--with scikit-learn`" in (raised.value.hint or "")
     assert raised.value.detail is None
     assert sum("rying" in line for line in progress.said) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "absent"),
+    [
+        ("ImportError", "nltk"),  # `from nltk import gone`
+        ("ImportError", "tiny_env"),  # of itself, in a circle
+        ("ModuleNotFoundError", "tiny_env"),
+    ],
+)
+def test_only_a_package_that_is_not_there_is_undeclared(kind: str, absent: str) -> None:
+    raised = ImportFailure(kind, "…", "", own=True, absent=absent)
+    verdict = ImportVerdict(raised=raised)
+    assert verdict.undeclared("tiny_env") is None
+    assert verdict.is_final("tiny_env") == (kind == "ModuleNotFoundError")
+    assert ImportVerdict(
+        raised=replace(raised, type="ModuleNotFoundError", absent="nltk")
+    ).undeclared("tiny_env")
 
 
 def test_more_packages_make_another_interpreter_and_leave_the_first_alone(tmp_path: Path) -> None:
