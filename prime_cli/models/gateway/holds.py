@@ -68,9 +68,7 @@ def refusal(endpoint: Endpoint, status: int) -> NotAllowed | None:
     if status == HTTPStatus.UNAUTHORIZED:
         return NotLoggedIn(
             f"{where} rejected the key for `{endpoint.model}`",
-            hint=f"check the key in {endpoint.key_var}, or name another variable with `-k VARIABLE`"
-            if endpoint.key_var
-            else "check the `key` of the endpoint registry",
+            hint=_key_hint(endpoint),
         )
     if status == HTTPStatus.FORBIDDEN:
         return NotAllowed(
@@ -78,6 +76,14 @@ def refusal(endpoint: Endpoint, status: int) -> NotAllowed | None:
             hint="check the account's permissions, or use another key with `-k VARIABLE`",
         )
     return None
+
+
+def _key_hint(endpoint: Endpoint) -> str:
+    if endpoint.key_var:
+        return f"check the key in {endpoint.key_var}, or name another variable with `-k VARIABLE`"
+    if endpoint.alias is not None:
+        return "check the `key` of the endpoint registry"
+    return "put the key into a variable, and name it with `-k VARIABLE`"
 
 
 _HARMLESS = ("GET", "HEAD", "OPTIONS")

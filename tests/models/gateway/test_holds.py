@@ -9,7 +9,7 @@ import pytest
 
 from prime_cli.core.errors import NotAllowed, NotLoggedIn
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.holds import KeyRefusals
+from prime_cli.models.gateway.holds import KeyRefusals, refusal
 from prime_cli.models.gateway.ledger import PriceOf
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
@@ -55,6 +55,23 @@ def test_the_endpoints_of_judges_say_nothing_of_the_runs_key() -> None:
     refusals.learn(Endpoint("judge", "https://judge.example.com/v1"), 401)
     assert refusals.verdict() is None
     assert not refusals.doubtful
+
+
+@pytest.mark.parametrize(
+    ("key_var", "alias", "hint"),
+    [
+        ("GROQ_API_KEY", None, "check the key in GROQ_API_KEY"),
+        (None, "fast", "check the `key` of the endpoint registry"),
+        (None, None, "name it with `-k VARIABLE`"),
+    ],
+)
+def test_a_refused_key_is_looked_for_where_it_came_from(
+    key_var: str | None, alias: str | None, hint: str
+) -> None:
+    failure = refusal(Endpoint("m", "http://127.0.0.1/v1", alias=alias, key_var=key_var), 401)
+    assert failure is not None
+    assert hint in str(failure.hint)
+    assert ("registry" in str(failure.hint)) == (alias is not None)
 
 
 async def through_lanes(gateway: Gateway, calls: int, lanes: int) -> list[int]:
