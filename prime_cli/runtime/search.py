@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from datetime import UTC, datetime
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.core.progress import Progress, Task
 from prime_cli.runtime import verifiers_releases
-from prime_cli.runtime.evidence import read_evidence
+from prime_cli.runtime.evidence import Evidence, read_evidence
 from prime_cli.runtime.import_check import ImportVerdict, try_import
 from prime_cli.runtime.layers import Layer, install_aside, prepare_dependencies, prepare_top
 from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
@@ -59,8 +60,13 @@ def search(request: InterpreterRequest, progress: Progress) -> Found:
     save_lock(request.home, found.lock, request.variant)
     if request.variant and request.speaks_for_the_wheel:
         save_lock(request.home, found.lock)
-    save_lock(request.home, replace(found.lock, wheel_sha256=attempt.likeness), request.variant)
+    if not attempt.is_recorded:
+        save_lock(request.home, replace(found.lock, wheel_sha256=attempt.likeness), request.variant)
     return found
+
+
+_OF_THAT_RUN = "the packages of that run"
+_KEPT_HERE = "the lock kept here"
 
 
 class _Search:
@@ -72,7 +78,8 @@ class _Search:
         self._progress = progress
         self._module = import_name(request.package.facts)
         self._reading = read_requirements(self._package.path, self._package.facts)
-        self._evidence = read_evidence(self._package)
+        self.is_recorded = False
+        """Whether a lock of this very wheel, or of that run, was used."""
         self._tried: set[str] = set()
         self._refusals: list[TriedRelease] = []
         self._lessons = Lessons()
@@ -97,17 +104,18 @@ class _Search:
                 self._refuse(said, error.message, lock, Unresolvable(error.detail or ""))
                 continue
             if found is not None:
+                self.is_recorded = said in (_OF_THAT_RUN, _KEPT_HERE)
                 return found
         return None
 
     def _locks(self) -> Iterator[tuple[str, Lock]]:
         request = self._request
         if request.is_pinned and request.lock is not None:
-            yield "the packages of that run", request.lock
+            yield _OF_THAT_RUN, request.lock
             return
         own = load_lock(request.home, self._package.sha256, request.variant)
         if own is not None:
-            yield "the lock kept here", own
+            yield _KEPT_HERE, own
         if request.lock is not None and request.accepts_locks:
             yield "the lock from the hub", request.lock
         bundled = bundled_lock(request.home, self._package.sha256)
@@ -120,7 +128,12 @@ class _Search:
                 replace(earlier, wheel_sha256=self._package.sha256),
             )
 
-    @property
+    @cached_property
+    def _evidence(self) -> tuple[Evidence, ...]:
+        # It starts git and walks the results, which a recorded lock does without.
+        return read_evidence(self._package)
+
+    @cached_property
     def likeness(self) -> str:
         """The digest shared by builds of one project until their requirements change."""
         facts, reading = self._package.facts, self._reading

@@ -191,10 +191,15 @@ def test_an_interpreter_that_lost_its_python_is_recreated(tmp_path: Path) -> Non
     found = package(tmp_path, V0)
     first = prepare(found)
     first.python.unlink()
+    locks = sorted((prime_home_of(first) / "locks").iterdir())
+    lines = ("[[package]]", 'name = "verifiers"', 'version = "0.1.9"', 'source.registry = "x"')
+    (tmp_path / "uv.lock").write_text("\n".join(lines), encoding="utf-8")
 
-    second = prepare(found)
+    second = prepare(replace(found, folder=tmp_path))
 
     assert installed_version(second) == "0.3.1"
+    # The lock kept here was enough: what its folder tells was not asked.
+    assert sorted((prime_home_of(first) / "locks").iterdir()) == locks
 
 
 def test_an_edited_environment_keeps_its_packages(tmp_path: Path) -> None:
