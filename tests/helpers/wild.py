@@ -107,6 +107,28 @@ class TinyTaskset(vf.Taskset[TinyTask, TinyConfig]):
 __all__ = ["TinyTaskset"]
 '''
 
+EARLY_V1 = '''
+"""The v1 of verifiers 0.1.14, whose `Env` is made as it is; it is abstract from 0.2 on."""
+import verifiers.v1 as vf
+
+
+async def right(task, state):
+    return float(state["completion"][-1]["content"].strip() == task["answer"])
+
+
+def rows():
+    return [{"prompt": [{"role": "user", "content": "Say a"}], "answer": "a"}]
+
+
+def load_environment():
+    return vf.Env(taskset=vf.Taskset(source=rows, rewards=[right]))
+'''
+
+ASKS_FOR_INPUT = SINGLE_TURN.replace(
+    "    data = Dataset.from_list(rows)\n",
+    "    data = Dataset.from_list(rows)\n    input('Your key: ')\n",
+)
+
 REQUIRED_ARGUMENTS = SINGLE_TURN.replace(
     "num_examples: int = 4, **kwargs", "language, level: int = 1, *, num_examples: int = 4"
 )
