@@ -212,15 +212,11 @@ def resume_words(summary: Summary, command: str) -> str | None:
     if steps.ask:
         does.append(f"asks again for {steps.ask} without an answer")
     if steps.score:
-        does.append(f"scores {steps.score} saved {_answers(steps.score)} again")
+        does.append(f"scores {pluralize(steps.score, 'saved answer')} again")
     if not does:
         return f"`{command} --retry-errors` also asks again for those with an answer"
     kept = f"; {steps.keep} stay unless you add `--retry-errors`" if steps.keep else ""
     return f"`{command}` {' and '.join(does)}{kept}"
-
-
-def _answers(count: int) -> str:
-    return "answer" if count == 1 else "answers"
 
 
 def check_error_rate(
@@ -245,7 +241,8 @@ def check_error_rate(
         return
     above = f", above the limit of {limit:.0%}" if limit else ""
     look = f"see what happened with `prime eval show {summary.run_id} --errors`"
-    absent = next(filter(None, (absent_import(each.message) for each in summary.errors)), None)
+    errors = (f"{each.type}: {each.message}" for each in summary.errors)
+    absent = next(filter(None, map(absent_import, errors)), None)
     if absent is not None:
         look = f"{missing_import_hint(absent)} in a new run, or {look}"
     raise PartialResult(

@@ -114,9 +114,17 @@ def test_errors_after_it_are_not_within_any_error_rate() -> None:
     assert "--env-var A_KEY" in (caught.value.hint or "")
 
 
-def test_an_import_that_fails_in_rollouts_is_named_with_its_package() -> None:
-    message = "right: ModuleNotFoundError: No module named 'nltk.corpus'"
-    failed = ErrorCount(kind="environment", type="RewardFailed", count=1, message=message)
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("RewardFailed", "right: ModuleNotFoundError: No module named 'nltk.corpus'"),
+        ("ModuleNotFoundError", "No module named 'nltk'"),
+    ],
+)
+def test_an_import_that_fails_in_rollouts_is_named_with_its_package(
+    kind: str, message: str
+) -> None:
+    failed = ErrorCount(kind="environment", type=kind, count=1, message=message)
     summary = msgspec.structs.replace(summary_of(), errors=[failed])
     with pytest.raises(PartialResult) as caught:
         check_error_rate(summary, 0.0)

@@ -19,6 +19,7 @@ from prime_cli.core.errors import (
     UsageError,
     WorkerDied,
 )
+from prime_cli.core.refs import normalize_name
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.rows import SCORED, WORKER_DIED
 from prime_cli.runs.scrubber import Scrubber
@@ -154,6 +155,7 @@ _HARNESS_HINT = (
     "uv downloads its packages once: run it once with a network, or choose another harness, "
     'as in `-x \'{"agent": {"harness": {"id": "null"}}}\'`'
 )
+_OWN_MODULE_HINT = "correct the import, or include the module in the wheel, in pyproject.toml"
 _INPUT_HINT = "give it what it asks for with `--env-var` or `-a`, or answer it with `--debug`"
 _INPUT = "it asks for input"
 """How the worker says so."""
@@ -197,7 +199,9 @@ def failure_of(
     if end.stage in _DOING:
         absent = absent_import(cause)
         if absent is not None:
-            asked, detail = missing_import_hint(absent), None
+            is_own = normalize_name(absent) == normalize_name(name)
+            asked = _OWN_MODULE_HINT if is_own else missing_import_hint(absent)
+            detail = detail if is_own or whole else None
         sentence = f"`{name}` cannot {_DOING[end.stage]}: {cause}"
         return LoadFailed(sentence, hint=asked or _load_hint(first, plan), detail=detail)
     if end.stage == "data":

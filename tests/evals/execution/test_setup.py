@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from prime_cli.archive.imports import missing_import_hint
 from prime_cli.core.errors import EnvironmentFailed, LoadFailed, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.run import EvalResult, run_with
@@ -20,7 +19,6 @@ from prime_cli.evals.execution.setup import (
     sandbox_for,
     worker_variables,
 )
-from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.evals.planning.locate import EvalDefaults
 from prime_cli.evals.planning.prepare import make_plan
 from prime_cli.evals.planning.request import EvalRequest
@@ -29,7 +27,6 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.providers import EndpointSecret
 from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.runtime.protocol import End, EndError
 from prime_cli.runtime.variables import share
 from tests.evals.execution.leaks import exports_of, leaks_of
 from tests.helpers.environments import ECHO, interpreter_with, small_interpreter
@@ -133,29 +130,6 @@ def test_a_secret_that_holds_another_is_replaced_whole() -> None:
 @pytest.mark.parametrize("value", ["", "x", "EMPTY"])
 def test_placeholders_are_not_treated_as_secrets(value: str) -> None:
     assert Scrubber({"K": value})(b"x EMPTY") == b"x EMPTY"
-
-
-def test_a_good_end_and_a_requested_one_are_not_failures() -> None:
-    assert failure_of(End(ok=True), PLAN, Scrubber({})) is None
-    assert failure_of(End(ok=False, stage="interrupted"), PLAN, Scrubber({})) is None
-
-
-def test_an_import_that_fails_late_has_the_same_hint_as_one_that_fails_early() -> None:
-    error = EndError(
-        type="ModuleNotFoundError", message="No module named 'nltk.corpus'", traceback="…"
-    )
-    failure = failure_of(End(ok=False, stage="load", error=error), PLAN, Scrubber({}))
-    assert failure is not None
-    assert failure.hint == missing_import_hint("nltk")
-    assert failure.detail is None
-
-
-def test_secrets_in_a_traceback_are_not_shown() -> None:
-    error = EndError(type="E", message="key sk-secret-x", traceback="…\nsk-secret-x")
-    end = End(ok=False, stage="load", error=error)
-    failure = failure_of(end, PLAN, Scrubber({"K": "sk-secret-x"}))
-    assert failure is not None
-    assert "sk-secret" not in failure.message + (failure.detail or "")
 
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made

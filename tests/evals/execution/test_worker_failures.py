@@ -1,15 +1,18 @@
-"""What the next worker is to run after one that ended or died."""
+"""What the next worker is to run after one that ended or died, and what its error says."""
 
 from typing import Literal
 
 import pytest
 
+from prime_cli.archive.imports import missing_import_hint
 from prime_cli.core.errors import WorkerDied
-from prime_cli.evals.execution.worker_failures import MOST_DEATHS, RestartPolicy
+from prime_cli.evals.execution.worker_failures import MOST_DEATHS, RestartPolicy, failure_of
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import WorkList
-from prime_cli.runtime.protocol import Start
+from prime_cli.runtime.protocol import End, EndError, Start
 from tests.runs.rows import row
+from tests.runs.saving import PLAN
 
 DEATH = WorkerDied("The environment's process died (SIGSEGV)")
 Unit = Literal["rollout", "group"]
@@ -118,3 +121,47 @@ def test_left_out_rollouts_are_run_by_no_worker() -> None:
     assert owed(restarts.after_death(start(3, 2), DEATH), 3, 2) == [(1, 1), (2, 0)]
     finish(tally, (1, 1), (2, 0))
     assert restarts.after_end(start(3, 2)) is None
+
+
+def test_a_good_end_and_a_requested_one_are_not_failures() -> None:
+    assert failure_of(End(ok=True), PLAN, Scrubber({})) is None
+    assert failure_of(End(ok=False, stage="interrupted"), PLAN, Scrubber({})) is None
+
+
+def test_an_import_that_fails_late_has_the_same_hint_as_one_that_fails_early() -> None:
+    error = EndError(
+        type="ModuleNotFoundError", message="No module named 'nltk.corpus'", traceback="…"
+    )
+    failure = failure_of(End(ok=False, stage="load", error=error), PLAN, Scrubber({}))
+    assert failure is not None
+    assert failure.hint == missing_import_hint("nltk")
+    assert failure.detail is None
+
+
+def test_a_module_of_its_own_that_is_absent_is_no_dependency() -> None:
+    absent = f"{PLAN.environment.name.replace('-', '_')}.parts"
+    error = EndError(
+        type="ModuleNotFoundError", message=f"No module named '{absent}'", traceback="line 3"
+    )
+    failure = failure_of(End(ok=False, stage="load", error=error), PLAN, Scrubber({}))
+    assert failure is not None
+    assert "include the module in the wheel" in (failure.hint or "")
+    assert failure.detail == "line 3"
+
+
+def test_the_traceback_of_an_absent_import_is_shown_on_request() -> None:
+    error = EndError(
+        type="ModuleNotFoundError", message="No module named 'nltk'", traceback="line 3"
+    )
+    end = End(ok=False, stage="load", error=error)
+    failure = failure_of(end, PLAN, Scrubber({}), whole=True)
+    assert failure is not None
+    assert failure.detail == "line 3"
+
+
+def test_secrets_in_a_traceback_are_not_shown() -> None:
+    error = EndError(type="E", message="key sk-secret-x", traceback="…\nsk-secret-x")
+    end = End(ok=False, stage="load", error=error)
+    failure = failure_of(end, PLAN, Scrubber({"K": "sk-secret-x"}))
+    assert failure is not None
+    assert "sk-secret" not in failure.message + (failure.detail or "")
