@@ -1,6 +1,7 @@
 """Check that an endpoint responds, before preparing an environment for it."""
 
 import difflib
+import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -17,6 +18,9 @@ from prime_cli.models.gateway.upstream import authorized, proxy_for
 from prime_cli.models.price_book import stated_price
 from prime_cli.models.prices import Price
 from prime_cli.models.providers import AUTHORIZATION, is_hosted, provider_at
+
+_VERSION = r"-(\d{3,4}|\d{8}|\d{4}-\d\d-\d\d)"
+"""As in `gemini-1.5-pro-002`, `claude-sonnet-4-5-20250929`, `gpt-4o-2024-08-06`."""
 
 
 class EndpointModel(msgspec.Struct):
@@ -143,8 +147,9 @@ def _check_listed(endpoint: Endpoint, where: str, body: bytes, found: Preflight)
         if price is not None:
             found.prices[endpoint.url, endpoint.model] = price
         return
-    if any(name.startswith(f"{endpoint.model}-") for name in served):
-        return  # the name stands for its newest version, such as claude-sonnet-4-5-20250929
+    newest = re.compile(re.escape(endpoint.model) + _VERSION)
+    if any(map(newest.fullmatch, served)):
+        return  # the name stands for its newest version
     close = difflib.get_close_matches(endpoint.model, served, n=1, cutoff=0.4)
     guess = f"; did you mean `{close[0]}`?" if close else ""
     found.warnings.append(f"`{endpoint.model}` is not among the models that {where} lists{guess}")

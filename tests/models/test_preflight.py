@@ -130,7 +130,13 @@ def test_the_hint_speaks_of_what_the_user_gave(chosen_by: str, hint: str) -> Non
     assert hint in str(caught.value.hint)
 
 
-@pytest.mark.parametrize("listed", ["m-20250929", "models/m"])
+@pytest.mark.parametrize("listed", ["m-20250929", "m-2024-08-06", "m-0613", "models/m"])
 def test_an_alias_of_a_listed_model_has_no_warning(listed: str) -> None:
     with ScriptedModel(models=(listed,)) as model:
         assert run(check_endpoint(Endpoint("m", model.url))).warnings == []
+
+
+def test_a_smaller_model_is_no_version_of_the_one_asked_for() -> None:
+    with ScriptedModel(models=("gpt-4o-mini",)) as model:
+        (warning,) = run(check_endpoint(Endpoint("gpt-4o", model.url))).warnings
+    assert "`gpt-4o` is not among the models" in warning
