@@ -122,14 +122,20 @@ def _is_pytest(text: str) -> bool:
         return False
 
 
+def own_sources(project: Project) -> Iterator[str]:
+    """The text of the Python files of a project and of its tests, none outside its folder."""
+    root = project.root.resolve()
+    files = [*root.glob("*.py")]
+    for folder in (project.module, "src", *_NAMES):
+        files += (root / folder).rglob("*.py")
+    for file in files:
+        if file.is_file() and file.resolve().is_relative_to(root):
+            yield file.read_text(encoding="utf-8", errors="replace")
+
+
 def _say_withheld(project: Project, variables: Variables, progress: Progress) -> None:
     """Name the withheld variables that the project's sources and tests read."""
-    folders = (project.module, "src", *_NAMES)
-    files = [*project.root.glob("*.py")]
-    for folder in folders:
-        files += (project.root / folder).rglob("*.py")
-    sources = (file.read_text(encoding="utf-8", errors="replace") for file in files)
-    read = sorted(set(outside_references(sources).variables) & set(variables.secret))
+    read = sorted(set(outside_references(own_sources(project)).variables) & set(variables.secret))
     if read:
         progress.warn(
             f"The tests do not get {', '.join(read)}",

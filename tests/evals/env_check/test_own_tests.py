@@ -7,7 +7,7 @@ import pytest
 from prime_cli.core.errors import BadProject
 from prime_cli.core.progress import Silent
 from prime_cli.envs.project.folder import load_project
-from prime_cli.evals.env_check.own_tests import dev_requirements
+from prime_cli.evals.env_check.own_tests import dev_requirements, own_sources
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.wild import Shape, write_project, write_wheel
 
@@ -64,6 +64,19 @@ def test_pytest_is_added_if_missing_with_a_message(tmp_path: Path) -> None:
 def test_groups_that_cannot_be_read_are_refused(group: str, tmp_path: Path) -> None:
     with pytest.raises(BadProject, match=r"\[dependency-groups\]"):
         requirements(tmp_path, f"[dependency-groups]\ndev = [{group}]\n")
+
+
+def test_only_files_inside_the_project_are_read(tmp_path: Path) -> None:
+    folder = write_project(tmp_path / "here", Shape(body=V0))
+    (tmp_path / "other.py").write_text("OTHER", encoding="utf-8")
+    (folder / "tests" / "templates.py").mkdir(parents=True)
+    (folder / "tests" / "test_a.py").write_text("A_TEST", encoding="utf-8")
+    (folder / "tests" / "linked.py").symlink_to(tmp_path / "other.py")
+    (folder / "tests" / "broken.py").symlink_to(tmp_path / "gone.py")
+    found = "".join(own_sources(load_project(folder)))
+    assert "A_TOKEN" in found
+    assert "A_TEST" in found
+    assert "OTHER" not in found
 
 
 @pytest.mark.slow
