@@ -4,7 +4,7 @@ A row goes to the journal first, then to the tally, then to the progress line.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 import msgspec
@@ -37,7 +37,7 @@ class EventFilter:
         self._plan = plan
         self._work = work
         self._done = set(work.done)
-        self._numbers: frozenset[int] | None = None
+        self._numbers: Collection[int] | None = None
         self._unit = ""
 
     def begin(self, start: Start) -> None:
@@ -52,10 +52,11 @@ class EventFilter:
             or not 0 <= start.owed <= start.planned
         ):
             raise self._refused(f"{start.examples} examples, {start.planned} rollouts")
-        counted = frozenset(range(start.examples))
+        counted, chosen = range(start.examples), self._plan.example_numbers
+        allowed = counted if chosen is None else chosen
         numbers = counted if start.numbers is None else frozenset(start.numbers)
-        chosen = self._plan.example_numbers
-        if len(numbers) != start.examples or not numbers <= (counted if chosen is None else chosen):
+        foreign = numbers != allowed and any(number not in allowed for number in numbers)
+        if foreign or len(numbers) != start.examples:
             raise self._refused(f"the examples {sorted(numbers)[:5]}")
         self._numbers, self._unit = numbers, start.unit
 

@@ -1,5 +1,6 @@
 """A rollout's row holds what it used, and the note beside the bar what the run did."""
 
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -87,6 +88,16 @@ def test_others_are_refused(told: dict[str, Any]) -> None:
     work = WorkList(1, done=[(1, 1)], attempts={(1, 0): 2})
     with pytest.raises(EnvironmentFailed, match="not requested"):
         event_filter(work=work).check(Rollout(**told))
+
+
+def test_a_run_of_millions_keeps_no_list_of_its_examples() -> None:
+    taken = event_filter(started=False, num_examples=ALL, rollouts_per_example=1)
+    tracemalloc.start()
+    taken.begin(Start(examples=MOST_ROLLOUTS, planned=MOST_ROLLOUTS, owed=0, unit="rollout"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    taken.check(Rollout(example_id=MOST_ROLLOUTS - 1, rollout=0))
+    assert peak < 100_000
 
 
 def test_nothing_is_taken_before_the_start() -> None:
