@@ -37,6 +37,8 @@ def main() -> None:
         limit.daemon = True
         limit.start()
         result["load"] = load(request, result)
+        # Ending now would cut the answer.
+        limit.cancel()
         answer(answers, result)
     # Threads started by the module must not delay the exit.
     os._exit(0)
