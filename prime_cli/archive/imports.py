@@ -129,7 +129,7 @@ def needed_imports(module: str, read: ReadModule, own: Collection[str]) -> list[
                 if first in own:
                     waiting += _parents(target)
                 elif first:
-                    where = NeededImport(first, _file(name, read), statement.lineno)
+                    where = NeededImport(first, _file(name, here), statement.lineno)
                     found.setdefault(first, where)
     return list(found.values())
 
@@ -204,10 +204,9 @@ def _names(requirements: Iterable[str]) -> Iterator[str]:
             continue
 
 
-def _file(module: str, read: ReadModule) -> str:
-    path = module.replace(".", "/")
-    inside = f"{path}/__init__.py"
-    return f"{path}.py" if read(inside) is None else inside
+def _file(name: str, module: Module) -> str:
+    path = name.replace(".", "/")
+    return f"{path}/__init__.py" if module.package == name else f"{path}.py"
 
 
 def _parents(target: str) -> list[str]:

@@ -11,6 +11,11 @@ def pluralize(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def format_range(low: int, high: int) -> str:
+    """`3`, or `10-20`."""
+    return str(low) if low == high else f"{low}-{high}"
+
+
 def first_few(names: Sequence[object], most: int = 3) -> str:
     """The first `most` of `names`, comma-separated, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from prime_cli.core.formatting import format_range
 from prime_cli.pods.formatting import place_words
 from prime_cli.pods.offers import disk_offer_id, offer_id, price_key
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Spec, Summary
@@ -138,8 +139,7 @@ def _range(specs: Sequence[Spec]) -> str:
     counts = [spec.default_count for spec in specs if spec.default_count is not None]
     if not counts:
         return UNKNOWN
-    least, most = min(counts), max(counts)
-    return str(least) if least == most else f"{least}-{most}"
+    return format_range(min(counts), max(counts))
 
 
 def _open_end(spec: Spec) -> str:

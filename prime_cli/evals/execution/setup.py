@@ -150,7 +150,7 @@ def _opened(plan: EvalPlan, context: RunContext) -> "OpenedSecrets | None":
     if not plan.option("secrets"):
         return None
     if context.open_secrets is None:
-        raise UsageError("`--secrets` needs a hub")
+        raise UsageError("`--secrets` needs a hub", hint="omit `--secrets`")
     opened = context.open_secrets(plan.environment)
     slug, progress = plan.environment.slug, context.progress
     named = [*opened.secrets, *opened.variables]

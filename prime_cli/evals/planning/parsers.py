@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.core.formatting import parse_duration
+from prime_cli.core.formatting import format_range, parse_duration
 from prime_cli.core.paths import storage_errors
 
 
@@ -112,7 +112,7 @@ def parse_examples(text: str) -> str:
             merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
         else:
             merged.append((low, high))
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in merged)
+    return ",".join(format_range(*span) for span in merged)
 
 
 def parse_folder(text: str) -> str:

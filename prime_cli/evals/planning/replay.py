@@ -37,8 +37,8 @@ def sized_to_recording(recording: RunRecording, request: EvalRequest) -> EvalReq
 
     Raises UsageError for more than the recording has.
     """
-    open_ones = {name: value for name, value in recording.choice.items() if _is_open(request, name)}
-    request = replace(request, **open_ones)
+    choice = recording.choice.items()
+    request = replace(request, **{n: value for n, value in choice if getattr(request, n) is None})
     examples = _first(request.num_examples, recording.examples)
     rollouts = _first(request.rollouts_per_example, recording.rollouts)
     examples = recording.examples if examples == ALL else examples
@@ -92,10 +92,6 @@ def _choice(run: SavedRun) -> dict[str, Any]:
     plan = run.manifest.plan if run.manifest is not None else None
     found = {name: plan.option(name) for name in _CHOICE} if plan is not None else {}
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _is_open(request: EvalRequest, name: str) -> bool:
-    return getattr(request, name) is None
 
 
 def _first(asked: int | None, recorded: int) -> int:

@@ -1,6 +1,6 @@
 """A request of the Responses API as one for a chat completion."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -123,7 +123,7 @@ class _Messages:
 def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
     if tool.get("type") != "function":
         raise _untranslatable(f"the tool `{tool.get('type')}`", where)
-    return {"type": "function", "function": _present(tool, ("type",))}
+    return {"type": "function", "function": _without_type(tool)}
 
 
 def _choice(choice: Any, where: str) -> ChatFields:
@@ -141,13 +141,12 @@ def _format(wanted: Mapping[str, Any], where: str) -> ChatFields:
     if kind == "json_object":
         return {"response_format": {"type": kind}}
     if kind == "json_schema":
-        return {"response_format": {"type": kind, "json_schema": _present(wanted, ("type",))}}
+        return {"response_format": {"type": kind, "json_schema": _without_type(wanted)}}
     raise _untranslatable(f"the format `{kind}`", where)
 
 
-def _present(fields: Mapping[str, Any], without: Iterable[str]) -> dict[str, Any]:
-    left_out = set(without)
-    return {n: value for n, value in fields.items() if n not in left_out and value is not None}
+def _without_type(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {n: value for n, value in fields.items() if n != "type" and value is not None}
 
 
 def _untranslatable(what: str, where: str) -> CallFailed:

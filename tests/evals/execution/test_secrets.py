@@ -92,8 +92,10 @@ def test_removed_facts_are_not_sent_and_a_refusal_ends_the_run(tmp_path: Path) -
 def test_without_a_hub_there_are_none(tmp_path: Path) -> None:
     plan = msgspec.structs.replace(PLAN, options={"secrets": True})
     prepared = prepared_run(plan, Endpoint("builtin/echo", builtin=True))
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError) as caught:
         grant_access(prepared, RunContext(tmp_path, os.environ, Silent()))
+
+    assert caught.value.hint == "omit `--secrets`"
 
 
 @pytest.mark.slow
