@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from prime_cli.api.administration import Administration
     from prime_cli.api.compute import Availability, Disks, Pods, SshKeys
     from prime_cli.api.evaluations import Evaluations
+    from prime_cli.api.invitations import Invitations
     from prime_cli.api.secrets import Secrets
 
 Transport = httpx.BaseTransport
@@ -80,6 +81,13 @@ class HubClient:
         from prime_cli.api.administration import Administration
 
         return Administration(self._connection)
+
+    @cached_property
+    def invitations(self) -> "Invitations":
+        """Invitations to the hub and its teams."""
+        from prime_cli.api.invitations import Invitations
+
+        return Invitations(self._connection)
 
     @cached_property
     def logins(self) -> "Logins":

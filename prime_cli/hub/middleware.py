@@ -27,6 +27,7 @@ from prime_cli.hub.services.keys import (
 from prime_cli.hub.tokens import token_digest
 from prime_cli.hub.urls import API, LOGIN_PAGE, UPLOAD
 from prime_cli.wire.codec import encode
+from prime_cli.wire.invitations import JOIN_PAGE
 from prime_cli.wire.problems import Problem
 
 # --- Authentication ---
@@ -61,7 +62,7 @@ class AuthenticationMiddleware:
 
 
 class MembersOnlyMiddleware:
-    """Refuses callers without a key, except for what a login and an upload URL need.
+    """Refuses callers without a key, except for what a login, an invitation and an upload URL need.
 
     Pages and package indexes ask for it as Basic authentication does: a browser or an installer
     then sends the key as the password.
@@ -100,10 +101,11 @@ def _refuse(status: int, sentence: str, code: str, hint: str | None = None) -> R
 
 
 _OPEN = (f"{API}/auth_challenge/", f"{API}/capabilities", LOGIN_PAGE, UPLOAD.partition("{")[0])
+_OPEN_WHOLE = (JOIN_PAGE, f"{API}/invitations/show", f"{API}/invitations/accept")
 
 
 def _is_open(path: str) -> bool:
-    return path.startswith(_OPEN)
+    return path.startswith(_OPEN) or path.rstrip("/") in _OPEN_WHOLE
 
 
 class Callers(Protocol):

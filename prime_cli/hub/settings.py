@@ -40,7 +40,8 @@ class HubSettings:
     URL is good for `upload_seconds`. `downloads` says whether files in a bucket are sent through
     the hub or fetched from the bucket itself. `secret_key` seals what is kept secret (default: a
     key in a file in `data`); see `sealing`. What is not here is read through from `upstream`.
-    With `members_only` callers without a key are refused, also by what is public. New environments
+    With `members_only` callers without a key are refused, also by what is public; with
+    `team_admins_invite` new users may sign up by invitations of any team's admin. New environments
     have `default_visibility`. A process that serves keeps `hot_page_bytes` of ready pages. Machines
     come from `providers`. Models are those of the registry of endpoints in the file `endpoints`; an
     owner may use `tokens_per_month` of them, 0 for as many as wanted.
@@ -57,6 +58,7 @@ class HubSettings:
     limits: UploadLimits = field(default_factory=UploadLimits)
     default_visibility: str = "PUBLIC"
     members_only: bool = False
+    team_admins_invite: bool = False
     upload_seconds: int = 3600
     hot_page_bytes: int = 64 * MEBIBYTE
     downloads: Literal["proxy", "redirect"] = "proxy"

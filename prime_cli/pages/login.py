@@ -1,4 +1,4 @@
-"""The pages on which a user approves the login of a client."""
+"""The pages on which a user approves the login of a client, and that of an invitation."""
 
 from html import escape
 from typing import NamedTuple
@@ -60,6 +60,18 @@ def render_refused() -> HtmlPage:
     return HtmlPage(
         "Refused", "<p>The client is not logged in, and its code no longer works.</p>\n"
     )
+
+
+def render_invited() -> HtmlPage:
+    """The page of an invitation, whose token nobody sends here: it is part of the address."""
+    body = (
+        "<p>This address is an invitation. Install <code>prime</code>, then run this with the "
+        "whole address from the bar of your browser, up to its last letter:</p>\n"
+        "<pre>prime join ADDRESS</pre>\n"
+        "<p>If you have no account on this hub, that creates one and logs you in. Keep the address "
+        "to yourself: until it is used, anybody who has it can join in your place.</p>\n"
+    )
+    return HtmlPage("You are invited", body)
 
 
 def _problem(problem: PrimeError | None) -> str:

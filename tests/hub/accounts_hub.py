@@ -47,6 +47,7 @@ class AccountsHub:
     data: Path
     clock: Clock = field(default_factory=Clock)
     providers: tuple[PodProvider, ...] = ()
+    team_admins_invite: bool = False
     app: Starlette = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,6 +61,7 @@ class AccountsHub:
                 public_url=URL,
                 storage=storage_of(self.data),
                 providers=self.providers,
+                team_admins_invite=self.team_admins_invite,
             )
         )
 

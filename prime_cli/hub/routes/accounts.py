@@ -22,6 +22,7 @@ from prime_cli.wire.accounts import (
 )
 from prime_cli.wire.environments import EnvironmentQuery
 from prime_cli.wire.evaluations import FEATURE, LOGS_FEATURE
+from prime_cli.wire.invitations import INVITE_FEATURE
 from prime_cli.wire.locks import Capabilities
 from prime_cli.wire.pods import FEATURE as PODS
 from prime_cli.wire.queries import PageQuery, features_of
@@ -72,7 +73,7 @@ async def capabilities(request: Request) -> Capabilities:
         "open-secrets",
         "cursor",
         *features_of(EnvironmentQuery),
-        *(["keys", GOVERN_FEATURE] if settings.accounts else []),
+        *(["keys", GOVERN_FEATURE, INVITE_FEATURE] if settings.accounts else []),
         *([PODS] if settings.providers else []),
     ]
     return Capabilities(hub="prime", version=__version__, features=features)

@@ -224,8 +224,8 @@ _EMAIL = re.compile(r"[^\s@<>]{1,64}@[^\s@<>]{1,190}")
 RESERVED = frozenset(
     """
     about account accounts api assets audit auth builtin cli dashboard docs environments
-    environmentshub evaluations evals explore favicon files healthz help hub login logout
-    metrics new openapi prime readyz redoc robots root search settings simple starter static
+    environmentshub evaluations evals explore favicon files healthz help hub invitations join login
+    logout metrics new openapi prime readyz redoc robots root search settings simple starter static
     status system teams tokens upload uploads users web well-known www
     """.split()
 )

@@ -10,7 +10,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, text, update
 
-from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, RateLimited
+from prime_cli.core.errors import (
+    Conflict,
+    NotAllowed,
+    NotFound,
+    NotLoggedIn,
+    PrimeError,
+    RateLimited,
+)
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import attempts, challenges
 from prime_cli.hub.encryption import check_public_key, encrypt_for
@@ -41,8 +48,10 @@ def count_attempt(hub: Hub, name: str, *, most: int) -> None:
 
 
 @contextmanager
-def few_failures(hub: Hub, name: str, *, most: int) -> Iterator[None]:
-    """Count what the block refuses (NotFound, NotAllowed), but not its successes.
+def few_failures(
+    hub: Hub, name: str, *, most: int, also: type[PrimeError] = NotFound
+) -> Iterator[None]:
+    """Count what the block refuses (NotFound, NotAllowed and `also`), but not its successes.
 
     Raises RateLimited, without running the block, after `most` in ten minutes.
     """
@@ -50,7 +59,7 @@ def few_failures(hub: Hub, name: str, *, most: int) -> Iterator[None]:
         _require_few(hub, connection, name, most)
     try:
         yield
-    except (NotFound, NotAllowed):
+    except (NotFound, NotAllowed, also):
         count_attempt(hub, name, most=most)
         raise
 

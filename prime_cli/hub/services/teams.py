@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, ins
 
 from prime_cli.core.errors import NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import members, owners
+from prime_cli.hub.db.tables import invitations, members, owners
 from prime_cli.hub.services.access import (
     TEAM,
     check_label,
@@ -67,7 +67,7 @@ def add_to_team(
 def read_member(text: str) -> tuple[str, Role]:
     """The slug and role in `ada`, `ada:member` or `ada:admin`; raises UsageError."""
     user, _, role = text.partition(":")
-    return user, _read_role(role or MEMBER)
+    return user, read_role(role or MEMBER)
 
 
 def remove_team(hub: Hub, caller: Caller, slug: str) -> None:
@@ -85,10 +85,10 @@ def remove_team(hub: Hub, caller: Caller, slug: str) -> None:
 
 def set_member(hub: Hub, caller: Caller, slug: str, user: str, role: str = MEMBER) -> None:
     """Add a user to a team, or change the role; raises NotFound, NotAllowed or UsageError."""
-    wanted = _read_role(role)
+    wanted = read_role(role)
     with hub.database.write() as connection:
         team = find_team(connection, slug)
-        _require_manager(caller, team)
+        require_manager(caller, team)
         _set_member(hub, connection, caller, team, user, wanted)
 
 
@@ -109,10 +109,11 @@ def remove_member(hub: Hub, caller: Caller, slug: str, user: str) -> None:
     with hub.database.write() as connection:
         team = find_team(connection, slug)
         if not (user == caller.slug and team.slug in caller.writes):
-            _require_manager(caller, team)
+            require_manager(caller, team)
         member = find_user(connection, user)
         if not connection.execute(delete(members).where(*_is(team, member))).rowcount:
             raise NotFound(f"`{member.slug}` is not in the team `{team.slug}`")
+        _end_invitations(connection, team, member)
         record(hub, connection, caller, "team.leave", team.slug, user=member.slug)
 
 
@@ -189,15 +190,24 @@ def _create(hub: Hub, connection: Connection, caller: Caller, slug: str, name: s
 def _set_member(
     hub: Hub, connection: Connection, caller: Caller, team: Row[Any], user: str, role: Role
 ) -> None:
-    member = find_user(connection, user)
+    put_member(hub, connection, caller, team, find_user(connection, user), role)
+
+
+def put_member(
+    hub: Hub, connection: Connection, caller: Caller, team: Any, member: Row[Any], role: Role
+) -> None:
+    """Add the row of a user to that of a team, or change the role."""
     changed = update(members).where(*_is(team, member)).values(role=role)
+    if role != ADMIN:
+        _end_invitations(connection, team, member)
     if not connection.execute(changed).rowcount:
         values = {"team_id": team.id, "user_id": member.id, "role": role}
         connection.execute(insert(members).values(**values, created_at=hub.now()))
     record(hub, connection, caller, "team.member", team.slug, user=member.slug, role=role)
 
 
-def _read_role(text: str) -> Role:
+def read_role(text: str) -> Role:
+    """`admin` or `member` in any case; raises UsageError."""
     role = text.upper()
     if role == ADMIN:
         return ADMIN
@@ -214,7 +224,8 @@ def _page(
     return list(rows), total
 
 
-def _require_manager(caller: Caller, team: Row[Any]) -> None:
+def require_manager(caller: Caller, team: Row[Any]) -> None:
+    """Raise NotAllowed unless the caller may change who is in the team."""
     if not (caller.admin or team.slug in caller.manages):
         raise NotAllowed(
             f"Only an admin of the team `{team.slug}` or of this hub may do that",
@@ -222,5 +233,11 @@ def _require_manager(caller: Caller, team: Row[Any]) -> None:
         )
 
 
-def _is(team: Row[Any], user: Row[Any]) -> tuple[ColumnElement[bool], ...]:
+def _end_invitations(connection: Connection, team: Any, user: Row[Any]) -> None:
+    """Those of somebody who is no longer an admin, for good: also if that is changed back."""
+    its = (invitations.c.team_id == team.id, invitations.c.inviter_id == user.id)
+    connection.execute(delete(invitations).where(*its))
+
+
+def _is(team: Any, user: Row[Any]) -> tuple[ColumnElement[bool], ...]:
     return members.c.team_id == team.id, members.c.user_id == user.id

@@ -55,19 +55,30 @@ def create_user(
         check_email(email)
     forget_mirrored(hub, slug)
     with hub.database.write() as connection:
-        require_free(connection, slug, owner_id=None, admin=True)
-        made = insert(owners).values(
-            id=new_id(USER),
-            slug=slug,
-            type=USER,
-            name=name,
-            email=email,
-            admin=admin,
-            created_at=hub.now(),
-        )
-        connection.execute(made)
-        record(hub, connection, caller, "user.create", slug, admin=admin)
+        add_user(hub, connection, caller, slug, name=name, email=email, admin=admin, may_reuse=True)
         return _item(connection.execute(_select_items().where(owners.c.slug == slug)).one())
+
+
+def add_user(
+    hub: Hub,
+    connection: Connection,
+    caller: Caller,
+    slug: str,
+    *,
+    name: str = "",
+    email: str | None = None,
+    admin: bool,
+    may_reuse: bool,
+) -> str:
+    """The id of a new user, whose values were checked; raises Conflict.
+
+    With `may_reuse` the slug may be that of a user or team that was removed.
+    """
+    require_free(connection, slug, owner_id=None, admin=may_reuse)
+    made = {"id": new_id(USER), "slug": slug, "type": USER, "name": name, "email": email}
+    connection.execute(insert(owners).values(**made, admin=admin, created_at=hub.now()))
+    record(hub, connection, caller, "user.create", slug, admin=admin)
+    return str(made["id"])
 
 
 def list_users(hub: Hub) -> list[UserItem]:

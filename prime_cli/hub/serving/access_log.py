@@ -13,11 +13,13 @@ from typing import Any
 import msgspec
 
 from prime_cli.hub.tokens import KEY_PREFIX
+from prime_cli.wire.invitations import TOKEN_PREFIX
 
 _MOST = 8 * 1024 * 1024
 _STDERR = 2
 _UPLOAD = "upload"
 _HIDDEN = "-"
+_SECRETS = (KEY_PREFIX, TOKEN_PREFIX)
 
 
 class LogFormat(StrEnum):
@@ -105,13 +107,13 @@ def _second_text(seconds: int) -> str:
 
 
 def safe_path(path: str) -> str:
-    """`path` without secrets: that of an upload URL, an API key."""
-    if _UPLOAD not in path and KEY_PREFIX not in path:
+    """`path` without secrets: that of an upload URL, an API key, an invitation."""
+    if _UPLOAD not in path and not any(secret in path for secret in _SECRETS):
         return path
     parts = path.split("/")
     for index, part in enumerate(parts):
         after = index > 0 and parts[index - 1] == _UPLOAD
-        if (after and part) or KEY_PREFIX in part:
+        if (after and part) or any(secret in part for secret in _SECRETS):
             parts[index] = _HIDDEN
     return "/".join(parts)
 

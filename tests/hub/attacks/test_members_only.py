@@ -15,7 +15,14 @@ from tests.hub.pushing import HUB, Push, data, settings_for
 
 OPERATOR = Caller.operator()
 FILLED = {"{owner}": "ada", "{name}": "word", "{version}": "0.1.0", "{package}": "word"}
-OPEN = {"/api/v1/capabilities", "/dashboard/tokens/challenge", "/upload/{token}"}
+OPEN = {
+    "/api/v1/capabilities",
+    "/dashboard/tokens/challenge",
+    "/upload/{token}",
+    "/join",
+    "/api/v1/invitations/show",
+    "/api/v1/invitations/accept",
+}
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_additions.add_key_parents,
     s0004_additions.add_readmes,
     s0004_additions.add_model_usage,
+    s0004_additions.add_invitations,
 )
 
 

@@ -1,7 +1,17 @@
-"""Schemas 4 to 6 and 8 to 11: single tables and columns."""
+"""Schemas 4 to 6 and 8 to 12: single tables and columns."""
 
 from alembic.operations import Operations
-from sqlalchemy import BigInteger, Column, Float, Integer, PrimaryKeyConstraint, String, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Integer,
+    PrimaryKeyConstraint,
+    String,
+    Text,
+    UniqueConstraint,
+)
 
 from prime_cli.hub.db.migrations.columns import owned_by, text
 
@@ -86,6 +96,31 @@ def add_model_usage(op: Operations) -> None:
         PrimaryKeyConstraint("owner_id", "month", "model", name="pk_model_usage"),
         owned_by("model_usage", "owner_id", "owners.id"),
     )
+
+
+def add_invitations(op: Operations) -> None:
+    """From schema 11: invitations to a hub and to teams."""
+    op.create_table(
+        "invitations",
+        text("id"),
+        text("sha256"),
+        Column("inviter_id", String),
+        Column("key_id", String),
+        Column("team_id", String),
+        text("role"),
+        Column("admin", Boolean, nullable=False),
+        Column("for_user", String),
+        Column("uses_left", Integer, nullable=False),
+        text("created_at"),
+        text("expires_at"),
+        PrimaryKeyConstraint("id", name="pk_invitations"),
+        UniqueConstraint("sha256", name="uq_invitations_sha256"),
+        owned_by("invitations", "inviter_id", "owners.id"),
+        owned_by("invitations", "key_id", "keys.id"),
+        owned_by("invitations", "team_id", "owners.id"),
+    )
+    for column in ("inviter_id", "key_id", "team_id"):
+        op.create_index(f"ix_invitations_{column}", "invitations", [column])
 
 
 def _refer_to_key(op: Operations, table: str, column: str, initially: str | None = None) -> None:

@@ -6,6 +6,7 @@ from prime_cli.hub.db.tables.accounts import (
     challenges,
     counters,
     former_slugs,
+    invitations,
     keys,
     members,
     model_usage,
@@ -39,7 +40,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 11
+SCHEMA = 12
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "evaluation_logs",
     "evaluations",
     "former_slugs",
+    "invitations",
     "keys",
     "listed",
     "locks",

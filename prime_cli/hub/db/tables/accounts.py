@@ -78,6 +78,26 @@ challenges = Table(
     Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), index=True),
 )
 
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("sha256", String, nullable=False, unique=True),
+    # Null for one that was made on the machine of the hub; both end it when they go.
+    Column("inviter_id", ForeignKey("owners.id", ondelete="CASCADE"), index=True),
+    Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), index=True),
+    # The team to join, and the role there; null and `` where it only lets somebody in.
+    Column("team_id", ForeignKey("owners.id", ondelete="CASCADE"), index=True),
+    text("role"),
+    # Whether those who sign up become admins of the hub.
+    Column("admin", Boolean, nullable=False),
+    # The slug of the one user it is for; null for everybody who has it.
+    Column("for_user", String),
+    # How many more people it lets in; it is deleted with the last.
+    Column("uses_left", Integer, nullable=False),
+    text("created_at"),
+    text("expires_at"),
+)
 
 # --- Secrets and variables ---
 
