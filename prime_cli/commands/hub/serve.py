@@ -14,6 +14,7 @@ from prime_cli.core.installation import install_command
 from prime_cli.envs.upstream import open_upstream
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.options import (
+    CONNECTIONS,
     HOST,
     POD_IMAGE,
     PODS_HOST,
@@ -150,6 +151,29 @@ def serve(
             help="Maximum number of concurrent uploads, in each process.",
         ),
     ] = UPLOADS,
+    connections: Annotated[
+        int,
+        typer.Option(
+            "--connections",
+            rich_help_panel=_LIMITS,
+            envvar="PRIME_HUB_CONNECTIONS",
+            min=0,
+            metavar="N",
+            help="Open connections of one address (IPv6: /64), on Linux; 0 means no limit.",
+        ),
+    ] = CONNECTIONS,
+    health_port: Annotated[
+        int | None,
+        typer.Option(
+            "--health-port",
+            rich_help_panel=_NETWORK,
+            envvar="PRIME_HUB_HEALTH_PORT",
+            min=1,
+            max=65535,
+            metavar="PORT",
+            help="Port that answers /healthz besides, without TLS, however busy the workers are.",
+        ),
+    ] = None,
     upstream: Annotated[
         str,
         typer.Option(
@@ -283,6 +307,8 @@ def serve(
         trusted_proxies=tuple(trusted_proxies.replace(",", " ").split()),
         rate_limit=rate_limit,
         uploads=uploads,
+        connections=connections,
+        health_port=health_port,
         upstream=None if upstream == "none" else upstream,
         open_upstream=open_upstream,
         downloads=downloads,

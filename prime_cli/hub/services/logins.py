@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, text, update
@@ -64,15 +65,19 @@ def few_failures(
         raise
 
 
+@lru_cache(maxsize=4096)
 def network_of(address: str) -> str:
     """The network counted as one place: an IPv4 address, or the /64 of an IPv6 one."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return "unknown"
-    if parsed.version == 4:  # noqa: PLR2004 - the number of the protocol
-        return str(parsed)
-    return str(ipaddress.ip_network((parsed.packed, 64), strict=False))
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is None:
+            return str(ipaddress.ip_network((parsed.packed, 64), strict=False))
+        # As a socket for both families writes it.
+        parsed = parsed.ipv4_mapped
+    return str(parsed)
 
 
 def _require_few(hub: Hub, connection: Connection, name: str, most: int) -> None:

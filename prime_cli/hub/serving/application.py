@@ -17,7 +17,12 @@ from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Hub
 from prime_cli.hub.services.compute.reconcile import is_swept, refresh_all, sweep_all
 from prime_cli.hub.serving.access_log import AccessLog
-from prime_cli.hub.serving.limits import BodyLimitMiddleware, RateLimitMiddleware, Rates
+from prime_cli.hub.serving.limits import (
+    BodyLimitMiddleware,
+    RateLimitMiddleware,
+    Rates,
+    ShareMiddleware,
+)
 from prime_cli.hub.serving.monitoring import (
     FOLDER,
     HealthMiddleware,
@@ -125,6 +130,8 @@ def wrap(app: Starlette, options: ServeOptions, log: AccessLog) -> ASGIApp:
         upload_bytes=max(limits.wheel_bytes, limits.sources_bytes),
         uploads=options.uploads,
     )
+    if most := options.connections_of_a_process:
+        layers = ShareMiddleware(layers, most)
     if options.rate_limit:
         layers = RateLimitMiddleware(layers, Rates.of_key(options.rate_limit))
     layers = ObservabilityMiddleware(

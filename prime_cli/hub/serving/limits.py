@@ -4,10 +4,9 @@ import asyncio
 import hashlib
 import math
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,6 +15,8 @@ from prime_cli.hub.context import Caller
 from prime_cli.hub.services.logins import network_of
 from prime_cli.wire.codec import encode
 from prime_cli.wire.problems import headers_of, status_of, to_problem
+
+_RETRY_SECONDS = 5
 
 # --- Refusals ---
 
@@ -84,7 +85,6 @@ class TokenBuckets:
 # --- Rates ---
 
 _KNOWN_KEYS = 50_000
-_network_of = lru_cache(maxsize=4096)(network_of)
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class RateLimitMiddleware:
     async def _limit(self, scope: Scope, receive: Receive, send: Send) -> None:
         state = scope["state"]
         key = _digest(scope)
-        wait = self._take(key, _network_of(state["address"]))
+        wait = self._take(key, network_of(state["address"]))
         if wait:
             await _refuse(send, wait)
             return
@@ -177,11 +177,45 @@ async def _refuse(send: Send, wait: float) -> None:
     )
 
 
+# --- Requests at once ---
+
+
+class ShareMiddleware:
+    """Answers 429 to an address that has `most` requests under way; this machine is exempt.
+
+    What `connections` is for those who connect themselves, this is for clients of trusted proxies.
+    """
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self.app = app
+        self._most = most
+        self._under_way: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["state"]["near"]:
+            await self.app(scope, receive, send)
+            return
+        network = network_of(scope["state"]["address"])
+        if self._under_way[network] >= self._most:
+            error = RateLimited(
+                f"{network} has {self._most} requests under way; wait for some of them",
+                retry_after=_RETRY_SECONDS,
+            )
+            await refuse(send, error)
+            return
+        self._under_way[network] += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._under_way[network] -= 1
+            if not self._under_way[network]:
+                del self._under_way[network]
+
+
 # --- Bodies ---
 
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _UPLOAD = "/upload/"
-_RETRY_SECONDS = 5
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Options of a served hub, and the settings derived from them."""
 
+import math
 import os
 import socket
 from collections.abc import Callable
@@ -22,6 +23,7 @@ HOST = "127.0.0.1"
 PORT = 8480
 RATE_LIMIT = 100.0
 UPLOADS = 64
+CONNECTIONS = 1024
 POD_IMAGE = "prime-pod"
 PODS_HOST = "127.0.0.1"
 SECRET_KEY = "PRIME_HUB_SECRET_KEY"  # noqa: S105 - the name of the variable
@@ -43,10 +45,12 @@ class ServeOptions:
     `database` and `storage` are as in `HubSettings` and `open_storage`; None is a file and a folder
     in `data`. `public_url` is how clients reach the hub, by default the address it listens on.
     `trusted_proxies` are networks; `rate_limit` is in requests a second for each key, and 0 is
-    none; `uploads` is how many may be under way in one process. With `local_pods` the hub's machine
-    is one of its providers: pods are containers of `pod_images` (the first is the default), and
-    their ports are published on its address `pods_host`. `sky`
-    is a SkyPilot that is another, at the places `sky_infra`, or all where that is empty.
+    none; `uploads` is how many may be under way in one process, and `connections` how many an
+    address may hold, where 0 is any number; `health_port` is where `/healthz` is answered
+    besides. With `local_pods` the hub's machine is one of its providers: pods are containers of
+    `pod_images` (the first is the default), and their ports are published on its address
+    `pods_host`. `sky` is a SkyPilot that is another, at the places `sky_infra`, or all where that
+    is empty.
     `upstream` is the origin of another hub, which `open_upstream` opens. The key of the seal is no
     option, so that no list of processes shows it: it is the variable PRIME_HUB_SECRET_KEY.
     """
@@ -64,6 +68,8 @@ class ServeOptions:
     trusted_proxies: tuple[str, ...] = ()
     rate_limit: float = RATE_LIMIT
     uploads: int = UPLOADS
+    connections: int = CONNECTIONS
+    health_port: int | None = None
     downloads: Downloads = Downloads.PROXY
     log_format: LogFormat = LogFormat.JSON
     members_only: bool = False
@@ -88,6 +94,11 @@ class ServeOptions:
             host = _reachable(host, named=self.tls_cert is not None)
         host = f"[{host}]" if ":" in host else host
         return f"{'https' if self.tls_cert else 'http'}://{host}:{self.port}"
+
+    @property
+    def connections_of_a_process(self) -> int:
+        """The part of `connections` that each worker allows: the kernel spreads them evenly."""
+        return math.ceil(self.connections / self.workers)
 
     @property
     def exposed(self) -> bool:

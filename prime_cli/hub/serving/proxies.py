@@ -93,10 +93,13 @@ class ProxyMiddleware:
         return found
 
     def _trusts(self, text: str) -> bool:
-        address = _read_address(text)
-        return not text or (
-            address is not None and any(address in network for network in self._trusted)
-        )
+        return not text or is_in(text, self._trusted)
+
+
+def is_in(text: str, networks: Sequence[Network]) -> bool:
+    """Whether the address is in one of the networks."""
+    address = _read_address(text) if networks else None
+    return address is not None and any(address in network for network in networks)
 
 
 def _read_address(text: str) -> Address | None:

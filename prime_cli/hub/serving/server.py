@@ -1,6 +1,7 @@
 """Start a hub: preflight checks, the first admin, then granian's processes, which serve it."""
 
 import errno
+import logging
 import multiprocessing
 import os
 import signal
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ from prime_cli.hub.db.tables import owners
 from prime_cli.hub.services.access import USER, check_slug, find_owner
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import ADMIN, create_key
+from prime_cli.hub.serving.connections import watch_connections
 from prime_cli.hub.serving.options import ServeOptions
 from prime_cli.hub.serving.proxies import read_networks
 from prime_cli.hub.tokens import new_id
@@ -90,6 +93,10 @@ class HubServer(MPServer):
         super()._respawn_workers(*args, **kwargs)
         self.respawned_wrks.clear()
 
+    def has_worker(self) -> bool:
+        """Whether a worker runs."""
+        return any(worker.is_alive() for worker in self.wrks)  # type: ignore[no-untyped-call]
+
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
         if self.interrupt_signal:
             for worker in self.wrks:
@@ -126,10 +133,61 @@ def serve(options: ServeOptions, ready: Callable[[], None]) -> None:
         workers_kill_timeout=GRACE_SECONDS,
     )
     server.on_startup(ready)
-    with tempfile.TemporaryDirectory(prefix="prime-hub-") as numbers:
+    health = _health_listener(options, server)
+    with health, tempfile.TemporaryDirectory(prefix="prime-hub-") as numbers:
         # Where the workers add up what they count; read when prometheus_client is imported.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = numbers
         server.serve(target_loader=partial(load_app, options), wrap_loader=False)
+
+
+# --- Health, whatever the workers have to do ---
+
+
+class _Health(BaseHTTPRequestHandler):
+    timeout = 5.0
+    server: "_HealthServer"
+
+    def do_GET(self) -> None:
+        is_health = self.path == "/healthz"
+        is_alive = is_health and self.server.is_alive()
+        body = b'{"status":"ok"}' if is_alive else b'{"status":"no worker"}' if is_health else b""
+        self.send_response(200 if is_alive else 503 if is_health else 404)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Probes are not logged."""
+
+
+class _HealthServer(ThreadingHTTPServer):
+    """Answers on an address that it alone has; raises what `reserve_port` raises."""
+
+    def __init__(self, host: str, port: int, is_alive: Callable[[], bool]) -> None:
+        super().__init__((host, port), _Health, bind_and_activate=False)
+        self.is_alive = is_alive
+        self.socket.close()
+        self.socket = _bind_alone(host, port)
+        self.server_activate()
+
+
+@contextmanager
+def _health_listener(options: ServeOptions, server: HubServer) -> Iterator[None]:
+    """Answer `/healthz` on `health_port`, if there is one, from this process, which serves nothing.
+
+    Raises what `reserve_port` raises.
+    """
+    if options.health_port is None:
+        yield
+        return
+    listener = _HealthServer(options.host, options.health_port, server.has_worker)
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    try:
+        yield
+    finally:
+        listener.shutdown()
+        listener.server_close()
 
 
 def _raise_file_limit() -> int:
@@ -151,6 +209,12 @@ def load_app(options: ServeOptions) -> Any:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from prime_cli.hub.serving.application import create_served_app
 
+    watch_connections(
+        options.port,
+        options.connections_of_a_process,
+        options.trusted_proxies,
+        logging.getLogger(__name__).warning,
+    )
     return create_served_app(options)
 
 

@@ -54,6 +54,7 @@ def test_who_tries_too_often_costs_no_writes(accounts_hub: AccountsHub) -> None:
         ("192.0.2.7", "192.0.2.7"),
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
         ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
         ("", "unknown"),
         ("testclient", "unknown"),
     ],

@@ -1,11 +1,13 @@
 """Rate limits."""
 
+import asyncio
+
 import pytest
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.hub.context import Caller
-from prime_cli.hub.serving.limits import RateLimitMiddleware, Rates, TokenBuckets
-from tests.hub.serving.asgi import ask, echo
+from prime_cli.hub.serving.limits import RateLimitMiddleware, Rates, ShareMiddleware, TokenBuckets
+from tests.hub.serving.asgi import ask, echo, request
 from tests.hub.serving.clocks import Clock
 
 # --- Token buckets ---
@@ -121,3 +123,35 @@ def test_all_addresses_of_one_subscriber_are_one(limited: RateLimitMiddleware) -
 def test_callers_on_this_machine_are_not_limited(limited: RateLimitMiddleware) -> None:
     state = {"near": True, "address": "127.0.0.1"}
     assert {ask(limited, state=state).status for _ in range(50)} == {200}
+
+
+# --- Requests at once ---
+
+
+def test_an_address_has_so_many_requests_under_way_and_then_again() -> None:
+    def at_once(*addresses: str) -> list[int]:
+        """The statuses of requests of which each waits for all others to have begun."""
+
+        async def ask_all() -> list[int]:
+            all_begun = asyncio.Event()
+
+            async def wait(scope: Scope, receive: Receive, send: Send) -> None:
+                await all_begun.wait()
+                await echo(scope, receive, send)
+
+            share.app = wait
+            tasks = [
+                asyncio.create_task(request(share, state={**FAR, "address": address}))
+                for address in addresses
+            ]
+            await asyncio.sleep(0)
+            all_begun.set()
+            return [(await task).status for task in tasks]
+
+        return asyncio.run(ask_all())
+
+    share = ShareMiddleware(echo, 2)
+    ada, bob = "2001:db8::1", "192.0.2.7"
+    assert at_once(ada, ada, "2001:db8::2", bob) == [200, 200, 429, 200]
+    assert at_once(ada, ada) == [200, 200]
+    assert not share._under_way
