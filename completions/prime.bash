@@ -610,6 +610,8 @@ _prime_offers() {
     'prime hub serve --trusted-proxies') offers='' ;;
     'prime hub serve --rate-limit') offers='' ;;
     'prime hub serve --uploads') offers='' ;;
+    'prime hub serve --connections') offers='' ;;
+    'prime hub serve --health-port') offers='' ;;
     'prime hub serve --upstream') offers='' ;;
     'prime hub serve --downloads') offers='proxy redirect' ;;
     'prime hub serve --pod-images') offers='' ;;
@@ -981,7 +983,7 @@ _prime_words() {
     'prime ssh-keys set-primary') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime hub') words='serve user team token approve usage audit migrate gc backup restore' options='-h --help' ;;
-    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --default-visibility --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --log-format --quiet -q -h --help' ;;
+    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --default-visibility --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --connections --health-port --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --key --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub user list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
