@@ -1,5 +1,6 @@
 """Named values that a hub keeps for an owner or an environment: find, set and delete them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prime_cli.api.client import HubClient
@@ -19,21 +20,20 @@ class SetResult:
     created: bool
 
 
-def find_item(store: ItemStore, wanted: str, title: str, *, hint: str) -> Item:
-    """The item with this name, id or beginning of an id; raises NotFound.
+def find_item(items: Sequence[Item], wanted: str, title: str, *, hint: str) -> Item:
+    """The item with this name or id, else the one whose id begins so.
 
-    An environment's own secret goes before a linked one of the same name. `title` is what it is
-    called in the message, as in "your secret `A`".
+    `title` is what it is called in the message, as in "your secret `A`". Raises NotFound, and
+    UsageError where several are meant.
     """
-    found = [
-        each
-        for each in store.list()
-        if wanted in (each.name, each.id)
-        or (len(wanted) >= _SHORTEST_ID and each.id.startswith(wanted))
-    ]
-    found.sort(key=is_linked)
+    found = [each for each in items if wanted in (each.name, each.id)]
+    if not found and len(wanted) >= _SHORTEST_ID:
+        found = [each for each in items if each.id.startswith(wanted)]
     if not found:
         raise NotFound(f"{title[0].upper()}{title[1:]} does not exist", hint=hint)
+    if len(found) > 1:
+        ids = ", ".join(each.id for each in found)
+        raise UsageError(f"`{wanted[:80]}` means {len(found)} of them", hint=f"give an id: {ids}")
     return found[0]
 
 

@@ -2,6 +2,7 @@
 
 from urllib.parse import quote
 
+from prime_cli.api.accounts import Accounts
 from prime_cli.api.connection import HubConnection, HubResponse
 from prime_cli.api.urls import Query
 from prime_cli.wire.accounts import (
@@ -67,8 +68,7 @@ class Administration:
 
     def revoke_key(self, key: str) -> KeysRevoked:
         """Revoke a key by its id, and those created with it."""
-        path = f"/user/keys/{_part(key)}"
-        return self._connection.call("DELETE", path, most=_MOST_BYTES).read(KeysRevoked)
+        return Accounts(self._connection).revoke_key(key)
 
     def revoke_all(self, user: str) -> KeysRevoked:
         """Revoke every key of a user."""

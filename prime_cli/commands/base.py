@@ -144,10 +144,12 @@ class LazyGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self.default and args and args[0] not in (*self.commands, *_GROUP_OPTIONS):
-            from prime_cli.commands.suggestions import official_command
+            # Reading the official commands takes longer than all else here.
+            if _may_be_command(args[0]):
+                from prime_cli.commands.suggestions import official_command
 
-            if error := official_command(ctx, args):
-                raise error
+                if error := official_command(ctx, args):
+                    raise error
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
@@ -166,6 +168,11 @@ class LazyGroup(TyperGroup):
 
             raise unknown_command(ctx, args)
         return super().resolve_command(ctx, args)
+
+
+def _may_be_command(word: str) -> bool:
+    """Not an option, a path or a name with an owner."""
+    return not word.startswith("-") and "/" not in word and "." not in word
 
 
 def _write_panels(

@@ -142,6 +142,8 @@ def at_version(ref: EnvRef, version: str | None) -> EnvRef:
     return ref if ref.version or version in (None, "latest") else ref.at(version)
 
 
+EnvironmentArg = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")]
+
 PodArg = Annotated[
     str, typer.Argument(metavar="POD", help="Its name, or its id or the start of it.")
 ]

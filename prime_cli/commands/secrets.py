@@ -61,10 +61,13 @@ class Place:
         quoted = f"{self.what} `{name}`"
         return f"the {quoted} of {self.where}" if self.where else f"your {quoted}"
 
-    def find(self, wanted: str) -> Item:
-        """The item with this name or id; raises NotFound."""
+    def find(self, wanted: str, among: Sequence[Item] | None = None) -> Item:
+        """The item with this name or id, of all by default; raises NotFound or UsageError."""
         return find_item(
-            self.store, wanted, self.title(wanted[:80]), hint=f"list them with `{self.listing}`"
+            self.store.list() if among is None else among,
+            wanted,
+            self.title(wanted[:80]),
+            hint=f"list them with `{self.listing}`",
         )
 
 

@@ -6,6 +6,7 @@ import msgspec
 import typer
 
 from prime_cli.commands.base import group
+from prime_cli.commands.hub.options import change_one_by_one, require_governed
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import UsageError
@@ -130,15 +131,16 @@ def add(
     from prime_cli.accounts.teams import find_team
 
     session = open_session(ctx)
+    admins = require_governed(session)
     found = find_team(session.hub, team)
-    wanted = [user.partition(":")[::2] for user in users]
-    for user, role in wanted:
-        session.hub.administration.set_member(found.team_id, user, MemberChange(role or "member"))
-    added = [user for user, _ in wanted]
-    session.output.done(
-        f"Added {', '.join(added)} to the team `{found.slug}`",
-        value={"team": found.slug, "members": added},
+    roles = {user: role or "member" for user, _, role in (each.partition(":") for each in users)}
+    done = change_one_by_one(
+        session,
+        roles,
+        lambda user: admins.set_member(found.team_id, user, MemberChange(roles[user])),
+        f"Added {{}} to the team `{found.slug}`",
     )
+    session.output.done(done, value={"team": found.slug, "members": list(roles)})
 
 
 @hub_options(YES)
@@ -160,12 +162,17 @@ def remove(
     from prime_cli.accounts.teams import find_team
 
     session = open_session(ctx)
+    admins = require_governed(session)
     found = find_team(session.hub, team)
     what = f"{', '.join(users)} from the team `{found.slug}`"
     session.output.confirm(f"Remove {what}?", otherwise="Nothing was removed")
-    for user in users:
-        session.hub.administration.remove_member(found.team_id, user)
-    session.output.done(f"Removed {what}", value={"team": found.slug, "members": users})
+    done = change_one_by_one(
+        session,
+        users,
+        lambda user: admins.remove_member(found.team_id, user),
+        f"Removed {{}} from the team `{found.slug}`",
+    )
+    session.output.done(done, value={"team": found.slug, "members": users})
 
 
 @hub_options()

@@ -1,5 +1,6 @@
 """An option whose value may be left out: how words are read, and what is given to the command."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,16 @@ def test_resume_and_new_exclude_each_other(prime: Prime, tmp_path: Path) -> None
     result = prime("eval", "run", "wordle", "--new", "--resume", cwd=tmp_path)
     assert result.code == 2
     assert "mutually exclusive" in result.err
+
+
+@pytest.mark.parametrize("word", ["ada/wordle", "./wordle", "suite.toml", "-n"])
+def test_what_can_be_no_command_is_not_looked_up_among_the_official_ones(
+    prime: Prime, word: str
+) -> None:
+    for name in (
+        official := "prime_cli.commands.official_client",
+        "prime_cli.commands.suggestions",
+    ):
+        sys.modules.pop(name, None)
+    assert prime("eval", word, "-m", "builtin/none", "--help").code == 0
+    assert official not in sys.modules

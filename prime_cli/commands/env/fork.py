@@ -4,14 +4,12 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.commands.options import hub_options, open_session
+from prime_cli.commands.options import EnvironmentArg, hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.hub_environments import find_named
 from prime_cli.wire.environments import EnvironmentDetail, ForkRequest
-
-EnvironmentArg = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")]
 
 
 @hub_options()

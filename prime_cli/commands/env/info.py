@@ -5,7 +5,13 @@ from typing import Annotated
 import typer
 
 from prime_cli.archive.arguments import LoadArgument
-from prime_cli.commands.options import VersionOpt, at_version, hub_options, open_session
+from prime_cli.commands.options import (
+    EnvironmentArg,
+    VersionOpt,
+    at_version,
+    hub_options,
+    open_session,
+)
 from prime_cli.core.completion_cache import remember
 from prime_cli.envs.info import EnvironmentInfo, describe_environment
 from prime_cli.envs.names import resolve_name
@@ -90,7 +96,7 @@ def _argument(each: LoadArgument) -> str:
 @hub_options()
 def status(
     ctx: typer.Context,
-    environment: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")],
+    environment: EnvironmentArg,
 ) -> None:
     """Show an environment's visibility and latest version.
 

@@ -4,15 +4,17 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.api.secrets import EnvironmentSecrets
+from prime_cli.accounts.secrets import is_linked
+from prime_cli.api.secrets import EnvironmentSecrets, Item
 from prime_cli.commands.base import group
-from prime_cli.commands.options import YES, hub_options, open_session
+from prime_cli.commands.options import YES, EnvironmentArg, hub_options, open_session
 from prime_cli.commands.secrets import (
     Describe,
     NameArg,
     NameOpt,
     NewName,
     Place,
+    SecretArg,
     SecretOwner,
     check_name,
     delete_item,
@@ -22,8 +24,10 @@ from prime_cli.commands.secrets import (
     show_items,
     update_item,
 )
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.envs.hub_environments import find_named
 from prime_cli.session import Session
+from prime_cli.wire.secrets import Secret
 
 _HERE = "prime_cli.commands.env.secrets"
 
@@ -51,7 +55,6 @@ var_app = group(
     aliases={"ls": "list", "create": "set", "rm": "delete"},
 )
 
-EnvironmentArg = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")]
 ItemArg = Annotated[str | None, typer.Argument(metavar="NAME", help="Its name or id.")]
 IdOpt = Annotated[
     str | None, typer.Option("--id", metavar="ID", hidden=True, help="Its id, in place of NAME.")
@@ -67,6 +70,24 @@ def _links_of(session: Session, environment: str) -> tuple[EnvironmentSecrets, P
 
 def _secrets_of(session: Session, environment: str) -> Place:
     return _links_of(session, environment)[1]
+
+
+def _find_own(place: Place, wanted: str) -> Item:
+    """A secret of the environment itself; raises NotFound, UsageError for a link."""
+    items = place.store.list()
+    try:
+        return place.find(wanted, [each for each in items if not is_linked(each)])
+    except NotFound:
+        linked = [each for each in items if is_linked(each) and wanted in (each.name, each.id)]
+        if not linked:
+            raise
+    of_team = linked[0].team_id if isinstance(linked[0], Secret) else None
+    team = f" --team {of_team}" if of_team else ""
+    raise UsageError(
+        f"{place.where} has no secret `{wanted}` of its own, only a link to one",
+        hint=f"unlink it with `prime env secret unlink {place.where} {wanted}`, or change it with "
+        f"`prime secret update {wanted}{team}`",
+    )
 
 
 def _variables_of(session: Session, environment: str) -> Place:
@@ -151,7 +172,7 @@ def update_secret(
     """
     session = open_session(ctx)
     place = _secrets_of(session, environment)
-    update_item(session, place, place.find(one_name(secret, item_id)), name, description)
+    update_item(session, place, _find_own(place, one_name(secret, item_id)), name, description)
 
 
 @hub_options(YES)
@@ -172,10 +193,7 @@ def delete_secret(
     """
     session = open_session(ctx)
     place = _secrets_of(session, environment)
-    delete_item(session, place, place.find(one_name(secret, item_id)))
-
-
-SecretArg = Annotated[str, typer.Argument(metavar="SECRET", help="Its name or id.")]
+    delete_item(session, place, _find_own(place, one_name(secret, item_id)))
 
 
 @hub_options()
@@ -217,7 +235,7 @@ def unlink(ctx: typer.Context, environment: EnvironmentArg, secret: SecretArg) -
     session = open_session(ctx)
     environment, secret = _in_order(environment, secret)
     store, place = _links_of(session, environment)
-    found = place.find(secret)
+    found = place.find(secret, [each for each in store.list() if is_linked(each)])
     named = f"the secret `{found.name}` from {place.where}"
     session.output.confirm(f"Unlink {named}?", otherwise="Nothing was unlinked")
     store.unlink(found.id)

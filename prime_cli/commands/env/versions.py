@@ -6,7 +6,7 @@ import msgspec
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import YES_OR_FORCE, hub_options, open_session
+from prime_cli.commands.options import YES_OR_FORCE, EnvironmentArg, hub_options, open_session
 from prime_cli.core.completion_cache import forget, remember
 from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import EnvRef
@@ -22,7 +22,7 @@ _SHOWN_HASH = 12
 @hub_options()
 def versions(
     ctx: typer.Context,
-    environment: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")],
+    environment: EnvironmentArg,
     full_hashes: Annotated[bool, typer.Option("--full-hashes", help="Print hashes whole.")] = False,
 ) -> None:
     """List the versions of an environment.
@@ -175,7 +175,7 @@ app = group(
 @hub_options(YES_OR_FORCE)
 def delete_by_hash(
     ctx: typer.Context,
-    environment: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The environment.")],
+    environment: EnvironmentArg,
     content_hash: Annotated[
         str,
         typer.Argument(

@@ -31,7 +31,7 @@ def audit(
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", metavar="ID", help="Only this key and the keys made with it."),
+        typer.Option("--key", metavar="ID", help="Only this key and the keys created with it."),
     ] = None,
     target: Annotated[
         str | None,

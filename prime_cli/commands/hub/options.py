@@ -1,10 +1,11 @@
 """Where a served hub keeps its data: options that all commands of `prime hub` share."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.core.options import Option
 from prime_cli.core.paths import prime_home
 from prime_cli.session import Session
@@ -15,6 +16,44 @@ if TYPE_CHECKING:
     from prime_cli.hub.context import Hub
     from prime_cli.hub.operator import Operator
     from prime_cli.hub.serving.options import ServeOptions
+
+
+def require_governed(session: Session) -> "Administration":
+    """The administration of the current hub.
+
+    Raises UsageError for a hub without it, as the one in the box, which has one user.
+    """
+    context = session.config.context
+    if context.embedded:
+        raise UsageError(
+            f"The `{context.name}` hub has a single user",
+            hint="`prime hub serve` runs one with accounts",
+        )
+    if GOVERN_FEATURE not in session.hub.capabilities().features:
+        raise UsageError(
+            f"{session.hub.host} is not governed by commands of `prime`",
+            hint="use its web pages",
+        )
+    return session.hub.administration
+
+
+def change_one_by_one(
+    session: Session, users: Iterable[str], change: Callable[[str], None], done: str
+) -> str:
+    """`change` each user; returns what was `done`, as `Added {} to the team`.
+
+    Where one fails, it says whom that was done for before.
+    """
+    changed: list[str] = []
+    try:
+        for user in users:
+            change(user)
+            changed.append(user)
+    except PrimeError:
+        if changed:
+            session.output.say(f"{done.format(', '.join(changed))}, then stopped")
+        raise
+    return done.format(", ".join(changed))
 
 
 @dataclass(frozen=True)
@@ -73,18 +112,7 @@ class HubData:
             from prime_cli.hub.operator import Operator
 
             return Operator(self.open(new=new))
-        context = session.config.context
-        if context.embedded:
-            raise UsageError(
-                f"The `{context.name}` hub has a single user",
-                hint="`prime hub serve` runs one with accounts",
-            )
-        if GOVERN_FEATURE not in session.hub.capabilities().features:
-            raise UsageError(
-                f"{session.hub.host} is not governed by commands of `prime`",
-                hint="use its web pages",
-            )
-        return session.hub.administration
+        return require_governed(session)
 
     def options(self) -> "ServeOptions":
         """These options among those of `prime hub serve`."""

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.hub.options import HubData
+from prime_cli.commands.hub.options import HubData, change_one_by_one
 from prime_cli.commands.options import CONTEXT, YES, local_options, open_session
 from prime_cli.wire.accounts import NewTeam
 
@@ -105,8 +105,12 @@ def remove(
     admins = place.administration(session)
     what = f"{', '.join(member)} from the team `{team}`" if member else f"the team `{team}`"
     session.output.confirm(f"Remove {what}?", otherwise="Nothing was removed")
-    for user in member or []:
-        admins.remove_member(team, user)
+    change_one_by_one(
+        session,
+        member or [],
+        lambda user: admins.remove_member(team, user),
+        f"Removed {{}} from the team `{team}`",
+    )
     if not member:
         admins.remove_team(team)
     value = {"team": team, "members": member or [], "removed": True}

@@ -9,7 +9,7 @@ from prime_cli.commands.base import group
 from prime_cli.commands.hub.options import HubData
 from prime_cli.commands.options import CONTEXT, local_options, open_session
 from prime_cli.core.errors import UsageError
-from prime_cli.core.formatting import parse_duration
+from prime_cli.core.formatting import parse_duration, pluralize
 
 _HERE = "prime_cli.commands.hub.tokens"
 
@@ -176,7 +176,9 @@ def remove(
     admins = place.administration(session)
     if user is not None:
         count = admins.revoke_all(user).revoked
-        session.output.done(f"Revoked {count} keys of `{user}`", value={"revoked": count})
+        session.output.done(
+            f"Revoked {pluralize(count, 'key')} of `{user}`", value={"revoked": count}
+        )
     elif key is not None:
         revoked = admins.revoke_key(key).keys
         session.output.done(
@@ -189,7 +191,7 @@ def remove(
 
 
 def _with_it(count: int) -> str:
-    return f", and {count} key{'s' if count > 1 else ''} made with it" if count else ""
+    return f", and {pluralize(count, 'key')} created with it" if count else ""
 
 
 @local_options()

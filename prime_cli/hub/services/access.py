@@ -103,6 +103,17 @@ def require_user(caller: Caller) -> None:
         )
 
 
+def require_own(caller: Caller, what: str) -> None:
+    """Raise NotLoggedIn, or NotAllowed for a key that is not valid for its user's own things."""
+    require_user(caller)
+    if caller.slug not in caller.reads:
+        limits = ", ".join(f"`{slug}`" for slug in sorted(caller.reads)) or "a team that you left"
+        raise NotAllowed(
+            f"This key is limited to {limits}; it cannot reach {what}",
+            hint="name the team, or use a key without that limit",
+        )
+
+
 def require_owner(caller: Caller, row: Row[Any]) -> None:
     """Raise NotAllowed unless the caller may change the environment."""
     require_owner_slug(caller, row.owner, f"{row.owner}/{row.name}")

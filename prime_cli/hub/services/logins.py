@@ -5,7 +5,6 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +22,14 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import attempts, challenges
 from prime_cli.hub.encryption import check_public_key, encrypt_for
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.keys import READ, WRITE, create_key, find_caller, require_alive
+from prime_cli.hub.services.keys import (
+    READ,
+    WRITE,
+    create_key,
+    find_caller,
+    require_alive,
+    seconds_until,
+)
 from prime_cli.hub.services.users import find_user, require_accounts
 from prime_cli.hub.tokens import new_token, token_digest
 from prime_cli.wire.accounts import ChallengeStatus, ChallengeTicket
@@ -91,9 +97,7 @@ def _require_few(hub: Hub, connection: Connection, name: str, most: int) -> None
             f"This was tried {counted.made} times in {WINDOW_SECONDS // 60} minutes, "
             "which is too often",
             hint=f"wait until {counted.until[:16].replace('T', ' ')} UTC, then try again",
-            retry_after=(
-                datetime.fromisoformat(counted.until) - hub.settings.clock()
-            ).total_seconds(),
+            retry_after=seconds_until(hub, counted.until),
         )
 
 

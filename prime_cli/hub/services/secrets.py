@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Table, delete, func, insert, select, update
 
-from prime_cli.core.errors import Conflict, NotAllowed, NotFound
+from prime_cli.core.errors import Conflict, NotFound
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import owners, secrets
 from prime_cli.hub.encryption import open_seal
@@ -13,6 +13,7 @@ from prime_cli.hub.services.access import (
     USER,
     find_by_id,
     owner_id,
+    require_own,
     require_owner,
     require_owner_slug,
     require_user,
@@ -43,12 +44,8 @@ def owner_of(
     Raises NotLoggedIn, NotFound, and NotAllowed for a key limited to a team that is not named.
     """
     require_user(caller)
-    if team_id is None and caller.slug not in caller.reads:
-        limits = ", ".join(f"`{slug}`" for slug in sorted(caller.reads))
-        raise NotAllowed(
-            f"This key is limited to {limits}; it cannot reach the secrets of `{caller.slug}`",
-            hint="name the team, or use a key without that limit",
-        )
+    if team_id is None:
+        require_own(caller, f"the secrets of `{caller.slug}`")
     wanted = owners.c.id == (team_id or owner_id(hub, connection, caller.slug))
     row = connection.execute(select(owners).where(wanted)).one_or_none()
     if row is None or row.slug not in caller.reads:

@@ -1,7 +1,6 @@
 """Teams: owners that several users publish for."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
@@ -84,10 +83,13 @@ def remove_team(hub: Hub, caller: Caller, slug: str) -> None:
 
 
 def set_member(hub: Hub, caller: Caller, slug: str, user: str, role: str = MEMBER) -> None:
-    """Add a user to a team, or change the role; raises NotFound, NotAllowed or UsageError."""
+    """Add a user to a team, or change the role.
+
+    Raises NotFound, also for a team that the caller is not in, NotAllowed or UsageError.
+    """
     wanted = read_role(role)
     with hub.database.write() as connection:
-        team = find_team(connection, slug)
+        team = find_managed_team(connection, caller, slug)
         require_manager(caller, team)
         _set_member(hub, connection, caller, team, user, wanted)
 
@@ -97,17 +99,18 @@ def find_managed_team(connection: Connection, caller: Caller, slug: str) -> Row[
 
     Raises NotFound.
     """
-    find = find_team if caller.admin else partial(find_own_team, caller=caller)
-    return find(connection, team_id=slug)
+    if caller.admin:
+        return find_team(connection, slug)
+    return find_own_team(connection, caller, slug)
 
 
 def remove_member(hub: Hub, caller: Caller, slug: str, user: str) -> None:
     """Remove a user from a team; the user's keys lose it at once.
 
-    Everybody may leave. Raises NotFound or NotAllowed.
+    Everybody may leave, with a key of the scope `write`. Raises NotFound or NotAllowed.
     """
     with hub.database.write() as connection:
-        team = find_team(connection, slug)
+        team = find_managed_team(connection, caller, slug)
         if not (user == caller.slug and team.slug in caller.writes):
             require_manager(caller, team)
         member = find_user(connection, user)

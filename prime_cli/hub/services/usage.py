@@ -4,10 +4,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, insert, select, update
 
-from prime_cli.core.errors import NotFound, RateLimited
+from prime_cli.core.errors import NotAllowed, NotFound, RateLimited
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import model_usage, owners
-from prime_cli.hub.services.access import find_own_team, find_owner, require_owner_slug
+from prime_cli.hub.services.access import (
+    find_own_team,
+    find_owner,
+    require_own,
+    require_user,
+)
 from prime_cli.models.prices import PICO, Spend
 from prime_cli.wire.inference import ModelUsage
 
@@ -18,11 +23,18 @@ def find_payer(hub: Hub, caller: Caller, team_id: str | None) -> str:
     Raises NotLoggedIn, NotFound, and NotAllowed for a key that may not spend: one with the scope
     `read`, or one limited to a team that is not named.
     """
+    require_user(caller)
     slug = caller.slug
-    if team_id is not None:
+    if team_id is None:
+        require_own(caller, f"models at the expense of `{slug}`")
+    else:
         with hub.database.read() as connection:
             slug = find_own_team(connection, caller, team_id).slug
-    require_owner_slug(caller, slug, f"the usage of {slug}")
+    if slug not in caller.writes:
+        raise NotAllowed(
+            "This key may only read, and calls to models are charged",
+            hint="use a key with the scope `write`",
+        )
     return slug
 
 

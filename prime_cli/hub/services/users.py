@@ -22,6 +22,7 @@ from prime_cli.hub.services.audit import raise_serial, record
 from prime_cli.hub.services.compute.access import forget_rented, require_nothing_rented
 from prime_cli.hub.services.environments import forget_mirrored, forget_stars
 from prime_cli.hub.services.keys import (
+    ADMIN,
     NewKey,
     count_keys,
     create_key,
@@ -30,7 +31,7 @@ from prime_cli.hub.services.keys import (
     require_alive,
 )
 from prime_cli.hub.tokens import new_id
-from prime_cli.wire.accounts import Account, KeyItem, Permission, UserItem
+from prime_cli.wire.accounts import Account, KeyItem, Permission, UserCreated, UserItem
 
 # --- Users ---
 
@@ -43,10 +44,12 @@ def create_user(
     name: str = "",
     email: str | None = None,
     admin: bool = False,
-) -> UserItem:
-    """A new user, without a key yet; raises UsageError, Conflict ("already taken") or NotAllowed.
+    with_key: bool = False,
+) -> UserCreated:
+    """A new user; raises UsageError, Conflict ("already taken") or NotAllowed.
 
-    `admin` lets the user administer the hub, with keys of the scope `admin`.
+    `admin` lets the user administer the hub, with keys of the scope `admin`. `with_key` creates a
+    first one, which ends with the caller's.
     """
     require_admin(caller)
     check_slug(slug)
@@ -55,8 +58,30 @@ def create_user(
         check_email(email)
     forget_mirrored(hub, slug)
     with hub.database.write() as connection:
-        add_user(hub, connection, caller, slug, name=name, email=email, admin=admin, may_reuse=True)
-        return _item(connection.execute(_select_items().where(owners.c.slug == slug)).one())
+        user_id = add_user(
+            hub, connection, caller, slug, name=name, email=email, admin=admin, may_reuse=True
+        )
+        key = _create_first_key(hub, connection, caller, user_id, slug) if with_key else None
+        row = connection.execute(_select_items().where(owners.c.slug == slug)).one()
+    return UserCreated(_item(row), key)
+
+
+def _create_first_key(
+    hub: Hub, connection: Connection, caller: Caller, user_id: str, slug: str
+) -> str:
+    parent = require_alive(hub, connection, caller)
+    key = create_key(
+        hub,
+        connection,
+        user_id,
+        parent=parent,
+        name="first key",
+        scope=ADMIN,
+        expires_at=parent.expires_at if parent is not None else None,
+    )
+    detail = {"scope": ADMIN, "name": "first key", "key": key.id, "line": key.line}
+    record(hub, connection, caller, "key.create", slug, **detail)
+    return key.key
 
 
 def add_user(

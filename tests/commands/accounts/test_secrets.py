@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.accounts.secrets import find_item
 from prime_cli.api.client import HubClient
+from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import EnvRef
+from prime_cli.wire.secrets import EnvironmentVariable
 from tests.helpers.cli import Prime, Result
 from tests.helpers.hubs import open_hub, publish
 
@@ -122,3 +125,29 @@ def test_official_words_create_a_secret(pipe: Pipe) -> None:
     assert made["description"] == "mine"
     found = pipe("env secret create ada/wordle -n OTHER").ok().json
     pipe(f"env secret delete ada/wordle --id {found['id']} --yes").ok()
+
+
+@pytest.mark.usefixtures("hub")
+def test_an_own_secret_and_a_link_of_one_name_are_taken_for_what_the_command_is_about(
+    pipe: Pipe,
+) -> None:
+    pipe("secret set API_TOKEN").ok()
+    pipe("env secret link ada/wordle API_TOKEN").ok()
+    pipe("env secret set ada/wordle API_TOKEN").ok()
+    pipe("env secret unlink ada/wordle API_TOKEN --yes").ok()
+    pipe("env secret link ada/wordle API_TOKEN").ok()
+    pipe("env secret delete ada/wordle API_TOKEN --yes").ok()
+    (left,) = pipe("env secret list ada/wordle").ok().json["secrets"]
+    assert left["source"] == "global"
+    for line in ("update ada/wordle API_TOKEN --name B", "delete ada/wordle API_TOKEN --yes"):
+        refused = pipe(f"env secret {line}")
+        assert refused.code == 2
+        assert "`prime env secret unlink ada/wordle API_TOKEN`" in refused.err
+        assert "`prime secret update API_TOKEN`" in refused.err
+
+
+def test_a_beginning_of_two_ids_names_neither() -> None:
+    kept = [EnvironmentVariable(f"var_0000{end}", end, "", None, "", "") for end in ("A", "B")]
+    with pytest.raises(UsageError, match="means 2 of them"):
+        find_item(kept, "var_0000", "the variable", hint="")
+    assert find_item(kept, "var_0000B", "the variable", hint="").name == "B"

@@ -104,7 +104,7 @@ def test_keys_made_with_a_leaked_one_are_listed_and_revoked_with_it(
     assert (newest["parent"], oldest["parent"]) == (oldest["id"], None)
     assert "Parent" in prime("hub", "token", "list", *hub).ok().out
     said = prime("hub", "token", "remove", leaked[:15], *hub).ok().err
-    assert f"Revoked `{leaked[:15]}`, and 1 key made with it" in said
+    assert f"Revoked `{leaked[:15]}`, and 1 key created with it" in said
     shown = prime("hub", "audit", "--action", "key.revoke", *hub).ok().out
     assert f"made_with_it={made.id}" in shown
     assert f"line={caller.key_id}" in prime("hub", "audit", *hub).ok().out

@@ -117,3 +117,26 @@ def test_a_teams_admin_adds_and_removes_members(machines: Machines) -> None:
 def test_the_hub_in_the_box_is_not_governed(prime: Prime) -> None:
     result = prime("hub", "user", "list", "--context", "local")
     assert (result.code, "has a single user" in result.err) == (2, True)
+
+
+def test_members_added_before_a_failure_are_named(machines: Machines) -> None:
+    for user in ("ada", "bob"):
+        machines.hub.user(user)
+    machines.hub.team("lab", ada="ADMIN")
+    ada = machines.hub.key("ada", scope="admin")
+    for line, done in (("add lab bob ghost", "Added"), ("remove lab bob ghost --yes", "Removed")):
+        stopped = machines(ada, f"teams {line}")
+        assert stopped.code == 6
+        assert f"{done} bob " in stopped.err
+        assert "then stopped" in stopped.err
+
+
+@pytest.mark.parametrize("line", ["add lab bob", "remove lab bob --yes"])
+def test_teams_are_changed_on_hubs_with_accounts_alone(prime: Prime, line: str) -> None:
+    result = prime("teams", *line.split(), "--context", "local")
+    assert (result.code, "has a single user" in result.err) == (2, True)
+
+
+def test_one_revoked_key_is_one_key(machines: Machines) -> None:
+    machines.hub.user("bob")
+    assert "Revoked 1 key of `bob`" in machines(machines.admin(), "hub token remove --user bob").err

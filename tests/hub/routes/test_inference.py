@@ -138,6 +138,24 @@ def test_only_a_key_that_may_write_spends(
     assert refused.json()["error"]["message"]
 
 
+def test_a_key_that_may_not_spend_is_refused_in_words_about_that(
+    app: Starlette,
+) -> None:
+    reader = key_of(app, "ada", scope="read")
+    team = create_team(hub_of(app), Caller.operator(), "lab")
+    set_member(hub_of(app), Caller.operator(), "lab", "ada", "MEMBER")
+    limited = bearer(issue_key(hub_of(app), Caller.operator(), "ada", owner="lab").key)
+    in_team = {**reader, "x-prime-team-id": team}
+    with TestClient(app) as client:
+        said = [
+            client.get(f"{API}/models", headers=headers).json()["error"]["message"]
+            for headers in (reader, in_team, limited)
+        ]
+    assert said[0] == said[1]
+    assert said[0].startswith("This key may only read, and calls to models are charged")
+    assert said[2].startswith("This key is limited to `lab`; it cannot reach models")
+
+
 def test_a_team_pays_when_it_is_named(app: Starlette, model: ScriptedModel) -> None:
     ada, bob = key_of(app, "ada"), key_of(app, "bob")
     team = create_team(hub_of(app), Caller.operator(), "lab")

@@ -2,8 +2,9 @@ import pytest
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller
+from prime_cli.hub.services.keys import LONGEST_LINE
 from prime_cli.hub.services.teams import create_team, list_teams, remove_member, remove_team
-from prime_cli.hub.services.users import create_user, list_users, remove_user
+from prime_cli.hub.services.users import create_user, issue_key, list_users, remove_user
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.pushing import HUB, Push, data, names
 
@@ -134,3 +135,14 @@ def test_members_are_changed_by_admins_of_the_team(accounts_hub: AccountsHub) ->
         remove_member(accounts_hub.hub, OPERATOR, "lab", "bob")
     with pytest.raises(UsageError, match="is not a role"):
         accounts_hub.team("den", ada="OWNER")
+
+
+def test_a_user_whose_first_key_is_refused_is_not_created(accounts_hub: AccountsHub) -> None:
+    create_user(accounts_hub.hub, OPERATOR, "chief", admin=True)
+    caller = accounts_hub.caller(accounts_hub.key("chief", scope="admin"))
+    for _ in range(LONGEST_LINE - 1):
+        made = issue_key(accounts_hub.hub, caller, "chief", scope="admin")
+        caller = accounts_hub.caller(made.key)
+    with pytest.raises(NotAllowed, match="last in a chain"):
+        create_user(accounts_hub.hub, caller, "bob", with_key=True)
+    assert [user.slug for user in list_users(accounts_hub.hub)] == ["chief"]
