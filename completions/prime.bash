@@ -3,6 +3,7 @@ _prime_step() {
   case $1 in
     'prime env') at='prime env' ;;
     'prime eval') at='prime eval' ;;
+    'prime rollouts') at='prime rollouts' ;;
     'prime availability') at='prime availability' ;;
     'prime pods') at='prime pods' ;;
     'prime pod') at='prime pods' ;;
@@ -92,6 +93,7 @@ _prime_step() {
     'prime eval samples') at='prime eval samples' ;;
     'prime eval logs') at='prime eval logs' ;;
     'prime eval delete') at='prime eval delete' ;;
+    'prime rollouts dump') at='prime rollouts dump' ;;
     'prime availability list') at='prime availability list' ;;
     'prime availability ls') at='prime availability list' ;;
     'prime availability gpu-types') at='prime availability gpu-types' ;;
@@ -497,6 +499,38 @@ _prime_offers() {
     'prime eval logs --context') offers='local prime @contexts' ;;
     'prime eval delete --output'|'prime eval delete -o') offers='table plain json jsonl' ;;
     'prime eval delete --context') offers='local prime @contexts' ;;
+    'prime rollouts dump --num-examples'|'prime rollouts dump -n') offers='' ;;
+    'prime rollouts dump --rollouts-per-example'|'prime rollouts dump -r') offers='' ;;
+    'prime rollouts dump --examples') offers='' ;;
+    'prime rollouts dump --max-error-rate') offers='' ;;
+    'prime rollouts dump --model'|'prime rollouts dump -m') offers='builtin/echo builtin/oracle @models' ;;
+    'prime rollouts dump --max-concurrent'|'prime rollouts dump --max-concurrent-requests'|'prime rollouts dump -c') offers='' ;;
+    'prime rollouts dump --max-tokens'|'prime rollouts dump -t') offers='' ;;
+    'prime rollouts dump --temperature'|'prime rollouts dump -T') offers='' ;;
+    'prime rollouts dump --sampling-args'|'prime rollouts dump -S') offers='' ;;
+    'prime rollouts dump --env-args'|'prime rollouts dump -a') offers='' ;;
+    'prime rollouts dump --extra-env-kwargs'|'prime rollouts dump -x') offers='' ;;
+    'prime rollouts dump --api-base-url'|'prime rollouts dump -b') offers='' ;;
+    'prime rollouts dump --api-key-var'|'prime rollouts dump -k') offers='' ;;
+    'prime rollouts dump --endpoints-path'|'prime rollouts dump -e') offers='@files' ;;
+    'prime rollouts dump --provider'|'prime rollouts dump -p') offers='' ;;
+    'prime rollouts dump --header') offers='' ;;
+    'prime rollouts dump --env-var') offers='' ;;
+    'prime rollouts dump --env-file') offers='@files' ;;
+    'prime rollouts dump --split') offers='' ;;
+    'prime rollouts dump --shuffle') offers='' ;;
+    'prime rollouts dump --max-retries') offers='' ;;
+    'prime rollouts dump --max-cost') offers='' ;;
+    'prime rollouts dump --token-budget') offers='' ;;
+    'prime rollouts dump --call-timeout') offers='' ;;
+    'prime rollouts dump --score-timeout') offers='' ;;
+    'prime rollouts dump --rollout-timeout'|'prime rollouts dump --timeout') offers='' ;;
+    'prime rollouts dump --verifiers') offers='' ;;
+    'prime rollouts dump --python') offers='@files' ;;
+    'prime rollouts dump --with') offers='' ;;
+    'prime rollouts dump --output-dir') offers='@folders' ;;
+    'prime rollouts dump --out'|'prime rollouts dump -o') offers='@files' ;;
+    'prime rollouts dump --context') offers='local prime @contexts' ;;
     'prime availability list --gpu-type') offers='' ;;
     'prime availability list --gpu-count') offers='' ;;
     'prime availability list --regions'|'prime availability list --region') offers='' ;;
@@ -842,6 +876,7 @@ _prime_offers() {
     'prime eval samples 0') offers='@evaluations' ;;
     'prime eval logs 0') offers='@runs @folders @evaluations' ;;
     'prime eval delete 0') offers='@evaluations' ;;
+    'prime rollouts dump 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime pods status 0') offers='@pods' ;;
     'prime pods ssh 0') offers='@pods' ;;
     'prime pods ssh ...') offers='' ;;
@@ -897,7 +932,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval availability pods disks ssh-keys gc hub login logout whoami switch teams keys secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
+    'prime') words='env eval rollouts availability pods disks ssh-keys gc hub login logout whoami switch teams keys secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
     'prime env') words='init build check test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -956,6 +991,8 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
+    'prime rollouts') words='dump' options='-h --help' ;;
+    'prime rollouts dump') words='' options='--num-examples -n --rollouts-per-example -r --examples --max-error-rate --fail-fast --no-fail-fast --model -m --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --split --shuffle --independent-scoring -i --max-retries --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --out -o --force --yes -y --quiet -q --context --offline -h --help' ;;
     'prime availability') words='list gpu-types disks' options='-h --help' ;;
     'prime availability list') words='' options='--gpu-type --gpu-count --regions --region --socket --provider --max-price --spot --no-spot --disks --group-similar --no-group-similar --output -o --quiet -q --context --offline -h --help' ;;
     'prime availability gpu-types') words='' options='--output -o --quiet -q --context --offline -h --help' ;;

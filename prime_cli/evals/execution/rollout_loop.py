@@ -274,6 +274,11 @@ class RolloutLoop:
 
     def _keep(self, event: Rollout) -> None:
         row = self._recorder.record(event, self._why_again(event))
+        tap = self._setup.context.tap
+        hopeless = None if tap is None else tap.finished(row, self._setup.scrub)
+        if hopeless is not None:
+            self._early_stop.give_up(hopeless)
+            return
         failure = self._wave.take(row) if self._wave is not None else None
         if self._wave is None or failure is None:
             return

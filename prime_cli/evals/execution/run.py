@@ -185,7 +185,7 @@ class SessionRunner:
         # What failed in the environment each time would fail in a resumed run too.
         hopeless = type(failure) is EnvironmentFailed
         hopeless = hopeless and self.earlier.tally.errored == finished
-        if finished and not hopeless:
+        if finished and not hopeless and self.setup.context.tap is None:
             command = resume_command(self.setup.run_id, self.setup.plan)
             progress.say(f"{finished} finished rollouts are kept; resume with `{command}`")
 
@@ -327,6 +327,7 @@ def _set_up(
             cache=cache,
             sandboxed=access.sandbox is not None,
             fail_fast=plan.fail_fast,
+            tap=None if context.tap is None else context.tap.step,
             also_accepted=tuple(
                 key for name in (STAND_IN, PRIME_KEY) if (key := access.passed.get(name))
             ),

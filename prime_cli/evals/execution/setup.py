@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
-from prime_cli.core.errors import InternalError, UsageError
+from prime_cli.core.errors import InternalError, PrimeError, UsageError
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import home_path, make_folder, prime_home
 from prime_cli.core.progress import Progress
@@ -19,6 +19,7 @@ from prime_cli.evals.planning.request import worker_fields
 from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
+from prime_cli.models.gateway.calls import Step
 from prime_cli.models.gateway.oracle import PROBES
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import PriceBook
@@ -29,6 +30,7 @@ from prime_cli.runs.access_requests import PRIME_KEY, STAND_IN
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import EvalPlan, RunEnvironment
+from prime_cli.runs.rows import Row
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
@@ -47,6 +49,17 @@ OpenSecrets = Callable[[RunEnvironment], "OpenedSecrets"]
 
 
 @dataclass(frozen=True)
+class RunTap:
+    """Sees the model calls of a run, as a step of its gateway, and each journaled row.
+
+    `finished` may return why the run must end; it gets what keeps secrets out of files.
+    """
+
+    step: Step
+    finished: "Callable[[Row, Scrubber], PrimeError | None]"
+
+
+@dataclass(frozen=True)
 class RunContext:
     """Where a run happens: runs are saved below `cwd`, `environ` is that of this process.
 
@@ -55,7 +68,7 @@ class RunContext:
     hold `turn` while they choose an interpreter. `given` are variables for the environment alone:
     from an `--env-file`, or with a value on the command line. `open_secrets` asks the hub for
     those of `--secrets`. With `verbose` what the environment prints is shown; with `debug` it has
-    this terminal, for as long as it likes.
+    this terminal, for as long as it likes. A `tap` records more than a run can be resumed with.
     `began` is when the command did, by `time.monotonic`.
     """
 
@@ -70,6 +83,7 @@ class RunContext:
     open_secrets: "OpenSecrets | None" = None
     verbose: bool = False
     debug: bool = False
+    tap: RunTap | None = None
     began: float = field(default_factory=time.monotonic)
 
     @property

@@ -109,6 +109,7 @@ class Gateway:
             replayed = ReplayStep(saved, builtin)
         steps = (
             *((allow_only_model_calls,) if settings.sandboxed else ()),
+            *((settings.tap,) if settings.tap else ()),
             _responses_step(router, replayed, say or (lambda _: None)),
             *((replayed,) if replayed else ()),
             ask_for_usage,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prime_cli.models.gateway.calls import Step
 from prime_cli.models.gateway.completion_cache import CompletionStore
 from prime_cli.models.gateway.ledger import PriceOf, price_builtin
 from prime_cli.models.gateway.retries import RetryPolicy
@@ -24,7 +25,7 @@ class GatewaySettings:
     calls cost; there are no more of them when the `budget` is used up. With `sandboxed` only models
     are called, with keys that the run or a registry names alone. With `fail_fast` calls stop once
     the run's endpoint has refused the key. `also_accepted` are keys of the user's that open
-    the gateway as its token does.
+    the gateway as its token does. A `tap` sees calls before all that answers them.
     """
 
     call_seconds: float = CALL_SECONDS
@@ -37,3 +38,4 @@ class GatewaySettings:
     sandboxed: bool = False
     fail_fast: bool = False
     also_accepted: tuple[str, ...] = ()
+    tap: Step | None = None

@@ -20,6 +20,7 @@ WITHOUT_OUTPUT = {
     "prime completion zsh": "prints a script, for a shell to read",
     "prime env test": "prints what pytest prints",
     "prime eval view": "takes the whole screen, and a terminal is asked for",
+    "prime rollouts dump": "prints JSON lines for a trainer",
     "prime hub serve": "serves until it is ended, and prints variables for a shell once",
 }
 """Commands that have no `--output`, and why."""

@@ -1,0 +1,12 @@
+"""`prime rollouts …`."""
+
+from prime_cli.commands.base import group
+
+_HERE = "prime_cli.commands.rollouts"
+
+app = group(
+    "Produce rollouts for trainers.",
+    {
+        "dump": (f"{_HERE}.dump:dump", "Write rollouts with token ids as JSON lines."),
+    },
+)

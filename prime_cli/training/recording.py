@@ -1,0 +1,277 @@
+"""The gateway's step that gets token ids from the policy's server, and keeps them by rollout.
+
+The environment sees none of it: what it did not ask for is removed from the answer. So every
+release of verifiers can be trained on, including those that know nothing of tokens.
+
+The fields are those of vLLM's chat completions since 0.10.2: `return_token_ids`, `logprobs`.
+"""
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.errors import UsageError
+from prime_cli.models.gateway.calls import (
+    POLICY,
+    UNATTRIBUTED,
+    Call,
+    CallFailed,
+    Handler,
+    Reply,
+)
+from prime_cli.models.gateway.streams import event
+from prime_cli.training.segments import Turn
+
+CHAT = "chat/completions"
+NO_TOKEN_IDS = "no_token_ids"  # noqa: S105 - the code of a failure
+_SAID_NO_IDS = "The model's server returns no token ids with its log-probabilities"
+_WHAT_TO_SERVE = (
+    "serve the model with vLLM 0.10.2 or later, and `--logprobs-mode processed_logprobs`"
+)
+DISTRIBUTION = frozenset(
+    (
+        "temperature top_p top_k min_p typical_p presence_penalty frequency_penalty "
+        "repetition_penalty logit_bias seed"
+    ).split()
+)
+"""What changes the probabilities of tokens: never the environment's, always the trainer's."""
+_LENGTHS = ("max_tokens", "max_completion_tokens")
+_STREAMING = ("stream", "stream_options")
+_ALSO_MODELS = frozenset(("completions", "responses", "messages"))
+
+Members = dict[str, msgspec.Raw]
+RolloutKey = tuple[int, int]
+
+
+class _Token(msgspec.Struct):
+    logprob: float
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Token] | None = None
+
+
+class _Choice(msgspec.Struct):
+    token_ids: list[int] | None = None
+    logprobs: _Logprobs | None = None
+    finish_reason: str | None = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice]
+    prompt_token_ids: list[int] | None = None
+
+
+_decode_completion = msgspec.json.Decoder(_Completion).decode
+_decode_members = msgspec.json.Decoder(Members).decode
+
+
+class TokenRecorder:
+    """A step of the gateway. `sampling` is the trainer's, `version` that of the current weights.
+
+    `replaced` counts what environments asked of the sampling and did not get, `unattributed` the
+    calls that name no rollout and are therefore in none. `failure` is why no call can be recorded,
+    once one was not.
+    """
+
+    def __init__(self, sampling: Mapping[str, Any] | None = None, *, version: int = 0) -> None:
+        self.sampling = {} if sampling is None else sampling
+        self.version = version
+        self.replaced: Counter[str] = Counter()
+        self.unattributed = 0
+        self.failure: UsageError | None = None
+        self._turns: dict[RolloutKey, dict[int, list[Turn]]] = {}
+
+    def take(self, example: int, rollout: int, attempt: int) -> list[Turn]:
+        """The turns of an attempt in the order of their answers; all others are forgotten."""
+        return self._turns.pop((example, rollout), {}).get(attempt, [])
+
+    async def __call__(self, call: Call, handler: Handler) -> Reply:
+        """Answer a call of the policy and keep its tokens; others pass unchanged.
+
+        Raises CallFailed for what cannot be recorded.
+        """
+        if call.method != "POST" or call.identity.role != POLICY:
+            if call.identity.role == UNATTRIBUTED and call.path == CHAT:
+                self.unattributed += 1
+            return await handler(call)
+        if call.path in _ALSO_MODELS:
+            raise _refused(
+                f"The environment calls the policy by /v1/{call.path}, which returns no token "
+                f"ids: only /v1/{CHAT} can be recorded"
+            )
+        if call.path != CHAT:
+            return await handler(call)
+        asked = _read_request(call)
+        version = self.version
+        body = msgspec.json.encode(self._changed(asked, call))
+        head = msgspec.structs.replace(call.head, stream=None, stream_options=None)
+        reply = await handler(replace(call, body=body, head=head))
+        if reply.status != HTTPStatus.OK:
+            return self._passed_on(reply)
+        self._keep(call, await self._read_turn(reply, version))
+        reply.body = _without_tokens(reply.body, asked)
+        reply.headers.pop("content-length", None)
+        if call.head.stream:
+            options = call.head.stream_options
+            with_usage = options is not None and options.include_usage
+            reply.chunks = _as_stream(reply.body, with_usage=with_usage)
+            reply.headers = {**reply.headers, "content-type": "text/event-stream"}
+        return reply
+
+    def _changed(self, asked: Members, call: Call) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            name: value for name, value in asked.items() if name not in _STREAMING
+        }
+        for name in DISTRIBUTION & request.keys():
+            wanted = msgspec.json.decode(request.pop(name))
+            if wanted is not None and wanted != self.sampling.get(name):
+                self.replaced[name] += 1
+        forced = dict(self.sampling)
+        for name, value in (forced.pop("extra_body", None) or {}).items():
+            forced.setdefault(name, value)
+        self._limit_length(request, forced)
+        request.update(forced)
+        # Servers may continue a rollout's own tokens if they know which it is.
+        request.setdefault("user", f"{call.identity.example}.{call.identity.rollout}")
+        return request | {"logprobs": True, "return_token_ids": True}
+
+    def _limit_length(self, request: dict[str, Any], forced: dict[str, Any]) -> None:
+        """An environment may ask for less than the trainer's length, not for more."""
+        most = next((forced[name] for name in _LENGTHS if forced.get(name) is not None), None)
+        for name in _LENGTHS:
+            forced.pop(name, None)
+        if most is None:
+            return
+        for name in _LENGTHS:
+            wanted = msgspec.json.decode(request.pop(name, b"null"))
+            if isinstance(wanted, int) and wanted < most:
+                most = wanted
+            elif isinstance(wanted, int) and wanted > most:
+                self.replaced["max_tokens"] += 1
+        request["max_tokens"] = most
+
+    def _keep(self, call: Call, turn: Turn) -> None:
+        example, rollout, attempt, _ = call.identity
+        if example is not None and rollout is not None:
+            attempts = self._turns.setdefault((example, rollout), {})
+            attempts.setdefault(attempt or 1, []).append(turn)
+
+    def _passed_on(self, reply: Reply) -> Reply:
+        """A failure as it is, unless it is about the fields that were added."""
+        is_refusal = reply.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+        if is_refusal and (b"return_token_ids" in reply.body or b"logprobs" in reply.body):
+            raise self._no_token_ids(_said(reply.body))
+        return reply
+
+    async def _read_turn(self, reply: Reply, version: int) -> Turn:
+        if reply.chunks is not None:
+            async with aclosing(reply.chunks):
+                raise self._no_token_ids("it answers with a stream")
+        try:
+            completion = _decode_completion(reply.body)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise self._no_token_ids(str(error)) from error
+        if len(completion.choices) != 1:
+            raise self._no_token_ids(f"it returns {len(completion.choices)} answers")
+        choice = completion.choices[0]
+        tokens = choice.logprobs.content if choice.logprobs is not None else None
+        if completion.prompt_token_ids is None or choice.token_ids is None or tokens is None:
+            raise self._no_token_ids()
+        if len(tokens) != len(choice.token_ids):
+            counts = f"{len(choice.token_ids)} ids, {len(tokens)} log-probabilities"
+            raise self._no_token_ids(counts)
+        return Turn(
+            prompt_ids=completion.prompt_token_ids,
+            completion_ids=choice.token_ids,
+            logprobs=[token.logprob for token in tokens],
+            finish_reason=choice.finish_reason,
+            version=version,
+        )
+
+    def _no_token_ids(self, why: str = "") -> CallFailed:
+        told = f"{_SAID_NO_IDS}: {why}" if why else _SAID_NO_IDS
+        self.failure = self.failure or UsageError(told, hint=_WHAT_TO_SERVE)
+        return CallFailed(
+            f"{told}; {_WHAT_TO_SERVE}",
+            status=HTTPStatus.UNPROCESSABLE_ENTITY,
+            blame="infra",
+            code=NO_TOKEN_IDS,
+        )
+
+
+def _read_request(call: Call) -> Members:
+    """The request's members; raises CallFailed for what cannot be one row to train on."""
+    try:
+        asked = _decode_members(call.body)
+        count = msgspec.json.decode(asked.get("n", b"1"))
+        messages = b'"image_url"' in call.body or b'"input_audio"' in call.body
+        parts = _content_types(asked.get("messages", b"[]")) if messages else set()
+    except msgspec.MsgspecError as error:
+        raise _refused(f"The request is not for a chat completion: {error}") from error
+    if count not in (1, None):
+        raise _refused(f"The environment asks for {count} answers at once (`n`), not for one")
+    if parts - {"text", "refusal"}:
+        raise _refused("The environment sends images or audio, whose tokens cannot be recorded")
+    return asked
+
+
+def _content_types(messages: msgspec.Raw | bytes) -> set[Any]:
+    found = (message.get("content") for message in msgspec.json.decode(messages))
+    parts = (part for content in found if isinstance(content, list) for part in content)
+    return {part.get("type") for part in parts if isinstance(part, dict)}
+
+
+def _refused(message: str) -> CallFailed:
+    return CallFailed(
+        message, status=HTTPStatus.BAD_REQUEST, blame="environment", code="not_recordable"
+    )
+
+
+def _said(body: bytes) -> str:
+    """The first line of an error's message, else nothing."""
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
+    inner = found.get("error", found) if isinstance(found, dict) else {}
+    message = inner.get("message", "") if isinstance(inner, dict) else ""
+    return str(message).strip().partition("\n")[0][:200]
+
+
+def _without_tokens(body: bytes, asked: Members) -> bytes:
+    """The answer with no more than the environment asked for."""
+    wants_ids = asked.get("return_token_ids", b"null") not in (b"null", b"false")
+    wants_logprobs = asked.get("logprobs", b"null") not in (b"null", b"false")
+    if wants_ids and wants_logprobs:
+        return body
+    answer: dict[str, Any] = _decode_members(body)
+    choices = msgspec.json.decode(answer["choices"], type=list[dict[str, Any]])
+    for choice in choices:
+        if not wants_ids:
+            choice.pop("token_ids", None)
+        if not wants_logprobs:
+            choice["logprobs"] = None
+    if not wants_ids:
+        answer.pop("prompt_token_ids", None)
+    return msgspec.json.encode({**answer, "choices": choices})
+
+
+async def _as_stream(body: bytes, *, with_usage: bool) -> AsyncGenerator[bytes, None]:
+    """A whole completion as the events of a stream; its text comes in one piece."""
+    answer = msgspec.json.decode(body)
+    usage = answer.pop("usage", None)
+    answer["object"] = "chat.completion.chunk"
+    for choice in answer["choices"]:
+        choice["delta"] = choice.pop("message", {})
+        for number, called in enumerate(choice["delta"].get("tool_calls") or []):
+            called.setdefault("index", number)
+    yield event(msgspec.json.encode(answer))
+    if with_usage:
+        yield event(msgspec.json.encode({**answer, "choices": [], "usage": usage}))
+    yield event(b"[DONE]")
