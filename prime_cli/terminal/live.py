@@ -1,7 +1,7 @@
 """What is redrawn in place on a terminal: progress bars, which vanish at the end, and tables."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import IO, Any, Protocol, Self, cast
 
@@ -168,7 +168,11 @@ class Bars:
             raise
 
     def _print(self, line: str) -> None:
-        self._console.print(Text.from_ansi(line.rstrip("\n")), soft_wrap=True)
+        live = self._live
+        # Private in rich, and no other lock will do: rich finds out where the bars begin under it,
+        # but writes later, and bars that its thread draws in between would stay.
+        with nullcontext() if live is None else live.live._lock:  # noqa: SLF001
+            self._console.print(Text.from_ansi(line.rstrip("\n")), soft_wrap=True)
 
 
 class Display(Progress):

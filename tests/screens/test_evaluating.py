@@ -60,11 +60,6 @@ def runs(folder: Path) -> list[Path]:
     return sorted(folder.glob("outputs/evals/*/*"))
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="on a busy machine the line of `Preparing an interpreter` may stay on the screen, when "
-    "the bar of one of its parts ends while a sentence is printed above",
-)
 def test_a_run_is_asked_about_interrupted_and_offered_again(here: Path) -> None:
     shown = ("Preparing an interpreter for tiny", "tiny-env with scripted")
     watch(*RUN[:6], "1", *RUN[7:], cwd=here, shown=shown)

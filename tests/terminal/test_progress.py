@@ -4,10 +4,15 @@ import errno
 import io
 import re
 import threading
+import time
+from functools import partial
+from typing import Any
 
+import pyte
 import pytest
+from rich.live import Live
 
-from prime_cli.terminal import progress
+from prime_cli.terminal import live, progress
 from prime_cli.terminal.output import Output
 from prime_cli.terminal.progress import LineTask, size_text
 from prime_cli.terminal.text import width
@@ -127,6 +132,34 @@ def test_two_bars_share_the_display_and_the_last_one_ends_it(
     assert "Outer" in err.getvalue()
     assert "Inner" in err.getvalue()
     assert "\x1b[?25h" in err.getvalue()  # the cursor is back
+
+
+def test_lines_above_quickly_drawn_bars_leave_none_of_them_on_the_screen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(live, "Display", partial(live.Display, refresh_per_second=500))
+    find_place = Live.process_renderables
+
+    def find_place_slowly(self: Live, drawn: list[Any]) -> list[Any]:
+        placed = find_place(self, drawn)
+        time.sleep(0.002)  # time for another thread to draw, as on a busy machine
+        return placed
+
+    monkeypatch.setattr(Live, "process_renderables", find_place_slowly)
+    err = Terminal()
+    output = Output(out=io.StringIO(), err=err)
+    for number in range(10):
+        with output.progress.task("Outer"):
+            with output.progress.task("Inner"):
+                output.say(f"inside {number}")
+            output.say(f"behind {number}")
+    screen = pyte.Screen(80, 60)
+    pyte.Stream(screen).feed(err.getvalue().replace("\n", "\r\n"))
+    shown = [line.rstrip() for line in screen.display]
+    assert [line for line in shown if line] == [
+        f"{where} {number}" for number in range(10) for where in ("inside", "behind")
+    ]
 
 
 @pytest.mark.parametrize("columns", [30, 40, 60, 80])
