@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import prime_home, storage_errors
-from prime_cli.core.progress import Progress
+from prime_cli.core.progress import Progress, Silent
 from prime_cli.core.refs import add_extras, read_sha256
 from prime_cli.envs.bundles.archive import (
     BUNDLE_SUFFIX,
@@ -29,7 +29,6 @@ from prime_cli.envs.project.build import build_into_store
 from prime_cli.envs.project.folder import (
     ENVIRONMENTS,
     choose_local,
-    find_local,
     load_project,
     split_extras_here,
 )
@@ -121,9 +120,9 @@ def open_sources(
     bundle = _find_bundle(words, here)
     if bundle is None:
         if options.sha256 is not None:
-            named = [_pinned(words, options.sha256, here)]
+            named = [_pinned(words, options.sha256, options, here)]
         if options.require_signature:
-            _refuse_files(words, here)
+            _refuse_files(words, options, here)
         return InstallSources(workspace, options, named)
     if options.sha256 is not None:
         require_sha256(bundle, read_sha256(options.sha256))
@@ -163,8 +162,8 @@ def _find_bundle(words: Sequence[str], here: Path) -> Path | None:
     return here / words[0]
 
 
-def _pinned(words: Sequence[str], sha256: str, here: Path) -> str:
-    if len(words) != 1 or find_local(words[0], here) is not None:
+def _pinned(words: Sequence[str], sha256: str, options: InstallOptions, here: Path) -> str:
+    if len(words) != 1 or _find_here(words[0], options, here)[0] is not None:
         raise UsageError(
             "`--sha256` applies to one environment of a hub, or one bundle",
             hint="pin each of several as `owner/name@version#sha256=HEX`",
@@ -172,13 +171,22 @@ def _pinned(words: Sequence[str], sha256: str, here: Path) -> str:
     return f"{words[0]}#sha256={read_sha256(sha256)}"
 
 
-def _refuse_files(words: Iterable[str], here: Path) -> None:
+def _refuse_files(words: Iterable[str], options: InstallOptions, here: Path) -> None:
     for word in words:
-        if find_local(word, here) is not None:
+        if _find_here(word, options, here)[0] is not None:
             raise UsageError(
                 f"{word} is on this machine; only hubs and bundles have signatures",
                 hint="omit `--require-signature`, or use its name on a hub",
             )
+
+
+def _find_here(
+    word: str, options: InstallOptions, here: Path, progress: Progress | None = None
+) -> tuple[Path | None, tuple[str, ...]]:
+    """The folder or wheel that `word` names, None for an environment of a hub, and its extras."""
+    plain, extras = split_extras_here(word, here)
+    found = choose_local(plain, here, progress or Silent(), environments=options.environments)
+    return found, extras
 
 
 def _unpack(file: Path, trust: TrustPolicy, progress: Progress) -> tuple[UnpackedEnvironment, ...]:
@@ -204,8 +212,7 @@ def find_item(
         return fetched_item(named)
     if isinstance(named, UnpackedEnvironment):
         return fetched_item(fetch_unpacked(named, options.trust))
-    plain, extras = split_extras_here(named, here)
-    local = choose_local(plain, here, progress, environments=options.environments)
+    local, extras = _find_here(named, options, here, progress)
     if local is None:
         ref = resolve_name(hub(), named, progress=progress)
         return fetched_item(

@@ -1,6 +1,7 @@
 """What was typed is a path, a bundle or an environment of a hub."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from prime_cli.envs.install.sources import (
 )
 from prime_cli.envs.install.workspace import Workspace
 from tests.envs.bundles.forging import bundle_of, environment_of, listed, zip_of
+from tests.helpers.wild import write_project
 
 REF = "ada/tiny-env@0.1.0"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -89,6 +91,18 @@ def test_files_are_refused_if_a_signature_is_required(tmp_path: Path) -> None:
         opened(
             "x-1-py3-none-any.whl", here=tmp_path, options=InstallOptions(require_signature=True)
         )
+
+
+@pytest.mark.parametrize("word", ["tiny-env", "tiny-env[nlp]", "./other/tiny_env[nlp]"])
+@pytest.mark.parametrize("options", [InstallOptions(require_signature=True), PINNED])
+def test_a_folder_is_refused_however_it_is_named(
+    word: str, options: InstallOptions, tmp_path: Path
+) -> None:
+    options = replace(options, environments=Path("other"))
+    write_project(tmp_path / "other" / "tiny_env")
+    with pytest.raises(UsageError, match=r"on this machine|applies to one environment of a hub"):
+        opened(word, here=tmp_path, options=options)
+    assert opened("ada/x[nlp]", here=tmp_path, options=options).named
 
 
 def test_a_bundle_is_recognized_by_its_name_or_its_first_member(
