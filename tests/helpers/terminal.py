@@ -111,6 +111,8 @@ class Terminal:
         except OSError:  # Linux says so of a terminal that nobody holds any more
             return False
         self.written += content
+        if content and self.seen and not _ERASING.match(content):
+            self.seen.pop()  # The system hands over in parts what is written at once.
         for piece in _ERASING.split(content):
             self._stream.feed(piece)
             if not self.seen or self.seen[-1] != self.text:
