@@ -73,6 +73,7 @@ class ServeOptions:
     downloads: Downloads = Downloads.PROXY
     log_format: LogFormat = LogFormat.JSON
     members_only: bool = False
+    team_admins_invite: bool = False
     default_visibility: Visibility = Visibility.PUBLIC
     local_pods: bool = False
     sky: str | None = None
@@ -140,6 +141,7 @@ class ServeOptions:
             endpoints=self.endpoints,
             tokens_per_month=self.tokens_per_month,
             members_only=self.members_only,
+            team_admins_invite=self.team_admins_invite,
             default_visibility=self.default_visibility.name,
         )
 
