@@ -31,6 +31,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_additions.add_readmes,
     s0004_additions.add_model_usage,
     s0004_additions.add_invitations,
+    s0004_additions.add_holders,
 )
 
 

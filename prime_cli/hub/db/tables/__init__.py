@@ -15,7 +15,15 @@ from prime_cli.hub.db.tables.accounts import (
     variables,
 )
 from prime_cli.hub.db.tables.base import metadata
-from prime_cli.hub.db.tables.compute import disks, pod_disks, pod_members, pods, ssh_keys
+from prime_cli.hub.db.tables.compute import (
+    disks,
+    errands,
+    holders,
+    pod_disks,
+    pod_members,
+    pods,
+    ssh_keys,
+)
 from prime_cli.hub.db.tables.environments import (
     artifacts,
     environments,
@@ -40,7 +48,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 12
+SCHEMA = 13
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [
@@ -53,10 +61,12 @@ __all__ = [
     "counters",
     "disks",
     "environments",
+    "errands",
     "evaluated",
     "evaluation_logs",
     "evaluations",
     "former_slugs",
+    "holders",
     "invitations",
     "keys",
     "listed",
