@@ -77,7 +77,7 @@ def login(
         storage or KeyStorage(session.config.storage.value),
         is_new=not token_stdin,
     )
-    report(session, done)
+    _report(session, done)
 
 
 def _read_key(session: Session) -> str:
@@ -106,8 +106,7 @@ def _ask_for_key(session: Session, target: "LoginTarget", *, headless: bool) -> 
     return wait_for_key(session.hub_at(target.base_url), target.web_url, show, session.progress)
 
 
-def report(session: Session, done: "LoginResult", **more: Any) -> None:
-    """Say who is logged in where; `more` is for programs."""
+def _report(session: Session, done: "LoginResult") -> None:
     from prime_cli.accounts.login import publisher_name
 
     target, owner = done.target, publisher_name(done.account)
@@ -118,7 +117,6 @@ def report(session: Session, done: "LoginResult", **more: Any) -> None:
         "owner": owner,
         "team": done.team,
         "storage": done.kept.storage,
-        **more,
     }
     told = f"Logged in to {target.base_url} as {owner} (context `{target.name}`)"
     session.output.done(told, value=record)

@@ -210,16 +210,11 @@ def _is_version(asked: str | None, detail: EnvironmentDetail) -> bool:
 
 @dataclass(frozen=True)
 class IndexLink:
-    """A file in the index: absolute URL without fragment, file name, sha256 (hex) if given.
-
-    `yanked` is the reason (PEP 592), which may be empty, or None.
-    """
+    """A file in the index: absolute URL without fragment, file name, sha256 (hex) if given."""
 
     url: str
     filename: str
     sha256: str | None
-    requires_python: str = ""
-    yanked: str | None = None
 
 
 def parse_links(page_url: str, html: str) -> list[IndexLink]:
@@ -230,7 +225,7 @@ def parse_links(page_url: str, html: str) -> list[IndexLink]:
     reader = _Anchors()
     try:
         reader.feed(html)
-        return [_parse_link(page_url, anchor) for anchor in reader.anchors]
+        return [_parse_link(urljoin(page_url, href)) for href in reader.hrefs]
     # html.parser asserts on marked sections that no HTML has; urllib refuses odd hosts.
     except (AssertionError, ValueError) as error:
         raise Unreachable(f"The package index at {page_url} cannot be read: {error}") from error
@@ -239,25 +234,19 @@ def parse_links(page_url: str, html: str) -> list[IndexLink]:
 class _Anchors(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.anchors: list[dict[str, str | None]] = []
+        self.hrefs: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        anchor = dict(attrs)
-        if tag == "a" and anchor.get("href"):
-            self.anchors.append(anchor)
+        href = dict(attrs).get("href") if tag == "a" else None
+        if href:
+            self.hrefs.append(href)
 
 
-def _parse_link(page_url: str, anchor: dict[str, str | None]) -> IndexLink:
-    url, fragment = urldefrag(urljoin(page_url, anchor["href"] or ""))
+def _parse_link(address: str) -> IndexLink:
+    url, fragment = urldefrag(address)
     algorithm, _, digest = fragment.partition("=")
     filename = unquote(urlsplit(url).path.rpartition("/")[2])
-    return IndexLink(
-        url,
-        filename,
-        digest.lower() if algorithm == "sha256" and digest else None,
-        anchor.get("data-requires-python") or "",
-        (anchor["data-yanked"] or "") if "data-yanked" in anchor else None,
-    )
+    return IndexLink(url, filename, digest.lower() if algorithm == "sha256" and digest else None)
 
 
 def find_link(found: LocatedEnvironment) -> IndexLink | None:
@@ -267,7 +256,7 @@ def find_link(found: LocatedEnvironment) -> IndexLink | None:
     url = detail.wheel_url or detail.wheel_download_url
     if url and detail.wheel_sha256:
         return IndexLink(url, filename, detail.wheel_sha256)
-    listed = list_links(found)
+    listed = _look_up(found)
     if detail.wheel_url:
         digests = [link.sha256 for link in listed if link.filename == filename]
         return IndexLink(detail.wheel_url, filename, digests[0] if digests else None)
@@ -275,14 +264,9 @@ def find_link(found: LocatedEnvironment) -> IndexLink | None:
     return next(fitting, None)
 
 
-def index_of(detail: EnvironmentDetail) -> str | None:
-    """The root of the simple index that has its wheels."""
-    return detail.install_index_url or detail.simple_index_url
-
-
-def list_links(found: LocatedEnvironment) -> list[IndexLink]:
+def _look_up(found: LocatedEnvironment) -> list[IndexLink]:
     """The environment's page in the hub's simple index; empty if there is none."""
-    root = index_of(found.detail)
+    root = found.detail.install_index_url or found.detail.simple_index_url
     if root is None:
         return []
     page = f"{root.rstrip('/')}/{normalize_name(found.detail.name)}/"

@@ -9,6 +9,8 @@ from starlette.routing import Mount, Route
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.context import Hub, open_hub
+from prime_cli.hub.identity.issuers import Issuers
+from prime_cli.hub.identity.sign_in import SignInClient
 from prime_cli.hub.middleware import (
     AuthenticationMiddleware,
     MembersOnlyMiddleware,
@@ -28,6 +30,7 @@ from prime_cli.hub.routes import (
     publishing,
     samples,
     secrets,
+    sign_in,
     unsupported,
     versions,
 )
@@ -35,7 +38,7 @@ from prime_cli.hub.routes.responses import answer_http_error, answer_prime_error
 from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.upstream.read_through import ReadThrough
-from prime_cli.hub.urls import API
+from prime_cli.hub.urls import API, SIGN_IN_RETURN
 
 if TYPE_CHECKING:
     from prime_cli.hub.inference import Inference
@@ -49,6 +52,7 @@ ROUTERS = (
     administration.router,
     invitations.router,
     logins.router,
+    sign_in.router,
     secrets.router,
     pods.router,
     versions.router,
@@ -93,8 +97,17 @@ def create_app(settings: HubSettings) -> Starlette:
     app.router.redirect_slashes = False
     app.state.hub = hub
     app.state.models = models
+    app.state.sign_in = _open_sign_in(settings)
     app.state.through = ReadThrough(settings.upstream) if settings.upstream else None
     return app
+
+
+def _open_sign_in(settings: HubSettings) -> SignInClient | None:
+    """What signs users in with the hub's provider, if it has one."""
+    if settings.sign_in is None or settings.fetch is None:
+        return None
+    issuers = Issuers(settings.fetch, settings.clock)
+    return SignInClient(settings, issuers, settings.public_url + SIGN_IN_RETURN)
 
 
 def _open_models(settings: HubSettings) -> "tuple[Inference | None, list[Route]]":

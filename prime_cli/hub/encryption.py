@@ -101,6 +101,13 @@ class Seal:
             hint="set the same PRIME_HUB_SECRET_KEY for every process of the hub",
         )
 
+    def try_unseal(self, sealed: str) -> str | None:
+        """The same for what a stranger brings: None if this hub has not sealed it."""
+        try:
+            return self.unseal(sealed)
+        except (StorageFailed, UnicodeEncodeError):
+            return None
+
 
 def open_seal(settings: HubSettings) -> Seal:
     """The seal of a hub; raises UsageError for an invalid key, StorageFailed."""

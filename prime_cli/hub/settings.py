@@ -8,6 +8,7 @@ from typing import Literal
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits
 from prime_cli.hub.compute.provider import PodProvider
+from prime_cli.hub.identity import Fetch, SignInSettings
 from prime_cli.hub.storage import Storage
 from prime_cli.hub.upstream import UpstreamHub
 
@@ -44,7 +45,8 @@ class HubSettings:
     `team_admins_invite` new users may sign up by invitations of any team's admin. New environments
     have `default_visibility`. A process that serves keeps `hot_page_bytes` of ready pages. Machines
     come from `providers`. Models are those of the registry of endpoints in the file `endpoints`; an
-    owner may use `tokens_per_month` of them, 0 for as many as wanted.
+    owner may use `tokens_per_month` of them, 0 for as many as wanted. Users may `sign_in` with a
+    provider, and CI jobs publish with tokens of `publisher_issuers`; both are asked with `fetch`.
     """
 
     data: Path
@@ -67,3 +69,6 @@ class HubSettings:
     providers: Sequence[PodProvider] = ()
     endpoints: Path | None = None
     tokens_per_month: int = 0
+    sign_in: SignInSettings | None = None
+    publisher_issuers: frozenset[str] = frozenset()
+    fetch: Fetch | None = None

@@ -6,6 +6,8 @@ API = "/api/v1"
 FILES = "/files/{owner}/{name}/{sha256}/{filename}"
 UPLOAD = "/upload/{token}"
 LOGIN_PAGE = "/dashboard/tokens/challenge"
+SIGN_IN_PAGE = f"{LOGIN_PAGE}/oidc"
+SIGN_IN_RETURN = f"{SIGN_IN_PAGE}/callback"
 
 
 def file_url(base: str, owner: str, name: str, sha256: str, filename: str) -> str:

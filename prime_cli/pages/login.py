@@ -4,7 +4,7 @@ from html import escape
 from typing import NamedTuple
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.pages.html import HtmlPage, error_body
+from prime_cli.pages.html import HtmlPage, error_body, link
 
 _TITLE = "Log in a client"
 _FIELDS = 'autocomplete="off" autocapitalize="characters" spellcheck="false"'
@@ -18,6 +18,21 @@ class LoginRequest(NamedTuple):
     requested_at: str
 
 
+class SignInState(NamedTuple):
+    """The provider's `name`, and where signing in with it begins.
+
+    Then `who` has signed in, known here as `user`, or as nobody: `suggested` is a free name, if new
+    users may `sign_up`.
+    """
+
+    name: str
+    href: str
+    who: str = ""
+    user: str = ""
+    suggested: str = ""
+    sign_up: bool = False
+
+
 def render_code_form(problem: PrimeError | None = None) -> HtmlPage:
     """The page without a code, or with an unknown one."""
     body = (
@@ -29,7 +44,9 @@ def render_code_form(problem: PrimeError | None = None) -> HtmlPage:
     return HtmlPage(_TITLE, body)
 
 
-def render_approval_form(login: LoginRequest, problem: PrimeError | None = None) -> HtmlPage:
+def render_approval_form(
+    login: LoginRequest, state: SignInState | None = None, problem: PrimeError | None = None
+) -> HtmlPage:
     """The page with a code: where the request came from, what it grants, approve or refuse."""
     code = escape(login.code, quote=True)
     body = (
@@ -37,17 +54,67 @@ def render_approval_form(login: LoginRequest, problem: PrimeError | None = None)
         f'<p>Is this the code that your client shows?</p><p class="code">{code}</p>\n'
         f"<p>It was requested from {escape(login.address)} at {_time(login.requested_at)}. "
         "If that was not you, refuse.</p>\n"
+        f"{_grant(state)}{_sign_in_link(state)}"
+        f'<form method="post"><input type="hidden" name="code" value="{code}">'
+        f"{_approver(state)}{_REFUSE}</form>\n"
+    )
+    return HtmlPage(_TITLE, body)
+
+
+_REFUSE = '<button name="answer" value="refuse" formnovalidate>Refuse</button>'
+
+
+def _grant(state: SignInState | None) -> str:
+    if state is not None and state.who:
+        return (
+            "<p>The client gets a key of its own, named after that address. It can read, publish "
+            "and delete what you can, but not manage keys.</p>\n"
+        )
+    return (
         "<p>The client gets a key of its own, named after that address. It can read, publish and "
         "delete what your key can, but not manage keys. It stops working when your key expires or "
         "is revoked.</p>\n"
-        '<form method="post">'
-        f'<input type="hidden" name="code" value="{code}">'
-        '<label for="key">Your API key for this hub</label>'
-        '<input id="key" name="key" type="password" autocomplete="off">'
-        '<button name="answer" value="approve">Approve</button>'
-        '<button name="answer" value="refuse">Refuse</button></form>\n'
     )
-    return HtmlPage(_TITLE, body)
+
+
+def _sign_in_link(state: SignInState | None) -> str:
+    if state is None or state.who:
+        return ""
+    return f"<p>{link(state.href, f'Sign in with {state.name}')}, or use an API key:</p>\n"
+
+
+def _approver(state: SignInState | None) -> str:
+    """The fields by which somebody approves: nothing more for a known user who has signed in."""
+    if state is None or not state.who:
+        return f"{_key_field('Your API key for this hub')}{_button('approve', 'Approve')}"
+    signed_in = f"<p>You are signed in with {escape(state.name)} as {escape(state.who)}"
+    if state.user:
+        return f"{signed_in}: <b>{escape(state.user)}</b> here.</p>{_button('approve', 'Approve')}"
+    connect = (
+        f"{_key_field('The API key, with the scope admin, of the user that you have here')}"
+        f"{_button('connect', 'Connect and approve')}"
+    )
+    if not state.sign_up:
+        return f"{signed_in}, whom this hub does not know yet.</p>{connect}"
+    suggested = escape(state.suggested, quote=True)
+    return (
+        f"{signed_in}, for the first time.</p>"
+        '<label for="user">Your new user name on this hub</label>'
+        f'<input id="user" name="user" value="{suggested}" maxlength="30" autocomplete="off" '
+        'autocapitalize="none" spellcheck="false">'
+        f"{_button('create', 'Create and approve')}{connect}"
+    )
+
+
+def _key_field(label: str) -> str:
+    return (
+        f'<label for="key">{label}</label>'
+        '<input id="key" name="key" type="password" autocomplete="off">'
+    )
+
+
+def _button(answer: str, label: str) -> str:
+    return f'<button name="answer" value="{answer}">{label}</button>'
 
 
 def render_approved(user: str) -> HtmlPage:

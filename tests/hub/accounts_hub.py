@@ -48,6 +48,7 @@ class AccountsHub:
     clock: Clock = field(default_factory=Clock)
     providers: tuple[PodProvider, ...] = ()
     team_admins_invite: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
     app: Starlette = field(init=False)
 
     def __post_init__(self) -> None:
@@ -62,6 +63,7 @@ class AccountsHub:
                 storage=storage_of(self.data),
                 providers=self.providers,
                 team_admins_invite=self.team_admins_invite,
+                **self.settings,
             )
         )
 

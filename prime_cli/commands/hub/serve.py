@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prime_cli.api.providers import fetch
 from prime_cli.commands.hub.options import HubStore
 from prime_cli.commands.options import QUIET, common_options, open_session, panel_order
 from prime_cli.core.errors import UsageError
 from prime_cli.core.installation import install_command
 from prime_cli.envs.upstream import open_upstream
 from prime_cli.hub.serving.access_log import LogFormat
+from prime_cli.hub.serving.identity import PANEL as SIGN_IN
+from prime_cli.hub.serving.identity import IdentityOptions
 from prime_cli.hub.serving.options import (
     CONNECTIONS,
     HOST,
@@ -31,10 +34,11 @@ if TYPE_CHECKING:
     from prime_cli.hub.serving.server import Started
 
 
-_STORAGE, _NETWORK, _LIMITS, _MODELS, _PODS = _PANELS = (
+_STORAGE, _NETWORK, _LIMITS, _SIGN_IN, _MODELS, _PODS = _PANELS = (
     "Storage",
     "Network",
     "Limits",
+    SIGN_IN,
     "Models",
     "Pods",
 )
@@ -78,14 +82,6 @@ def serve(
             "--members-only",
             envvar="PRIME_HUB_MEMBERS_ONLY",
             help="Refuse everybody without a key, also for what is public.",
-        ),
-    ] = False,
-    team_admins_invite: Annotated[
-        bool,
-        typer.Option(
-            "--team-admins-invite",
-            envvar="PRIME_HUB_TEAM_ADMINS_INVITE",
-            help="Let new users sign up by invitations of team admins, too.",
         ),
     ] = False,
     default_visibility: Annotated[
@@ -272,6 +268,7 @@ def serve(
             help="Tokens of those models that each user or team may use; 0 means no limit.",
         ),
     ] = 0,
+    identity: IdentityOptions,
     log_format: Annotated[
         LogFormat,
         typer.Option(
@@ -329,9 +326,12 @@ def serve(
         endpoints=None if endpoints is None else endpoints.absolute(),
         tokens_per_month=tokens_per_month,
         members_only=members_only,
-        team_admins_invite=team_admins_invite,
         default_visibility=default_visibility,
+        identity=identity,
+        fetch=fetch,
     )
+    if problem := identity.check(fetch):
+        output.warn(problem, hint="users cannot sign in with it until it answers")
     if options.exposed:
         output.warn(
             f"Keys are sent to {host} unencrypted",

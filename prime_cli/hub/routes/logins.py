@@ -6,6 +6,7 @@ from starlette.responses import Response
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.hub.dispatch import caller_of, hub_of, run
 from prime_cli.hub.middleware import read_keys
+from prime_cli.hub.routes import sign_in
 from prime_cli.hub.routes.requests import read_form
 from prime_cli.hub.routes.responses import answer_page
 from prime_cli.hub.routes.router import Router
@@ -49,7 +50,8 @@ async def poll(request: Request, query: ChallengeQuery) -> ChallengeStatus:
 
 # --- The browser ---
 
-_FIELDS = frozenset({"code", "key", "answer"})
+_FIELDS = frozenset({"code", "key", "user", "answer"})
+_ANSWERS = ("approve", "create", "connect", "refuse")
 
 
 @router.page(LOGIN_PAGE)
@@ -61,7 +63,7 @@ async def show(request: Request) -> Response:
         login = await _find(request, code)
     except PrimeError as error:
         return answer_page(render_code_form(error), error)
-    return answer_page(render_approval_form(login))
+    return answer_page(render_approval_form(login, await sign_in.state_of(request, login.code)))
 
 
 @router.page(LOGIN_PAGE, "POST")
@@ -74,10 +76,12 @@ async def decide(request: Request) -> Response:
         _check_fields(form)
         if form["answer"] == "refuse":
             await run(hub, logins.refuse_login, hub, address, code)
-            return answer_page(render_refused())
-        key = form.get("key", "")
-        user = await run(hub, logins.approve_login, hub, address, code, key)
-        return answer_page(render_approved(user))
+            return sign_in.forget(answer_page(render_refused()))
+        user = await sign_in.approve(request, form)
+        if user is None:
+            key = form.get("key", "")
+            user = await run(hub, logins.approve_login, hub, address, code, key)
+        return sign_in.forget(answer_page(render_approved(user)))
     except PrimeError as error:
         return await _ask_again(request, code, error)
 
@@ -87,7 +91,7 @@ def _check_fields(form: dict[str, str]) -> None:
     unknown = sorted(form.keys() - _FIELDS)
     if unknown:
         raise UsageError(f"`{unknown[0][:80]}` is not a field of this form")
-    if form.get("answer") not in ("approve", "refuse"):
+    if form.get("answer") not in _ANSWERS:
         raise UsageError("The form has no decision: approve or refuse")
 
 
@@ -95,7 +99,9 @@ async def _ask_again(request: Request, code: str, problem: PrimeError) -> Respon
     if isinstance(problem, NotFound):
         return answer_page(render_code_form(problem), problem)
     try:
-        form = render_approval_form(await _find(request, code), problem)
+        login = await _find(request, code)
+        state = await sign_in.state_of(request, login.code)
+        form = render_approval_form(login, state, problem)
     except PrimeError:
         form = render_code_form(problem)
     return answer_page(form, problem)

@@ -200,8 +200,13 @@ def read_code(text: str) -> str:
     return "".join(text.split()).replace("-", "").upper()
 
 
-def approve_login_of(hub: Hub, caller: Caller, code: str, slug: str) -> None:
-    """Let a client in as the user `slug`; raises NotFound or Conflict."""
+def approve_login_of(
+    hub: Hub, caller: Caller, code: str, slug: str, *, seconds: float | None = None
+) -> None:
+    """Let a client in as the user `slug`; raises NotFound or Conflict.
+
+    Its key ends after so many `seconds`, or with the key that the caller has.
+    """
     with hub.database.write() as connection:
         login = _find(hub, connection, code)
         if login.result is not None:
@@ -214,6 +219,7 @@ def approve_login_of(hub: Hub, caller: Caller, code: str, slug: str) -> None:
             user.id,
             parent=parent,
             name=f"login from {login.address}",
+            seconds=seconds,
             **_rights(parent),
         )
         result = encrypt_for(login.public_key, made.key)

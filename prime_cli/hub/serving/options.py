@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.compute.engine.entry import ENGINE
 from prime_cli.hub.compute.registry import InstalledProviders
+from prime_cli.hub.identity import Fetch
 from prime_cli.hub.serving.access_log import LogFormat
+from prime_cli.hub.serving.identity import IdentityOptions
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import open_storage
 from prime_cli.hub.upstream import UpstreamHub
@@ -51,6 +53,7 @@ class ServeOptions:
     `pod_images` (the first is the default), and their ports are published on its address
     `pods_host`. `sky` is a SkyPilot that is another, at the places `sky_infra`, or all where that
     is empty.
+    `identity` are the providers of users and CI jobs, which are asked with `fetch`.
     `upstream` is the origin of another hub, which `open_upstream` opens. The key of the seal is no
     option, so that no list of processes shows it: it is the variable PRIME_HUB_SECRET_KEY.
     """
@@ -73,7 +76,6 @@ class ServeOptions:
     downloads: Downloads = Downloads.PROXY
     log_format: LogFormat = LogFormat.JSON
     members_only: bool = False
-    team_admins_invite: bool = False
     default_visibility: Visibility = Visibility.PUBLIC
     local_pods: bool = False
     sky: str | None = None
@@ -84,6 +86,8 @@ class ServeOptions:
     open_upstream: Callable[[str], UpstreamHub] | None = None
     endpoints: Path | None = None
     tokens_per_month: int = 0
+    identity: IdentityOptions = field(default_factory=IdentityOptions)
+    fetch: Fetch | None = None
 
     @property
     def url(self) -> str:
@@ -140,8 +144,10 @@ class ServeOptions:
             providers=self.providers(),
             endpoints=self.endpoints,
             tokens_per_month=self.tokens_per_month,
+            sign_in=self.identity.sign_in(),
+            publisher_issuers=self.identity.issuers(),
+            fetch=self.fetch,
             members_only=self.members_only,
-            team_admins_invite=self.team_admins_invite,
             default_visibility=self.default_visibility.name,
         )
 

@@ -18,6 +18,8 @@ FILLED = {"{owner}": "ada", "{name}": "word", "{version}": "0.1.0", "{package}":
 OPEN = {
     "/api/v1/capabilities",
     "/dashboard/tokens/challenge",
+    "/dashboard/tokens/challenge/oidc",
+    "/dashboard/tokens/challenge/oidc/callback",
     "/upload/{token}",
     "/join",
     "/api/v1/invitations/show",

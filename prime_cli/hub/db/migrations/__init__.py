@@ -16,6 +16,7 @@ from prime_cli.hub.db.migrations import (
     s0003_search,
     s0004_additions,
     s0007_compute,
+    s0013_identities,
 )
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
@@ -31,7 +32,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_additions.add_readmes,
     s0004_additions.add_model_usage,
     s0004_additions.add_invitations,
-    s0004_additions.add_holders,
+    s0013_identities.upgrade,
 )
 
 

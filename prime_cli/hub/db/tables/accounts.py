@@ -50,6 +50,9 @@ keys = Table(
         ForeignKey("keys.id", ondelete="CASCADE", deferrable=True, initially="DEFERRED"),
         index=True,
     ),
+    # The one environment of the owner that it publishes, by its normalized name, or `*` for all; it
+    # may write nothing else. Null for a key that writes what its scope says.
+    Column("publishes", String),
 )
 
 former_slugs = Table(
@@ -97,6 +100,47 @@ invitations = Table(
     Column("uses_left", Integer, nullable=False),
     text("created_at"),
     text("expires_at"),
+)
+
+# --- Identities of other providers ---
+
+identities = Table(
+    "identities",
+    metadata,
+    # The provider's URL and its lasting name of the user: the claims `iss` and `sub`.
+    Column("issuer", String, primary_key=True),
+    Column("subject", String, primary_key=True),
+    Column("user_id", ForeignKey("owners.id", ondelete="CASCADE"), nullable=False, index=True),
+    # To tell identities apart in lists; it proves nothing.
+    Column("email", String),
+    text("created_at"),
+    text("last_used_at"),
+)
+
+publishers = Table(
+    "publishers",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE"), nullable=False, index=True),
+    # The normalized name of what its jobs may publish, which need not exist yet; `*` for all.
+    text("environment"),
+    Column("issuer", String, nullable=False, index=True),
+    # Claim to pattern, as a JSON object.
+    Column("claims", Text, nullable=False),
+    # Claim to the value in the first token that matched: ids, which a new owner of an abandoned
+    # name does not have.
+    Column("pinned", Text, nullable=False),
+    text("created_by"),
+    text("created_at"),
+    Column("last_used_at", String),
+)
+
+used_tokens = Table(
+    "used_tokens",
+    metadata,
+    # Of the claims `iss` and `jti`.
+    Column("sha256", String, primary_key=True),
+    Column("expires_at", String, nullable=False, index=True),
 )
 
 # --- Secrets and variables ---

@@ -1,0 +1,167 @@
+"""Which users the identities of a provider are, and logins that they approve."""
+
+import re
+
+from sqlalchemy import Connection, insert, select, update
+
+from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, UsageError
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import former_slugs, identities, owners
+from prime_cli.hub.identity.sign_in import Identity
+from prime_cli.hub.services.access import check_slug
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.keys import find_caller
+from prime_cli.hub.services.logins import (
+    MOST_FAILURES,
+    approve_login_of,
+    few_failures,
+    network_of,
+)
+from prime_cli.hub.services.users import add_user, find_user
+
+_LONGEST_SLUG = 30
+_MOST_SUFFIXES = 1000
+
+
+def find_user_of(hub: Hub, identity: Identity) -> str | None:
+    """The slug of the user who has signed in before with this identity."""
+    with hub.database.read() as connection:
+        return _find(connection, identity)
+
+
+def suggest_slug(hub: Hub, identity: Identity) -> str:
+    """A free name for a new user, made from the provider's; `` if that has no letters."""
+    base = re.sub(r"[^a-z0-9]+", "-", identity.username.partition("@")[0].lower()).strip("-")
+    base = base[: _LONGEST_SLUG - 4].strip("-")
+    with hub.database.read() as connection:
+        for number in range(1, _MOST_SUFFIXES):
+            slug = base if number == 1 else f"{base}-{number}"
+            if _is_possible(slug) and _is_free(connection, slug):
+                return slug
+    return ""
+
+
+def create_user_of(hub: Hub, address: str, identity: Identity, slug: str) -> str:
+    """A new user of that name for an identity that is nobody's yet; returns the slug.
+
+    Raises NotAllowed where nobody may sign up, Conflict for a name that is or was somebody's,
+    UsageError.
+    """
+    if hub.settings.sign_in is None or not hub.settings.sign_in.sign_up:
+        raise NotAllowed(
+            "New users do not sign up here",
+            hint="connect the user that you have, or ask the hub's admin for one",
+        )
+    slug = slug.strip().lower()
+    check_slug(slug)
+    caller = Caller(slug, address=address)
+    with hub.database.write() as connection:
+        _require_unknown(connection, identity)
+        user_id = add_user(
+            hub,
+            connection,
+            caller,
+            slug,
+            name=_label(identity.name),
+            email=identity.email,
+            admin=False,
+            may_reuse=False,
+        )
+        _bind(hub, connection, caller, identity, user_id)
+    return slug
+
+
+def connect_user_of(hub: Hub, address: str, identity: Identity, key: str) -> str:
+    """Bind an identity that is nobody's yet to the user of `key`; returns the slug.
+
+    Raises NotLoggedIn for an unknown key, and NotAllowed for one that is limited: the identity will
+    not be.
+    """
+    with few_failures(hub, f"approve from {network_of(address)}", most=MOST_FAILURES):
+        caller = find_caller(hub, key.strip(), address=address)
+        if caller is None:
+            raise NotLoggedIn("Unknown or revoked API key")
+        if caller.slug not in caller.manages:
+            raise NotAllowed(
+                "This key may not connect its user to a provider",
+                hint="use a key with the scope `admin`, as `prime keys create --scope admin` makes",
+            )
+    with hub.database.write() as connection:
+        _require_unknown(connection, identity)
+        _bind(hub, connection, caller, identity, find_user(connection, caller.slug).id)
+    return caller.slug
+
+
+def approve_login_by(hub: Hub, address: str, identity: Identity, code: str) -> str:
+    """Let a client in as the user of `identity`, whose slug is given.
+
+    Raises NotFound for an unknown code or user, Conflict if it is already approved, RateLimited.
+    """
+    with few_failures(hub, f"approve from {network_of(address)}", most=MOST_FAILURES):
+        slug = find_user_of(hub, identity)
+        if slug is None:
+            raise NotFound("You have no user on this hub yet")
+        days = hub.settings.sign_in.key_days if hub.settings.sign_in else 0
+        seconds = days * 24 * 3600 or None
+        approve_login_of(hub, Caller(slug, address=address), code, slug, seconds=seconds)
+    with hub.database.write() as connection:
+        connection.execute(
+            update(identities)
+            .where(identities.c.issuer == identity.issuer, identities.c.subject == identity.subject)
+            .values(last_used_at=hub.now(), email=identity.email)
+        )
+    return slug
+
+
+def _find(connection: Connection, identity: Identity) -> str | None:
+    return connection.execute(
+        select(owners.c.slug)
+        .join(identities, identities.c.user_id == owners.c.id)
+        .where(identities.c.issuer == identity.issuer, identities.c.subject == identity.subject)
+    ).scalar()
+
+
+def _require_unknown(connection: Connection, identity: Identity) -> None:
+    slug = _find(connection, identity)
+    if slug is not None:
+        raise Conflict(f"You are the user `{slug}` on this hub already")
+
+
+def _bind(
+    hub: Hub, connection: Connection, caller: Caller, identity: Identity, user_id: str
+) -> None:
+    now = hub.now()
+    connection.execute(
+        insert(identities).values(
+            issuer=identity.issuer,
+            subject=identity.subject,
+            user_id=user_id,
+            email=identity.email,
+            created_at=now,
+            last_used_at=now,
+        )
+    )
+    detail = {"issuer": identity.issuer, "subject": identity.subject}
+    record(hub, connection, caller, "identity.connect", caller.slug, **detail)
+
+
+def _is_possible(slug: str) -> bool:
+    try:
+        check_slug(slug)
+    except UsageError:
+        return False
+    return True
+
+
+def _is_free(connection: Connection, slug: str) -> bool:
+    taken = select(owners.c.slug).where(owners.c.slug == slug)
+    former = select(former_slugs.c.slug).where(former_slugs.c.slug == slug)
+    return connection.execute(taken.union(former)).first() is None
+
+
+def _label(name: str) -> str:
+    """A name for display, as far as it can be shown."""
+    return name.strip() if name.isprintable() and len(name.strip()) <= _LONGEST_NAME else ""
+
+
+_LONGEST_NAME = 100
