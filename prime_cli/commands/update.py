@@ -1,5 +1,6 @@
 """`prime update`."""
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from prime_cli import __version__
 from prime_cli.commands.options import YES, local_options, open_session
 from prime_cli.core.errors import ResolveFailed, UsageError
-from prime_cli.core.installation import Command, Installation, in_words, this_installation
+from prime_cli.core.installation import Command, Installation, this_installation
 from prime_cli.core.process import child_environment, run
 from prime_cli.runtime.uv_tool import network_failure
 
@@ -38,7 +39,7 @@ def update(
         output.show(_record(found, commands), lines=_lines(found, commands))
         return
     for command in commands:
-        output.tell(f"$ {in_words(command)}")
+        output.tell(f"$ {shlex.join(command)}")
     output.confirm("Run this?", otherwise="Nothing was changed")
     with session.progress.task("Updating prime"):
         for command in commands:
@@ -55,7 +56,7 @@ def _lines(found: Installation, commands: tuple[Command, ...]) -> list[tuple[str
         ("installed by", found.manager),
         ("in", str(found.prefix)),
         *([("from", str(found.project))] if found.project else []),
-        ("update with", "\n".join(map(in_words, commands))),
+        ("update with", "\n".join(map(shlex.join, commands))),
     ]
 
 
@@ -75,11 +76,11 @@ def _run(command: Command) -> None:
         completed = run(command, env=child_environment(installs=True))
     except FileNotFoundError as error:
         raise UsageError(
-            f"`{command[0]}` is not on PATH", hint=f"install it, then run `{in_words(command)}`"
+            f"`{command[0]}` is not on PATH", hint=f"install it, then run `{shlex.join(command)}`"
         ) from error
     if not completed.ok:
         raise network_failure(completed, offline=False) or ResolveFailed(
-            f"`{in_words(command)}` failed",
+            f"`{shlex.join(command)}` failed",
             hint="fix the cause above, then run `prime update` again",
             detail=completed.last_lines(),
         )

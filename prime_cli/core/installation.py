@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import metadata
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 from urllib.request import url2pathname
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -45,8 +46,9 @@ class Installation:
 
     `prefix` is the environment's folder and `python` its interpreter. `project` is the checkout
     that it was installed from, None for an index; `url` is the direct reference of PEP 508 if it
-    came from a repository. `extras` and `others` (requirements) were asked for besides, as far as
-    the manager keeps them. `environ` and `here` decide how commands are shortened.
+    came from a repository or a file. `extras` and `others` (words of uv, as `--with httpx`) were
+    asked for besides, as far as the manager keeps them. `environ` and `here` decide how commands
+    are shortened.
     """
 
     manager: Manager
@@ -56,7 +58,7 @@ class Installation:
     is_editable: bool = False
     url: str | None = None
     extras: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
+    others: Command = ()
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     here: Path | None = None
 
@@ -86,6 +88,8 @@ class Installation:
             return self._uv_tool((), (), "--reinstall")
         if self.manager is Manager.PIPX:
             return ("pipx", "reinstall", DISTRIBUTION)
+        if self.manager is Manager.MANAGED:
+            return ("uv", "tool", "install", *self._source(()))
         return (*self._installer(), self._reinstall_flag, *self._source(self.extras))
 
     def update(self) -> tuple[Command, ...]:
@@ -111,8 +115,8 @@ class Installation:
 
     def _uv_tool(self, extras: Sequence[str], others: Sequence[str], *flags: str) -> Command:
         """`uv tool install` replaces what was asked for before, so that is said again."""
-        kept = list(dict.fromkeys([*self.others, *others]))
-        beside = [word for each in kept for word in ("--with", each)]
+        new = [each for each in others if each not in self.others]
+        beside = [*self.others, *(word for each in new for word in ("--with", each))]
         return ("uv", "tool", "install", *flags, *self._source((*self.extras, *extras)), *beside)
 
     def _source(self, extras: Sequence[str]) -> Command:
@@ -168,8 +172,7 @@ def this_installation() -> Installation:
 
 def read_installation(prefix: Path, python: Path, origin: Mapping[str, Any]) -> Installation:
     """The installation in `prefix`; `origin` is its direct_url.json (PEP 610), {} for an index."""
-    manager, asked = _manager(prefix)
-    own = next((each for each in asked if each.name == DISTRIBUTION), None)
+    manager, extras, others = _manager(prefix)
     url = urlsplit(str(origin.get("url", "")))
     is_folder = url.scheme == "file" and "dir_info" in origin
     return Installation(
@@ -178,55 +181,76 @@ def read_installation(prefix: Path, python: Path, origin: Mapping[str, Any]) -> 
         python,
         project=Path(url2pathname(url.path)) if is_folder else None,
         is_editable=is_folder and bool(origin["dir_info"].get("editable")),
-        url=_repository(origin),
-        extras=tuple(sorted(own.extras)) if own else (),
-        others=tuple(str(each) for each in asked if each.name != DISTRIBUTION),
+        url=_reference(origin),
+        extras=extras,
+        others=others,
     )
 
 
-def _manager(prefix: Path) -> tuple[Manager, list[Requirement]]:
-    """Who made `prefix`, and what they keep of what was asked for."""
+def _manager(prefix: Path) -> tuple[Manager, tuple[str, ...], Command]:
+    """Who made `prefix`, and the extras and others that they keep of what was asked for."""
     receipt, pipx = prefix / "uv-receipt.toml", prefix / "pipx_metadata.json"
     if receipt.is_file():
-        return Manager.UV_TOOL, _in_receipt(receipt)
+        return Manager.UV_TOOL, *_in_receipt(receipt)
     if pipx.is_file():
-        return Manager.PIPX, _in_pipx(pipx)
+        return Manager.PIPX, _in_pipx(pipx), ()
     if (prefix / "pyvenv.cfg").is_file():
-        return Manager.VENV, []
+        return Manager.VENV, (), ()
     mark = Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED"
-    return (Manager.MANAGED if mark.is_file() else Manager.SYSTEM), []
+    return (Manager.MANAGED if mark.is_file() else Manager.SYSTEM), (), ()
 
 
-def _in_receipt(path: Path) -> list[Requirement]:
-    """The requirements in a uv-receipt.toml; none where it cannot be read."""
+def _in_receipt(path: Path) -> tuple[tuple[str, ...], Command]:
+    """The extras and others in a uv-receipt.toml; none where it cannot be read."""
     try:
-        tool = tomllib.loads(path.read_text(encoding="utf-8"))["tool"]
-        return [_of_receipt(each) for each in tool["requirements"]]
+        asked = tomllib.loads(path.read_text(encoding="utf-8"))["tool"]["requirements"]
+        own = chain.from_iterable(e.get("extras", ()) for e in asked if e["name"] == DISTRIBUTION)
+        others = chain.from_iterable(_of_receipt(e) for e in asked if e["name"] != DISTRIBUTION)
+        return tuple(sorted(own)), tuple(others)
     except (OSError, ValueError, KeyError, TypeError):
-        return []
+        return (), ()
 
 
-def _of_receipt(each: Mapping[str, Any]) -> Requirement:
-    extras = f"[{','.join(each.get('extras', ()))}]" if each.get("extras") else ""
-    url = each.get("git") or each.get("url")
-    place = f" @ {'git+' if 'git' in each else ''}{url}" if url else each.get("specifier", "")
-    return Requirement(f"{each['name']}{extras}{place}")
+def _of_receipt(each: Mapping[str, Any]) -> Command:
+    """The words that ask uv for a requirement, as uv notes it."""
+    extras = f"[{','.join(each['extras'])}]" if each.get("extras") else ""
+    if "editable" in each:
+        return ("--with-editable", f"{each['editable']}{extras}")
+    file = each.get("directory") or each.get("path")
+    url = Path(file).absolute().as_uri() if file else each.get("url")
+    if "git" in each:
+        url = _git_url(each["git"])
+    marker = f" ; {each['marker']}" if "marker" in each else ""
+    place = f" @ {url}" if url else each.get("specifier", "")
+    return ("--with", f"{each['name']}{extras}{place}{marker}")
 
 
-def _in_pipx(path: Path) -> list[Requirement]:
-    """The requirements in a pipx_metadata.json; none where it cannot be read."""
+def _git_url(noted: str) -> str:
+    """The direct reference for what uv notes as `https://…?subdirectory=x&tag=v1#commit`."""
+    parts = urlsplit(noted)
+    asked = dict(parse_qsl(parts.query))
+    revision = next((asked[kind] for kind in ("rev", "tag", "branch") if kind in asked), "")
+    within = f"#subdirectory={asked['subdirectory']}" if "subdirectory" in asked else ""
+    plain = parts._replace(query="", fragment="").geturl()
+    return f"git+{plain}{f'@{revision}' if revision else ''}{within}"
+
+
+def _in_pipx(path: Path) -> tuple[str, ...]:
+    """The extras in a pipx_metadata.json; none where it cannot be read."""
     try:
         asked = json.loads(path.read_text(encoding="utf-8"))["main_package"]["package_or_url"]
     except (OSError, ValueError, KeyError, TypeError):
-        return []
+        return ()
     _, bracket, rest = str(asked).rpartition("[")
     names = rest.removesuffix("]") if bracket and rest.endswith("]") else ""
     with suppress(InvalidRequirement):
-        return [Requirement(f"{DISTRIBUTION}[{names}]")]
-    return []
+        return tuple(sorted(Requirement(f"{DISTRIBUTION}[{names}]").extras))
+    return ()
 
 
-def _repository(origin: Mapping[str, Any]) -> str | None:
+def _reference(origin: Mapping[str, Any]) -> str | None:
+    if "archive_info" in origin:
+        return str(origin["url"])
     vcs = origin.get("vcs_info")
     if not isinstance(vcs, dict):
         return None
@@ -234,19 +258,14 @@ def _repository(origin: Mapping[str, Any]) -> str | None:
     return f"{vcs.get('vcs')}+{origin.get('url')}{f'@{revision}' if revision else ''}"
 
 
-def in_words(command: Sequence[str]) -> str:
-    """A command as a shell reads it."""
-    return shlex.join(command)
-
-
 def install_command(extra: str) -> str:
     """The command that adds an extra to this prime, as a person types it."""
-    return in_words(this_installation().add_extra(extra))
+    return shlex.join(this_installation().add_extra(extra))
 
 
 def package_command(requirement: str, *, again: bool = False) -> str:
     """The command that adds a package to this prime's environment, as a person types it."""
-    return in_words(this_installation().add_package(requirement, again=again))
+    return shlex.join(this_installation().add_package(requirement, again=again))
 
 
 def require(extra: str, purpose: str, *modules: str) -> None:

@@ -1,6 +1,7 @@
 """The Python that runs prime, uv, and the workspace for environments."""
 
 import re
+import shlex
 import shutil
 import sys
 from importlib import metadata
@@ -12,7 +13,6 @@ from prime_cli import __version__
 from prime_cli.core.errors import EnvironmentFailed, ResolveFailed
 from prime_cli.core.installation import (
     DISTRIBUTION,
-    in_words,
     package_command,
     this_installation,
 )
@@ -40,7 +40,7 @@ def check_python(system: System) -> list[Finding]:
             warned(
                 _PYTHON,
                 f"{sentence}, but prime {installed} is installed",
-                f"reinstall it: `{in_words(this_installation().reinstall())}`",
+                f"reinstall it: `{shlex.join(this_installation().reinstall())}`",
             )
         ]
     official = official_client()
@@ -50,7 +50,7 @@ def check_python(system: System) -> list[Finding]:
                 _PYTHON,
                 f"{sentence}, but the official client (`prime` {official}) is installed in the same"
                 " environment: both own `prime_cli` and the `prime` command",
-                f"remove `prime` from it, then `{in_words(this_installation().reinstall())}`;"
+                f"remove `prime` from it, then `{shlex.join(this_installation().reinstall())}`;"
                 " run the official client with `uvx --from prime prime`",
             )
         ]

@@ -1,6 +1,7 @@
 """How prime is installed, and the commands that its hints name for it."""
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +13,6 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.installation import (
     Installation,
     Manager,
-    in_words,
     install_command,
     read_installation,
     require,
@@ -50,10 +50,35 @@ def test_a_uv_tool_is_reinstalled_with_its_extras(tmp_path: Path) -> None:
     )
     tool = installed(tmp_path)
     assert tool.manager is Manager.UV_TOOL
-    assert in_words(tool.add_extra("stats")) == (
+    assert shlex.join(tool.add_extra("stats")) == (
         "uv tool install 'prime-cli[stats,tui]' --with 'httpx[socks]>=0.28'"
     )
     assert tool.update() == (("uv", "tool", "upgrade", "prime-cli"),)
+
+
+RECEIPT = """[tool]
+requirements = [
+  { name = "prime-cli" },
+  { name = "one", extras = ["x"], editable = "/home/ada/one" },
+  { name = "two", directory = "/home/ada/my two" },
+  { name = "three", path = "/home/ada/three-1-py3-none-any.whl" },
+  { name = "four", git = "https://git.example.org/four?subdirectory=py&rev=v1" },
+  { name = "five", git = "https://git.example.org/five", marker = "python_version < '3.13'" },
+]
+"""
+
+
+def test_a_uv_tool_keeps_what_came_from_elsewhere_than_an_index(tmp_path: Path) -> None:
+    (tmp_path / "uv-receipt.toml").write_text(RECEIPT)
+    words = installed(tmp_path).add_package("one")
+    assert words[4:] == (
+        *("--with-editable", "/home/ada/one[x]"),
+        *("--with", "two @ file:///home/ada/my%20two"),
+        *("--with", "three @ file:///home/ada/three-1-py3-none-any.whl"),
+        *("--with", "four @ git+https://git.example.org/four@v1#subdirectory=py"),
+        *("--with", "five @ git+https://git.example.org/five ; python_version < '3.13'"),
+        *("--with", "one"),
+    )
 
 
 def test_a_uv_tool_of_a_checkout_is_reinstalled_from_it(tmp_path: Path) -> None:
@@ -61,7 +86,7 @@ def test_a_uv_tool_of_a_checkout_is_reinstalled_from_it(tmp_path: Path) -> None:
         '[tool]\nrequirements = [{ name = "prime-cli", editable = "/home/ada/my prime" }]\n'
     )
     tool = installed(tmp_path, CHECKOUT | {"dir_info": {"editable": True}})
-    assert in_words(tool.add_extra("hub")) == (
+    assert shlex.join(tool.add_extra("hub")) == (
         "uv tool install --editable '/home/ada/my prime[hub]'"
     )
     assert tool.update() == (("uv", "tool", "upgrade", "--reinstall", "prime-cli"),)
@@ -71,8 +96,8 @@ def test_pipx_is_asked_to_install_with_the_extras_that_it_knows(tmp_path: Path) 
     asked = {"main_package": {"package_or_url": "prime-cli[tui]"}}
     (tmp_path / "pipx_metadata.json").write_text(json.dumps(asked))
     pipx = installed(tmp_path)
-    assert in_words(pipx.add_extra("hf")) == "pipx install --force 'prime-cli[hf,tui]'"
-    assert in_words(pipx.add_package("httpx[socks]")) == "pipx inject prime-cli 'httpx[socks]'"
+    assert shlex.join(pipx.add_extra("hf")) == "pipx install --force 'prime-cli[hf,tui]'"
+    assert shlex.join(pipx.add_package("httpx[socks]")) == "pipx inject prime-cli 'httpx[socks]'"
     assert pipx.update() == (("pipx", "upgrade", "prime-cli"),)
 
 
@@ -81,11 +106,11 @@ def test_a_virtual_environment_is_named_since_it_may_not_be_active(tmp_path: Pat
     folder.mkdir()
     (folder / "pyvenv.cfg").touch()
     venv = installed(folder)
-    assert in_words(venv.add_extra("tui")) == (
+    assert shlex.join(venv.add_extra("tui")) == (
         ".venv/bin/uv pip install --python .venv/bin/python 'prime-cli[tui]'"
     )
     active = replace(venv, environ={"PATH": "", "VIRTUAL_ENV": str(folder)})
-    assert in_words(active.add_extra("tui")) == ".venv/bin/uv pip install 'prime-cli[tui]'"
+    assert shlex.join(active.add_extra("tui")) == ".venv/bin/uv pip install 'prime-cli[tui]'"
 
 
 def test_without_any_uv_the_environments_own_pip_is_used(tmp_path: Path) -> None:
@@ -101,11 +126,11 @@ def test_a_checkout_is_pulled_before_it_is_installed_again(tmp_path: Path) -> No
     folder.mkdir()
     (folder / "pyvenv.cfg").touch()
     venv = installed(folder, {"url": tmp_path.as_uri(), "dir_info": {}})
-    assert [in_words(each) for each in venv.update()] == [
+    assert [shlex.join(each) for each in venv.update()] == [
         "git pull --ff-only",
         ".venv/bin/uv pip install --python .venv/bin/python --reinstall-package=prime-cli .",
     ]
-    assert in_words(venv.add_extra("tui")).endswith("'.[tui]'")
+    assert shlex.join(venv.add_extra("tui")).endswith("'.[tui]'")
 
 
 def test_a_repository_stays_the_source(tmp_path: Path) -> None:
@@ -118,7 +143,14 @@ def test_a_repository_stays_the_source(tmp_path: Path) -> None:
     )
 
 
+def test_a_wheel_stays_the_source(tmp_path: Path) -> None:
+    (tmp_path / "pyvenv.cfg").touch()
+    wheel = "file:///home/ada/prime_cli-0.1.0-py3-none-any.whl"
+    venv = installed(tmp_path, {"url": wheel, "archive_info": {}})
+    assert venv.add_extra("tui")[-1] == f"prime-cli[tui] @ {wheel}"
+
+
 def test_a_python_in_which_pip_refuses_gets_a_tool_of_its_own() -> None:
     found = Installation(Manager.MANAGED, Path("/usr"), Path("/usr/bin/python3"))
-    assert in_words(found.add_extra("tui")) == "uv tool install 'prime-cli[tui]'"
-    assert not any("pip" in word for word in found.update()[-1])
+    assert shlex.join(found.add_extra("tui")) == "uv tool install 'prime-cli[tui]'"
+    assert found.reinstall() == found.update()[-1] == ("uv", "tool", "install", "prime-cli")
