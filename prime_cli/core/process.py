@@ -65,9 +65,13 @@ def run(
 
     `env` is the whole environment, by default `child_environment()`. The program gets a process
     group of its own, which is killed when it takes longer than `timeout` seconds (TimedOut) or when
-    we are interrupted. Every second `watch` is told the seconds so far, and what is on stderr.
+    we are interrupted. Every second `watch` is told the seconds so far, and what is on stderr; not
+    together with `input` (ValueError).
     Raises FileNotFoundError or PermissionError if it cannot be started.
     """
+    if watch is not None and input is not None:
+        # communicate() takes input once: in a later second it would refuse it, or lose its rest.
+        raise ValueError("`watch` and `input` cannot be combined")
     process = subprocess.Popen(
         [os.fspath(word) for word in argv],
         cwd=cwd,
@@ -121,7 +125,7 @@ def _communicate(
     while True:
         left = math.inf if timeout is None else began + timeout - time.monotonic()
         try:
-            return process.communicate(given, max(0.0, min(1.0, left)))
+            return process.communicate(timeout=max(0.0, min(1.0, left)))
         except subprocess.TimeoutExpired as late:
             if left <= 1.0:
                 raise

@@ -188,3 +188,8 @@ def test_who_watches_is_told_what_is_on_stderr_and_nothing_is_lost() -> None:
     assert (done.out, done.err) == ("out\n", "é\n")
     assert heard[0][0] >= 1.0
     assert heard[-1][1] in ("", "é\n")  # an interpreter may take a second to start
+
+
+def test_a_program_that_is_watched_takes_no_input() -> None:
+    with pytest.raises(ValueError, match="cannot be combined"):
+        run([sys.executable, "-c", ""], input="x", watch=lambda seconds, said: None)
