@@ -129,14 +129,19 @@ def parse_requirements(texts: Iterable[str]) -> list[Requirement]:
     return found
 
 
-def wanted_requirements(texts: Iterable[str], extras: Sequence[str]) -> list[Requirement]:
-    """The requirements of a package with `extras`; those of an extra without its marker."""
-    found = parse_requirements(texts)
+def wanted_requirements(
+    texts: Iterable[str], extras: Sequence[str], version: str
+) -> list[Requirement]:
+    """The requirements of a package with `extras`; those of an extra without its marker.
+
+    `version` is that of the Python that they are for; empty for one like prime's.
+    """
+    found, environment = parse_requirements(texts), marker_environment(version)
     for requirement in list(found):
         marker = requirement.marker
-        if marker is None or marker.evaluate({"extra": ""}):
+        if applies(marker, environment):
             continue
-        if any(marker.evaluate({"extra": extra}) for extra in extras):
+        if any(applies(marker, environment, extra) for extra in extras):
             plain = copy(requirement)
             plain.marker = None
             found.append(plain)
@@ -231,8 +236,8 @@ def unmet_requirements(
 
     A requirement by URL counts as unmet: what is installed does not tell which commit it is.
     """
-    environment = _marker_environment(version)
-    waiting = [r for r in requirements if _applies(r.marker, environment, "")]
+    environment = marker_environment(version)
+    waiting = [r for r in requirements if applies(r.marker, environment)]
     seen: set[tuple[str, frozenset[str]]] = set()
     unmet = []
     while waiting:
@@ -253,9 +258,9 @@ def _of_extras(
 ) -> Iterator[Requirement]:
     for requirement in package.requires:
         marker = requirement.marker
-        if marker is None or _applies(marker, environment, ""):
+        if applies(marker, environment):
             continue
-        if any(_applies(marker, environment, extra) for extra in extras):
+        if any(applies(marker, environment, extra) for extra in extras):
             yield requirement
 
 
@@ -265,14 +270,17 @@ def _meets(package: InstalledPackage, requirement: Requirement) -> bool:
     return requirement.specifier.contains(package.version, prereleases=True)
 
 
-def _applies(marker: Marker | None, environment: dict[str, str], extra: str) -> bool:
+def applies(marker: Marker | None, environment: dict[str, str], extra: str = "") -> bool:
+    """Whether a requirement with `marker` is one in that environment, asked for `extra`."""
     return marker is None or marker.evaluate({**environment, "extra": extra})
 
 
-def _marker_environment(version: str) -> dict[str, str]:
-    """PEP 508 variables of a Python of `version` on this machine."""
+def marker_environment(version: str) -> dict[str, str]:
+    """PEP 508 variables of a Python of `version` on this machine; empty: of prime's."""
     minor = ".".join(version.split(".")[:2])
     ours = {name: str(value) for name, value in default_environment().items()}
+    if not version:
+        return ours
     return {**ours, "python_version": minor, "python_full_version": version}
 
 

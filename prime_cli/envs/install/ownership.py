@@ -13,7 +13,12 @@ from packaging.requirements import Requirement
 from prime_cli.core.installation import DISTRIBUTION
 from prime_cli.core.paths import write_atomically
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.install.installed import InstalledPackage, unmet_requirements
+from prime_cli.envs.install.installed import (
+    InstalledPackage,
+    applies,
+    marker_environment,
+    unmet_requirements,
+)
 from prime_cli.envs.install.installers import PackageChange
 from prime_cli.envs.install.workspace import Workspace
 
@@ -61,7 +66,8 @@ def foreign_moves(
     ours = brought_by_prime(installed, workspace, version)
     leaving = {*named, *(change.name for change in changes)}
     staying = [package for name, package in installed.items() if name not in leaving]
-    return tuple(m for m in moves if m.name not in ours or _breaks(m, staying))
+    environment = marker_environment(version)
+    return tuple(m for m in moves if m.name not in ours or _breaks(m, staying, environment))
 
 
 def brought_by_prime(
@@ -89,6 +95,7 @@ def _came_with_prime(installed: Mapping[str, InstalledPackage], version: str) ->
     extras = [each for each in prime.headers("Provides-Extra") if each != _PLAIN_EXTRA]
     asked = {each: [Requirement(f"{DISTRIBUTION}[{each}]")] for each in extras}
     complete = [e for e in extras if not unmet_requirements(asked[e], dict(installed), version)]
+    environment = marker_environment(version)
     seen: set[tuple[str, str]] = set()
     waiting = [(DISTRIBUTION, extra) for extra in ("", *complete)]
     while waiting:
@@ -97,21 +104,23 @@ def _came_with_prime(installed: Mapping[str, InstalledPackage], version: str) ->
             continue
         seen.add((name, extra))
         yield name
-        for each in _requirements(installed[name], extra):
+        for each in _requirements(installed[name], environment, extra):
             waiting += [(normalize_name(each.name), wanted) for wanted in ("", *each.extras)]
 
 
-def _requirements(package: InstalledPackage, extra: str = "") -> Iterator[Requirement]:
-    for each in package.requires:
-        if each.marker is None or each.marker.evaluate({"extra": extra}):
-            yield each
+def _requirements(
+    package: InstalledPackage, environment: dict[str, str], extra: str = ""
+) -> Iterator[Requirement]:
+    return (each for each in package.requires if applies(each.marker, environment, extra))
 
 
-def _breaks(move: PackageChange, staying: Sequence[InstalledPackage]) -> bool:
+def _breaks(
+    move: PackageChange, staying: Sequence[InstalledPackage], environment: dict[str, str]
+) -> bool:
     """Whether one of `staying` requires another version of it."""
     return any(
         move.after is None or not each.specifier.contains(move.after, prereleases=True)
         for package in staying
-        for each in _requirements(package)
+        for each in _requirements(package, environment)
         if normalize_name(each.name) == move.name
     )

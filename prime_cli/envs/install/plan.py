@@ -120,8 +120,8 @@ def plan_install(
     items = [find_item(each, options, hub, here, progress) for each in sources.named]
     installed = read_distributions(site_packages(workspace))
     present = [item for item in items if _is_present(item, installed, options)]
-    needs = _collect_requirements(items)
     version = python_version(workspace) if workspace.exists else ""
+    needs = _collect_requirements(items, version)
     unmet = unmet_requirements(needs.requirements, installed, version) if version else None
     own = {normalize_name(item.name) for item in items}
     missing = [r for r in needs.requirements if unmet is None or r in unmet]
@@ -169,36 +169,37 @@ def run_install(plan: InstallPlan, progress: Progress) -> tuple[InstallItem, ...
     return todo
 
 
-def _collect_requirements(items: Sequence[InstallItem]) -> InstallRequirements:
+def _collect_requirements(items: Sequence[InstallItem], version: str) -> InstallRequirements:
     """Every item's requirements; what its source cannot run with is added as a limit."""
     needs, taken = InstallRequirements(), dict[str, str | None]()
     for item in items:
         facts = item.package.facts
         needs.pythons += [facts.requires_python] if facts.requires_python else []
-        needs.requirements += wanted_requirements(facts.requires_dist, item.package.extras)
+        needs.requirements += wanted_requirements(facts.requires_dist, item.package.extras, version)
         if item.folder is None:  # uv itself reads the sources of a folder
             needs.sourced += source_requirements(facts.requires_dist, item.package.sources)
-        specifier = read_requirements(item.package.path, facts).span.specifier
         if facts.exposes is not None:
+            within = read_requirements(item.package.path, facts).span.specifier
             # Many environments forget to require what they import.
             needs.requirements.append(Requirement(LIBRARY))
-            needs.limits.append(f"{LIBRARY}{specifier}")
-            taken[item.name] = _verifiers_of_run(item.package, item.lock)
+            needs.limits.append(f"{LIBRARY}{within}")
+            taken[item.name] = _verifiers_of_run(item.package, within, item.lock)
     if len(set(taken.values())) == 1:
         needs.limits += [f"{LIBRARY}=={version}" for version in {*taken.values()} if version]
     return needs
 
 
-def _verifiers_of_run(package: WheelPackage, hub_lock: Lock | None = None) -> str | None:
+def _verifiers_of_run(
+    package: WheelPackage, within: SpecifierSet, hub_lock: Lock | None = None
+) -> str | None:
     """The verifiers that a run of it would take: of its lock, else the newest at its publication.
 
-    None if that takes a search.
+    `within` are those that its source can run with. None if that takes a search.
     """
     lock = known_lock(prime_home(), package.sha256, hub_lock)
     if lock is not None:
         return lock.verifiers or None
     declared = declared_verifiers(package.facts)
-    within = read_requirements(package.path, package.facts).span.specifier
     if package.published is None or (declared is not None and declared.url):
         return None
     within &= declared.specifier if declared is not None else SpecifierSet()

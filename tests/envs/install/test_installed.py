@@ -14,6 +14,7 @@ from prime_cli.envs.install.installed import (
     record_origin,
     recorded_files,
     unmet_requirements,
+    wanted_requirements,
 )
 
 
@@ -58,6 +59,13 @@ def test_markers_are_those_of_the_workspaces_python(tmp_path: Path) -> None:
 
     assert unmet(tmp_path, requirement, python="3.10.13") == [str(Requirement(requirement))]
     assert unmet(tmp_path, requirement, python="3.11.7") == []
+
+
+def test_markers_of_an_extra_are_those_of_that_python_too() -> None:
+    texts = ["tomli; extra == 'toml' and python_version < '3.11'"]
+
+    assert [str(r) for r in wanted_requirements(texts, ["toml"], "3.10.13")][1:] == ["tomli"]
+    assert wanted_requirements(texts, ["toml"], "3.11.7")[1:] == []
 
 
 def test_extras_ask_for_more(tmp_path: Path) -> None:

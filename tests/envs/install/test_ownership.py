@@ -39,8 +39,8 @@ def workspace_in(folder: Path) -> Workspace:
     return Workspace(folder / "bin" / "python", folder, "test")
 
 
-def brought(site: Path) -> frozenset[str]:
-    return brought_by_prime(read_distributions(site), workspace_in(site), "3.11.7")
+def brought(site: Path, python: str = "3.11.7") -> frozenset[str]:
+    return brought_by_prime(read_distributions(site), workspace_in(site), python)
 
 
 def test_verifiers_is_primes_where_the_extra_that_brings_it_is_complete(site: Path) -> None:
@@ -70,6 +70,20 @@ def test_a_move_that_another_package_would_not_survive_needs_a_yes(site: Path) -
         foreign_moves([move], installed, (), workspace_in(site), "3.11.7") != () for move in moves
     ]
     assert asked == [False, True]
+
+
+def test_markers_are_those_of_the_workspaces_python(tmp_path: Path) -> None:
+    put(tmp_path, "prime-cli", "0.1.0", "Requires-Dist: numpy; python_version < '3.9'\n")
+    put(tmp_path, "pandas", "2.0", "Requires-Dist: numpy<2; python_version < '3.9'\n")
+    put(tmp_path, "numpy", "1.9")
+    assert [brought(tmp_path, python) for python in ("3.8.1", "3.11.7")] == [{"numpy"}, set()]
+    (tmp_path / "prime-packages.json").write_text('{"numpy": "1.9"}')
+    installed, move = read_distributions(tmp_path), PackageChange("numpy", "1.9", "2.1")
+    asked = [
+        foreign_moves([move], installed, (), workspace_in(tmp_path), python) != ()
+        for python in ("3.8.1", "3.11.7")
+    ]
+    assert asked == [True, False]
 
 
 def test_what_was_named_and_what_is_new_need_none(site: Path) -> None:
