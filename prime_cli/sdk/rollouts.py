@@ -45,9 +45,14 @@ class Rollouts:
 
         The keys are the columns of the CSV of `prime eval export`; all have the same ones.
         """
-        columns = find_columns(self)
+        return self._table()[1]
+
+    def _table(self) -> tuple[list[str], list[dict[str, Any]]]:
+        """The columns and the dicts, of one reading: a run that goes on gains rows."""
+        rows = list(self._read())  # of `self`, list() would ask for its length: a reading more
+        columns = find_columns(rows)
         names = header(columns)
-        return [dict(zip(names, record(row, columns), strict=True)) for row in self]
+        return names, [dict(zip(names, record(row, columns), strict=True)) for row in rows]
 
     def to_pandas(self) -> "pd.DataFrame":
         """A pandas DataFrame of `to_dicts`; messages and objects stay lists and dicts.
@@ -57,8 +62,8 @@ class Rollouts:
         require("pandas", "A data frame of rollouts", "pandas")
         import pandas as pd
 
-        columns = header(find_columns(self))
-        return pd.DataFrame(self.to_dicts(), columns=columns)
+        columns, rows = self._table()
+        return pd.DataFrame(rows, columns=columns)
 
     def to_polars(self) -> "pl.DataFrame":
         """A polars DataFrame of `to_dicts`; messages and objects are JSON, as their shapes vary.
@@ -68,8 +73,7 @@ class Rollouts:
         require("polars", "A data frame of rollouts", "polars")
         import polars as pl
 
-        rows = self.to_dicts()
-        columns = header(find_columns(self))
+        columns, rows = self._table()
         return pl.DataFrame({name: _plain([row[name] for row in rows]) for name in columns})
 
     def __repr__(self) -> str:
