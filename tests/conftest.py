@@ -15,6 +15,7 @@ from tests.helpers.cli import Prime
 from tests.helpers.database import drop_databases, start_server
 from tests.helpers.file_server import file_server
 from tests.helpers.seed import read_seed, runs_every_case, set_seed, split_sample
+from tests.helpers.statements import share_statements
 from tests.helpers.wheelhouse import wheelhouse
 
 __all__ = ["file_server", "wheelhouse"]
@@ -44,6 +45,7 @@ _HEARD = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if ha
 
 def pytest_configure() -> None:
     set_seed()
+    share_statements()
 
 
 @pytest.hookimpl(optionalhook=True)
