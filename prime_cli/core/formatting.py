@@ -36,6 +36,12 @@ def format_bytes(count: int) -> str:
     return f"{size:.1f} {_BYTE_UNITS[-1]}"
 
 
+def count_text(done: int, total: int | None, unit: str) -> str:
+    """How much of it is done, with a unit only for bytes: `231/800`, `3.2 MB`."""
+    shown = format_bytes if unit == "bytes" else str
+    return shown(done) + (f"/{shown(total)}" if total else "")
+
+
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
 _PAIRS = (("d", "h"), ("h", "m"), ("m", "s"))
 _SPAN = re.compile(r"([0-9]{1,9})([smhdw])")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
+from prime_cli.core.formatting import count_text
 from prime_cli.core.progress import Progress, Silent, Task
 
 _EVERY = 0.2
@@ -106,7 +107,8 @@ class _Bar:
     def _html(self) -> str:
         values: dict[str, Any] = {"max": self._total, "value": self._done} if self._total else {}
         shown = "".join(f' {name}="{value}"' for name, value in values.items())
-        count = f"{self._done}/{self._total} {self._unit}" if self._total else ""
+        count = count_text(self._done, self._total, self._unit) if self._total else ""
+        count += f" {self._unit}" if count and self._unit != "bytes" else ""
         words = ", ".join(word for word in (count, self._alert or self._note) if word)
         return (
             f"<div>{escape(self._description)} <progress{shown}></progress> {escape(words)}</div>"

@@ -19,8 +19,9 @@ from rich.progress import Task as RichTask
 from rich.table import Column
 from rich.text import Text
 
+from prime_cli.core.formatting import count_text
 from prime_cli.core.progress import Task
-from prime_cli.terminal.progress import Talk, count_text
+from prime_cli.terminal.progress import Talk
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.tables import draw
 from prime_cli.terminal.text import clean, width

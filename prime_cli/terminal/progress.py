@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from prime_cli.core.formatting import count_text
 from prime_cli.core.progress import Task
 
 PATIENCE_S = 1.0
@@ -13,8 +14,6 @@ PATIENCE_S = 1.0
 
 LINE_EVERY_S = 30.0
 """How often running work reports its progress; also the least time between two alerts."""
-
-_STEPS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
 
 
 class Talk(Protocol):
@@ -151,17 +150,3 @@ class Lines(Quiet):
     def say(self, message: str) -> None:
         """One line on stderr."""
         self._talk.say(message)
-
-
-def count_text(done: int, total: int | None, unit: str) -> str:
-    """How much of it is done: `231/800`, `3.2 MB`."""
-    shown = size_text if unit == "bytes" else str
-    return shown(done) + (f"/{shown(total)}" if total else "")
-
-
-def size_text(size: int) -> str:
-    """Bytes as people read them: `3.2 MB`."""
-    for step, name in _STEPS:
-        if size >= step:
-            return f"{size / step:.1f} {name}"
-    return f"{size} B"

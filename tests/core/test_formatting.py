@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.formatting import first_few, parse_duration, pluralize
+from prime_cli.core.formatting import count_text, first_few, format_bytes, parse_duration, pluralize
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,15 @@ def test_a_noun_may_have_a_plural_of_its_own() -> None:
 )
 def test_a_list_says_how_much_of_it_is_omitted(names: list[str], told: str) -> None:
     assert first_few(names) == told
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (3_000_000, "3.0 MB")]
+)
+def test_sizes_are_in_decimal_units(size: int, text: str) -> None:
+    assert format_bytes(size) == text
+
+
+def test_what_is_done_has_a_unit_for_bytes_only() -> None:
+    assert count_text(231, 800, "rollouts") == "231/800"
+    assert count_text(3_200_000, None, "bytes") == "3.2 MB"

@@ -45,5 +45,11 @@ def test_a_bar_is_drawn_while_the_work_is_done_and_then_goes() -> None:
     ]
 
 
+def test_bytes_are_shown_as_people_read_them() -> None:
+    cell = Cell()
+    with NotebookProgress(cell.show).task("Downloading", total=3_200_000, unit="bytes"):
+        assert cell.shown[0].endswith("</progress> 0 B/3.2 MB</div>")
+
+
 def test_a_program_that_is_no_notebook_is_shown_nothing() -> None:
     assert isinstance(default_progress(), Silent)

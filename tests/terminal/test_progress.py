@@ -14,7 +14,7 @@ from rich.live import Live
 
 from prime_cli.terminal import live, progress
 from prime_cli.terminal.output import Output
-from prime_cli.terminal.progress import LineTask, size_text
+from prime_cli.terminal.progress import LineTask
 from prime_cli.terminal.text import width
 from tests.terminal.test_output import Terminal
 
@@ -202,13 +202,6 @@ def test_names_of_strangers_are_not_markup(monkeypatch: pytest.MonkeyPatch) -> N
         task.update(note="[/]")
     assert "Writing [/red][b].bundle[2J" in err.getvalue()
     assert "\x1b[2J" not in err.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 kB"), (3 << 20, "3.0 MB")]
-)
-def test_sizes_are_reported_as_people_read_them(size: int, text: str) -> None:
-    assert size_text(size) == text
 
 
 class Closed(Terminal):
