@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from html import escape
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from prime_cli.pages.html import (
     HtmlPage,
     TableCell,
     day,
     environment_link,
+    files_path,
     link,
     number,
     section,
@@ -20,6 +21,7 @@ from prime_cli.wire.environments import (
     EnvironmentDetail,
     EnvironmentPage,
     InspectEntry,
+    Inspection,
     VersionItem,
 )
 from prime_cli.wire.evaluations import EvaluationHistory
@@ -81,9 +83,25 @@ def render_environment(
         + section("Evaluations", _evaluations(history))
         + section("README", _readme(readme))
         + section("Versions", _versions(versions))
-        + section("Files", _files(files))
+        + section("Files", _files(slug, detail.semantic_version or "", files))
     )
     return HtmlPage(slug, body, wide=True)
+
+
+def render_file(detail: EnvironmentDetail, found: Inspection) -> HtmlPage:
+    """A file of a version as its text, or the entries of a folder."""
+    slug, version = f"{detail.owner.name}/{detail.name}", detail.semantic_version or ""
+    body = f"<p>{environment_link(slug)} {escape(version)}</p>\n"
+    if found.entries is not None:
+        body += _files(slug, version, found.entries)
+    elif "\0" in (found.content or ""):
+        pull = f"prime env pull {slug}@{version}"
+        body += f'<p class="faint">This file is no text. To get it:</p>\n<pre>{escape(pull)}</pre>'
+    else:
+        body += f"<pre>{escape(found.content or '')}</pre>"
+    if found.truncated:
+        body += f'<p class="faint">This is the beginning of {found.total_bytes} bytes.</p>'
+    return HtmlPage(found.path or slug, body, wide=True)
 
 
 def _readme(html: str) -> str:
@@ -151,6 +169,13 @@ def _versions(versions: Sequence[VersionItem]) -> str:
     return table(("Version", "Published", "Content"), rows, "No versions.")
 
 
-def _files(files: Sequence[InspectEntry]) -> str:
-    rows = [(text(entry.path), number(entry.size)) for entry in files if not entry.is_directory]
+def _files(slug: str, version: str, files: Sequence[InspectEntry]) -> str:
+    at = files_path(slug, version)
+    rows = [
+        (
+            TableCell(link(at + quote(entry.path), entry.path + "/" * entry.is_directory)),
+            number(None if entry.is_directory else entry.size),
+        )
+        for entry in files
+    ]
     return table(("File", "Bytes"), rows, "No files.")

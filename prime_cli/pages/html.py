@@ -39,6 +39,11 @@ def environment_link(slug: str) -> str:
     return link(f"/dashboard/environments/{quote(slug)}", slug)
 
 
+def files_path(slug: str, version: str) -> str:
+    """Where the pages of a version's files are; quoted, and ends in a slash."""
+    return f"/dashboard/environments/{quote(slug)}/@{quote(version)}/files/"
+
+
 def day(moment: str | None) -> TableCell:
     """The date of an ISO 8601 time."""
     return text((moment or "")[:10])

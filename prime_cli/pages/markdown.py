@@ -1,16 +1,19 @@
 """Untrusted Markdown, such as a README, as HTML; in a process of its own with bounds.
 
-    python -m prime_cli.pages.markdown <README.md >README.html
+    python -m prime_cli.pages.markdown /FILES/ <README.md >README.html
 
 A page loads nothing from other origins and runs nothing, so images become links, and raw HTML is
-text. Some hundred kilobytes can keep any parser of Markdown busy for minutes; that is why the
-bounds are the operating system's.
+text. Relative links lead to the files beside it, below the address /FILES/. Some hundred kilobytes
+can keep any parser of Markdown busy for minutes; that is why the bounds are the operating system's.
 """
 
+import os
+import posixpath
 import sys
-from functools import cache
+from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlsplit
 
 from prime_cli.core.process import TimedOut, run
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-RENDERER = 1
+RENDERER = 2
 """The number of what is rendered from the same text; raise it with any change of the HTML."""
 
 SECONDS = 2
@@ -48,8 +51,10 @@ _ATTRIBUTES = {
 _STYLES = {"text-align"}
 
 
-def render_markdown(text: str) -> str:
+def render_markdown(text: str, files: str = "") -> str:
     """`text` as HTML without scripts, forms, images or links of other schemes.
+
+    `files` starts the addresses of the files that it names, and ends in a slash; empty for none.
 
     CommonMark and tables by markdown-it-py, then sanitised by nh3, so that what one of them misses
     is stopped by the other. Without bounds: for other people's text use `render_bounded`.
@@ -57,7 +62,7 @@ def render_markdown(text: str) -> str:
     import nh3
 
     return nh3.clean(
-        _renderer().render(text),
+        _renderer(files).render(text),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         filter_style_properties=_STYLES,
@@ -67,12 +72,21 @@ def render_markdown(text: str) -> str:
     )
 
 
-@cache
-def _renderer() -> "MarkdownIt":
+@lru_cache(maxsize=16)
+def _renderer(files: str) -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    markdown.validateLink = _is_allowed  # type: ignore[method-assign]
+    standard = markdown.normalizeLink
+
+    def lead(url: str) -> str:
+        return standard(url) if _is_allowed(url) else _lead_to_file(url, files)
+
+    def is_allowed(url: str) -> bool:
+        return _is_allowed(url) or (bool(files) and url.startswith(files))
+
+    markdown.normalizeLink = lead  # type: ignore[method-assign]
+    markdown.validateLink = is_allowed  # type: ignore[method-assign]
     markdown.add_render_rule("image", _show_as_link)
     return markdown
 
@@ -81,10 +95,21 @@ def _is_allowed(url: str) -> bool:
     return url.strip().lower().startswith(_ALLOWED)
 
 
+def _lead_to_file(url: str, files: str) -> str:
+    """The address of the file that a relative link names; empty for what is no such link."""
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        return ""
+    path = posixpath.normpath(unquote(parts.path))
+    outside = parts.scheme or parts.netloc or path.startswith(("/", "..")) or not parts.path
+    return "" if outside or not files else files + quote(path)
+
+
 def _show_as_link(_self: Any, tokens: "list[Token]", index: int, *_rest: Any) -> str:
     source = str(tokens[index].attrGet("src") or "")
     label = escape(tokens[index].content or source)
-    if not _is_allowed(source):
+    if not source:
         return label
     return f'<a href="{escape(source, quote=True)}">{label}</a>'
 
@@ -96,13 +121,13 @@ class RenderingFailed(Exception):
     """The text was not rendered for a reason of this machine, such as much else to do."""
 
 
-def render_bounded(text: str) -> str | None:
+def render_bounded(text: str, files: str = "") -> str | None:
     """As `render_markdown`, or None for what takes too long, too much memory or too many bytes.
 
     Raises RenderingFailed where the text is not to blame.
     """
     readable = text.encode(errors="replace").decode()
-    command = [sys.executable, "-I", "-X", "utf8", "-m", __name__]
+    command = [sys.executable, "-I", "-X", "utf8", "-m", __name__, files]
     try:
         # Ten times: a machine with much else to do gives it little of its time.
         done = run(command, input=readable, timeout=10 * SECONDS)
@@ -119,7 +144,7 @@ def main() -> None:
     """Render standard input; ends with another code, or by a signal, when a bound is reached."""
     _bound_resources()
     try:
-        html = render_markdown(sys.stdin.buffer.read().decode()).encode()
+        html = render_markdown(sys.stdin.buffer.read().decode(), sys.argv[1]).encode()
     except MemoryError:
         raise SystemExit(_TOO_MUCH) from None
     if len(html) > LONGEST_HTML:
@@ -136,6 +161,8 @@ def _bound_resources() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Requests go first.
+    os.nice(10)
 
 
 if __name__ == "__main__":

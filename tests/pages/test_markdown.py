@@ -69,6 +69,42 @@ def test_readme_is_rendered() -> None:
     assert "<td>1</td>" in html
 
 
+FILES = "/dashboard/environments/ada/word/@0.1.0/files/"
+
+
+@pytest.mark.parametrize(
+    ("link", "path"),
+    [
+        ("docs/rules.md", "docs/rules.md"),
+        ("./docs/../LICENSE", "LICENSE"),
+        ("a%20b.md#part", "a%20b.md"),
+        ("<a b&c.md>", "a%20b%26c.md"),
+        ("%3Cscript%3E", "%3Cscript%3E"),
+    ],
+)
+def test_relative_link_leads_to_the_file(link: str, path: str) -> None:
+    for text in (f"[x]({link})", f"![x]({link})"):
+        _, (_, attributes) = Tags(render_markdown(text, FILES)).found
+        assert attributes["href"] == FILES + path
+    assert "href" not in render_markdown(f"[x]({link})")
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["//example.org", "/etc", "../../secret", "a/../../b", "javascript:x", "%2e%2e/%2e%2e/x"],
+)
+def test_link_out_of_the_files_is_text(link: str) -> None:
+    assert "href" not in render_markdown(f"[x]({link})", FILES)
+
+
+@given(st.text(alphabet="<>[]()!\"'`:javascript./%2e\\ \n&#x;", max_size=60))
+def test_any_link_stays_in_the_files(text: str) -> None:
+    for _, attributes in Tags(render_markdown(f"[x]({text})", FILES)).found:
+        href = attributes.get("href") or "#"
+        assert href.lower().startswith((FILES, "http://", "https://", "mailto:", "#"))
+        assert ".." not in href.removeprefix(FILES).split("/") or not href.startswith(FILES)
+
+
 def test_picture_is_a_link() -> None:
     html = render_markdown("![score](https://example.org/score.png)")
     assert "<img" not in html

@@ -16,7 +16,7 @@ from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.evaluations import queries, sample_queries
 from prime_cli.hub.services.readmes import get_readme
 from prime_cli.hub.services.versions import get_document
-from prime_cli.pages.environments import render_environment, render_environments
+from prime_cli.pages.environments import render_environment, render_environments, render_file
 from prime_cli.pages.evaluation import render_evaluation
 from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import decode
@@ -28,6 +28,7 @@ router = Router()
 
 _SAMPLES = 20
 _REWARDS = 10_000
+_FILE_BYTES = 256 * 1024
 
 
 @router.page("/")
@@ -58,6 +59,19 @@ async def environment(request: Request) -> Response:
         return answer_page_error(request, error)
     page = render_environment(detail, listed.versions, sources.entries or [], readme, past, report)
     return answer_page(page)
+
+
+@router.page("/dashboard/environments/{owner}/{name}/@{version}/files/{path:path}")
+async def file(request: Request) -> Response:
+    """A file or folder of a version's source archive, where links of its README lead."""
+    try:
+        ref = await ref_to_read(request)
+        detail = await call(request, environments.get_detail, ref)
+        query = InspectQuery(request.path_params["path"], _FILE_BYTES)
+        found = await call(request, environments.inspect_sources, ref, query)
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    return answer_page(render_file(detail, found))
 
 
 @router.page("/dashboard/evaluations/{id}")

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Row, delete, exists, insert, or_, select
 
 from prime_cli.core.errors import Conflict, IntegrityError, NotFound, NotLoggedIn
 from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.core.refs import EnvRef
 from prime_cli.hub import validation
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, keys, uploads, versions
@@ -37,6 +38,7 @@ from prime_cli.hub.services.artifacts import (
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import is_alive
 from prime_cli.hub.services.package_index import keep_metadata, refresh_index
+from prime_cli.hub.services.readmes import render_soon
 from prime_cli.hub.services.versions import next_number, update_latest
 from prime_cli.hub.tokens import token_digest
 from prime_cli.wire.environments import (
@@ -110,6 +112,8 @@ def finalize_version(
         _require_received(sources)
         _check_sources(hub, sources)
         _publish(hub, caller, environment, sources)
+        ref = EnvRef(environment.owner, environment.name, sources.semantic_version)
+        render_soon(hub, caller, ref)
     refresh_index(hub)
     return FinalizeReply(success=True)
 

@@ -1,12 +1,14 @@
-"""READMEs of versions as HTML, rendered at the first view and kept beside the version."""
+"""READMEs of versions as HTML, rendered once they are published and kept beside the version."""
 
 import logging
+import queue
 import threading
 from contextlib import suppress
+from functools import cache
 
 from sqlalchemy import Connection, delete, insert, select
 
-from prime_cli.core.errors import NotFound, StorageFailed, Unreachable
+from prime_cli.core.errors import NotFound, PrimeError, StorageFailed, Unreachable
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import readmes, versions
@@ -14,6 +16,7 @@ from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.environments import inspect_sources
 from prime_cli.hub.services.versions import find_version
 from prime_cli.pages.environments import render_plain
+from prime_cli.pages.html import files_path
 from prime_cli.pages.markdown import RENDERER, RenderingFailed, render_bounded
 from prime_cli.wire.environments import Inspection, InspectQuery
 
@@ -24,6 +27,37 @@ _NOTHING = "<p></p>\n"
 """What shows nothing, such as definitions of links alone; empty means not rendered."""
 _log = logging.getLogger(__name__)
 _rendering = threading.BoundedSemaphore(_AT_ONCE)
+_MOST_WAITING = 1000
+_waiting: "queue.Queue[tuple[Hub, Caller, EnvRef]]" = queue.Queue(_MOST_WAITING)
+
+
+def render_soon(hub: Hub, caller: Caller, ref: EnvRef) -> None:
+    """Render the README of a version that was just published, in the background of a served hub.
+
+    One that nobody comes to, as its process ends or very many are published at once, is rendered at
+    its first view; so are all of a hub inside a command, which must not wait for it.
+    """
+    if hub.settings.embedded:
+        return
+    with suppress(queue.Full):
+        _waiting.put_nowait((hub, caller, ref))
+        _start()
+
+
+@cache
+def _start() -> None:
+    threading.Thread(target=_render_all, name="readmes", daemon=True).start()
+
+
+def _render_all() -> None:
+    while True:
+        hub, caller, ref = _waiting.get()
+        try:
+            get_readme(hub, caller, ref)
+        except PrimeError as error:
+            _log.info("The README of %s was not rendered: %s", ref, error.message)
+        except Exception:  # noqa: BLE001 - a bug must not end the thread of all
+            _log.exception("The README of %s was not rendered", ref)
 
 
 def get_readme(hub: Hub, caller: Caller, ref: EnvRef) -> str:
@@ -33,8 +67,8 @@ def get_readme(hub: Hub, caller: Caller, ref: EnvRef) -> str:
     """
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
-        version_id = find_version(connection, environment, ref.wire_version).id
-        html = _kept(connection, version_id)
+        version = find_version(connection, environment, ref.wire_version)
+        html = _kept(connection, version.id)
     if html:
         return html
     found = _source(hub, caller, ref)
@@ -42,7 +76,8 @@ def get_readme(hub: Hub, caller: Caller, ref: EnvRef) -> str:
     if not source.strip():
         return ""
     if html is None and found and not found.truncated:
-        html = _render(hub, version_id, source)
+        slug = f"{environment.owner}/{environment.name}"
+        html = _render(hub, version.id, source, files_path(slug, version.semantic_version))
     return html or render_plain(source)
 
 
@@ -61,7 +96,7 @@ def _source(hub: Hub, caller: Caller, ref: EnvRef) -> Inspection | None:
         return None
 
 
-def _render(hub: Hub, version_id: str, source: str) -> str | None:
+def _render(hub: Hub, version_id: str, source: str, files: str) -> str | None:
     """The HTML, kept for the next view; empty, and kept too, for a text beyond the bounds.
 
     None if it could not be tried now.
@@ -70,7 +105,7 @@ def _render(hub: Hub, version_id: str, source: str) -> str | None:
     if not _rendering.acquire(timeout=_WAIT_SECONDS):
         return None
     try:
-        html = render_bounded(source)
+        html = render_bounded(source, files)
     except RenderingFailed as error:
         _log.warning("A README was not rendered: %s", error)
         return None

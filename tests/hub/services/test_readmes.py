@@ -1,8 +1,14 @@
+import time
+from dataclasses import replace
+
 import httpx
 import pytest
 from sqlalchemy import select, update
 
+from prime_cli.core.refs import EnvRef
+from prime_cli.hub.context import Caller
 from prime_cli.hub.db.tables import readmes
+from prime_cli.hub.services.readmes import render_soon
 from tests.helpers.database import sqlite_only
 from tests.hub.accounts_hub import AccountsHub
 from tests.hub.pushing import HUB, Push, data, make_sources
@@ -37,6 +43,37 @@ def test_a_readme_is_rendered_at_its_first_view_and_kept(
     with accounts_hub.hub.database.write() as connection:
         connection.execute(update(readmes).values(html="<p>what is kept</p>"))
     assert "<p>what is kept</p>" in ada.get(PAGE).text
+
+
+def test_a_served_hub_renders_a_readme_when_it_is_published(
+    accounts_hub: AccountsHub, ada: httpx.Client
+) -> None:
+    publish(ada, "# About *words*\n")
+    served = replace(accounts_hub.hub, settings=replace(accounts_hub.hub.settings, embedded=False))
+    render_soon(served, Caller("ada", reads=frozenset({"ada"})), EnvRef("ada", "word", "0.1.0"))
+    deadline = time.monotonic() + 30
+    while not kept(accounts_hub):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert kept(accounts_hub) == ["<h1>About <em>words</em></h1>\n"]
+
+
+def test_links_of_a_readme_lead_to_the_files_of_its_version(ada: httpx.Client) -> None:
+    push = Push(ada)
+    files = {
+        "README.md": "[rules](docs/rules.md) ![chart](chart.png)",
+        "docs/rules.md": "<b>Be fair",
+    }
+    push.sources = make_sources({"pyproject.toml": "", "chart.png": "\0PNG", **files})
+    push.run()
+    at = f"{PAGE}/@0.1.0/files"
+    page = ada.get(PAGE).text
+    assert f'href="{at}/docs/rules.md"' in page
+    assert f'href="{at}/chart.png"' in page
+    assert "&lt;b&gt;Be fair" in ada.get(f"{at}/docs/rules.md").text
+    assert f'href="{at}/docs/rules.md"' in ada.get(f"{at}/docs").text
+    assert "prime env pull ada/word@0.1.0" in ada.get(f"{at}/chart.png").text
+    assert ada.get(f"{at}/nothing").status_code == 404
 
 
 def test_another_renderer_renders_it_again(accounts_hub: AccountsHub, ada: httpx.Client) -> None:
