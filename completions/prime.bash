@@ -14,6 +14,7 @@ _prime_step() {
     'prime gc') at='prime gc' ;;
     'prime hub') at='prime hub' ;;
     'prime login') at='prime login' ;;
+    'prime join') at='prime join' ;;
     'prime logout') at='prime logout' ;;
     'prime whoami') at='prime whoami' ;;
     'prime switch') at='prime switch' ;;
@@ -124,6 +125,9 @@ _prime_step() {
     'prime hub serve') at='prime hub serve' ;;
     'prime hub user') at='prime hub user' ;;
     'prime hub team') at='prime hub team' ;;
+    'prime hub invite') at='prime hub invite' ;;
+    'prime hub invitations') at='prime hub invitations' ;;
+    'prime hub revoke-invitation') at='prime hub revoke-invitation' ;;
     'prime hub token') at='prime hub token' ;;
     'prime hub approve') at='prime hub approve' ;;
     'prime hub usage') at='prime hub usage' ;;
@@ -145,6 +149,9 @@ _prime_step() {
     'prime teams members') at='prime teams members' ;;
     'prime teams add') at='prime teams add' ;;
     'prime teams remove') at='prime teams remove' ;;
+    'prime teams invite') at='prime teams invite' ;;
+    'prime teams invitations') at='prime teams invitations' ;;
+    'prime teams revoke-invitation') at='prime teams revoke-invitation' ;;
     'prime keys list') at='prime keys list' ;;
     'prime keys ls') at='prime keys list' ;;
     'prime keys create') at='prime keys create' ;;
@@ -693,6 +700,23 @@ _prime_offers() {
     'prime hub team remove --database') offers='' ;;
     'prime hub team remove --context') offers='local prime @contexts' ;;
     'prime hub team remove --output'|'prime hub team remove -o') offers='table plain json jsonl' ;;
+    'prime hub invite --team') offers='' ;;
+    'prime hub invite --uses') offers='' ;;
+    'prime hub invite --expires') offers='' ;;
+    'prime hub invite --data') offers='@folders' ;;
+    'prime hub invite --database') offers='' ;;
+    'prime hub invite --public-url') offers='' ;;
+    'prime hub invite --context') offers='local prime @contexts' ;;
+    'prime hub invite --output'|'prime hub invite -o') offers='table plain json jsonl' ;;
+    'prime hub invitations --team') offers='' ;;
+    'prime hub invitations --data') offers='@folders' ;;
+    'prime hub invitations --database') offers='' ;;
+    'prime hub invitations --context') offers='local prime @contexts' ;;
+    'prime hub invitations --output'|'prime hub invitations -o') offers='table plain json jsonl' ;;
+    'prime hub revoke-invitation --data') offers='@folders' ;;
+    'prime hub revoke-invitation --database') offers='' ;;
+    'prime hub revoke-invitation --context') offers='local prime @contexts' ;;
+    'prime hub revoke-invitation --output'|'prime hub revoke-invitation -o') offers='table plain json jsonl' ;;
     'prime hub token add --name') offers='' ;;
     'prime hub token add --scope') offers='read write admin' ;;
     'prime hub token add --owner') offers='' ;;
@@ -748,6 +772,11 @@ _prime_offers() {
     'prime login --storage') offers='auto keyring file' ;;
     'prime login --output'|'prime login -o') offers='table plain json jsonl' ;;
     'prime login --context') offers='local prime @contexts' ;;
+    'prime join --user') offers='' ;;
+    'prime join --name') offers='' ;;
+    'prime join --storage') offers='auto keyring file' ;;
+    'prime join --output'|'prime join -o') offers='table plain json jsonl' ;;
+    'prime join --context') offers='local prime @contexts' ;;
     'prime logout --output'|'prime logout -o') offers='table plain json jsonl' ;;
     'prime logout --context') offers='local prime @contexts' ;;
     'prime whoami --output'|'prime whoami -o') offers='table plain json jsonl' ;;
@@ -762,6 +791,14 @@ _prime_offers() {
     'prime teams add --context') offers='local prime @contexts' ;;
     'prime teams remove --output'|'prime teams remove -o') offers='table plain json jsonl' ;;
     'prime teams remove --context') offers='local prime @contexts' ;;
+    'prime teams invite --uses') offers='' ;;
+    'prime teams invite --expires') offers='' ;;
+    'prime teams invite --output'|'prime teams invite -o') offers='table plain json jsonl' ;;
+    'prime teams invite --context') offers='local prime @contexts' ;;
+    'prime teams invitations --output'|'prime teams invitations -o') offers='table plain json jsonl' ;;
+    'prime teams invitations --context') offers='local prime @contexts' ;;
+    'prime teams revoke-invitation --output'|'prime teams revoke-invitation -o') offers='table plain json jsonl' ;;
+    'prime teams revoke-invitation --context') offers='local prime @contexts' ;;
     'prime keys list --output'|'prime keys list -o') offers='table plain json jsonl' ;;
     'prime keys list --context') offers='local prime @contexts' ;;
     'prime keys create --name'|'prime keys create -n') offers='' ;;
@@ -904,11 +941,14 @@ _prime_offers() {
     'prime hub user remove 0') offers='' ;;
     'prime hub team add 0') offers='' ;;
     'prime hub team remove 0') offers='' ;;
+    'prime hub invite 0') offers='' ;;
+    'prime hub revoke-invitation 0') offers='' ;;
     'prime hub token add 0') offers='' ;;
     'prime hub token remove 0') offers='' ;;
     'prime hub approve 0') offers='' ;;
     'prime hub backup 0') offers='@files' ;;
     'prime hub restore 0') offers='@files' ;;
+    'prime join 0') offers='' ;;
     'prime logout 0') offers='local prime @contexts' ;;
     'prime switch 0') offers='' ;;
     'prime teams members 0') offers='' ;;
@@ -916,6 +956,10 @@ _prime_offers() {
     'prime teams add ...') offers='' ;;
     'prime teams remove 0') offers='' ;;
     'prime teams remove ...') offers='' ;;
+    'prime teams invite 0') offers='' ;;
+    'prime teams invite 1') offers='' ;;
+    'prime teams invitations 0') offers='' ;;
+    'prime teams revoke-invitation 0') offers='' ;;
     'prime keys revoke 0') offers='' ;;
     'prime secret set 0') offers='' ;;
     'prime secret get 0') offers='' ;;
@@ -941,7 +985,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval rollouts availability pods disks ssh-keys gc hub login logout whoami switch teams keys secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
+    'prime') words='env eval rollouts availability pods disks ssh-keys gc hub login join logout whoami switch teams keys secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
     'prime env') words='init build check test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -1028,8 +1072,8 @@ _prime_words() {
     'prime ssh-keys remove') words='' options='--yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime ssh-keys set-primary') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
-    'prime hub') words='serve user team token approve usage audit migrate gc backup restore' options='-h --help' ;;
-    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --default-visibility --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --connections --health-port --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-domains --oidc-groups --oidc-username-claim --oidc-no-sign-up --oidc-key-days --publisher-issuers --log-format --quiet -q -h --help' ;;
+    'prime hub') words='serve user team invite invitations revoke-invitation token approve usage audit migrate gc backup restore' options='-h --help' ;;
+    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --team-admins-invite --default-visibility --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --connections --health-port --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-domains --oidc-groups --oidc-username-claim --oidc-no-sign-up --oidc-key-days --publisher-issuers --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --key --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub user list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
@@ -1038,6 +1082,9 @@ _prime_words() {
     'prime hub team add') words='' options='--member --name --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub team list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub team remove') words='' options='--member --data --database --yes -y --context --output -o --quiet -q -h --help' ;;
+    'prime hub invite') words='' options='--team --admin --uses --expires --data --database --public-url --context --output -o --quiet -q -h --help' ;;
+    'prime hub invitations') words='' options='--team --data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub revoke-invitation') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub token') words='add list remove' options='-h --help' ;;
     'prime hub token add') words='' options='--name --scope --owner --expires --data --database --output -o --quiet -q -h --help' ;;
     'prime hub token list') words='' options='--user --data --database --context --output -o --quiet -q -h --help' ;;
@@ -1050,14 +1097,18 @@ _prime_words() {
     'prime hub backup') words='' options='--data --database --storage --force --output -o --quiet -q -h --help' ;;
     'prime hub restore') words='' options='--data --database --storage --output -o --quiet -q -h --help' ;;
     'prime login') words='' options='--hub --name --headless --token-stdin --storage --allow-http --output -o --quiet -q --context --offline -h --help' ;;
+    'prime join') words='' options='--user --name --storage --allow-http --output -o --quiet -q --context --offline -h --help' ;;
     'prime logout') words='' options='--all --revoke --keep-key --output -o --quiet -q --context --offline -h --help' ;;
     'prime whoami') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime switch') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
-    'prime teams') words='list members add remove' options='-h --help' ;;
+    'prime teams') words='list members add remove invite invitations revoke-invitation' options='-h --help' ;;
     'prime teams list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime teams members') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime teams add') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime teams remove') words='' options='--yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime teams invite') words='' options='--admin --uses --expires --output -o --quiet -q --context --offline -h --help' ;;
+    'prime teams invitations') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime teams revoke-invitation') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime keys') words='list create revoke' options='-h --help' ;;
     'prime keys list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime keys create') words='' options='--name -n --scope --owner --expires --output -o --quiet -q --context --offline -h --help' ;;

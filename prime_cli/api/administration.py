@@ -18,6 +18,12 @@ from prime_cli.wire.accounts import (
     UserCreated,
     UserList,
 )
+from prime_cli.wire.invitations import (
+    InvitationList,
+    InvitationMade,
+    InvitationQuery,
+    NewInvitation,
+)
 from prime_cli.wire.queries import write_query
 
 _MOST_BYTES = 64 * 1024 * 1024
@@ -61,6 +67,18 @@ class Administration:
     def remove_member(self, team: str, user: str) -> None:
         """Remove a user from a team; for admins of the team, and for the user."""
         self._connection.call("DELETE", f"/teams/{_part(team)}/members/{_part(user)}")
+
+    def invite(self, new: NewInvitation) -> InvitationMade:
+        """A new invitation, with its link; for admins of its team, too."""
+        return self._connection.call("POST", "/invitations", body=new).read(InvitationMade)
+
+    def list_invitations(self, team: str | None = None) -> InvitationList:
+        """Those that the key may revoke, newest first."""
+        return self._get("/invitations", write_query(InvitationQuery(team))).read(InvitationList)
+
+    def revoke_invitation(self, invitation: str) -> None:
+        """End an invitation; raises NotFound."""
+        self._connection.call("DELETE", f"/invitations/{_part(invitation)}")
 
     def list_keys(self, user: str | None) -> KeyList:
         """The keys of a user, or of all, newest first."""

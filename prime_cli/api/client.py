@@ -84,7 +84,7 @@ class HubClient:
 
     @cached_property
     def invitations(self) -> "Invitations":
-        """Invitations to the hub and its teams."""
+        """Invitations that somebody got."""
         from prime_cli.api.invitations import Invitations
 
         return Invitations(self._connection)

@@ -53,6 +53,7 @@ app = group(
             "prime_cli.commands.login:login",
             "Log in to a hub and make it the current one.",
         ),
+        "join": ("prime_cli.commands.join:join", "Accept an invitation to a hub or a team."),
         "logout": ("prime_cli.commands.login:logout", "Log out of a hub and remove its key."),
         "whoami": ("prime_cli.commands.whoami:whoami", "Show the current user and hub."),
         "switch": (
@@ -94,7 +95,7 @@ app = group(
         "ssh-key": "ssh-keys",
     },
     panels={
-        "Hubs and accounts": "logout whoami switch teams keys secret context hub",
+        "Hubs and accounts": "join logout whoami switch teams keys secret context hub",
         "Compute": "availability disks ssh-keys gc",
         "Settings": "config cache completion update",
     },

@@ -77,7 +77,7 @@ def login(
         storage or KeyStorage(session.config.storage.value),
         is_new=not token_stdin,
     )
-    _report(session, done)
+    report(session, done)
 
 
 def _read_key(session: Session) -> str:
@@ -106,7 +106,8 @@ def _ask_for_key(session: Session, target: "LoginTarget", *, headless: bool) -> 
     return wait_for_key(session.hub_at(target.base_url), target.web_url, show, session.progress)
 
 
-def _report(session: Session, done: "LoginResult") -> None:
+def report(session: Session, done: "LoginResult", **more: Any) -> None:
+    """Say who is logged in where; `more` is for programs."""
     from prime_cli.accounts.login import publisher_name
 
     target, owner = done.target, publisher_name(done.account)
@@ -117,6 +118,7 @@ def _report(session: Session, done: "LoginResult") -> None:
         "owner": owner,
         "team": done.team,
         "storage": done.kept.storage,
+        **more,
     }
     told = f"Logged in to {target.base_url} as {owner} (context `{target.name}`)"
     session.output.done(told, value=record)

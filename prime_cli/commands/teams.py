@@ -26,7 +26,14 @@ app = group(
         "members": ("prime_cli.commands.teams:members", "List the members of a team."),
         "add": ("prime_cli.commands.teams:add", "Add members to a team, or change their role."),
         "remove": ("prime_cli.commands.teams:remove", "Remove members from a team, or leave it."),
+        "invite": ("prime_cli.commands.invitations:invite", "Invite people to a team."),
+        "invitations": (
+            "prime_cli.commands.invitations:list_",
+            "List the invitations that you may revoke.",
+        ),
+        "revoke-invitation": ("prime_cli.commands.invitations:revoke", "Revoke an invitation."),
     },
+    unlisted={"join": ("prime_cli.commands.join:join", "Accept an invitation to a team.")},
 )
 
 
@@ -126,7 +133,7 @@ def add(
     Example:
       prime teams add lab bob eve:admin
     \b
-    See also: `prime teams members`, `prime teams remove`.
+    See also: `prime teams invite`, `prime teams members`.
     """
     from prime_cli.accounts.teams import find_team
 

@@ -210,11 +210,16 @@ def _is_version(asked: str | None, detail: EnvironmentDetail) -> bool:
 
 @dataclass(frozen=True)
 class IndexLink:
-    """A file in the index: absolute URL without fragment, file name, sha256 (hex) if given."""
+    """A file in the index: absolute URL without fragment, file name, sha256 (hex) if given.
+
+    `yanked` is the reason (PEP 592), which may be empty, or None.
+    """
 
     url: str
     filename: str
     sha256: str | None
+    requires_python: str = ""
+    yanked: str | None = None
 
 
 def parse_links(page_url: str, html: str) -> list[IndexLink]:
@@ -225,7 +230,7 @@ def parse_links(page_url: str, html: str) -> list[IndexLink]:
     reader = _Anchors()
     try:
         reader.feed(html)
-        return [_parse_link(urljoin(page_url, href)) for href in reader.hrefs]
+        return [_parse_link(page_url, anchor) for anchor in reader.anchors]
     # html.parser asserts on marked sections that no HTML has; urllib refuses odd hosts.
     except (AssertionError, ValueError) as error:
         raise Unreachable(f"The package index at {page_url} cannot be read: {error}") from error
@@ -234,19 +239,25 @@ def parse_links(page_url: str, html: str) -> list[IndexLink]:
 class _Anchors(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.hrefs: list[str] = []
+        self.anchors: list[dict[str, str | None]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        href = dict(attrs).get("href") if tag == "a" else None
-        if href:
-            self.hrefs.append(href)
+        anchor = dict(attrs)
+        if tag == "a" and anchor.get("href"):
+            self.anchors.append(anchor)
 
 
-def _parse_link(address: str) -> IndexLink:
-    url, fragment = urldefrag(address)
+def _parse_link(page_url: str, anchor: dict[str, str | None]) -> IndexLink:
+    url, fragment = urldefrag(urljoin(page_url, anchor["href"] or ""))
     algorithm, _, digest = fragment.partition("=")
     filename = unquote(urlsplit(url).path.rpartition("/")[2])
-    return IndexLink(url, filename, digest.lower() if algorithm == "sha256" and digest else None)
+    return IndexLink(
+        url,
+        filename,
+        digest.lower() if algorithm == "sha256" and digest else None,
+        anchor.get("data-requires-python") or "",
+        (anchor["data-yanked"] or "") if "data-yanked" in anchor else None,
+    )
 
 
 def find_link(found: LocatedEnvironment) -> IndexLink | None:
@@ -256,7 +267,7 @@ def find_link(found: LocatedEnvironment) -> IndexLink | None:
     url = detail.wheel_url or detail.wheel_download_url
     if url and detail.wheel_sha256:
         return IndexLink(url, filename, detail.wheel_sha256)
-    listed = _look_up(found)
+    listed = list_links(found)
     if detail.wheel_url:
         digests = [link.sha256 for link in listed if link.filename == filename]
         return IndexLink(detail.wheel_url, filename, digests[0] if digests else None)
@@ -264,9 +275,14 @@ def find_link(found: LocatedEnvironment) -> IndexLink | None:
     return next(fitting, None)
 
 
-def _look_up(found: LocatedEnvironment) -> list[IndexLink]:
+def index_of(detail: EnvironmentDetail) -> str | None:
+    """The root of the simple index that has its wheels."""
+    return detail.install_index_url or detail.simple_index_url
+
+
+def list_links(found: LocatedEnvironment) -> list[IndexLink]:
     """The environment's page in the hub's simple index; empty if there is none."""
-    root = found.detail.install_index_url or found.detail.simple_index_url
+    root = index_of(found.detail)
     if root is None:
         return []
     page = f"{root.rstrip('/')}/{normalize_name(found.detail.name)}/"

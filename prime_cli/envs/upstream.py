@@ -1,14 +1,15 @@
 """Another hub as the upstream of a served one: the client side of `prime hub serve --upstream`."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.lookup import LocatedEnvironment, find_link
+from prime_cli.envs.lookup import LocatedEnvironment, find_link, index_of, list_links
 from prime_cli.envs.pull import archive_digest
-from prime_cli.wire.environments import EnvironmentDetail, VersionItem
+from prime_cli.wire.environments import EnvironmentDetail, UpstreamWheel, VersionItem
 from prime_cli.wire.version_documents import D, DocumentKind
 
 _CONNECT_SECONDS = 3.0
@@ -32,6 +33,21 @@ class HttpUpstream:
     def versions(self, ref: EnvRef) -> list[VersionItem]:
         """Every version, newest first."""
         return self._client.environments.versions(ref.at(None))
+
+    def wheels(self, ref: EnvRef) -> list[UpstreamWheel]:
+        """What its package index lists with a digest.
+
+        An index that is not on this hub's host, or one beside it, is not read: its address is what
+        the answer says, and this machine may reach others that the upstream must not.
+        """
+        detail = self.detail(ref.at(None))
+        if not _is_beside(self.url, index_of(detail) or ""):
+            return []
+        return [
+            UpstreamWheel(link.filename, link.sha256, link.requires_python, link.yanked)
+            for link in list_links(LocatedEnvironment(self._client, detail))
+            if link.sha256 is not None
+        ]
 
     def fetch_wheel(self, detail: EnvironmentDetail, folder: Path, most_bytes: int) -> Path:
         """The wheel from where the detail or the hub's index says it is.
@@ -63,6 +79,15 @@ class HttpUpstream:
     def document(self, ref: EnvRef, kind: DocumentKind[D]) -> D | None:
         """A document of a version, if there is one."""
         return self._client.documents.get(ref, kind)
+
+
+def _is_beside(hub: str, index: str) -> bool:
+    """Whether both have one host, or names in one domain, such as `api.` and `hub.`."""
+    asked, told = urlsplit(hub).hostname or "", urlsplit(index).hostname or ""
+    domain = asked.partition(".")[2]
+    # A number is no name: addresses that end alike are not one place.
+    is_named = "." in domain and not domain.rpartition(".")[2].isdigit()
+    return told == asked or (is_named and told.endswith(f".{domain}"))
 
 
 def open_upstream(url: str) -> HttpUpstream:

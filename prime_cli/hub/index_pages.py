@@ -24,13 +24,14 @@ class IndexedWheel:
     """One wheel on a page; `url` may be relative to the page.
 
     `metadata_sha256` is the digest of the file at the URL with `METADATA_SUFFIX`, None if there is
-    none. `yanked` is the reason, which may be empty, or None.
+    none. `yanked` is the reason, which may be empty, or None. Where an upstream has the wheel,
+    `size` is None and `uploaded_at` empty.
     """
 
     filename: str
     url: str
     sha256: str
-    size: int
+    size: int | None
     version: str
     requires_python: str
     uploaded_at: str
@@ -45,8 +46,10 @@ def project_html(name: str, wheels: Iterable[IndexedWheel]) -> str:
 
 def project_json(name: str, wheels: list[IndexedWheel]) -> dict[str, Any]:
     """The same page as JSON."""
+    # Since 1.1 (PEP 700) every file has its size.
+    sized = all(wheel.size is not None for wheel in wheels)
     return {
-        "meta": {"api-version": "1.1"},
+        "meta": {"api-version": "1.1" if sized else "1.0"},
         "name": name,
         "versions": sorted({wheel.version for wheel in wheels}),
         "files": [_file(wheel) for wheel in wheels],
@@ -73,9 +76,11 @@ def _file(wheel: IndexedWheel) -> dict[str, Any]:
         "filename": wheel.filename,
         "url": wheel.url,
         "hashes": {"sha256": wheel.sha256},
-        "size": wheel.size,
-        "upload-time": wheel.uploaded_at,
     }
+    if wheel.size is not None:
+        file["size"] = wheel.size
+    if wheel.uploaded_at:
+        file["upload-time"] = wheel.uploaded_at
     if wheel.requires_python:
         file["requires-python"] = wheel.requires_python
     if wheel.metadata_sha256:

@@ -2,6 +2,7 @@
 
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services import administration as service
+from prime_cli.hub.services import invitations
 from prime_cli.hub.services.users import revoke_key
 from prime_cli.wire.accounts import (
     AuditList,
@@ -16,6 +17,7 @@ from prime_cli.wire.accounts import (
     UserCreated,
     UserList,
 )
+from prime_cli.wire.invitations import InvitationList, InvitationMade, NewInvitation
 
 _OPERATOR = Caller.operator()
 
@@ -49,6 +51,15 @@ class Operator:
 
     def remove_member(self, team: str, user: str) -> None:
         service.remove_member(self._hub, _OPERATOR, team, user)
+
+    def invite(self, new: NewInvitation) -> InvitationMade:
+        return invitations.invite(self._hub, _OPERATOR, new)
+
+    def list_invitations(self, team: str | None = None) -> InvitationList:
+        return invitations.list_invitations(self._hub, _OPERATOR, team)
+
+    def revoke_invitation(self, invitation: str) -> None:
+        invitations.revoke_invitation(self._hub, _OPERATOR, invitation)
 
     def list_keys(self, user: str | None) -> KeyList:
         return service.list_keys(self._hub, _OPERATOR, user)

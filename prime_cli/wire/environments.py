@@ -219,6 +219,15 @@ class VersionItem(msgspec.Struct):
     wheel_sha256: str | None = None
 
 
+class UpstreamWheel(msgspec.Struct, frozen=True):
+    """A wheel that the index of an upstream lists; `sha256` in hex, `yanked` the reason or None."""
+
+    filename: str
+    sha256: str
+    requires_python: str = ""
+    yanked: str | None = None
+
+
 class VersionList(msgspec.Struct):
     """`…/versions`, newest first."""
 

@@ -36,7 +36,7 @@ class NewInvitation(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=Tr
     expires_in: int | None = None
 
 
-class Invitation(msgspec.Struct):
+class Invitation(msgspec.Struct, kw_only=True):
     """An invitation without its token; `role` is `admin` or `member` of the team.
 
     `by` is the user who made it, or `cli` for a command on the hub's machine. `sign_up` says
@@ -45,10 +45,10 @@ class Invitation(msgspec.Struct):
 
     id: str
     by: str
-    team: str | None
-    role: str | None
-    admin: bool
-    user: str | None
+    team: str | None = None
+    role: str | None = None
+    admin: bool = False
+    user: str | None = None
     uses_left: int
     sign_up: bool
     created_at: str

@@ -59,6 +59,7 @@ class Machines:
     """Implements `hub.compute.provider.Provider`.
 
     A started pod is PROVISIONING until `arrive` or `fail`; with `at_once` it is up at once.
+    With a `place` it is one of several providers of that name, each on a server of its own.
     """
 
     name: str = "paper"
@@ -71,6 +72,7 @@ class Machines:
     seen: dict[str, PodStatus] = field(default_factory=dict)
     disks: dict[str, int] = field(default_factory=dict)
     resumed: list[str] = field(default_factory=list)
+    place: str | None = None
 
     def offers(self) -> Sequence[GpuOffer]:
         return self.gpus

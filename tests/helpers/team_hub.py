@@ -10,8 +10,10 @@ import pytest
 
 from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.services import teams, users
+from prime_cli.hub.services.invitations import invite
 from prime_cli.hub.services.logins import approve_login_of
 from prime_cli.hub.settings import HubSettings
+from prime_cli.wire.invitations import JOIN_PAGE, NewInvitation
 from tests.helpers.serving import serve
 
 _NUMBERS = count(1)
@@ -43,6 +45,12 @@ class TeamHub:
         for member in members:
             teams.set_member(self.hub, Caller.operator(), slug, member, "ADMIN")
         return slug
+
+    def invite(self, team: str) -> str:
+        """The link of an invitation by the hub's operator."""
+        made = invite(self.hub, Caller.operator(), NewInvitation(team=team))
+        token = made.link.partition("#")[2]
+        return f"{self.url}{JOIN_PAGE}#{token}"
 
     def remove_member(self, team: str, member: str) -> None:
         """Take a user out of a team."""

@@ -34,7 +34,7 @@ QUESTIONS = {
     ("commands/disks.py", "Terminate "): (f"{_DISKS}::test_a_disk_is_given_back_after_a_yes"),
     ("commands/secrets.py", "Value of "): _SECRETS,
     ("commands/secrets.py", "Delete "): _SECRETS,
-    ("commands/env/secrets.py", "Unlink the secret `"): _SECRETS,
+    ("commands/env/secrets.py", "Unlink "): _SECRETS,
     ("commands/keys.py", "Revoke "): _SECRETS,
     ("commands/env/versions.py", "Delete "): f"{_PROMPTS}::test_deleting_an_environment",
     ("commands/env/install.py", "Go on?"): (
@@ -47,6 +47,10 @@ QUESTIONS = {
     ("commands/hub/teams.py", "Remove "): f"{_PROMPTS}::test_removing_a_user_and_a_team",
     ("commands/hub/users.py", "Remove the user `"): (
         f"{_PROMPTS}::test_removing_a_user_and_a_team"
+    ),
+    ("commands/join.py", "Invitation"): f"{_LOGIN}::test_an_invitation_is_pasted_and_a_name_typed",
+    ("commands/join.py", "Your new user name there?"): (
+        f"{_LOGIN}::test_an_invitation_is_pasted_and_a_name_typed"
     ),
     ("commands/login.py", "Key"): f"{_LOGIN}::test_a_key_that_is_typed_is_not_seen",
     ("commands/pods/prompts.py", "Which GPU?"): _CHOOSING,

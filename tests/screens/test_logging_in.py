@@ -124,6 +124,21 @@ def test_a_context_with_a_key_is_deleted_after_a_yes(hub: ScriptedHub) -> None:
     assert prime_process("whoami").ok()
 
 
+def test_an_invitation_is_pasted_and_a_name_typed(team_hub: TeamHub, tmp_path: Path) -> None:
+    team = team_hub.add_team()
+    link = team_hub.invite(team)
+    with Terminal("join", cwd=tmp_path) as terminal:
+        terminal.wait_for("Invitation:")
+        terminal.type(f"{link}\n")
+        screen = terminal.wait_for("Your new user name there? [")
+        assert f"to its team `{team}` as member" in " ".join(screen.split())
+        terminal.type(f"{team}-fan\n")
+        assert terminal.end() == 0, terminal.text
+        assert link not in terminal.text
+    assert prime_process("whoami", "-o", "json").ok().json["slug"] == f"{team}-fan"
+    assert team_hub.members_of(team) == [f"{team}-fan"]
+
+
 def test_a_team_is_left_after_a_yes(team_hub: TeamHub, tmp_path: Path) -> None:
     user = team_hub.add_user()
     team = team_hub.add_team(user, team_hub.add_user())

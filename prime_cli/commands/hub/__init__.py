@@ -10,6 +10,9 @@ app = group(
         "serve": (f"{_HERE}.serve:serve", "Serve a hub over HTTP."),
         "user": (f"{_HERE}.users:app", "Manage the users of a hub."),
         "team": (f"{_HERE}.teams:app", "Manage teams that publish as one owner."),
+        "invite": (f"{_HERE}.invitations:invite", "Invite people to a hub."),
+        "invitations": (f"{_HERE}.invitations:list_", "List the invitations of a hub."),
+        "revoke-invitation": (f"{_HERE}.invitations:revoke", "Revoke an invitation."),
         "token": (f"{_HERE}.tokens:app", "Create, list and revoke API keys."),
         "approve": (
             f"{_HERE}.tokens:approve",

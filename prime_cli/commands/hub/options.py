@@ -122,6 +122,25 @@ class HubData:
 
 
 @dataclass(frozen=True)
+class HubAddress(HubData):
+    """The same with the address of the hub, for commands that print links to it."""
+
+    public_url: Annotated[
+        str | None,
+        Option(
+            "The public URL of the hub.",
+            metavar="URL",
+            show_default="that of `prime hub serve` without options",
+            variable="PRIME_HUB_PUBLIC_URL",
+        ),
+    ] = None
+
+    def options(self) -> "ServeOptions":
+        """These options among those of `prime hub serve`."""
+        return replace(super().options(), public_url=self.public_url)
+
+
+@dataclass(frozen=True)
 class HubStore(HubData):
     """The same with the place of the files, for commands that read or write them."""
 

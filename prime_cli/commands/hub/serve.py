@@ -84,6 +84,14 @@ def serve(
             help="Refuse everybody without a key, also for what is public.",
         ),
     ] = False,
+    team_admins_invite: Annotated[
+        bool,
+        typer.Option(
+            "--team-admins-invite",
+            envvar="PRIME_HUB_TEAM_ADMINS_INVITE",
+            help="Let new users sign up by invitations of team admins, too.",
+        ),
+    ] = False,
     default_visibility: Annotated[
         Visibility,
         typer.Option(
@@ -326,6 +334,7 @@ def serve(
         endpoints=None if endpoints is None else endpoints.absolute(),
         tokens_per_month=tokens_per_month,
         members_only=members_only,
+        team_admins_invite=team_admins_invite,
         default_visibility=default_visibility,
         identity=identity,
         fetch=fetch,

@@ -79,7 +79,11 @@ class PodStatus:
 
 
 class PodProvider(Protocol):
-    """Creates pods and disks. Constructing a provider is cheap: it starts and reads nothing."""
+    """Creates pods and disks. Constructing a provider is cheap: it starts and reads nothing.
+
+    In a hub of several servers each has its own. A provider whose machines others may not reach has
+    an attribute `place`, the id of what has them, often the context's `server`; see `place_of`.
+    """
 
     @property
     def name(self) -> str:
@@ -131,3 +135,12 @@ class PodProvider(Protocol):
 
     def list_disk_tags(self, prefix: str) -> Collection[str]:
         """Like `list_tags`, for disks."""
+
+
+def place_of(provider: PodProvider) -> str | None:
+    """The id of what has a provider's machines; None if every server of the hub reaches them.
+
+    Raises what the provider raises if that is unknown.
+    """
+    place: str | None = getattr(provider, "place", None)
+    return place

@@ -5,6 +5,7 @@ enabled for this hub. More providers can come from other packages; docs/pods.md 
 """
 
 import logging
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +13,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, overload
 
+from prime_cli.core.file_locks import locked
+from prime_cli.core.paths import make_folder, storage_errors, write_atomically
 from prime_cli.hub.compute.provider import PodProvider
 
 GROUP = "prime.providers"
@@ -29,13 +32,27 @@ class ProviderContext:
 
     It keeps its files in its own folder in `data`. An embedded hub has one user, whose machine it
     runs on; otherwise users must be isolated. `options` are the hub's settings for this provider,
-    None if there are none; `say` tells that one user what starts by itself.
+    None if there are none; `say` tells that one user what starts by itself. `server` is the id of
+    this server among those of one hub.
     """
 
     data: Path
     is_embedded: bool
     options: Mapping[str, Any] | None = None
     say: Callable[[str], None] = _say_nothing
+    server: str = ""
+
+
+def read_server_id(data: Path) -> str:
+    """The id in the file `server.id` of a folder of data, created if needed; raises StorageFailed.
+
+    Of several processes that start at once, all get the same.
+    """
+    file = make_folder(data) / "server.id"
+    with storage_errors(file), locked(data / "server.lock"):
+        if not file.exists():
+            write_atomically(file, f"server_{secrets.token_hex(8)}\n".encode())
+        return file.read_text(encoding="utf-8").strip()
 
 
 @dataclass(frozen=True)
@@ -73,10 +90,17 @@ class InstalledProviders(Sequence[PodProvider]):
         opened = map(self._open, found)
         return tuple(provider for provider in opened if provider is not None)
 
+    @cached_property
+    def server(self) -> str:
+        """The id of this server: of all processes with this folder of data."""
+        return read_server_id(self.data)
+
     def _open(self, point: EntryPoint) -> PodProvider | None:
         """A broken package must not affect the others."""
         options = self.options.get(point.name)
-        context = ProviderContext(self.data, self.is_embedded, options, self.say)
+        # Commands of the hub in the box write no file for it.
+        server = "" if self.is_embedded else self.server
+        context = ProviderContext(self.data, self.is_embedded, options, self.say, server)
         try:
             opened: PodProvider | None = point.load()(context)
         except Exception:

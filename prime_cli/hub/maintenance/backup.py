@@ -27,7 +27,16 @@ from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.hub.context import Hub
-from prime_cli.hub.db.tables import SCHEMA, artifacts, counters, listed, metadata, tallies
+from prime_cli.hub.db.tables import (
+    SCHEMA,
+    artifacts,
+    counters,
+    errands,
+    holders,
+    listed,
+    metadata,
+    tallies,
+)
 from prime_cli.hub.services.artifacts import hold_blobs, release_blobs
 from prime_cli.wire.codec import encode
 
@@ -53,9 +62,11 @@ class BackupManifest(msgspec.Struct):
 def tables_in_order() -> list[Table]:
     """The tables of a backup, each after those it refers to.
 
-    Counters restart, and the tables for lists and search are rebuilt.
+    Counters restart, the tables for lists and search are rebuilt, and servers
+    note themselves.
     """
-    return [table for table in metadata.sorted_tables if table not in (counters, listed, tallies)]
+    omitted = (counters, listed, tallies, holders, errands)
+    return [table for table in metadata.sorted_tables if table not in omitted]
 
 
 def write_backup(hub: Hub, target: Path, progress: Progress) -> BackupManifest:

@@ -23,7 +23,7 @@ from prime_cli.core.errors import Conflict, IntegrityError, NotFound, PrimeError
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.hub.context import Hub
-from prime_cli.hub.db.tables import SCHEMA, artifacts, environments, owners
+from prime_cli.hub.db.tables import SCHEMA, artifacts, disks, environments, owners, pods
 from prime_cli.hub.maintenance.backup import FORMAT, MANIFEST, BackupManifest, tables_in_order
 from prime_cli.hub.search_index import reindex_all
 from prime_cli.hub.services.audit import raise_serial
@@ -61,6 +61,9 @@ def read_backup(hub: Hub, source: Path, progress: Progress) -> BackupManifest:
             _restore_blobs(hub, tar, members, manifest, digests, progress)
             connection.execute(update(environments).values(index_stale=True))
             reindex_all(connection)
+            # Whose providers know them is found out.
+            for table in (pods, disks):
+                connection.execute(update(table).values(holder=None))
             raise_serial(connection)
     return manifest
 

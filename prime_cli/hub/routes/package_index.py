@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from prime_cli.core.errors import BadReference, NotFound
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub import index_pages
-from prime_cli.hub.dispatch import call, hub_of
+from prime_cli.hub.dispatch import call, hub_of, run
 from prime_cli.hub.downloads import send_file
 from prime_cli.hub.headers import HTML, HTML_V1, JSON_V1, choose_form
 from prime_cli.hub.middleware import original_path
@@ -15,10 +15,13 @@ from prime_cli.hub.routes.requests import read_through, ref_of
 from prime_cli.hub.routes.responses import with_challenge
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environments, package_index
+from prime_cli.hub.services.environments import PublishedFile
 from prime_cli.hub.urls import FILES, path_of
 from prime_cli.wire.codec import encode
 
 router = Router()
+
+_UPSTREAM_HEADER = "x-prime-upstream"
 
 # --- Index pages ---
 
@@ -82,11 +85,19 @@ async def package_project(request: Request) -> Response:
 async def _project(request: Request, ref: EnvRef) -> Response:
     await read_through(request, ref)
     wheels = await with_challenge(request, call(request, package_index.list_wheels, ref))
+    hub, through = hub_of(request), request.app.state.through
+    listed = None if through is None else await run(hub, through.wheels, hub, ref)
+    if listed is not None:
+        wheels = [*wheels, *package_index.wheels_to_fetch(hub, ref, wheels, listed.wheels)]
     name = normalize_name(ref.name)
     form = _form_of(request)
     if form == JSON_V1:
-        return _json(index_pages.project_json(name, wheels))
-    return Response(index_pages.project_html(name, wheels), media_type=form)
+        page = _json(index_pages.project_json(name, wheels))
+    else:
+        page = Response(index_pages.project_html(name, wheels), media_type=form)
+    if listed is not None and listed.is_away:
+        page.headers[_UPSTREAM_HEADER] = "unreachable; versions that it has may be missing"
+    return page
 
 
 def _package_of(request: Request) -> EnvRef:
@@ -131,14 +142,24 @@ def _json(page: dict[str, object]) -> Response:
 @router.page(FILES)
 async def download(request: Request) -> Response:
     params = request.path_params
-    found = call(
-        request,
-        environments.find_file,
-        ref_of(request),
-        sha256=params["sha256"],
-        filename=params["filename"],
-    )
-    return await send_file(request, await with_challenge(request, found))
+    ref, filename = ref_of(request), params["filename"]
+
+    async def find() -> PublishedFile:
+        finder = environments.find_file
+        return await call(request, finder, ref, sha256=params["sha256"], filename=filename)
+
+    async def fetch() -> PublishedFile:
+        """One that the index lists and its upstream still has."""
+        hub, through = hub_of(request), request.app.state.through
+        try:
+            return await find()
+        except NotFound:
+            if through is None:
+                raise
+            await run(hub, through.prepare_file, hub, ref, filename)
+            return await find()
+
+    return await send_file(request, await with_challenge(request, fetch()))
 
 
 # Where release 0.3.9 of the official client looks, outside of the API's prefix.

@@ -6,7 +6,8 @@ from prime_cli.hub.dispatch import call_provider
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.compute import disks, offers, pods
 from prime_cli.hub.services.compute.creation import create_pod
-from prime_cli.hub.services.compute.reconcile import sweep, terminate
+from prime_cli.hub.services.compute.leaks import sweep
+from prime_cli.hub.services.compute.reconcile import terminate
 from prime_cli.wire.disks import Disk, DiskChange, DiskCreation, DiskPage
 from prime_cli.wire.offers import (
     DiskOfferPage,

@@ -51,6 +51,9 @@ MOST_USES = 1000
 MOST_FAILURES = 10
 """Wrong tokens and names from one address in ten minutes."""
 
+_HUB = "hub"
+"""What an invitation to no team is to, in the audit log; no user or team can be named so."""
+
 _inviters = owners.alias("inviters")
 _teams = owners.alias("teams")
 _roles = members.alias("roles")
@@ -97,8 +100,15 @@ def invite(hub: Hub, caller: Caller, new: NewInvitation) -> InvitationMade:
         connection.execute(insert(invitations).values(**values))
         item = _item(hub, connection.execute(_select_valid(hub, invitations.c.id == made)).one())
         detail = {name: getattr(item, name) for name in ("team", "role", "admin", "user")}
-        to = item.team or hub.settings.public_url
-        record(hub, connection, caller, "invitation.create", to, invitation=made, **detail)
+        record(
+            hub,
+            connection,
+            caller,
+            "invitation.create",
+            item.team or _HUB,
+            invitation=made,
+            **detail,
+        )
     return InvitationMade(item, f"{hub.settings.public_url}{JOIN_PAGE}#{token}")
 
 
@@ -131,8 +141,7 @@ def revoke_invitation(hub: Hub, caller: Caller, invitation_id: str) -> Done:
                 f"Invitation `{invitation_id[:80]}` not found",
                 hint="list invitations with `prime teams invitations`",
             )
-        to = row.team or hub.settings.public_url
-        record(hub, connection, caller, "invitation.revoke", to, invitation=row.id)
+        record(hub, connection, caller, "invitation.revoke", row.team or _HUB, invitation=row.id)
         connection.execute(delete(invitations).where(invitations.c.id == row.id))
     return Done()
 

@@ -1,8 +1,10 @@
 """The package index's lists, its METADATA (PEP 658), and the files of an embedded hub."""
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from packaging.version import Version
 from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, insert, select, update
 
 from prime_cli.core.digests import digest_bytes
@@ -15,7 +17,7 @@ from prime_cli.hub.services.access import find_visible, select_environments, vis
 from prime_cli.hub.urls import file_url, path_of
 from prime_cli.hub.validation import CheckedMetadata
 from prime_cli.wire.codec import decode
-from prime_cli.wire.environments import EnvironmentMetadata
+from prime_cli.wire.environments import EnvironmentMetadata, UpstreamWheel
 
 
 def list_projects(hub: Hub, caller: Caller, owner: str) -> list[str]:
@@ -49,6 +51,28 @@ def list_wheels(hub: Hub, caller: Caller, ref: EnvRef) -> list[IndexedWheel]:
     return [
         _indexed(row, file_url(base, environment.owner, environment.name, row.sha256, row.filename))
         for row in rows
+    ]
+
+
+def wheels_to_fetch(
+    hub: Hub, ref: EnvRef, here: Sequence[IndexedWheel], there: Mapping[Version, UpstreamWheel]
+) -> list[IndexedWheel]:
+    """The wheels of an upstream whose versions are not here, under this hub's own URLs."""
+    known = {Version(wheel.version) for wheel in here}
+    base = path_of(hub.settings.public_url)
+    return [
+        IndexedWheel(
+            filename=wheel.filename,
+            url=file_url(base, ref.owner, ref.name, wheel.sha256, wheel.filename),
+            sha256=wheel.sha256,
+            size=None,
+            version=str(version),
+            requires_python=wheel.requires_python,
+            uploaded_at="",
+            yanked=wheel.yanked,
+        )
+        for version, wheel in there.items()
+        if version not in known
     ]
 
 

@@ -76,6 +76,7 @@ class ServeOptions:
     downloads: Downloads = Downloads.PROXY
     log_format: LogFormat = LogFormat.JSON
     members_only: bool = False
+    team_admins_invite: bool = False
     default_visibility: Visibility = Visibility.PUBLIC
     local_pods: bool = False
     sky: str | None = None
@@ -148,6 +149,7 @@ class ServeOptions:
             publisher_issuers=self.identity.issuers(),
             fetch=self.fetch,
             members_only=self.members_only,
+            team_admins_invite=self.team_admins_invite,
             default_visibility=self.default_visibility.name,
         )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from prime_cli.core.refs import EnvRef
-from prime_cli.wire.environments import EnvironmentDetail, VersionItem
+from prime_cli.wire.environments import EnvironmentDetail, UpstreamWheel, VersionItem
 from prime_cli.wire.version_documents import D, DocumentKind
 
 
@@ -24,6 +24,9 @@ class UpstreamHub(Protocol):
 
     def versions(self, ref: EnvRef) -> list[VersionItem]:
         """Every version, newest first."""
+
+    def wheels(self, ref: EnvRef) -> list[UpstreamWheel]:
+        """What its package index lists with a digest; empty if it has no index."""
 
     def fetch_wheel(self, detail: EnvironmentDetail, folder: Path, most_bytes: int) -> Path:
         """The wheel as a file of its name in `folder`, with the expected digest.

@@ -44,6 +44,14 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
             changes=True,
         ),
     ),
+    "prime join": (
+        Entry(
+            "join {link} --user eve --name other --storage file",
+            wrong="join https://hub.example.org/join#prime_inv_wrong",
+            hub=SERVED,
+            changes=True,
+        ),
+    ),
     "prime logout": (Entry("logout team", wrong="logout no-such", hub=SERVED, changes=True),),
     "prime switch": (Entry("switch lab", wrong="switch no-such", hub=SERVED, changes=True),),
     "prime update": (Entry("update --check"),),
@@ -58,6 +66,20 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
         Entry(
             "teams remove lab bob --yes",
             wrong="teams remove no-such bob --yes",
+            changes=True,
+            hub=SERVED,
+        ),
+    ),
+    "prime teams invite": (
+        Entry("teams invite lab", wrong="teams invite no-such", changes=True, hub=SERVED),
+    ),
+    "prime teams invitations": (
+        Entry("teams invitations lab", wrong="teams invitations no-such", hub=SERVED),
+    ),
+    "prime teams revoke-invitation": (
+        Entry(
+            "teams revoke-invitation {invited}",
+            wrong="teams revoke-invitation no-such",
             changes=True,
             hub=SERVED,
         ),

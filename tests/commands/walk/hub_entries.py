@@ -8,6 +8,8 @@ _CHANGING = {
     "user remove": ("bob --yes", "eve --yes", 6),
     "team add": ("crew --member bob", "crew --member eve", 6),
     "team remove": ("lab --yes", "crew --yes", 6),
+    "invite": ("--team lab", "--team crew", 6),
+    "revoke-invitation": ("{invited}", "no-such", 6),
     "token add": ("bob", "eve", 6),
     "token remove": ("{token}", "no-such", 6),
     "approve": ("{login} --user bob", "AAAA-AAAA --user bob", 6),
@@ -32,6 +34,11 @@ OF_HUBS: dict[str, tuple[Entry, ...]] = _OF_CHANGING | {
         Entry("hub user list --data {served}", wrong="hub user list --data {here}"),
     ),
     "prime hub team list": (Entry("hub team list --data {served}"),),
+    "prime hub invitations": (
+        Entry(
+            "hub invitations --data {served}", wrong="hub invitations --team crew --data {served}"
+        ),
+    ),
     "prime hub token list": (Entry("hub token list --data {served}"),),
     "prime hub audit": (Entry("hub audit --data {served}"),),
     "prime hub usage": (

@@ -18,11 +18,13 @@ from prime_cli.envs.project.starters import mark_published
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.context import open_hub as open_data
+from prime_cli.hub.services.invitations import invite
 from prime_cli.hub.services.logins import begin_login
 from prime_cli.hub.services.teams import create_team, set_member
 from prime_cli.hub.services.users import create_user, issue_key
 from prime_cli.hub.settings import HubSettings
 from prime_cli.runtime.uv_tool import find_uv
+from prime_cli.wire.invitations import NewInvitation
 from tests.commands.walk.disks_entries import rent_disk
 from tests.commands.walk.pods_entries import rent_pods
 from tests.evals.suites.keeping import kept
@@ -45,7 +47,8 @@ class World:
     """Names that the words of an entry may hold, as `{run}`; `root` is where everything is.
 
     `here` is the folder to run commands in, `home` prime's, `served` the data of a hub with
-    accounts and `key` a key of its admin `ada`. On the hub in the box are `ada/wordle@1.2` and
+    accounts and `key` a key of its admin `ada`; `link` is an invitation to its team `lab`, and
+    `invited` the id of that. On the hub in the box are `ada/wordle@1.2` and
     two versions of `ada/tiny-env`, one of which the workspace `here/.venv` has; `run` and `other`
     are runs of wordle, the first of which is also the evaluation `evaluation`; `made` is one that
     was really run, of the project `tiny-env`. The served hub rents `machines`: ada has a pod `web`
@@ -56,6 +59,8 @@ class World:
     key: str = ""
     token: str = ""
     login: str = ""
+    link: str = ""
+    invited: str = ""
     run: str = ""
     other: str = ""
     evaluation: str = ""
@@ -133,6 +138,7 @@ def make_world(root: Path) -> World:
         for reward in (0.0, 1.0)
     ]
     data = world.served_data()
+    made = invite(data, _OPERATOR, NewInvitation(team="lab"))
     key = issue_key(data, _OPERATOR, "ada", scope="admin").key
     served = HubClient(SERVED_URL, key=key, transport=world.served_transport())
     rent_pods(served)
@@ -142,6 +148,8 @@ def make_world(root: Path) -> World:
     return replace(
         world,
         key=key,
+        link=made.link,
+        invited=made.invitation.id,
         token=issue_key(data, _OPERATOR, "bob").id,
         login=begin_login(data, "192.0.2.7", pem(PRIVATE_KEY.public_key())).challenge,
         run=runs[0].run_id,

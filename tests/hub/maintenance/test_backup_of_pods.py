@@ -6,8 +6,8 @@ from prime_cli.core.progress import Silent
 from prime_cli.hub.context import open_hub
 from prime_cli.hub.maintenance.backup import write_backup
 from prime_cli.hub.maintenance.restore import read_backup
+from prime_cli.hub.services.compute.leaks import sweep
 from prime_cli.hub.services.compute.offers import tag_prefix
-from prime_cli.hub.services.compute.reconcile import sweep
 from tests.helpers.machines import Machines
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.pushing import settings_for

@@ -259,7 +259,7 @@ def test_the_token_is_kept_nowhere_and_the_log_says_who_let_whom_in(lab: Account
     assert actions(entries) == [
         ("root-user", "invitation.create", "lab"),
         ("eve", "invitation.accept", "eve"),
-        ("root-user", "invitation.create", URL),
+        ("root-user", "invitation.create", "hub"),
     ]
     assert entries[1].detail["by"] == "root-user"
     everything = repr(list_entries(lab.hub)) + repr(admin(lab, "root-user").get(API).json())

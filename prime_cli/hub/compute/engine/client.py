@@ -180,6 +180,11 @@ class Engine:
         """Create a named volume, unless it exists."""
         await self._docker.volumes.create({"Name": name, "Labels": dict(labels)})
 
+    async def volume_label(self, name: str, label: str) -> str:
+        """The value of a label of a volume that exists."""
+        shown = await (await self._docker.volumes.get(name)).show()
+        return str(shown["Labels"][label])
+
     async def remove_volume(self, name: str) -> None:
         """Remove a volume, if it exists."""
         volume = await _unless_gone(self._docker.volumes.get(name))

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
@@ -32,6 +33,9 @@ from prime_cli.wire.pods import ACTIVE, DELETING, ERROR, PROVISIONING
 T = TypeVar("T")
 
 _TAG, _HOST_KEY, _GPUS = "prime.tag", "prime.host-key", "prime.gpus"
+_PLACE = "prime-engine"
+_PLACES: dict[str, str] = {}
+"""Of each engine by its URL, as long as this process lives."""
 _GB = 10**9
 _PROCESSES = 4096
 _KEPT = 10
@@ -57,6 +61,16 @@ class EngineProvider:
     @property
     def name(self) -> str:
         return ENGINE
+
+    @property
+    def place(self) -> str:
+        """The id of the engine, which it keeps itself: two servers may have one engine, or two.
+
+        Raises what every call raises, until it is known.
+        """
+        if self.url not in _PLACES:
+            _PLACES[self.url] = self._ask(_read_place)
+        return _PLACES[self.url]
 
     def offers(self) -> Sequence[GpuOffer]:
         """The engine's machine. Raises UsageError if it has none of the images."""
@@ -182,6 +196,11 @@ class EngineProvider:
         )
         if started:
             await _wait_for_sshd(engine, order.tag)
+
+
+async def _read_place(engine: Engine) -> str:
+    await engine.make_volume(_PLACE, {_PLACE: f"engine_{secrets.token_hex(8)}"})
+    return await engine.volume_label(_PLACE, _PLACE)
 
 
 async def _wait_for_sshd(engine: Engine, tag: str) -> None:

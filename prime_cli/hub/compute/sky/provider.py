@@ -54,7 +54,8 @@ class SkyProvider:
     """Clusters of the SkyPilot of `installation`, with their folders in `folder`.
 
     An `embedded` hub is on the machine of its user, who can use SkyPilot's own access; the users of
-    another hub reach only machines with an address. `say` reports what starts by itself.
+    another hub reach only machines with an address. `say` reports what starts by itself, and
+    `place` is the server that alone knows the clusters, if there are several.
     """
 
     installation: SkyInstallation
@@ -62,6 +63,7 @@ class SkyProvider:
     infra: tuple[str, ...] = ()
     embedded: bool = True
     say: Callable[[str], None] = _nobody_listens
+    place: str | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @property
@@ -264,6 +266,8 @@ def open_provider(context: ProviderContext) -> SkyProvider | None:
         tuple(context.options["infra"]),
         context.is_embedded,
         context.say,
+        # What is known of a cluster is in its folder there.
+        None if context.is_embedded else context.server,
     )
 
 

@@ -16,7 +16,7 @@ from prime_cli.hub.db.migrations import (
     s0003_search,
     s0004_additions,
     s0007_compute,
-    s0013_identities,
+    s0014_identities,
 )
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
@@ -32,7 +32,8 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_additions.add_readmes,
     s0004_additions.add_model_usage,
     s0004_additions.add_invitations,
-    s0013_identities.upgrade,
+    s0004_additions.add_holders,
+    s0014_identities.upgrade,
 )
 
 

@@ -1,4 +1,4 @@
-"""Schemas 4 to 6 and 8 to 12: single tables and columns."""
+"""Schemas 4 to 6 and 8 to 13: single tables and columns."""
 
 from alembic.operations import Operations
 from sqlalchemy import (
@@ -121,6 +121,35 @@ def add_invitations(op: Operations) -> None:
     )
     for column in ("inviter_id", "key_id", "team_id"):
         op.create_index(f"ix_invitations_{column}", "invitations", [column])
+
+
+def add_holders(op: Operations) -> None:
+    """From schema 12: what has a pod or a disk.
+
+    Those that exist have none: whichever server's provider knows them looks after them.
+    """
+    for table in ("pods", "disks"):
+        op.add_column(table, Column("holder", String))
+    op.create_table(
+        "holders",
+        text("id"),
+        text("name"),
+        text("seen_at"),
+        PrimaryKeyConstraint("id", name="pk_holders"),
+    )
+    op.create_table(
+        "errands",
+        text("id"),
+        text("holder"),
+        text("kind"),
+        text("target"),
+        Column("lines", Integer),
+        text("asked_at"),
+        Column("taken_at", String),
+        Column("answer", Text),
+        Column("failure", Text),
+        PrimaryKeyConstraint("id", name="pk_errands"),
+    )
 
 
 def _refer_to_key(op: Operations, table: str, column: str, initially: str | None = None) -> None:

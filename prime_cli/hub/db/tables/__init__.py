@@ -18,7 +18,15 @@ from prime_cli.hub.db.tables.accounts import (
     variables,
 )
 from prime_cli.hub.db.tables.base import metadata
-from prime_cli.hub.db.tables.compute import disks, pod_disks, pod_members, pods, ssh_keys
+from prime_cli.hub.db.tables.compute import (
+    disks,
+    errands,
+    holders,
+    pod_disks,
+    pod_members,
+    pods,
+    ssh_keys,
+)
 from prime_cli.hub.db.tables.environments import (
     artifacts,
     environments,
@@ -43,7 +51,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 13
+SCHEMA = 14
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [
@@ -56,10 +64,12 @@ __all__ = [
     "counters",
     "disks",
     "environments",
+    "errands",
     "evaluated",
     "evaluation_logs",
     "evaluations",
     "former_slugs",
+    "holders",
     "identities",
     "invitations",
     "keys",

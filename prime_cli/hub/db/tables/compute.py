@@ -35,6 +35,8 @@ pods = Table(
     Column("terminated_at", String, index=True),
     # When its provider last restarted it, because it was down but resumable.
     Column("started_again", String),
+    # The id of the engine or server that has it; NULL if every server reaches it. See `holders`.
+    Column("holder", String),
 )
 
 pod_members = Table(
@@ -61,6 +63,35 @@ disks = Table(
     text("created_at"),
     text("updated_at"),
     Column("terminated_at", String),
+    Column("holder", String),
+)
+
+holders = Table(
+    "holders",
+    metadata,
+    # Of a container engine, or of a server of this hub.
+    Column("id", String, primary_key=True),
+    # The machine of the server that reaches it, for people.
+    text("name"),
+    # The last heartbeat of such a server.
+    text("seen_at"),
+)
+
+errands = Table(
+    "errands",
+    metadata,
+    # What a server asks of another, whose `holder` it does not reach; deleted when done.
+    Column("id", String, primary_key=True),
+    text("holder"),
+    # An `Errand`, of the pod or disk with the id `target`; `lines` of a log.
+    text("kind"),
+    text("target"),
+    Column("lines", Integer),
+    text("asked_at"),
+    Column("taken_at", String),
+    # Its result, or why there is none.
+    Column("answer", Text),
+    Column("failure", Text),
 )
 
 pod_disks = Table(

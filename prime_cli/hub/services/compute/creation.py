@@ -9,7 +9,7 @@ from uuid import uuid4
 from sqlalchemy import Connection, func, insert, select
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, UsageError
-from prime_cli.hub.compute.provider import PodSpec
+from prime_cli.hub.compute.provider import PodSpec, place_of
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import members, pod_disks, pod_members, pods
 from prime_cli.hub.services.access import find_own_team, owner_id, require_user
@@ -184,6 +184,7 @@ def _insert(
         "created_at": now,
         "updated_at": now,
         "stop_at": timestamp(order.stop_at),
+        "holder": place_of(choice.provider),
     }
     with hub.database.write() as connection:
         _require_room(connection, holders.user_id)

@@ -8,12 +8,18 @@ from uuid import uuid4
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, UsageError
-from prime_cli.hub.compute.provider import PodProvider
+from prime_cli.hub.compute.provider import PodProvider, place_of
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, owners, pod_disks, pods
 from prime_cli.hub.services.access import check_label, find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import note, record
 from prime_cli.hub.services.compute.access import disks_of, is_live, is_managed_by
+from prime_cli.hub.services.compute.holders import (
+    Errand,
+    is_elsewhere,
+    is_within_reach,
+    leave_errand,
+)
 from prime_cli.hub.services.compute.offers import (
     ask,
     find_provider,
@@ -94,6 +100,7 @@ def create_disk(hub: Hub, caller: Caller, creation: DiskCreation) -> Disk:
         "status": PROVISIONING,
         "created_at": now,
         "updated_at": now,
+        "holder": place_of(provider),
     }
     with hub.database.write() as connection:
         owned = _owners(hub, connection, caller, creation)
@@ -122,14 +129,17 @@ def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
     """Delete a disk with its contents.
 
     Raises NotFound, NotAllowed, and Conflict while it is being created or a pod has it. If the
-    provider fails it stays DELETING, and can be terminated again.
+    provider fails it stays DELETING, and can be terminated again; so it does until the server that
+    reaches it has removed it.
     """
     require_user(caller)
     look_again(hub, caller)
+    with hub.database.read() as connection:
+        row = find_changeable(connection, caller, disk_id)
+    provider = None if is_elsewhere(hub, row) else provider_named(hub, row.provider)
     with hub.database.write() as connection:
         require_alive(hub, connection, caller)
         row = find_changeable(connection, caller, disk_id)
-        provider = provider_named(hub, row.provider)
         pods = attached_pods(connection, [row.id]).get(row.id, [])
         if pods:
             raise Conflict(
@@ -141,11 +151,29 @@ def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
                 f"Disk `{row.name}` is still being created", hint="try again in a minute"
             )
         _change(hub, connection, row.id, status=DELETING)
+        if provider is None:
+            leave_errand(hub, connection, Errand.REMOVE, row)
+            note(hub, connection, caller, "disk.terminate", row.id)
+            return Ended(DELETING)
+    _remove(hub, provider, row)
+    with hub.database.write() as connection:
+        note(hub, connection, caller, "disk.terminate", row.id)
+    return Ended()
+
+
+def remove_as_asked(hub: Hub, provider: PodProvider, errand: Row[Any]) -> None:
+    """Remove a disk for another server; raises what the provider raises."""
+    wanted = disks.c.id == errand.target, disks.c.status == DELETING
+    with hub.database.read() as connection:
+        row = connection.execute(select(disks).where(*wanted)).one_or_none()
+    if row is not None:
+        _remove(hub, provider, row)
+
+
+def _remove(hub: Hub, provider: PodProvider, row: Row[Any]) -> None:
     provider.remove_disk(row.tag)
     with hub.database.write() as connection:
         _change(hub, connection, row.id, status=TERMINATED, terminated_at=hub.now())
-        note(hub, connection, caller, "disk.terminate", row.id)
-    return Ended()
 
 
 def _owners(
@@ -302,7 +330,8 @@ def look_again(hub: Hub, caller: Caller) -> None:
         prefix = tag_prefix(hub)
         tags = ask(provider, lambda each: each.list_disk_tags(prefix))  # noqa: B023 - called at once
         if not isinstance(tags, PrimeError):
-            _settle(hub, [row for row in rows if row.provider == name], tags)
+            theirs = (row for row in rows if row.provider == name)
+            _settle(hub, [row for row in theirs if is_within_reach(provider, row)], tags)
 
 
 def attached_pods(connection: Connection, disk_ids: Collection[str]) -> dict[str, list[str]]:

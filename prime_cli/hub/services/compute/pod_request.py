@@ -14,6 +14,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, pod_disks, pods
 from prime_cli.hub.services.access import check_label
 from prime_cli.hub.services.compute.access import attachable_by, disks_of, is_live
+from prime_cli.hub.services.compute.holders import is_within_reach
 from prime_cli.hub.services.compute.offers import gather
 from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import ACTIVE
@@ -198,6 +199,12 @@ def find_mounts(
             raise UsageError(
                 f"The disk `{rows[disk_id].name}` is of `{rows[disk_id].provider}`, and the pod "
                 f"would be of `{choice.provider.name}`"
+            )
+        if not is_within_reach(choice.provider, rows[disk_id]):
+            raise Conflict(
+                f"The disk `{rows[disk_id].name}` is on the machine of another server of this hub, "
+                "and the pod would be on this one's",
+                hint="send the request to that server, or omit the disk",
             )
         if rows[disk_id].status != ACTIVE:
             raise Conflict(f"The disk `{rows[disk_id].name}` is {rows[disk_id].status}")

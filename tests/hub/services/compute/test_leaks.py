@@ -12,17 +12,17 @@ from prime_cli.core.errors import Unreachable
 from prime_cli.hub.compute.provider import PodStatus
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.compute.access import THE_HUB
-from prime_cli.hub.services.compute.offers import tag_prefix
-from prime_cli.hub.services.compute.reconcile import (
+from prime_cli.hub.services.compute.leaks import (
     DISK,
     FAILED,
     LATE,
     MACHINE,
     SILENT,
-    refresh_all,
     sweep,
     sweep_all,
 )
+from prime_cli.hub.services.compute.offers import tag_prefix
+from prime_cli.hub.services.compute.reconcile import refresh_all
 from prime_cli.hub.serving.application import PodWatcher
 from prime_cli.wire.pods import ACTIVE
 from tests.hub.accounts_hub import OPERATOR, AccountsHub, actions

@@ -16,7 +16,8 @@ from sqlalchemy import select
 from prime_cli.core.errors import Unreachable
 from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.hub.db.tables import pods
-from prime_cli.hub.services.compute.reconcile import refresh_all, sweep
+from prime_cli.hub.services.compute.leaks import sweep
+from prime_cli.hub.services.compute.reconcile import refresh_all
 from prime_cli.wire.pods import DELETING
 from tests.helpers.machines import Machines
 from tests.helpers.seed import runs_every_case

@@ -1,4 +1,4 @@
-"""Schema 13: users and CI jobs that other providers vouch for."""
+"""Schema 14: users and CI jobs that other providers vouch for."""
 
 from alembic.operations import Operations
 from sqlalchemy import Column, PrimaryKeyConstraint, String, Text
@@ -7,7 +7,7 @@ from prime_cli.hub.db.migrations.columns import owned_by, text
 
 
 def upgrade(op: Operations) -> None:
-    """From schema 12."""
+    """From schema 13."""
     op.add_column("keys", Column("publishes", String))
     op.create_table(
         "identities",
