@@ -33,7 +33,9 @@ def join(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="The hub's name.", show_default="its host"),
+        typer.Option(
+            "--name", metavar="NAME", help="The hub's name here.", show_default="its host"
+        ),
     ] = None,
     storage: Annotated[
         KeyStorage | None,

@@ -35,12 +35,28 @@ class Release:
         return python.parent / "prime"
 
 
-RELEASES = {
-    "0.3.46": Release("0.3.46", "2025-10-08T23:59:59Z"),
-    "0.6.35": Release("0.6.35", "2026-09-14T23:59:59Z"),
-    "0.18.0": Release("0.18.0", "2026-10-26T23:59:59Z"),
+OLDEST, MIDDLE, NEWEST = "0.3.46", "0.6.35", "0.18.0"
+KNOWN = {
+    version: Release(version, f"{day}T23:59:59Z")
+    for version, day in {
+        OLDEST: "2025-10-08",
+        "0.5.82": "2026-05-07",
+        MIDDLE: "2026-09-14",
+        "0.7.0": "2026-09-18",
+        "0.9.5": "2026-10-09",
+        "0.14.0": "2026-10-14",
+        NEWEST: "2026-10-26",
+    }.items()
 }
-"""The days are those of the upload to the package index."""
+"""By version; the days are those of the upload to the package index."""
+
+_CHOSEN = os.environ.get("PRIME_TEST_OFFICIAL", f"{OLDEST} {MIDDLE} {NEWEST}")
+RELEASES = {
+    version: release
+    for version, release in KNOWN.items()
+    if _CHOSEN == "all" or version in _CHOSEN.split()
+}
+"""Those that journeys are made with: three, or those that PRIME_TEST_OFFICIAL names."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.official import RELEASES
+from tests.helpers.official import KNOWN, OLDEST
 from tests.official.accounts import Accounts
 from tests.official.users import WITHOUT_KEY, User, newer_releases
 
@@ -95,6 +95,6 @@ def test_pages_are_cut_where_asked_and_count_everything(shelf: User) -> None:
     assert names(shelf, *mine, "--page", "3") == []
 
 
-@pytest.mark.parametrize("release", [RELEASES["0.3.46"]], ids=["0.3.46"], indirect=True)
+@pytest.mark.parametrize("release", [KNOWN[OLDEST]], ids=[OLDEST], indirect=True)
 def test_offset_and_limit_are_those_of_the_hub(shelf: User) -> None:
     assert names(shelf, "--owner", shelf.slug, "--limit", "1", "--offset", "1") == ["alpha-env"]

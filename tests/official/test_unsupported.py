@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.helpers.official import RELEASES
+from tests.helpers.official import KNOWN, NEWEST
 from tests.official.users import User
 
 pytestmark = pytest.mark.slow
@@ -17,7 +17,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("release", [RELEASES["0.18.0"]], ids=["0.18.0"], indirect=True)
+@pytest.mark.parametrize("release", [KNOWN[NEWEST]], ids=[NEWEST], indirect=True)
 def test_commands_for_what_is_not_here_say_so(make_user: Callable[[], User]) -> None:
     ada = make_user()
     for words, sentence in COMMANDS.items():

@@ -10,11 +10,11 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.refs import EnvRef
 from tests.helpers.hubs import publish
-from tests.helpers.official import RELEASES, OfficialClient
+from tests.helpers.official import OLDEST, RELEASES, OfficialClient
 
 newer_releases = pytest.mark.parametrize(
     "release",
-    [RELEASES["0.6.35"], RELEASES["0.18.0"]],
+    [release for version, release in RELEASES.items() if version != OLDEST],
     ids=lambda release: release.version,
     indirect=True,
 )

@@ -59,7 +59,10 @@ _teams = owners.alias("teams")
 _roles = members.alias("roles")
 
 _BY_HUB_ADMIN = or_(invitations.c.inviter_id.is_(None), _inviters.c.admin)
-_BY_TEAM_ADMIN = and_(invitations.c.team_id.is_not(None), _roles.c.role == ADMIN)
+# Who was an admin of the hub once, and of a team still, makes no admins of the hub.
+_BY_TEAM_ADMIN = and_(
+    invitations.c.team_id.is_not(None), _roles.c.role == ADMIN, invitations.c.admin.is_(False)
+)
 
 
 # --- For those who invite ---

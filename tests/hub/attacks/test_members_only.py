@@ -9,7 +9,9 @@ from starlette.applications import Starlette
 from prime_cli.api.transports import AppTransport
 from prime_cli.hub.app import OPERATIONS, ROUTERS, create_app
 from prime_cli.hub.context import Caller
+from prime_cli.hub.services.invitations import invite
 from prime_cli.hub.services.users import create_user, issue_key
+from prime_cli.wire.invitations import NewInvitation
 from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.hub.pushing import HUB, Push, data, settings_for
 
@@ -76,6 +78,16 @@ def test_without_a_key_only_a_login_is_answered(app: Starlette) -> None:
         body = {"encryptionPublicKey": pem(PRIVATE_KEY.public_key())}
         assert anybody.post("/api/v1/auth_challenge/generate", json=body).status_code == 200
         assert anybody.get("/dashboard/tokens/challenge").status_code == 200
+
+
+def test_an_invitation_lets_somebody_in_without_a_key(app: Starlette) -> None:
+    link = invite(app.state.hub, OPERATOR, NewInvitation(user="eve")).link
+    with open_client(app) as anybody:
+        assert anybody.get("/join").status_code == 200
+        assert anybody.get("/join/us").status_code == 401
+        body = {"token": link.partition("#")[2]}
+        for address in ("show", "accept"):
+            assert anybody.post(f"/api/v1/invitations/{address}", json=body).status_code == 200
 
 
 def test_a_member_reads_and_an_upload_is_private_by_default(ada: httpx.Client) -> None:

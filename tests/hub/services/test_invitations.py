@@ -1,10 +1,14 @@
 """Invitations: who makes them, whom they let in, and what ends them."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import update
 
+from prime_cli.hub.db.tables import owners
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.teams import create_team, remove_member, set_member
 from prime_cli.hub.services.users import create_user, remove_user
@@ -185,6 +189,34 @@ def test_it_ends_when_its_inviter_is_no_admin_any_more_for_good(lab: AccountsHub
     assert accept(kim, last).status_code == 404
 
 
+def test_of_an_admin_of_the_hub_who_is_none_any_more_only_a_teams_stays(lab: AccountsHub) -> None:
+    set_member(lab.hub, OPERATOR, "lab", "root-user", "ADMIN")
+    root = admin(lab, "root-user")
+    anywhere, higher = invite(root), invite(root, team="lab", admin=True)
+    of_team = invite(root, team="lab")
+    with lab.hub.database.write() as connection:
+        connection.execute(update(owners).values(admin=False))
+    for token in (anywhere, higher):
+        assert accept(lab.client(), token, "eve").status_code == 404
+    assert accept(lab.client(), of_team, "eve").status_code == 403
+    assert accept(lab.user("kim"), of_team).status_code == 200
+
+
+def test_of_many_at_once_one_is_let_in(lab: AccountsHub) -> None:
+    token = invite(admin(lab, "root-user"))
+    clients = [lab.client() for _ in range(8)]
+    start = threading.Barrier(len(clients))
+
+    def sign_up(number: int) -> int:
+        start.wait()
+        return accept(clients[number], token, f"user-{number}").status_code
+
+    with ThreadPoolExecutor(len(clients)) as threads:
+        codes = sorted(threads.map(sign_up, range(len(clients))))
+    assert codes == [200] + [404] * 7
+    assert len(admin(lab, "root-user").get("/api/v1/hub/users").json()["data"]["users"]) == 4
+
+
 def test_it_ends_with_its_inviter(lab: AccountsHub) -> None:
     token = invite(admin(lab, "root-user"))
     create_user(lab.hub, OPERATOR, "root-two", admin=True)
@@ -265,8 +297,10 @@ def test_the_token_is_kept_nowhere_and_the_log_says_who_let_whom_in(lab: Account
     everything = repr(list_entries(lab.hub)) + repr(admin(lab, "root-user").get(API).json())
     with lab.hub.database.read() as connection:
         everything += repr(connection.exec_driver_sql("SELECT * FROM invitations").all())
-    assert token not in everything
-    assert token.removeprefix("prime_inv_") not in everything
+    secret = token.removeprefix("prime_inv_")
+    assert secret not in everything
+    for file in lab.data.rglob("*"):
+        assert file.is_dir() or secret.encode() not in file.read_bytes(), file
 
 
 def test_the_key_of_a_new_user_outlives_that_of_the_inviter(lab: AccountsHub) -> None:

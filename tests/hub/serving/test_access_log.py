@@ -105,6 +105,7 @@ def test_paths_lose_what_opens_something() -> None:
     assert safe_path("/upload/s3cret") == "/upload/-"
     assert safe_path("/upload/s3cret/more") == "/upload/-/more"
     assert safe_path(f"/x/{key}/y") == "/x/-/y"
+    assert safe_path("/join/prime_inv_s3cret") == "/join/-"
     assert safe_path("/api/v1/environmentshub") == "/api/v1/environmentshub"
 
 
