@@ -174,6 +174,7 @@ def try_import(
     module: str,
     names: tuple[tuple[str, str], ...] = (),
     *,
+    v1: bool = True,
     load: str | None = None,
     variables: Variables | None = None,
     sandbox: Sandbox | None = None,
@@ -181,6 +182,7 @@ def try_import(
 ) -> ImportVerdict:
     """Import `module` in the interpreter at `python` and look for its generation's symbol.
 
+    `v1` says whether its source may have a Taskset, so that a verifiers without them would hide it.
     `load` is the environment's name if it shall also be loaded, without a model and for at most
     half a minute. `variables` are those of the run, by default what any environment gets. Of the
     module's output `task` shows the last line, once it takes long.
@@ -190,6 +192,7 @@ def try_import(
         {
             "module": module,
             "names": names,
+            "v1": v1,
             "load": load,
             "load_seconds": _LOAD_SECONDS,
             "withheld": [*shared.secret],

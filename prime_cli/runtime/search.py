@@ -28,7 +28,7 @@ from prime_cli.runtime.search_lessons import (
     no_interpreter,
 )
 from prime_cli.runtime.search_plan import InterpreterRequest, PythonChoice, SearchStep, plan_steps
-from prime_cli.runtime.verifiers_usage import declared_verifiers, read_requirements
+from prime_cli.runtime.verifiers_usage import read_requirements
 from prime_cli.wire.locks import Lock, LockedPackage, TriedRelease
 
 
@@ -143,14 +143,6 @@ class _Search:
             repr([*parts, self._package.published, reading, beside, self._evidence]).encode()
         )
 
-    def _is_declared(self, step: SearchStep) -> bool:
-        """Whether the package's own requirement allows the release of a step; uv need not say."""
-        declared = declared_verifiers(self._package.facts)
-        if step.override or declared is None or not step.verifiers.startswith("=="):
-            return True
-        version = step.verifiers.removeprefix("==")
-        return declared.specifier.contains(version, prereleases=True)
-
     @property
     def tried(self) -> tuple[TriedRelease, ...]:
         """What did not pass, in order."""
@@ -161,9 +153,8 @@ class _Search:
         if self._request.is_pinned:
             raise self._failure()
         self._require_own_packages()
-        for step in plan_steps(
-            self._package, self._reading, self._request.verifiers, self._evidence
-        ):
+        wanted = self._request.verifiers
+        for step in plan_steps(self._package, self._reading, wanted, self._evidence):
             found = self._step(step)
             if found is not None:
                 return found
@@ -243,9 +234,8 @@ class _Search:
         return resolved, python
 
     def _step(self, step: SearchStep) -> Found | None:
-        if step.verifiers.removeprefix("==") in self._lessons.ruled_out or not self._is_declared(
-            step
-        ):
+        release = step.verifiers.removeprefix("==")
+        if release in self._lessons.ruled_out or not step.is_allowed_by(self._package.facts):
             return None
         try:
             # No Python is downloaded for a guess.
@@ -258,7 +248,7 @@ class _Search:
             if isinstance(resolved, Resolution):
                 return self._take(step, resolved, python)
             self._require_any_verifiers()
-            self._progress.say(f"{_sentence(step.said)}: no set of packages works")
+            self._progress.say(f"{step.sentence}: no set of packages works")
             self._refuse(step.said, f"no set of packages works: {resolved.reason}", None, resolved)
             if not resolved.python:
                 return None
@@ -266,7 +256,7 @@ class _Search:
 
     def _take(self, step: SearchStep, resolved: Resolution, python: Python) -> Found | None:
         version = resolved.verifiers
-        words = _sentence(step.said)
+        words = step.sentence
         if not version or version not in words:
             words += f": verifiers {version or 'by URL'}"
         lock = self._lock(step, resolved, python)
@@ -323,6 +313,7 @@ class _Search:
                 top.python,
                 self._module,
                 self._reading.names,
+                v1=self._package.facts.exposes is not None or self._reading.uses_v1,
                 load=None if request.is_pinned else self._package.facts.name,
                 variables=request.variables,
                 sandbox=request.sandbox,
@@ -407,7 +398,3 @@ class _Search:
             return load_failure(facts, self._module, self._last)
         said = self._last.said if isinstance(self._last, Unresolvable) else ""
         return no_interpreter(facts, self._refusals, said)
-
-
-def _sentence(said: str) -> str:
-    return said[:1].upper() + said[1:]

@@ -15,6 +15,7 @@ from pathlib import Path
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.version import Version
 
+from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.progress import Progress
 from prime_cli.runtime import verifiers_releases
@@ -101,6 +102,18 @@ class SearchStep:
     as_of: datetime | None = None
     python: str | None = None
     pins: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """`said`, as the beginning of a sentence."""
+        return self.said[:1].upper() + self.said[1:]
+
+    def is_allowed_by(self, facts: WheelFacts) -> bool:
+        """Whether the package's own requirement allows the release; uv need not say."""
+        declared = declared_verifiers(facts)
+        if self.override or declared is None or not self.verifiers.startswith("=="):
+            return True
+        return declared.specifier.contains(self.verifiers.removeprefix("=="), prereleases=True)
 
 
 def plan_steps(

@@ -45,6 +45,11 @@ class VerifiersUsage:
             return next(why for why, span in self.reasons if span.last == last)
         return next((why for why, span in self.reasons if first and span.first == first), None)
 
+    @property
+    def uses_v1(self) -> bool:
+        """Whether the code needs a name of verifiers' v1."""
+        return any(module.startswith(f"{LIBRARY}.v1") for module, _ in self.names)
+
     def objection(self, version: str) -> str | None:
         """Why this release is ruled out, None if it is not."""
         return next((why for why, span in self.reasons if not span.allows(version)), None)

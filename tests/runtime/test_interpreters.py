@@ -366,6 +366,16 @@ def test_a_package_that_is_not_an_environment_is_reported_at_once(tmp_path: Path
     assert not any("Trying" in line for line in progress.said)
 
 
+def test_no_other_release_makes_an_environment_of_a_package_without_one(tmp_path: Path) -> None:
+    progress = Silent()
+    source = "import verifiers as vf\nclass Strict(vf.Rubric): ...\n"
+
+    with pytest.raises(LoadFailed, match="neither a `load_environment` nor a single Taskset"):
+        prepare(package(tmp_path, source, requires=("verifiers>=0.1.9,<0.2",)), progress)
+
+    assert sum("has neither" in line for line in progress.said) == 1  # not of each release
+
+
 @pytest.mark.parametrize(
     ("requires", "named"),
     [

@@ -1,9 +1,10 @@
 """Run by an environment's interpreter (3.10 or later): does its module import, and as what?
 
-One argument: JSON {"module": import name or null, "names": [[module, name], ...], "withheld": [],
-"left_out": [], "load": name of the environment or null, "load_seconds": 30}, `withheld` and
-`left_out` being names of variables. With "load" the environment is loaded as well. The last line on
-the first stdout is JSON too; whatever the module prints goes to stderr.
+One argument: JSON {"module": import name or null, "names": [[module, name], ...], "v1": true,
+"withheld": [], "left_out": [], "load": name of the environment or null, "load_seconds": 30}, `v1`
+being whether its source may have a Taskset, `withheld` and `left_out` names of variables. With
+"load" the environment is loaded as well. The last line on the first stdout is JSON too; whatever
+the module prints goes to stderr.
 """
 
 import importlib
@@ -93,7 +94,9 @@ def check(request: dict[str, Any], result: dict[str, Any]) -> None:
     result["verifiers"] = library_version()
     result["stage"] = "symbol"
     result["generation"] = generation_of(module)
-    result["exposes"] = hasattr(module, "load_environment") or may_be_taskset(module)
+    result["exposes"] = hasattr(module, "load_environment") or (
+        request["v1"] and may_be_taskset(module)
+    )
     result["stage"] = "names"
     result["missing"] = [pair for pair in request["names"] if not exists(*pair)]
     result["stage"] = "done"
