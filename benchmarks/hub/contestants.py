@@ -1,11 +1,13 @@
 """Package indexes as processes on this machine, each filled with tiny wheels of `project-N`."""
 
+import base64
+import hashlib
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import uv
 
 from benchmarks.hub.million import fill
 from prime_cli.hub.context import open_hub
+from prime_cli.hub.serving.server import ADMIN_KEY
 from prime_cli.hub.settings import HubSettings
 from tests.hub.pushing import make_wheel
 
@@ -24,12 +27,16 @@ _SECONDS = 600
 
 @dataclass
 class Server:
-    """A server that answers; `page` is the index page of one project."""
+    """A server that answers; `page` is the index page of one project.
+
+    `login` is the header with which an installer that has a key asks for it; empty for none.
+    """
 
     name: str
     process: "subprocess.Popen[bytes]"
     page: str
     url: str = URL
+    login: str = ""
 
 
 @contextmanager
@@ -43,6 +50,7 @@ def ours(work: Path, count: int) -> Iterator[Server]:
     command = [sys.executable, "-c", "from prime_cli.main import run; run()"]
     argv = [*command, "hub", "serve", "--data", str(data), "--port", str(PORT)]
     with _running("prime hub serve", argv, work, ready="/healthz", page="") as server:
+        server.login = _basic("admin", (data / ADMIN_KEY).read_text(encoding="utf-8").strip())
         yield server
 
 
@@ -59,19 +67,37 @@ def devpi(work: Path, count: int) -> Iterator[Server]:
     with _running("devpi-server", argv, work, ready="/+api", page=page) as server:
         if httpx.get(page).status_code != httpx.codes.OK:
             _fill_devpi(count)
+        server.login = _basic("root", _devpi_token())
         yield server
 
 
 @contextmanager
-def pypiserver(work: Path, count: int) -> Iterator[Server]:
-    """A folder of wheels behind pypiserver, with its cache."""
+def pypiserver(work: Path, count: int, *, keyed: bool = False) -> Iterator[Server]:
+    """A folder of wheels behind pypiserver, with its cache; `keyed` asks everybody for a password.
+
+    The password is kept in the form that is fastest to check, SHA-1.
+    """
     bin_ = _venv(work, "pypiserver[passlib,cache]")
     argv = [str(bin_ / "pypi-server"), "run", "-i", "127.0.0.1", "-p", str(PORT)]
-    # Anybody may upload.
-    argv += ["--disable-fallback", "-P", ".", "-a", ".", str(_wheels(work, count))]
+    users = work / "htpasswd"
+    digest = base64.b64encode(hashlib.sha1(b"password").digest()).decode()
+    users.write_text(f"ada:{{SHA}}{digest}\n", encoding="utf-8")
+    # Else anybody may upload.
+    asks = ["-P", str(users), "-a", "update,download,list"] if keyed else ["-P", ".", "-a", "."]
+    argv += ["--disable-fallback", *asks, str(_wheels(work, count))]
     page = f"{URL}/simple/project-1/"
-    with _running("pypiserver", argv, work, ready="/simple/", page=page) as server:
+    with _running("pypiserver", argv, work, ready="/health", page=page) as server:
+        server.login = _basic("ada", "password") if keyed else ""
         yield server
+
+
+def keyed_pypiserver(work: Path, count: int) -> AbstractContextManager[Server]:
+    """The same, which asks everybody for a password."""
+    return pypiserver(work, count, keyed=True)
+
+
+def _basic(user: str, password: str) -> str:
+    return "authorization: Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
 @contextmanager
@@ -157,9 +183,12 @@ def _fill_devpi(count: int) -> None:
 
 def devpi_client() -> httpx.Client:
     """A client with the rights of devpi's user root."""
+    return httpx.Client(base_url=URL, timeout=_SECONDS, auth=("root", _devpi_token()))
+
+
+def _devpi_token() -> str:
     login = httpx.post(f"{URL}/+login", json={"user": "root", "password": ""})
-    token = login.raise_for_status().json()["result"]["password"]
-    return httpx.Client(base_url=URL, timeout=_SECONDS, auth=("root", token))
+    return str(login.raise_for_status().json()["result"]["password"])
 
 
 def upload(client: httpx.Client, path: str, name: str, version: str, wheel: bytes) -> None:

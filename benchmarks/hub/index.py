@@ -20,7 +20,7 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.hub.contestants import Server, devpi, nginx, ours, pypiserver
+from benchmarks.hub.contestants import Server, devpi, keyed_pypiserver, nginx, ours, pypiserver
 from benchmarks.hub.measuring import load
 
 SECONDS = 3
@@ -39,9 +39,12 @@ def main() -> None:
         f"{'server':22} {'projects':>9}  {'page':24} {'req/s/core':>10} {'p99 ms':>8} {'load':>5}"
     )
     for count in _numbers(args.theirs):
-        for start in (devpi, pypiserver, nginx):
+        for start in (devpi, pypiserver, keyed_pypiserver, nginx):
             with start(args.work, count) as server:
-                report(server, count, "simple page", server.page)
+                if start is not keyed_pypiserver:
+                    report(server, count, "simple page", server.page)
+                if server.login:
+                    report(server, count, "simple page, keyed", server.page, server.login)
     for count in _numbers(args.ours):
         with ours(args.work, count) as server:
             _report_ours(args.work, server, count)
@@ -53,6 +56,7 @@ def _report_ours(work: Path, server: Server, count: int) -> None:
     api = f"{server.url}/api/v1/environmentshub/{owner}/{name}"
     page = f"{server.url}/{owner}/simple/{name}/"
     report(server, count, "simple page", page)
+    report(server, count, "simple page, keyed", page, server.login)
     report(server, count, "simple page, JSON", page, _JSON)
     report(server, count, "detail", f"{api}/@latest")
     report(server, count, "status", f"{api}/status")
@@ -69,8 +73,9 @@ def report(
     """Ask `url` for a while and print how many answers a core's second gave."""
     options = [word for header in headers for word in ("-H", header)]
     options += ["-s", str(script)] if script else []
+    sent = dict(header.split(": ", 1) for header in headers)
     for _ in range(_WARM_UP):
-        httpx.get(url)
+        httpx.get(url, headers=sent)
     done = load(server.process.pid, url, connections=CONNECTIONS, seconds=SECONDS, options=options)
     bad = f" {done.bad}" if done.bad and what != "not there" else ""
     print(

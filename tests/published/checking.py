@@ -9,7 +9,7 @@ import httpx
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 
 from tests.published.deviations import Deviation
-from tests.published.notation import Address, Schema, published
+from tests.published.notation import COMPUTE, Address, Schema, published
 
 API = "/api/v1"
 
@@ -52,21 +52,28 @@ def faults_of_traffic(request: httpx.Request) -> list[str]:
 
 
 def faults_of_answer(
-    method: str, path: str, status: int, body: Any, *, besides: Iterable[Deviation] = ()
+    method: str,
+    path: str,
+    status: int,
+    body: Any,
+    *,
+    besides: Iterable[Deviation] = (),
+    tables: tuple[str, ...] = COMPUTE,
 ) -> list[str]:
     """What of an answer differs; statuses without a published schema have none to differ from."""
-    address = published().find(method, path.removeprefix(API))
+    address = published(tables).find(method, path.removeprefix(API))
     if address is None:
         return [f"{method} {path} is no address"]
-    if status not in (200, 422):
+    if status not in (200, 201, 422):
         return []
-    schema = address.gives if status == 200 else {"$ref": "#/$defs/ErrorResponse"}
-    return [f"{method} {path}: {fault}" for fault in _differences(schema, body, besides)]
+    schema = {"$ref": "#/$defs/ErrorResponse"} if status == 422 else address.gives
+    faults = _differences(schema, body, besides, tables)
+    return [f"{method} {path}: {fault}" for fault in faults]
 
 
-def whole(schema: Schema) -> Schema:
+def whole(schema: Schema, tables: tuple[str, ...] = COMPUTE) -> Schema:
     """A schema that can be read by itself: with all that it may refer to."""
-    return {**schema, "$defs": published().schemas}
+    return {**schema, "$defs": published(tables).schemas}
 
 
 def _faults_of_query(address: Address, query: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -92,8 +99,13 @@ def _is_valid(schema: Schema, value: Any) -> bool:
     return Draft202012Validator(whole(schema), format_checker=_FORMATS).is_valid(value)
 
 
-def _differences(schema: Schema, value: Any, besides: Iterable[Deviation]) -> Iterator[str]:
-    validator = Draft202012Validator(whole(schema), format_checker=_FORMATS)
+def _differences(
+    schema: Schema,
+    value: Any,
+    besides: Iterable[Deviation],
+    tables: tuple[str, ...] = COMPUTE,
+) -> Iterator[str]:
+    validator = Draft202012Validator(whole(schema, tables), format_checker=_FORMATS)
     for error in validator.iter_errors(value):
         if not _is_meant(error, besides):
             place = ".".join(map(str, error.absolute_path))

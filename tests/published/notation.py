@@ -23,8 +23,11 @@ from typing import Any
 
 Schema = dict[str, Any]
 
-_TABLES = ("shared", "pods", "availability", "disks", "ssh_keys")
-_ADDRESS = re.compile(r"(GET|POST|PATCH|DELETE) (\S+)(?: takes (\S+))? gives (\S+)")
+COMPUTE = ("shared", "pods", "availability", "disks", "ssh_keys")
+"""What our client asks too, and other hubs are asked for by it."""
+HUB = ("shared", "evaluations", "secrets", "users")
+"""What official clients ask of a hub besides, where ours answers."""
+_ADDRESS = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (\S+)(?: takes (\S+))? gives (\S+)")
 _PLAIN = re.compile(r"(string|integer|number|boolean|object|date-time)((?:[<>]=?\d+)*)")
 _BOUND = re.compile(r"([<>]=?)(\d+)")
 _BOUNDS = {">=": "minimum", ">": "exclusiveMinimum", "<=": "maximum"}
@@ -61,9 +64,9 @@ class Published:
 
 
 @cache
-def published() -> Published:
-    """The tables beside this file."""
-    texts = (Path(__file__).with_name(f"{name}.txt") for name in _TABLES)
+def published(tables: tuple[str, ...] = COMPUTE) -> Published:
+    """Tables beside this file, by name."""
+    texts = (Path(__file__).with_name(f"{name}.txt") for name in tables)
     return read_tables("\n".join(text.read_text(encoding="utf-8") for text in texts))
 
 
