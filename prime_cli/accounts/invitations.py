@@ -11,9 +11,8 @@ from prime_cli.core.config import Config, load_config
 from prime_cli.core.config.contexts import URL_VARIABLES
 from prime_cli.core.credentials import find_credential
 from prime_cli.core.errors import UsageError
-from prime_cli.wire.invitations import JOIN_PAGE, TOKEN_PREFIX
+from prime_cli.wire.invitations import JOIN_PAGE, TOKEN, TOKEN_PREFIX
 
-_TOKEN = re.compile(rf"{TOKEN_PREFIX}[A-Za-z0-9_-]{{1,100}}")
 _LONGEST_NAME = 30
 
 
@@ -32,7 +31,7 @@ def read_link(text: str) -> InvitationLink:
     """
     for word in text.replace("'", " ").replace('"', " ").split():
         address, _, token = word.partition("#")
-        if address.rstrip("/").endswith(JOIN_PAGE) and _TOKEN.fullmatch(token):
+        if address.rstrip("/").endswith(JOIN_PAGE) and TOKEN.fullmatch(token):
             return InvitationLink(address.rstrip("/").removesuffix(JOIN_PAGE), token)
     raise UsageError(
         "This is not an invitation",

@@ -129,16 +129,36 @@ def render_refused() -> HtmlPage:
     )
 
 
-def render_invited() -> HtmlPage:
+def render_invited(problem: PrimeError | None = None) -> HtmlPage:
     """The page of an invitation, whose token nobody sends here: it is part of the address."""
     body = (
-        "<p>This address is an invitation. Install <code>prime</code>, then run this with the "
-        "whole address from the bar of your browser, up to its last letter:</p>\n"
-        "<pre>prime join ADDRESS</pre>\n"
+        f"{_problem(problem)}"
+        "<p>The address of this page is an invitation. Install <code>prime</code>, then run this "
+        "with the whole address from the bar of your browser, up to its last letter:</p>\n"
+        "<pre>prime join 'ADDRESS'</pre>\n"
         "<p>If you have no account on this hub, that creates one and logs you in. Keep the address "
         "to yourself: until it is used, anybody who has it can join in your place.</p>\n"
+        "<p>For another client, sign up here:</p>\n"
+        '<form method="post"><label for="invitation">The address</label>'
+        '<input id="invitation" name="invitation" type="password" required autocomplete="off">'
+        '<label for="user">Your new user name, unless the invitation has one</label>'
+        '<input id="user" name="user" maxlength="30" autocomplete="username" spellcheck="false">'
+        "<button>Sign up</button></form>\n"
     )
     return HtmlPage("You are invited", body)
+
+
+def render_joined(user: str, team: str | None, key: str | None) -> HtmlPage:
+    """The page after an invitation was accepted, the only one with the new user's key."""
+    inside = f" and in the team <b>{escape(team)}</b>" if team else ""
+    body = f"<p>You are <b>{escape(user)}</b> on this hub{inside}.</p>\n"
+    if key is not None:
+        body += (
+            f"<p>This is your key. It is shown only once:</p>\n<pre>{escape(key)}</pre>\n"
+            "<p>Store it in a safe place. Clients take it from the variable "
+            "<code>PRIME_API_KEY</code>, or ask on a page of this hub to be approved with it.</p>\n"
+        )
+    return HtmlPage("Welcome", body)
 
 
 def _problem(problem: PrimeError | None) -> str:

@@ -1,5 +1,6 @@
 """Invitations to a hub and to teams; ours, as the public wire has no address for them."""
 
+import re
 from typing import Annotated
 
 import msgspec
@@ -16,6 +17,9 @@ The token is the link's fragment, which no browser sends: it is in no log.
 """
 
 TOKEN_PREFIX = "prime_inv_"  # noqa: S105 - what tokens begin with
+
+TOKEN = re.compile(rf"{TOKEN_PREFIX}[A-Za-z0-9_-]{{1,100}}")
+"""A token, in whatever it was sent with."""
 
 Token = Annotated[str, msgspec.Meta(max_length=200)]
 

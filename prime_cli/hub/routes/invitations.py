@@ -3,13 +3,17 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.hub.dispatch import call
-from prime_cli.hub.routes.responses import answer_page
+from prime_cli.hub.routes.requests import read_form
+from prime_cli.hub.routes.responses import answer_page, withhold_inside
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import invitations as service
-from prime_cli.pages.login import render_invited
+from prime_cli.pages.login import render_invited, render_joined
 from prime_cli.wire.invitations import (
     JOIN_PAGE,
+    TOKEN,
+    TOKEN_PREFIX,
     Acceptance,
     Accepted,
     Invitation,
@@ -57,7 +61,28 @@ async def accept(request: Request, body: Acceptance) -> Accepted:
     return await call(request, service.accept_invitation, body)
 
 
+_FIELDS = frozenset({"invitation", "user"})
+
+
 @router.page(JOIN_PAGE)
 async def invited(_request: Request) -> Response:
     """The page of every link: its address has the token, which only the browser knows."""
     return answer_page(render_invited())
+
+
+@router.page(JOIN_PAGE, "POST")
+async def sign_up(request: Request) -> Response:
+    """The same without our client: what official clients need is a key."""
+    try:
+        form = await read_form(request)
+        if unknown := sorted(form.keys() - _FIELDS):
+            raise UsageError(f"`{unknown[0][:80]}` is not a field of this form")
+        token = TOKEN.search(form.get("invitation", ""))
+        if token is None:
+            raise UsageError(f"An invitation contains `{TOKEN_PREFIX}...`", hint="paste all of it")
+        given = Acceptance(token[0], form.get("user") or None)
+        joined = await call(request, service.accept_invitation, given)
+    except PrimeError as error:
+        shown = withhold_inside(request, error)
+        return answer_page(render_invited(shown), shown)
+    return answer_page(render_joined(joined.user, joined.team, joined.key))

@@ -1,5 +1,6 @@
 """Invitations: who makes them, whom they let in, and what ends them."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -314,6 +315,28 @@ def test_an_admin_of_the_hub_makes_another(lab: AccountsHub) -> None:
     token = invite(admin(lab, "root-user"), admin=True, user="root-two")
     joined = accept(lab.client(), token).json()["data"]
     assert lab.caller(joined["key"]).admin
+
+
+def test_somebody_signs_up_on_the_page_for_another_client(lab: AccountsHub) -> None:
+    link = f"{URL}/join#{invite(admin(lab, 'root-user'), team='lab')}"
+    browser = lab.client()
+    for form, status in (
+        ({"invitation": "nonsense", "user": "eve"}, 422),
+        ({"invitation": link}, 422),
+        ({"invitation": f"{link}x", "user": "eve"}, 404),
+        ({"invitation": link, "user": "bob"}, 409),
+        ({"invitation": link, "user": "eve", "admin": "1"}, 422),
+    ):
+        refused = browser.post("/join", data=form)
+        assert (refused.status_code, "prime_sk_" in refused.text) == (status, False), form
+    form = {"invitation": f"prime join '{link}'", "user": "eve"}
+    forged = browser.post("/join", data=form, headers={"sec-fetch-site": "cross-site"})
+    assert forged.status_code == 403
+    page = browser.post("/join", data=form)
+    assert (page.status_code, page.headers["cache-control"]) == (200, "no-store")
+    (key,) = re.findall(r"prime_sk_[A-Za-z0-9_-]+", page.text)
+    assert lab.client(key).get("/api/v1/user/whoami").json()["data"]["slug"] == "eve"
+    assert "lab" in page.text
 
 
 def test_the_page_of_a_link_says_what_to_type(lab: AccountsHub) -> None:
