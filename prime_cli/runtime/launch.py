@@ -19,6 +19,7 @@ from prime_cli.runtime.protocol import (
     Event,
     OracleAsk,
     OracleReply,
+    Order,
     WorkerSpec,
     decode_event,
     encode_message,
@@ -159,6 +160,10 @@ class Worker:
         """Ask for what is done so far; the events then end at stage "interrupted"."""
         self._send(Cancel())
 
+    async def tell(self, order: Order) -> None:
+        """Give an order to a worker that follows; one that is gone hears nothing."""
+        self._send(order)
+
     async def ask_oracle(
         self, example: int, messages: list[Any], tools: list[Any] | None = None
     ) -> dict[str, Any]:
@@ -224,7 +229,7 @@ class Worker:
                 hint="make the environment's messages shorter",
             ) from error
 
-    def _send(self, message: WorkerSpec | Cancel | OracleAsk) -> None:
+    def _send(self, message: WorkerSpec | Cancel | OracleAsk | Order) -> None:
         # A worker that is gone ends its events.
         if self._control is not None and not self._control.is_closing():
             self._control.write(encode_message(message))

@@ -34,7 +34,8 @@ class WorkerSpec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen
     `survey` asks for a Survey, `watch_network` for a Network event also where a name is only looked
     up. `only_gateway` refuses connections to anything else; without `has_network` there are none.
     `saved` is a file of rollouts that are scored in place of running any (v0); with `run_rest` the
-    others are run. `options` are flags of `prime eval run` without a field of their own, by name.
+    others are run. With `follow` the worker runs nothing of its own accord, but what RunRollouts
+    messages name. `options` are flags of `prime eval run` without a field of their own, by name.
     `withheld` names variables of the user's that look like secrets, `left_out` others that are not
     given: what the code asks for of them becomes AskedVariable events. Seconds: `timeout_s` for one
     rollout with its scoring, `score_s` for its scoring, `blocked_s` for code that never awaits;
@@ -82,6 +83,7 @@ class WorkerSpec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen
     withheld: list[str] = []
     left_out: list[str] = []
     options: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    follow: bool = False
 
 
 class Cancel(msgspec.Struct, tag_field="t", tag="cancel", frozen=True):
@@ -95,6 +97,32 @@ class OracleAsk(msgspec.Struct, tag_field="t", tag="oracle", frozen=True):
     example: int
     messages: list[Any]
     tools: list[Any] = []
+
+
+class RunRollouts(msgspec.Struct, tag_field="t", tag="run", frozen=True):
+    """Run these rollouts of an example soon, their attempts counting from `attempt`.
+
+    A group environment scores them together. Only with `WorkerSpec.follow`; numbers are not reused.
+    """
+
+    example: int
+    rollouts: list[int]
+    attempt: int = 1
+
+
+class DropRollouts(msgspec.Struct, tag_field="t", tag="drop", frozen=True):
+    """Give up these rollouts, and the groups that they are in; no Rollout follows for them."""
+
+    example: int
+    rollouts: list[int]
+
+
+class Finish(msgspec.Struct, tag_field="t", tag="finish", frozen=True):
+    """End once everything that was asked for is done; only with `WorkerSpec.follow`."""
+
+
+Order = RunRollouts | DropRollouts | Finish
+"""What a worker that follows is told."""
 
 
 class RolloutError(msgspec.Struct, rename={"kind": "class"}, kw_only=True):
@@ -280,6 +308,6 @@ def decode_event(line: bytes) -> Event:
         raise msgspec.DecodeError(str(error)) from error
 
 
-def encode_message(message: WorkerSpec | Cancel | OracleAsk) -> bytes:
+def encode_message(message: WorkerSpec | Cancel | OracleAsk | Order) -> bytes:
     """A message to a worker, with its newline."""
     return msgspec.json.encode(message) + b"\n"

@@ -17,6 +17,7 @@ from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import check_errors
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey
+from prime_cli.training.policies import Policies, Policy
 from prime_cli.training.recording import TokenRecorder
 from prime_cli.training.segments import Turn, weave
 from prime_cli.wire.rollouts import RolloutFailure, TrainingRollout
@@ -37,13 +38,14 @@ class Counts:
     tokenless: int = 0
     sampled: int = 0
 
-    def add(self, line: TrainingRollout) -> None:
+    def add(self, line: TrainingRollout, *, is_recorded: bool = True) -> None:
+        """Count a rollout, which may have been left for its trainer to record."""
         spans = [span for segment in line.segments for span in segment.spans]
         self.rollouts += 1
         self.errors += line.error is not None
         self.segments += len(line.segments)
         self.forked += len(line.segments) > 1
-        self.tokenless += line.error is None and not line.segments
+        self.tokenless += is_recorded and line.error is None and not line.segments
         self.sampled += sum(span.end - span.start for span in spans)
 
     def __str__(self) -> str:
@@ -131,7 +133,7 @@ def dump_rollouts(prepared: PreparedRun, context: RunContext, out: BinaryIO) -> 
 
     Raises UsageError if the model's server returns no token ids, and what run_evaluation raises.
     """
-    recorder = TokenRecorder(prepared.plan.sampling)
+    recorder = TokenRecorder(Policies(Policy(sampling=prepared.plan.sampling)))
     writer = RolloutWriter(out, recorder)
     tap = RunTap(recorder, writer.finished)
     try:

@@ -1,16 +1,23 @@
 """What rollouts for training need beyond the plan of an evaluation."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.planning.prepare import PreparedRun
+from prime_cli.core.progress import Progress
+from prime_cli.evals.planning.locate import LookupContext
+from prime_cli.evals.planning.prepare import PreparedRun, prepare
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.runs.plan import EvalPlan
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.builtin import ORACLE
+from prime_cli.runs.plan import ALL, EvalPlan
 
 TRAIN = "train"
+UNNAMED = "policy"
+"""The model of a service whose trainer has not named one yet."""
 TEMPERATURE = 1.0
 """That of samples from the policy itself, which most trainers assume."""
 
@@ -32,6 +39,26 @@ def for_training(prepared: PreparedRun) -> PreparedRun:
     if plan.option("split") is None and prepared.subject.package.facts.exposes != "v1":
         changes["options"] = _options(plan) | {"split": TRAIN}
     return replace(prepared, plan=msgspec.structs.replace(plan, **changes))
+
+
+def prepare_service(
+    request: EvalRequest, lookup: LookupContext, environ: Mapping[str, str], progress: Progress
+) -> tuple[PreparedRun, bool]:
+    """Prepare rollouts of all examples, and whether the request names a policy for them.
+
+    Without one nothing is asked at first: the trainer names it later. Raises as `prepare`.
+    """
+    require_token_ids(request)
+    has_policy = request.model is not None or request.base_url is not None
+    count = ALL if request.num_examples is None else request.num_examples
+    # A built-in model needs no server; no call reaches it before there is a policy.
+    model = request.model if has_policy else ORACLE
+    request = replace(request, model=model, num_examples=count, rollouts_per_example=1)
+    prepared = for_training(prepare(request, lookup, environ, progress))
+    if not has_policy:
+        plan = msgspec.structs.replace(prepared.plan, model=UNNAMED, endpoint=UNNAMED)
+        prepared = replace(prepared, plan=plan, endpoint=Endpoint(UNNAMED))
+    return prepared, has_policy
 
 
 def _options(plan: EvalPlan) -> dict[str, Any]:

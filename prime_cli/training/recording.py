@@ -25,6 +25,7 @@ from prime_cli.models.gateway.calls import (
     Reply,
 )
 from prime_cli.models.gateway.streams import event
+from prime_cli.training.policies import Policies, RolloutKey
 from prime_cli.training.segments import Turn
 
 CHAT = "chat/completions"
@@ -45,7 +46,6 @@ _STREAMING = ("stream", "stream_options")
 _ALSO_MODELS = frozenset(("completions", "responses", "messages"))
 
 Members = dict[str, msgspec.Raw]
-RolloutKey = tuple[int, int]
 
 
 class _Token(msgspec.Struct):
@@ -72,23 +72,25 @@ _decode_members = msgspec.json.Decoder(Members).decode
 
 
 class TokenRecorder:
-    """A step of the gateway. `sampling` is the trainer's, `version` that of the current weights.
+    """A step of the gateway, which samples as the `policies` of the trainer say.
 
     `replaced` counts what environments asked of the sampling and did not get, `unattributed` the
     calls that name no rollout and are therefore in none. `failure` is why no call can be recorded,
     once one was not.
     """
 
-    def __init__(self, sampling: Mapping[str, Any] | None = None, *, version: int = 0) -> None:
-        self.sampling = {} if sampling is None else sampling
-        self.version = version
+    def __init__(self, policies: Policies) -> None:
+        self._policies = policies
         self.replaced: Counter[str] = Counter()
         self.unattributed = 0
         self.failure: UsageError | None = None
         self._turns: dict[RolloutKey, dict[int, list[Turn]]] = {}
 
     def take(self, example: int, rollout: int, attempt: int) -> list[Turn]:
-        """The turns of an attempt in the order of their answers; all others are forgotten."""
+        """The turns of an attempt in the order of their answers.
+
+        Those of other attempts are forgotten.
+        """
         return self._turns.pop((example, rollout), {}).get(attempt, [])
 
     async def __call__(self, call: Call, handler: Handler) -> Reply:
@@ -100,6 +102,9 @@ class TokenRecorder:
             if call.identity.role == UNATTRIBUTED and call.path == CHAT:
                 self.unattributed += 1
             return await handler(call)
+        policy = await self._policies.of(call.identity)
+        if not policy.record:
+            return await handler(call)
         if call.path in _ALSO_MODELS:
             raise _refused(
                 f"The environment calls the policy by /v1/{call.path}, which returns no token "
@@ -108,13 +113,12 @@ class TokenRecorder:
         if call.path != CHAT:
             return await handler(call)
         asked = _read_request(call)
-        version = self.version
-        body = msgspec.json.encode(self._changed(asked, call))
+        body = msgspec.json.encode(self._changed(asked, policy.sampling, call))
         head = msgspec.structs.replace(call.head, stream=None, stream_options=None)
         reply = await handler(replace(call, body=body, head=head))
         if reply.status != HTTPStatus.OK:
             return self._passed_on(reply)
-        self._keep(call, await self._read_turn(reply, version))
+        self._keep(call, await self._read_turn(reply, policy.version))
         reply.body = _without_tokens(reply.body, asked)
         reply.headers.pop("content-length", None)
         if call.head.stream:
@@ -124,15 +128,15 @@ class TokenRecorder:
             reply.headers = {**reply.headers, "content-type": "text/event-stream"}
         return reply
 
-    def _changed(self, asked: Members, call: Call) -> dict[str, Any]:
+    def _changed(self, asked: Members, sampling: Mapping[str, Any], call: Call) -> dict[str, Any]:
         request: dict[str, Any] = {
             name: value for name, value in asked.items() if name not in _STREAMING
         }
         for name in DISTRIBUTION & request.keys():
             wanted = msgspec.json.decode(request.pop(name))
-            if wanted is not None and wanted != self.sampling.get(name):
+            if wanted is not None and wanted != sampling.get(name):
                 self.replaced[name] += 1
-        forced = dict(self.sampling)
+        forced = dict(sampling)
         for name, value in (forced.pop("extra_body", None) or {}).items():
             forced.setdefault(name, value)
         self._limit_length(request, forced)

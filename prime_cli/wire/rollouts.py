@@ -1,6 +1,6 @@
-"""What trainers get of rollouts: one line of JSON each, from `prime rollouts`."""
+"""What `prime rollouts` gives to trainers, and what its service is asked."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -57,3 +57,70 @@ class TrainingRollout(msgspec.Struct, kw_only=True):
     usage: dict[str, Any] | None = None
     segments: list[Segment] = []
     messages: list[Any] | None = None
+
+
+# --- The service ---
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=4096)]
+Whole = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class LoadedEnvironment(msgspec.Struct, kw_only=True, frozen=True):
+    """GET /v1/environment: what rollouts can be asked for.
+
+    `numbers` are those of the examples, null if they count from 0. Rollouts of one ask are scored
+    together where the `unit` is group. `fingerprint` is the SHA-256 of the examples.
+    """
+
+    ref: str
+    sha256: str
+    examples: int
+    numbers: list[int] | None
+    unit: Literal["rollout", "group", "episode"]
+    split: str | None
+    fingerprint: str
+    family: str | None
+    harness: str | None
+
+
+class PolicyUpdate(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """PUT /v1/policy, again after each update of the weights: where they are, and their version.
+
+    Without `url` and `model`, or without `sampling`, those of the current policy stay. `sampling`
+    is what every call of the policy uses, over that of the command line; `api_key` is for `url`.
+    """
+
+    version: Whole
+    url: str | None = None
+    model: str | None = None
+    sampling: dict[str, Any] | None = None
+    api_key: str | None = None
+
+
+class RolloutAsk(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """POST /v1/rollouts: `n` rollouts of an example; the answer has one line for each.
+
+    `policy` is one for these rollouts alone. Without `record` its calls pass unchanged, and there
+    are no segments. The `tag` is kept in the journal, such as {"step": 12}.
+    """
+
+    example: int
+    n: Count = 1
+    policy: PolicyUpdate | None = None
+    record: bool = True
+    messages: bool = False
+    tag: dict[str, Any] = {}
+
+
+class TrainingStep(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """POST /v1/steps: a step of the trainer, with its metrics by name."""
+
+    step: Whole
+    metrics: dict[str, Any] = {}
+
+
+class ServiceError(msgspec.Struct, kw_only=True, frozen=True):
+    """The body of every refusal, and the last line of an answer that broke off."""
+
+    error: str
+    hint: str | None = None

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from prime_cli.training.policies import Policies, Policy
+from prime_cli.training.recording import TokenRecorder
 from tests.helpers.scripted_model import Received, Reply
 
 END = 0
@@ -85,3 +87,8 @@ def _prompt(messages: list[dict[str, Any]]) -> list[int]:
 
 def _text(text: str) -> list[int]:
     return [ord(character) + 10 for character in text]
+
+
+def recorder_with(sampling: dict[str, Any] | None = None, version: int = 0) -> TokenRecorder:
+    """A recorder for one policy, which samples so."""
+    return TokenRecorder(Policies(Policy(sampling=sampling or {}, version=version)))

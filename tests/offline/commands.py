@@ -41,6 +41,7 @@ WORDS: dict[str, str] = {
     "env var update": "ada/wordle LEVEL --value 4",
     "env var delete": "ada/wordle LEVEL --yes",
     "eval run": f"{REF} -m some-model -b https://model.invalid/v1",
+    "rollouts serve": f"{REF} -m some-model -b https://model.invalid/v1",
     "rollouts dump": f"{REF} -m some-model -b https://model.invalid/v1",
     "eval list": "--hub",
     "eval show": "abcd1234",

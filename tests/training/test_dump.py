@@ -13,12 +13,11 @@ from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.setup import RunTap
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.training.dump import RolloutWriter, report
-from prime_cli.training.recording import TokenRecorder
 from prime_cli.wire.rollouts import Span, TrainingRollout
 from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.live_run import run_live
 from tests.helpers.scripted_model import ScriptedModel, status
-from tests.helpers.vllm import Vllm
+from tests.helpers.vllm import Vllm, recorder_with
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +39,7 @@ def model(vllm: Vllm) -> Iterator[ScriptedModel]:
 def dumped(
     interpreter: Interpreter, model: ScriptedModel, folder: Path, **plan: Any
 ) -> tuple[RolloutWriter, list[TrainingRollout]]:
-    writer = RolloutWriter(io.BytesIO(), TokenRecorder({"temperature": 1.0}))
+    writer = RolloutWriter(io.BytesIO(), recorder_with({"temperature": 1.0}))
     tap = RunTap(writer.recorder, writer.finished)
     run_live(folder, interpreter, model.url, tap=tap, **plan)
     assert isinstance(writer.out, io.BytesIO)
@@ -90,7 +89,7 @@ def test_a_server_without_token_ids_ends_the_run_with_the_sentence_what_to_serve
 
 
 def test_what_is_unusual_in_the_rollouts_is_told() -> None:
-    writer = RolloutWriter(io.BytesIO(), TokenRecorder())
+    writer = RolloutWriter(io.BytesIO(), recorder_with())
     writer.recorder.replaced["temperature"] = 40
     writer.recorder.unattributed = 2
     for counted in ("rollouts", "forked", "tokenless"):

@@ -9,12 +9,11 @@ import pytest
 
 from prime_cli.evals.execution.setup import RunTap
 from prime_cli.training.dump import RolloutWriter
-from prime_cli.training.recording import TokenRecorder
 from prime_cli.wire.rollouts import TrainingRollout
 from tests.helpers.environments import interpreter_with
 from tests.helpers.live_run import run_live
 from tests.helpers.scripted_model import ScriptedModel
-from tests.helpers.vllm import Vllm
+from tests.helpers.vllm import Vllm, recorder_with
 from tests.runtime.worker.runs import ENVIRONMENTS
 
 RELEASES = {
@@ -36,7 +35,7 @@ def test_the_tokens_of_each_release_are_exactly_those_that_were_sampled(
     interpreter = interpreter_with(tmp_path, source, verifiers=version)
     interpreter = replace(interpreter, generation=generation)
     vllm = Vllm()
-    writer = RolloutWriter(io.BytesIO(), TokenRecorder({"temperature": 1.0}))
+    writer = RolloutWriter(io.BytesIO(), recorder_with({"temperature": 1.0}))
     with ScriptedModel(vllm) as model:
         tap = RunTap(writer.recorder, writer.finished)
         run_live(tmp_path, interpreter, model.url, tap=tap, num_examples=1)

@@ -14,7 +14,7 @@ from prime_cli.training.recording import TokenRecorder
 from prime_cli.training.segments import Turn
 from tests.helpers.gateway_client import Answered, ask, run
 from tests.helpers.scripted_model import Answer, Received, Reply, ScriptedModel, echo, status
-from tests.helpers.vllm import Vllm
+from tests.helpers.vllm import Vllm, recorder_with
 
 Scenario = Callable[[Gateway], Awaitable[None]]
 
@@ -49,7 +49,7 @@ def answer_to(
 
 
 def test_what_the_server_sampled_is_kept_and_taken_out_of_the_answer() -> None:
-    vllm, recorder = Vllm(), TokenRecorder(version=3)
+    vllm, recorder = Vllm(), recorder_with(version=3)
     answered, (call,) = answer_to(recorder, vllm)
     (sampled,) = vllm.sampled
     assert (call.body["logprobs"], call.body["return_token_ids"]) == (True, True)
@@ -72,13 +72,13 @@ def test_what_the_server_sampled_is_kept_and_taken_out_of_the_answer() -> None:
 
 def test_an_environment_gets_the_tokens_that_it_asked_for() -> None:
     fields: dict[str, Any] = {"logprobs": True, "return_token_ids": True}
-    answered, _ = answer_to(TokenRecorder(), **fields)
+    answered, _ = answer_to(recorder_with(), **fields)
     choice = answered.json["choices"][0]
     assert len(choice["logprobs"]["content"]) == len(choice["token_ids"]) == 3
 
 
 def test_turns_are_kept_apart_by_rollout_and_attempt() -> None:
-    recorder = TokenRecorder()
+    recorder = recorder_with()
 
     async def scenario(gateway: Gateway) -> None:
         for rollout, text in (("0.0.1", "a"), ("0.1.1", "b"), ("0.0.2", "c"), ("0.0.2", "d")):
@@ -91,7 +91,7 @@ def test_turns_are_kept_apart_by_rollout_and_attempt() -> None:
 
 
 def test_the_trainers_sampling_takes_the_place_of_the_environments() -> None:
-    recorder = TokenRecorder({"temperature": 1.0, "top_p": 0.9, "extra_body": {"min_p": 0.1}})
+    recorder = recorder_with({"temperature": 1.0, "top_p": 0.9, "extra_body": {"min_p": 0.1}})
     asked: dict[str, Any] = {
         "temperature": 0.2,
         "top_p": 0.9,
@@ -115,7 +115,7 @@ def test_the_trainers_sampling_takes_the_place_of_the_environments() -> None:
 def test_an_environment_may_ask_for_less_but_not_for_more(
     asked: dict[str, Any], sent: int, replaced: int
 ) -> None:
-    recorder = TokenRecorder({"max_tokens": 10})
+    recorder = recorder_with({"max_tokens": 10})
     _, (call,) = answer_to(recorder, **asked)
     assert call.body["max_tokens"] == sent
     assert "max_completion_tokens" not in call.body
@@ -123,7 +123,7 @@ def test_an_environment_may_ask_for_less_but_not_for_more(
 
 
 def test_a_stream_is_recorded_and_comes_in_one_piece() -> None:
-    recorder = TokenRecorder()
+    recorder = recorder_with()
     options: dict[str, Any] = {"stream_options": {"include_usage": True}}
     answered, (call,) = answer_to(recorder, stream=True, **options)
     first, last = answered.events
@@ -135,7 +135,7 @@ def test_a_stream_is_recorded_and_comes_in_one_piece() -> None:
 
 
 def test_a_stream_without_a_wish_for_usage_has_none() -> None:
-    answered, _ = answer_to(TokenRecorder(), stream=True)
+    answered, _ = answer_to(recorder_with(), stream=True)
     assert [event.get("usage") for event in answered.events] == [None]
 
 
@@ -172,7 +172,7 @@ UNKNOWN_FIELD = status(400, message="Unrecognized request argument: return_token
 def test_an_answer_without_exact_tokens_fails_and_says_what_to_serve(
     answer: Answer, why: str
 ) -> None:
-    recorder = TokenRecorder()
+    recorder = recorder_with()
     answered, calls = answer_to(recorder, answer)
     assert (answered.status, answered.error["code"]) == (422, "no_token_ids")
     assert why in answered.error["message"]
@@ -183,14 +183,14 @@ def test_an_answer_without_exact_tokens_fails_and_says_what_to_serve(
 
 
 def test_another_refusal_is_passed_on() -> None:
-    recorder = TokenRecorder()
+    recorder = recorder_with()
     answered, _ = answer_to(recorder, status(400, message="the context is too long"))
     assert (answered.status, recorder.failure) == (400, None)
     assert "too long" in answered.error["message"]
 
 
 def test_a_call_that_succeeds_when_retried_is_one_turn() -> None:
-    recorder = TokenRecorder()
+    recorder = recorder_with()
     answers: Iterator[Reply | Vllm] = iter([status(503), Vllm()])
     turn = answer_to(recorder, lambda request: _next(answers, request))[0]
     assert turn.status == 200
@@ -204,7 +204,7 @@ def _next(answers: Iterator[Reply | Vllm], request: Received) -> Reply:
 
 @pytest.mark.parametrize("path", ["completions", "responses", "messages"])
 def test_the_policy_is_asked_by_chat_completions_only(path: str) -> None:
-    answered, calls = answer_to(TokenRecorder(), path=path, prompt="hi")
+    answered, calls = answer_to(recorder_with(), path=path, prompt="hi")
     assert (answered.status, answered.error["code"]) == (400, "not_recordable")
     assert f"/v1/{path}" in answered.error["message"]
     assert not calls
@@ -221,14 +221,14 @@ PICTURE = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=
     ],
 )
 def test_what_cannot_be_one_row_is_refused(fields: dict[str, Any], why: str) -> None:
-    answered, calls = answer_to(TokenRecorder(), **fields)
+    answered, calls = answer_to(recorder_with(), **fields)
     assert (answered.status, answered.error["code"]) == (400, "not_recordable")
     assert why in answered.error["message"]
     assert not calls
 
 
 def test_judges_are_not_recorded_and_strangers_are_counted() -> None:
-    recorder = TokenRecorder({"temperature": 1.0})
+    recorder = recorder_with({"temperature": 1.0})
 
     async def scenario(gateway: Gateway) -> None:
         judge = {"X-Prime-Role": "judge"}
@@ -243,7 +243,7 @@ def test_judges_are_not_recorded_and_strangers_are_counted() -> None:
 
 
 def test_an_aborted_call_leaves_no_turn() -> None:
-    recorder = TokenRecorder()
+    recorder = recorder_with()
 
     async def scenario(gateway: Gateway) -> None:
         with pytest.raises(TimeoutError):

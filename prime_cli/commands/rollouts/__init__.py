@@ -7,6 +7,7 @@ _HERE = "prime_cli.commands.rollouts"
 app = group(
     "Produce rollouts for trainers.",
     {
+        "serve": (f"{_HERE}.serve:serve", "Serve rollouts with token ids to a trainer."),
         "dump": (f"{_HERE}.dump:dump", "Write rollouts with token ids as JSON lines."),
     },
 )

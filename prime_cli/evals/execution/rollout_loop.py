@@ -29,7 +29,7 @@ from prime_cli.evals.execution.setup import (
     with_file,
     with_gateway,
     without_deadlines,
-    worker_variables,
+    worker_of,
 )
 from prime_cli.evals.execution.worker_failures import RestartPolicy, failure_of
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
@@ -182,22 +182,8 @@ class RolloutLoop:
             walls = with_file(walls, self._saved.path)
         if setup.context.debug:
             spec = without_deadlines(spec)
-        variables = worker_variables(
-            setup.access.variables,
-            base_url=gateway.base_url,
-            token=gateway.token,
-            python=setup.interpreter.python,
-        )
-        return Worker(
-            setup.interpreter.python,
-            spec,
-            env=variables,
-            log_path=setup.folder.log,
-            scrub=setup.scrub,
-            walls=walls,
-            on_print=self._show_print if setup.context.verbose else None,
-            terminal=setup.context.debug,
-        )
+        on_print = self._show_print if setup.context.verbose else None
+        return worker_of(setup, spec, walls, on_print)
 
     def _show_print(self, line: str) -> None:
         self._progress.say(f"[{self._setup.plan.environment.name}] {line}")

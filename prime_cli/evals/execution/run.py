@@ -272,7 +272,7 @@ def run_with(
     """The same in an interpreter that has the environment."""
     plan, origin = prepared.plan, prepared.origin
     budget = context.budget or budget_of(plan)
-    setup = _set_up(prepared, interpreter, access, context, budget, resumed)
+    setup = set_up_run(prepared, interpreter, access, context, budget, resumed)
     folder = setup.folder
     with writing(folder):
         # Read by who holds the lock alone: another process may have finished the run meanwhile.
@@ -297,7 +297,7 @@ def run_with(
     return EvalResult(folder, summary, plan, signal)
 
 
-def _set_up(
+def set_up_run(
     prepared: PreparedRun,
     interpreter: Interpreter,
     access: WorkerAccess,

@@ -34,11 +34,12 @@ from prime_cli.runs.rows import Row
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.runtime.launch import Isolation
+from prime_cli.runtime.launch import Isolation, Worker
 from prime_cli.runtime.protocol import WorkerSpec
 from prime_cli.runtime.sandbox import NetworkNamespace, Sandbox, find_namespace, find_sandbox
 from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.runtime.variables import KnownKeys, Variables, share
+from prime_cli.runtime.worker_log import OnPrint
 
 if TYPE_CHECKING:
     from prime_cli.wire.secrets import OpenedSecrets
@@ -325,6 +326,28 @@ def worker_variables(
 
 
 SANDBOX = "sandbox"
+
+
+def worker_of(
+    setup: RunSetup, spec: WorkerSpec, walls: Isolation | None, on_print: OnPrint | None = None
+) -> Worker:
+    """A worker of the run for `spec`, with the variables and the log that it may have."""
+    variables = worker_variables(
+        setup.access.variables,
+        base_url=spec.base_url,
+        token=spec.token,
+        python=setup.interpreter.python,
+    )
+    return Worker(
+        setup.interpreter.python,
+        spec,
+        env=variables,
+        log_path=setup.folder.log,
+        scrub=setup.scrub,
+        walls=walls,
+        on_print=on_print,
+        terminal=setup.context.debug,
+    )
 
 
 def sandbox_for(plan: EvalPlan) -> Sandbox | None:

@@ -99,6 +99,7 @@ class Gateway:
             offline=offline,
             sandboxed=settings.sandboxed,
             say=say,
+            policy_of=settings.policy_of,
         )
         cache = settings.cache and CompletionCache(
             settings.cache, router.group_of, self.ledger.add_hit

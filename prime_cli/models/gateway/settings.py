@@ -1,9 +1,11 @@
 """How a gateway treats the calls of its run."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prime_cli.models.gateway.calls import Step
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.calls import Call, Step
 from prime_cli.models.gateway.completion_cache import CompletionStore
 from prime_cli.models.gateway.ledger import PriceOf, price_builtin
 from prime_cli.models.gateway.retries import RetryPolicy
@@ -26,6 +28,7 @@ class GatewaySettings:
     are called, with keys that the run or a registry names alone. With `fail_fast` calls stop once
     the run's endpoint has refused the key. `also_accepted` are keys of the user's that open
     the gateway as its token does. A `tap` sees calls before all that answers them.
+    `policy_of` names the endpoint for a call of the policy, None for that of the run.
     """
 
     call_seconds: float = CALL_SECONDS
@@ -39,3 +42,4 @@ class GatewaySettings:
     fail_fast: bool = False
     also_accepted: tuple[str, ...] = ()
     tap: Step | None = None
+    policy_of: Callable[[Call], Endpoint | None] | None = None

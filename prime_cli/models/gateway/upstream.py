@@ -24,7 +24,15 @@ from prime_cli.models.endpoints import (
     resolve_endpoint,
 )
 from prime_cli.models.gateway.builtin import BuiltinModels
-from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply, error_body, with_fields
+from prime_cli.models.gateway.calls import (
+    POLICY,
+    Call,
+    CallFailed,
+    Handler,
+    Reply,
+    error_body,
+    with_fields,
+)
 from prime_cli.models.gateway.limits.headers import is_rate_header
 from prime_cli.models.gateway.streams import event
 from prime_cli.models.providers import AUTHORIZATION
@@ -84,7 +92,8 @@ class ModelRouter:
     Other names are looked up in the registry, then sent where `-m` would send them, with that key,
     but not if `sandboxed`, unless the run itself uses both. A group of endpoints is
     used in turn; members that are not `is_free` are skipped, unless none is. `say` is told which
-    service and key a name stands for, where neither the run nor the registry says so.
+    service and key a name stands for, where neither the run nor the registry says so. `policy_of`
+    decides first where the policy's calls go, and may leave it open.
     """
 
     def __init__(
@@ -99,7 +108,9 @@ class ModelRouter:
         is_free: Callable[[Endpoint], bool] | None = None,
         sandboxed: bool = False,
         say: Callable[[str], None] | None = None,
+        policy_of: Callable[[Call], Endpoint | None] | None = None,
     ) -> None:
+        self._policy_of = policy_of
         self._is_free = is_free
         self._say = say
         self._run = endpoint
@@ -115,13 +126,18 @@ class ModelRouter:
             self._routes[endpoint.alias] = own
 
     async def __call__(self, call: Call) -> Reply:
-        endpoint = self._route(call.head.model).take(self._is_free)
+        endpoint = self._policy(call) or self._route(call.head.model).take(self._is_free)
         if endpoint.builtin:
             reply = await self._builtin(call, endpoint.model)
         else:
             reply = await self._forward(call, endpoint)
         reply.endpoint = endpoint
         return reply
+
+    def _policy(self, call: Call) -> Endpoint | None:
+        if self._policy_of is None or call.identity.role != POLICY:
+            return None
+        return self._policy_of(call)
 
     def group_of(self, model: str | None) -> tuple[Endpoint, ...]:
         """The endpoints for calls to `model`; raises CallFailed if there are none."""

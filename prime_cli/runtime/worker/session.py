@@ -23,7 +23,7 @@ from .no_input import refuse_input
 from .processes import adopt_orphans
 from .request_identity import stamp_requests
 from .rows import Row
-from .schedule import Generation, Schedule, Unit
+from .schedule import FollowingGroups, FollowingSchedule, Generation, Schedule, Unit
 from .sockets import forward
 from .spec import WorkerSpec
 
@@ -147,19 +147,25 @@ class WorkerSession:
         return environment
 
     async def _work(self, environment: Generation, oracle: Oracle) -> None:
-        units = self._units(environment)
+        units = [] if self._spec.follow else self._units(environment)
 
         async def run_unit(example: int, rollouts: list[int], attempt: int) -> list[Row]:
             rows = await environment.run_unit(example, rollouts, attempt)
             return self._network.mark_refused(rows)
 
-        schedule = Schedule(self._spec, run_unit, self._emit)
+        kind = Schedule
+        if self._spec.follow:
+            by_group = environment.unit == "group"
+            kind = FollowingGroups if by_group else FollowingSchedule
+        schedule = kind(self._spec, run_unit, self._emit)
 
         def on_message(message: dict[str, Any]) -> None:
             if message["t"] == "cancel":
                 schedule.cancel()
             elif message["t"] == "oracle":
                 oracle.ask(message)
+            else:
+                schedule.obey(message)
 
         self._send_start(environment, units, has_oracle=bool(oracle))
         if self._spec.survey:

@@ -50,6 +50,7 @@ class WorkerSpec:
     withheld: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
+    follow: bool = False
     said: list[str] = field(default_factory=list)
     """Choices that the worker made, for the user to read."""
     own_split: str | None = None

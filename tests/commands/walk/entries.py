@@ -21,6 +21,7 @@ WITHOUT_OUTPUT = {
     "prime env test": "prints what pytest prints",
     "prime eval view": "takes the whole screen, and a terminal is asked for",
     "prime rollouts dump": "prints JSON lines for a trainer",
+    "prime rollouts serve": "serves until it is ended, and prints variables for a shell once",
     "prime hub serve": "serves until it is ended, and prints variables for a shell once",
 }
 """Commands that have no `--output`, and why."""

@@ -1,0 +1,200 @@
+"""The rollout service: what trainers in other interpreters ask over HTTP, on this machine only.
+
+    GET  /v1/environment    LoadedEnvironment
+    PUT  /v1/policy         PolicyUpdate
+    POST /v1/rollouts       RolloutAsk -> TrainingRollouts as JSON lines, each when it finishes
+    POST /v1/steps          TrainingStep
+
+Every request carries the session's bearer token. Closing a connection gives up its rollouts.
+"""
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import replace
+from http import HTTPStatus
+from types import TracebackType
+from typing import Protocol, Self, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+from aiohttp import web
+
+from prime_cli.core.errors import PrimeError, UsageError
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.providers import EndpointSecret
+from prime_cli.training.demand import Demand
+from prime_cli.training.policies import Policies, Policy
+from prime_cli.wire.rollouts import (
+    LoadedEnvironment,
+    PolicyUpdate,
+    RolloutAsk,
+    ServiceError,
+    TrainingRollout,
+    TrainingStep,
+)
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+Body = TypeVar("Body", bound=msgspec.Struct)
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class SessionFiles(Protocol):
+    """What the service leaves to the session."""
+
+    def describe(self) -> LoadedEnvironment:
+        """The environment, once it is loaded."""
+
+    def expect(self, ask: RolloutAsk, numbers: list[int]) -> None:
+        """These rollouts were asked for, and will be kept as the ask says."""
+
+    def keep_step(self, step: TrainingStep) -> None:
+        """Store a step of the trainer."""
+
+
+class RolloutService:
+    """An async context manager; inside, `url` and `token` are what a trainer needs."""
+
+    def __init__(
+        self,
+        demand: Demand[TrainingRollout],
+        policies: Policies,
+        files: SessionFiles,
+        *,
+        port: int = 0,
+    ) -> None:
+        self.url = ""
+        self.token = secrets.token_urlsafe(32)
+        self._demand = demand
+        self._policies = policies
+        self._files = files
+        self._port = port
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(middlewares=[self._guard])
+        app.add_routes(
+            [
+                web.get("/v1/environment", self._environment),
+                web.put("/v1/policy", self._set_policy),
+                web.post("/v1/rollouts", self._rollouts),
+                web.post("/v1/steps", self._step),
+            ]
+        )
+        runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0
+        )
+        await runner.setup()
+        self._stack.push_async_callback(runner.cleanup)
+        try:
+            await web.TCPSite(runner, "127.0.0.1", self._port).start()
+        except OSError as error:
+            await self._stack.aclose()
+            raise UsageError(
+                f"Port {self._port} cannot be used: {error.strerror}",
+                hint="choose another one with `--port`, or omit it for a free one",
+            ) from error
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Answer) -> web.StreamResponse:
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        sent = given.encode("utf-8", "replace") if scheme.lower() == "bearer" else b""
+        if not hmac.compare_digest(sent, self.token.encode()):
+            return _refusal(HTTPStatus.UNAUTHORIZED, "This service only accepts its own token")
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            return _refusal(error.status, f"{request.method} {request.path}: {error.reason}")
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return _refusal(HTTPStatus.BAD_REQUEST, str(error))
+        except UsageError as error:
+            return _refusal(HTTPStatus.BAD_REQUEST, error.message, error.hint)
+        except PrimeError as error:
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, error.message, error.hint)
+
+    async def _environment(self, _request: web.Request) -> web.Response:
+        await self._demand.loaded()
+        return _json(self._files.describe())
+
+    async def _set_policy(self, request: web.Request) -> web.Response:
+        update = await _read(request, PolicyUpdate)
+        self._policies.set_current(self._updated(update))
+        return _json({})
+
+    async def _step(self, request: web.Request) -> web.Response:
+        self._files.keep_step(await _read(request, TrainingStep))
+        return _json({})
+
+    async def _rollouts(self, request: web.Request) -> web.StreamResponse:
+        ask = await _read(request, RolloutAsk)
+        own = self._own_policy(ask)
+        numbers = await self._demand.numbers(ask.example, ask.n)
+        if own is not None:
+            self._policies.set_own(ask.example, numbers, own)
+        self._files.expect(ask, numbers)
+        response = web.StreamResponse(headers={"content-type": NDJSON})
+        async with aclosing(self._demand.rollouts(ask.example, numbers)) as rollouts:
+            await response.prepare(request)
+            try:
+                async for rollout in rollouts:
+                    await response.write(msgspec.json.encode(rollout) + b"\n")
+            except PrimeError as failure:
+                last = ServiceError(error=failure.message, hint=failure.hint)
+                await response.write(msgspec.json.encode(last) + b"\n")
+        await response.write_eof()
+        return response
+
+    def _own_policy(self, ask: RolloutAsk) -> Policy | None:
+        """The policy of these rollouts alone; None for the session's."""
+        if ask.policy is not None:
+            return replace(self._updated(ask.policy), record=ask.record)
+        if ask.record:
+            return None
+        if self._policies.current is None:
+            raise UsageError(
+                "There is no policy yet", hint="name one in the ask, or by PUT /v1/policy"
+            )
+        return replace(self._policies.current, record=False)
+
+    def _updated(self, update: PolicyUpdate) -> Policy:
+        before = self._policies.current or Policy(sampling=self._policies.sampling)
+        sampling = before.sampling
+        if update.sampling is not None:
+            sampling = {**self._policies.sampling, **update.sampling}
+        endpoint = before.endpoint
+        if update.url is not None:
+            model = update.model or (endpoint.model if endpoint else None)
+            if urlsplit(update.url).scheme not in ("http", "https") or not model:
+                raise UsageError("A policy needs a `url` with http or https, and a `model`")
+            key = EndpointSecret(update.api_key) if update.api_key else None
+            endpoint = Endpoint(model, update.url.rstrip("/"), key)
+        elif update.model is not None or update.api_key is not None:
+            raise UsageError("`model` and `api_key` of a policy need its `url`")
+        elif self._policies.current is None:
+            raise UsageError("The first policy needs a `url` and a `model`")
+        return Policy(endpoint, sampling, update.version)
+
+
+async def _read(request: web.Request, kind: type[Body]) -> Body:
+    return msgspec.json.decode(await request.read(), type=kind)
+
+
+def _json(value: object) -> web.Response:
+    return web.Response(body=msgspec.json.encode(value), content_type=JSON)
+
+
+def _refusal(status: int, message: str, hint: str | None = None) -> web.Response:
+    body = msgspec.json.encode(ServiceError(error=message, hint=hint))
+    return web.Response(status=status, body=body, content_type=JSON)

@@ -1,0 +1,316 @@
+"""Rollouts on demand: each once, also when workers die, and none for those who left."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from prime_cli.core.errors import EnvironmentFailed, PrimeError, UsageError, WorkerDied
+from prime_cli.core.progress import Silent
+from prime_cli.runtime.protocol import (
+    DropRollouts,
+    End,
+    Event,
+    Finish,
+    Order,
+    Rollout,
+    RunRollouts,
+    Start,
+)
+from prime_cli.training.demand import Demand
+from tests.helpers.gateway_client import run
+
+
+class ScriptedWorker:
+    """Runs nothing: the test says what it `says`, and sees the `orders` that it got."""
+
+    def __init__(self) -> None:
+        self.orders: list[Order] = []
+        self._said: asyncio.Queue[Event | Exception] = asyncio.Queue()
+        self.is_over = False
+
+    def says(self, *events: Event | Exception) -> None:
+        for event in events:
+            self._said.put_nowait(event)
+
+    async def events(self) -> AsyncIterator[Event]:
+        while True:
+            event = await self._said.get()
+            if isinstance(event, Exception):
+                raise event
+            yield event
+            if isinstance(event, End):
+                return
+
+    async def tell(self, order: Order) -> None:
+        self.orders.append(order)
+
+    async def finished(self, example: int, *rollouts: int, attempt: int = 1) -> None:
+        for rollout in rollouts:
+            self.says(Rollout(example_id=example, rollout=rollout, attempt=attempt, reward=1.0))
+        await turns()
+
+
+async def turns() -> None:
+    """Let everything happen that can."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+@dataclass
+class Kept:
+    """A keeper that hands out the rollouts themselves, and what was told of others."""
+
+    kept: list[tuple[int, int, int]] = field(default_factory=list)
+    forgotten: list[tuple[int, int]] = field(default_factory=list)
+    restarted: list[tuple[int, int]] = field(default_factory=list)
+
+    def keep(self, event: Rollout) -> Rollout:
+        self.kept.append((event.example_id, event.rollout, event.attempt))
+        return event
+
+    def restart(self, example: int, rollout: int) -> None:
+        self.restarted.append((example, rollout))
+
+    def forget(self, example: int, rollout: int) -> None:
+        self.forgotten.append((example, rollout))
+
+    def hear(self, event: Event) -> PrimeError | None:
+        return EnvironmentFailed("no data") if isinstance(event, End) and not event.ok else None
+
+
+class Stage:
+    """A demand whose workers the test speaks for; `ended` is what its `run` ended with."""
+
+    def __init__(self, workers: int = 1) -> None:
+        self.workers: list[ScriptedWorker] = []
+        self.keeper = Kept()
+        self.progress = Silent()
+        self.demand = Demand(self._make, self.keeper, self.progress, workers=workers)
+        self.ended: BaseException | None = None
+
+    @asynccontextmanager
+    async def _make(self) -> AsyncIterator[ScriptedWorker]:
+        worker = ScriptedWorker()
+        self.workers.append(worker)
+        try:
+            yield worker
+        finally:
+            worker.is_over = True
+
+    async def asked(self, example: int, count: int) -> "asyncio.Task[list[Rollout]]":
+        """Ask for rollouts, and give the task that collects them."""
+        numbers = await self.demand.numbers(example, count)
+
+        async def collect() -> list[Rollout]:
+            async with aclosing(self.demand.rollouts(example, numbers)) as rollouts:
+                return [rollout async for rollout in rollouts]
+
+        task = asyncio.ensure_future(collect())
+        await turns()
+        return task
+
+
+def start(fingerprint: str = "same", **fields: object) -> Start:
+    return Start(examples=3, planned=3, unit="rollout", fingerprint=fingerprint, **fields)  # type: ignore[arg-type]
+
+
+def play(scenario: Callable[[Stage], Awaitable[None]], *, workers: int = 1) -> Stage:
+    """Run `scenario` on a stage whose workers have loaded the environment."""
+
+    async def played() -> Stage:
+        stage = Stage(workers)
+        running = asyncio.ensure_future(stage.demand.run())
+        await turns()
+        for worker in stage.workers:
+            worker.says(start())
+        await turns()
+        try:
+            await scenario(stage)
+        finally:
+            running.cancel()
+            (stage.ended,) = await asyncio.gather(running, return_exceptions=True)
+        return stage
+
+    return run(played())
+
+
+def dead() -> WorkerDied:
+    return WorkerDied("The environment's process died (SIGKILL)")
+
+
+def numbers(rollouts: Iterable[Rollout]) -> list[int]:
+    return sorted(rollout.rollout for rollout in rollouts)
+
+
+def test_each_rollout_is_asked_for_once_and_numbers_are_not_reused() -> None:
+    async def scenario(stage: Stage) -> None:
+        (worker,) = stage.workers
+        first, second = await stage.asked(1, 2), await stage.asked(1, 2)
+        other = await stage.asked(2, 1)
+        assert worker.orders == [
+            RunRollouts(1, [0, 1]),
+            RunRollouts(1, [2, 3]),
+            RunRollouts(2, [0]),
+        ]
+        await worker.finished(1, 3, 0, 1, 2)
+        await worker.finished(2, 0)
+        assert [numbers(await task) for task in (first, second, other)] == [[0, 1], [2, 3], [0]]
+
+    assert len(play(scenario).keeper.kept) == 5
+
+
+def test_a_rollout_that_comes_twice_is_delivered_once() -> None:
+    async def scenario(stage: Stage) -> None:
+        task = await stage.asked(0, 2)
+        await stage.workers[0].finished(0, 0, 0, 7, 1)
+        assert numbers(await task) == [0, 1]
+
+    stage = play(scenario)
+    assert stage.keeper.kept == [(0, 0, 1), (0, 1, 1)]
+    assert stage.keeper.forgotten == [(0, 0), (0, 7)]
+
+
+def test_leaving_early_gives_up_the_others() -> None:
+    async def scenario(stage: Stage) -> None:
+        (worker,) = stage.workers
+        task = await stage.asked(0, 3)
+        await worker.finished(0, 1)
+        task.cancel()
+        await turns()
+        assert worker.orders[-1] == DropRollouts(0, [0, 2])
+
+    assert play(scenario).keeper.forgotten == [(0, 0), (0, 2)]
+
+
+def test_after_a_death_the_same_numbers_are_asked_for_at_a_higher_attempt() -> None:
+    async def scenario(stage: Stage) -> None:
+        task = await stage.asked(0, 3)
+        await stage.workers[0].finished(0, 1)
+        stage.workers[0].says(dead())
+        await turns()
+        first, second = stage.workers
+        assert first.is_over
+        second.says(start())
+        await turns()
+        assert second.orders == [RunRollouts(0, [0, 2], 2)]
+        await second.finished(0, 0, 2, attempt=2)
+        assert numbers(await task) == [0, 1, 2]
+
+    stage = play(scenario)
+    assert stage.keeper.kept == [(0, 1, 1), (0, 0, 2), (0, 2, 2)]
+    assert stage.keeper.restarted == [(0, 0), (0, 2)]
+    assert "restarting it" in stage.progress.warned[0]
+
+
+def test_what_is_asked_between_two_workers_waits_for_the_next() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.workers[0].says(dead())
+        await turns()
+        task = await stage.asked(2, 1)
+        stage.workers[1].says(start())
+        await turns()
+        assert stage.workers[1].orders == [RunRollouts(2, [0])]
+        await stage.workers[1].finished(2, 0)
+        assert numbers(await task) == [0]
+
+    play(scenario)
+
+
+def test_a_rollout_in_flight_at_two_deaths_is_an_error() -> None:
+    async def scenario(stage: Stage) -> None:
+        task = await stage.asked(0, 1)
+        for worker in (0, 1):
+            stage.workers[worker].says(dead())
+            await turns()
+            stage.workers[worker + 1].says(start())
+            await turns()
+        (lost,) = await task
+        assert lost.error is not None
+        assert (lost.error.type, lost.attempt, lost.reward) == ("WorkerDied", 2, None)
+        assert stage.workers[2].orders == []
+
+    play(scenario)
+
+
+def test_five_deaths_end_the_session_and_all_who_wait() -> None:
+    async def scenario(stage: Stage) -> None:
+        for death in range(4):
+            stage.workers[death].says(dead())
+            await turns()
+            stage.workers[death + 1].says(start())
+            await turns()
+        task = await stage.asked(0, 1)
+        stage.workers[4].says(dead())
+        with pytest.raises(WorkerDied):
+            await task
+        with pytest.raises(WorkerDied):
+            await stage.demand.numbers(0, 1)
+
+    assert isinstance(play(scenario).ended, WorkerDied)
+
+
+def test_what_fails_while_loading_is_told_to_all() -> None:
+    async def scenario() -> None:
+        stage = Stage()
+        running = asyncio.ensure_future(stage.demand.run())
+        await turns()
+        stage.workers[0].says(End(ok=False, stage="load"))
+        with pytest.raises(EnvironmentFailed, match="no data"):
+            await stage.demand.loaded()
+        with pytest.raises(EnvironmentFailed, match="no data"):
+            await running
+
+    run(scenario())
+
+
+def test_other_examples_after_a_restart_end_the_session() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.workers[0].says(dead())
+        await turns()
+        stage.workers[1].says(start("other"))
+        await turns()
+
+    assert "other examples" in str(play(scenario).ended)
+
+
+def test_several_workers_share_what_is_asked_for() -> None:
+    async def scenario(stage: Stage) -> None:
+        one, two = stage.workers
+        first, second = await stage.asked(0, 2), await stage.asked(1, 2)
+        assert one.orders == [RunRollouts(0, [0, 1])]
+        assert two.orders == [RunRollouts(1, [0, 1])]
+        two.says(dead())
+        await turns()
+        await one.finished(0, 0, 1)
+        assert numbers(await first) == [0, 1]
+        stage.workers[2].says(start())
+        await turns()
+        await stage.workers[2].finished(1, 0, 1, attempt=2)
+        assert numbers(await second) == [0, 1]
+        assert len(one.orders) == 1
+
+    play(scenario, workers=2)
+
+
+@pytest.mark.parametrize("known", [None, [4, 9]])
+def test_an_unknown_example_is_refused(known: list[int] | None) -> None:
+    async def scenario(stage: Stage) -> None:
+        assert stage.demand.start is not None
+        stage.demand.start.numbers = known
+        with pytest.raises(UsageError, match="no example 3"):
+            await stage.demand.numbers(3, 1)
+
+    play(scenario)
+
+
+def test_finishing_ends_the_workers_once_they_owe_nothing() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.demand.finish()
+        assert stage.workers[0].orders == [Finish()]
+        stage.workers[0].says(End(ok=True))
+        await turns()
+
+    assert play(scenario).ended is None

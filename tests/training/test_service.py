@@ -1,0 +1,316 @@
+"""The rollout service over a socket, with a real worker, as a trainer sees it."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+
+from prime_cli.core.progress import Silent
+from prime_cli.evals.execution.early_stop import SignalRouter
+from prime_cli.evals.execution.run import set_up_run
+from prime_cli.evals.execution.setup import RunContext, access_to
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.runs.folder import RunFolder, new_run_folder, read_journal
+from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.training.session import METRICS, ServiceOptions, serve_with
+from tests.helpers.environments import ECHO, small_interpreter
+from tests.helpers.live_run import PLAN, prepared_run
+from tests.helpers.scripted_model import Received, Reply, ScriptedModel
+from tests.helpers.vllm import Vllm
+
+JSON = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def echo(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
+    return small_interpreter(tmp_path_factory.mktemp("echo"), ECHO)
+
+
+@pytest.fixture
+def vllm() -> Vllm:
+    return Vllm()
+
+
+@pytest.fixture
+def model(vllm: Vllm) -> Iterator[ScriptedModel]:
+    with ScriptedModel(vllm) as scripted:
+        yield scripted
+
+
+@dataclass
+class Trainer:
+    """A client of a service that runs in a thread of this process."""
+
+    url: str
+    token: str
+    folder: RunFolder
+
+    def connect(self) -> HTTPConnection:
+        address = urlsplit(self.url)
+        return HTTPConnection(address.hostname or "", address.port, timeout=30)
+
+    def send(
+        self, connection: HTTPConnection, method: str, path: str, body: Any = None, **headers: str
+    ) -> HTTPResponse:
+        given = {"Authorization": f"Bearer {self.token}"} | headers
+        data = None if body is None else json.dumps(body)
+        connection.request(method, f"/v1{path}", data, given)
+        return connection.getresponse()
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, JSON]:
+        with closing(self.connect()) as connection:
+            response = self.send(connection, method, path, body, **headers)
+            return response.status, json.loads(response.read())
+
+    def rollouts(self, **ask: Any) -> list[JSON]:
+        with closing(self.connect()) as connection:
+            response = self.send(connection, "POST", "/rollouts", ask)
+            said = response.read()
+            assert response.status == 200, said
+            return [json.loads(line) for line in said.splitlines()]
+
+    def set_policy(self, url: str, version: int = 0, **more: Any) -> None:
+        policy = {"url": url, "model": "weights", "version": version, **more}
+        assert self.ask("PUT", "/policy", policy) == (200, {})
+
+
+@dataclass
+class Served:
+    """How a session ended: the signal, or what it raised; and what it said."""
+
+    ended: Any
+    progress: Silent
+
+
+def serve(
+    interpreter: Interpreter,
+    folder: Path,
+    scenario: Callable[[Trainer], None],
+    *,
+    workers: int = 1,
+    url: str | None = None,
+    **plan: Any,
+) -> Served:
+    """Run `scenario` against a service; with `url` the policy is known from the start."""
+    planned = msgspec.structs.replace(PLAN, num_examples=-1, rollouts_per_example=1, **plan)
+    prepared = prepared_run(planned, Endpoint("scripted", url or "http://127.0.0.1:9/v1"))
+    router, progress = SignalRouter(), Silent()
+    context = RunContext(folder, os.environ, progress, switchboard=router)
+    setup = set_up_run(
+        prepared,
+        interpreter,
+        access_to({}, prepared, context),
+        context,
+        None,
+        new_run_folder(folder),
+    )
+    options = ServiceOptions(workers=workers, has_policy=url is not None)
+    ended: list[Any] = []
+    told: list[Trainer] = []
+    ready = threading.Event()
+
+    def announce(address: str, token: str, run_folder: RunFolder) -> None:
+        told.append(Trainer(address, token, run_folder))
+        ready.set()
+
+    def live() -> None:
+        try:
+            ended.append(serve_with(setup, options, announce))
+        except BaseException as error:  # noqa: BLE001 - the test looks at it
+            ended.append(error)
+        ready.set()
+
+    thread = threading.Thread(target=live)
+    thread.start()
+    try:
+        assert ready.wait(60)
+        assert told, ended
+        scenario(told[0])
+    finally:
+        router._receive(signal.SIGTERM, None)
+        thread.join(60)
+    return Served(ended[0], progress)
+
+
+def test_a_trainer_gets_each_rollout_with_the_tokens_of_its_policy(
+    echo: Interpreter, model: ScriptedModel, vllm: Vllm, tmp_path: Path
+) -> None:
+    def scenario(trainer: Trainer) -> None:
+        status, environment = trainer.ask("GET", "/environment")
+        assert (status, environment["examples"], environment["unit"]) == (200, 10, "rollout")
+        trainer.set_policy(model.url, version=3, sampling={"top_p": 0.5})
+        first = trainer.rollouts(example=4, n=3, messages=True, tag={"step": 12})
+        assert sorted(line["rollout"] for line in first) == [0, 1, 2]
+        for line in first:
+            (segment,), (sampled,) = line["segments"], vllm.of(4, line["rollout"])
+            assert segment["ids"] == sampled.prompt + sampled.ids
+            assert segment["logprobs"] == [0.0] * len(sampled.prompt) + sampled.logprobs
+            assert segment["spans"] == [[len(sampled.prompt), len(segment["ids"]), 3, "stop"]]
+            assert (line["reward"], line["messages"][-1]["content"]) == (1.0, "say 4")
+        assert trainer.ask("PUT", "/policy", {"version": 4}) == (200, {})
+        (again,) = trainer.rollouts(example=4)
+        assert (again["rollout"], again["messages"]) == (3, None)
+        assert again["segments"][0]["spans"][0][2] == 4
+        assert trainer.ask("POST", "/steps", {"step": 1, "metrics": {"loss": 0.5}}) == (200, {})
+        assert (trainer.folder.path / METRICS).read_text() == '{"step":1,"loss":0.5}\n'
+        rows = list(read_journal(trainer.folder.journal))
+        assert [(row.example_id, row.rollout) for row in rows][-1] == (4, 3)
+        assert rows[0].state == {"step": 12}
+
+    assert serve(echo, tmp_path, scenario).ended == signal.SIGTERM
+    assert {call.body["model"] for call in model.calls} == {"weights"}
+    assert {call.body["top_p"] for call in model.calls} == {0.5}
+
+
+def test_calls_wait_until_there_is_a_policy(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    def scenario(trainer: Trainer) -> None:
+        found: list[JSON] = []
+        asking = threading.Thread(target=lambda: found.extend(trainer.rollouts(example=0)))
+        asking.start()
+        asking.join(0.5)
+        assert not found
+        assert asking.is_alive()
+        trainer.set_policy(model.url)
+        asking.join(30)
+        assert [line["reward"] for line in found] == [1.0]
+
+    serve(echo, tmp_path, scenario)
+
+
+def test_a_policy_that_is_named_at_the_start_needs_no_trainer_to_name_it(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    def scenario(trainer: Trainer) -> None:
+        (line,) = trainer.rollouts(example=0)
+        assert len(line["segments"]) == 1
+
+    serve(echo, tmp_path, scenario, url=model.url, sampling={"temperature": 0.5})
+    assert [call.body["temperature"] for call in model.calls] == [0.5]
+
+
+def test_a_policy_of_an_ask_is_for_its_rollouts_alone_and_may_be_left_unrecorded(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    def scenario(trainer: Trainer) -> None:
+        with ScriptedModel() as other:
+            policy = {"url": other.url, "model": "theirs", "version": 0}
+            (line,) = trainer.rollouts(example=0, policy=policy, record=False)
+            assert (line["reward"], line["segments"]) == (1.0, [])
+            assert [call.body["model"] for call in other.calls] == ["theirs"]
+            assert "return_token_ids" not in other.calls[0].body
+        (line,) = trainer.rollouts(example=0)
+        assert len(line["segments"]) == 1
+
+    said = serve(echo, tmp_path, scenario, url=model.url).progress
+    assert not said.warned
+
+
+def test_closing_a_connection_gives_up_its_rollouts(
+    echo: Interpreter, model: ScriptedModel, vllm: Vllm, tmp_path: Path
+) -> None:
+    def hang_first(request: Received) -> Reply:
+        return Reply(hang=True) if request.last_user == "say 0" else vllm(request)
+
+    model.answer = hang_first
+
+    def scenario(trainer: Trainer) -> None:
+        with closing(trainer.connect()) as connection:
+            trainer.send(connection, "POST", "/rollouts", {"example": 0, "n": 1})
+            while not model.calls:
+                time.sleep(0.01)
+        # One rollout at a time: the next one needs the lane of the first.
+        (line,) = trainer.rollouts(example=1)
+        assert line["reward"] == 1.0
+
+    serve(echo, tmp_path, scenario, url=model.url, concurrency=1)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "why"),
+    [
+        ("POST", "/rollouts", {"example": 0, "shininess": 1}, 400, "unknown field `shininess`"),
+        ("POST", "/rollouts", {"example": 10}, 400, "no example 10"),
+        ("POST", "/rollouts", {"example": 0, "n": 0}, 400, ">= 1"),
+        ("POST", "/rollouts", {"example": 0, "record": False}, 400, "no policy yet"),
+        ("PUT", "/policy", {"version": 1}, 400, "needs a `url`"),
+        ("PUT", "/policy", {"version": 1, "url": "ftp://x", "model": "m"}, 400, "http or https"),
+        ("PUT", "/policy", {"version": 1, "model": "m"}, 400, "need its `url`"),
+        ("GET", "/nothing", None, 404, "Not Found"),
+        ("GET", "/rollouts", None, 405, "Method Not Allowed"),
+    ],
+)
+def test_what_is_not_a_valid_request_is_refused_with_a_sentence(
+    shared: Trainer, method: str, path: str, body: JSON | None, status: int, why: str
+) -> None:
+    code, refusal = shared.ask(method, path, body)
+    assert code == status
+    assert why in refusal["error"]
+
+
+@pytest.mark.parametrize("given", ["", "Bearer ", "Bearer wrong", "Basic abc", "Bearer ü"])
+def test_nobody_gets_in_without_the_token(shared: Trainer, given: str) -> None:
+    header = {"Authorization": given.encode().decode("latin-1")}
+    assert shared.ask("GET", "/environment", **header)[0] == 401
+
+
+@pytest.fixture(scope="module")
+def shared(echo: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trainer]:
+    """A service for tests that change nothing of it."""
+    ready, over = threading.Event(), threading.Event()
+    found: list[Trainer] = []
+
+    def scenario(trainer: Trainer) -> None:
+        found.append(trainer)
+        ready.set()
+        over.wait(300)
+
+    folder = tmp_path_factory.mktemp("shared")
+    thread = threading.Thread(target=lambda: serve(echo, folder, scenario))
+    thread.start()
+    try:
+        assert ready.wait(60)
+        yield found[0]
+    finally:
+        over.set()
+        thread.join(60)
+
+
+DIES_ONCE = ECHO.replace(
+    "    def same(completion, answer, **kwargs):\n",
+    """    def same(completion, answer, **kwargs):
+        import os, pathlib
+        died = pathlib.Path(__file__ + ".died")
+        if answer == "say 3" and not died.exists():
+            died.touch()
+            os.kill(os.getpid(), 9)
+""",
+)
+
+
+def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    def scenario(trainer: Trainer) -> None:
+        lines = trainer.rollouts(example=3, n=4)
+        assert sorted(line["rollout"] for line in lines) == [0, 1, 2, 3]
+        assert {line["reward"] for line in lines} == {1.0}
+        assert {len(line["segments"]) for line in lines} == {1}
+        assert max(line["attempt"] for line in lines) == 2
+
+    interpreter = small_interpreter(tmp_path, DIES_ONCE)
+    served = serve(interpreter, tmp_path, scenario, url=model.url)
+    assert served.ended == signal.SIGTERM
+    assert any("restarting it" in warned for warned in served.progress.warned)
