@@ -1,10 +1,8 @@
 """Locks and what is installed, from a program: what the commands say is what comes back."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
-import uv
 
 from prime_cli import Hub
 from prime_cli.api.client import HubClient
@@ -12,6 +10,7 @@ from prime_cli.core.errors import GateFailed, NotFound, UsageError
 from prime_cli.envs.lockfile.file import FILENAME
 from prime_cli.envs.lockfile.update import LockChange
 from tests.helpers.hubs import publish
+from tests.helpers.venvs import make_venv
 
 
 @pytest.fixture
@@ -62,8 +61,7 @@ def test_a_lock_that_must_not_change_is_not_changed(hub: Hub, here: Path) -> Non
 
 
 def test_a_workspace_becomes_what_is_locked(hub: Hub, here: Path, wheelhouse: Path) -> None:
-    venv = [uv.find_uv_bin(), "venv", "--quiet", str(here / ".venv")]
-    subprocess.run(venv, check=True, timeout=120)
+    make_venv(here / ".venv")
     hub.workspace.lock("ada/wordle@0.1.0")
     assert [(each.name, each.after) for each in hub.workspace.sync()] == [("wordle", "0.1.0")]
     assert hub.workspace.sync() == ()

@@ -9,6 +9,7 @@ import uv
 from prime_cli.api.client import HubClient
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import publish
+from tests.helpers.venvs import make_venv
 from tests.helpers.walk import walking
 
 MOST_FILES = 63
@@ -20,7 +21,7 @@ def test_an_installation_passes_through_few_files(
     prime: Prime, hub: HubClient, tmp_path: Path
 ) -> None:
     publish(hub, tmp_path, "wordle")
-    subprocess.run([uv.find_uv_bin(), "venv", "--quiet", tmp_path / ".venv"], check=True)
+    make_venv(tmp_path / ".venv")
 
     with walking() as walk:
         done = prime("env", "install", "ada/wordle", "-o", "json", cwd=tmp_path)
@@ -34,8 +35,7 @@ def test_what_a_person_installed_moves_only_with_a_yes(
     prime: Prime, hub: HubClient, tmp_path: Path
 ) -> None:
     publish(hub, tmp_path, "wordle", requires=("verifiers==0.3.1",))
-    venv = tmp_path / ".venv"
-    subprocess.run([uv.find_uv_bin(), "venv", "--quiet", venv], check=True)
+    venv = make_venv(tmp_path / ".venv")
     words = ("pip", "install", "--quiet", "--python", venv, "verifiers==0.1.14")
     subprocess.run([uv.find_uv_bin(), *words], check=True)
 

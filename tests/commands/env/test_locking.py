@@ -10,6 +10,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.envs.lockfile.file import FILENAME, LockedEnvironment, make_lock, write_lock
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import publish
+from tests.helpers.venvs import make_venv
 
 SOURCE = """
 import verifiers as vf
@@ -36,8 +37,7 @@ def work(tmp_path: Path, hub: HubClient) -> Path:
 @pytest.fixture
 def venv(work: Path, wheelhouse: Path) -> Path:
     """The folder with an empty virtual environment."""
-    words = [uv.find_uv_bin(), "venv", "--quiet", str(work / ".venv")]
-    subprocess.run(words, check=True, timeout=120)
+    make_venv(work / ".venv")
     return work
 
 

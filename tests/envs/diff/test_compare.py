@@ -1,11 +1,9 @@
 """Two sides of an environment: what differs, and what that does to scores."""
 
-import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
-import uv
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import IntegrityError, NotFound, UnsafeContent
@@ -18,6 +16,7 @@ from prime_cli.envs.install.sources import InstallOptions
 from prime_cli.envs.install.workspace import find_workspace, site_packages
 from prime_cli.envs.lockfile.file import LockedEnvironment, make_lock
 from tests.helpers.hubs import publish
+from tests.helpers.venvs import make_venv
 from tests.helpers.wild import SINGLE_TURN, TASKSET, Shape, write_project, write_wheel
 
 
@@ -163,8 +162,7 @@ def test_a_project_is_compared_by_the_wheel_that_it_builds(hub: HubClient, tmp_p
 def test_installed_files_are_compared(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    venv = [uv.find_uv_bin(), "venv", "--quiet", str(work / ".venv")]
-    subprocess.run(venv, check=True, timeout=120)
+    make_venv(work / ".venv")
     workspace = find_workspace(here=work, environ={})
     built = wheel(tmp_path)
     plan = plan_install(

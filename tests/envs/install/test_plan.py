@@ -30,7 +30,7 @@ from prime_cli.envs.install.workspace import (
 )
 from prime_cli.runtime.locks import save_lock
 from prime_cli.wire.locks import Lock
-from tests.helpers.venvs import python_at_hand
+from tests.helpers.venvs import make_venv, python_at_hand
 from tests.helpers.wheelhouse import package
 from tests.helpers.wild import Shape, write_project
 
@@ -75,7 +75,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     folder = tmp_path / "work"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    subprocess.run([uv.find_uv_bin(), "venv", "--quiet", ".venv"], check=True, timeout=60)
+    make_venv(folder / ".venv")
     return find_workspace(here=folder)
 
 

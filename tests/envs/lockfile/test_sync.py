@@ -26,6 +26,7 @@ from prime_cli.envs.lockfile.resolve import LockOptions, resolve_lock
 from prime_cli.envs.lockfile.sync import SyncChange, compare_with_lock, plan_sync, run_sync
 from tests.helpers.hubs import publish
 from tests.helpers.served import served_hub
+from tests.helpers.venvs import make_venv
 
 pytestmark = pytest.mark.usefixtures("wheelhouse")
 
@@ -35,8 +36,7 @@ def workspace(tmp_path: Path) -> Workspace:
     """An empty virtual environment."""
     folder = tmp_path / "work"
     folder.mkdir()
-    venv = [uv.find_uv_bin(), "venv", "--quiet", str(folder / ".venv")]
-    subprocess.run(venv, check=True, timeout=120)
+    make_venv(folder / ".venv")
     return find_workspace(here=folder, environ={})
 
 
