@@ -1,0 +1,114 @@
+"""Attacks on one hub in another process: pages that cost much, keys, rates, and what it tells."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.helpers.serving import ServedHub, serve
+from tests.hub.pushing import HUB, Push, data, make_sources
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = {
+    "pictures": "![" * 50_000,
+    "brackets": "[" * 100_000,
+    "columns": "|" + "a|" * 1000 + "\n|" + "-|" * 1000 + "\n" + ("|" + "b|" * 1000 + "\n") * 45,
+}
+FAR = {"x-forwarded-for": "192.0.2.1"}
+"""What no caller on the hub's own machine sends: with it the sender's limits are a stranger's."""
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedHub]:
+    with serve(tmp_path_factory.mktemp("served") / "hub", "--rate-limit", "20") as served:
+        yield served
+
+
+def stranger(hub: ServedHub, address: str, **headers: str) -> httpx.Client:
+    """Somebody at `address`, from elsewhere as far as the hub knows."""
+    way = httpx.HTTPTransport(local_address=address)
+    return httpx.Client(base_url=hub.url, transport=way, headers={**FAR, **headers}, timeout=60)
+
+
+def test_hostile_readmes_are_rendered_once_and_hold_up_nobody(hub: ServedHub) -> None:
+    with hub.client() as admin, hub.client("") as nobody:
+        for name, readme in HOSTILE.items():
+            push = Push(admin, name=name)
+            push.sources = make_sources({"pyproject.toml": "", "README.md": readme})
+            push.run()
+        began = time.monotonic()
+        assert nobody.get("/healthz").status_code == 200
+        assert time.monotonic() - began < 2
+        for name in HOSTILE:
+            assert nobody.get(f"/dashboard/environments/admin/{name}").status_code == 200
+        for name in HOSTILE:
+            # By now each is kept, or was shown as its text for good.
+            began = time.monotonic()
+            page = nobody.get(f"/dashboard/environments/admin/{name}")
+            assert time.monotonic() - began < 2
+            assert len(page.content) < 2 * 1024 * 1024
+
+
+def test_a_revoked_key_is_refused_by_the_very_next_request(hub: ServedHub) -> None:
+    with hub.client() as admin:
+        made = data(admin.post("/api/v1/user/keys", json={"name": "ci", "scope": "write"}))
+        with hub.client(made["key"]) as owner:
+            for _ in range(20):
+                assert owner.get("/api/v1/user/whoami").status_code == 200
+            admin.delete(f"/api/v1/user/keys/{made['id']}").raise_for_status()
+            assert owner.get("/api/v1/user/whoami").status_code == 401
+
+
+def test_one_address_that_asks_too_much_is_put_off_and_others_are_not(hub: ServedHub) -> None:
+    with stranger(hub, "127.0.0.31") as greedy, stranger(hub, "127.0.0.32") as modest:
+        answers = [greedy.get(f"{HUB}/") for _ in range(150)]
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert {answer.status_code for answer in answers} == {200, 429}
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+        # The header of a client that nobody trusts makes no other client of it.
+        forged = greedy.get(f"{HUB}/", headers={"x-forwarded-for": "192.0.2.99"})
+        assert forged.status_code == 429
+        assert modest.get(f"{HUB}/").status_code == 200
+        assert greedy.get("/healthz").status_code == 200
+
+
+def test_guessed_keys_are_few_and_tell_nothing(hub: ServedHub) -> None:
+    with stranger(hub, "127.0.0.33") as guesser:
+        answers = [
+            guesser.get(
+                "/api/v1/user/whoami", headers={"authorization": f"Bearer prime_sk_{number}"}
+            )
+            for number in range(60)
+        ]
+    assert {answer.status_code for answer in answers} == {401, 429}
+    assert len({answer.text for answer in answers if answer.status_code == 401}) == 1
+
+
+def test_clients_of_a_trusted_proxy_are_limited_one_by_one(tmp_path: Path) -> None:
+    argv = ("--rate-limit", "20", "--trusted-proxies", "127.0.0.0/8")
+    with serve(tmp_path / "hub", *argv) as hub, stranger(hub, "127.0.0.34") as proxy:
+        answers = [proxy.get(f"{HUB}/").status_code for _ in range(150)]
+        assert 429 in answers
+        other = {"x-forwarded-for": "192.0.2.2"}
+        assert proxy.get(f"{HUB}/", headers=other).status_code == 200
+        # What a client writes itself comes before what the proxy saw.
+        forged = {"x-forwarded-for": "192.0.2.3, 192.0.2.1"}
+        assert proxy.get(f"{HUB}/", headers=forged).status_code == 429
+
+
+def test_a_broken_hub_tells_strangers_nothing_of_itself(tmp_path: Path) -> None:
+    with serve(tmp_path / "hub") as hub, stranger(hub, "127.0.0.35") as somebody:
+        with sqlite3.connect(tmp_path / "hub" / "hub.db") as connection:
+            connection.execute("ALTER TABLE environments RENAME TO elsewhere")
+        for path in ("/", f"{HUB}/", "/admin/simple/word/", f"{HUB}/admin/word/@latest"):
+            answer = somebody.get(path)
+            assert answer.status_code >= 500, path
+            assert str(tmp_path) not in answer.text
+            assert "hub.db" not in answer.text
+            assert "elsewhere" not in answer.text
+        assert somebody.get("/metrics").status_code == 401
+    assert "hub.db" in hub.err.read_text(encoding="utf-8")
