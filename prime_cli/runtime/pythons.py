@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,19 +110,27 @@ def _in_virtual_environment(folder: Path) -> bool:
     return (folder.parent / "pyvenv.cfg").is_file()
 
 
-def choose_python(requires: str | Iterable[str] | None, wanted: str | None = None) -> Python:
+def choose_python(
+    requires: str | Iterable[str] | None,
+    wanted: str | None = None,
+    *,
+    listing: Callable[[], list[Python]] = find_pythons,
+) -> Python:
     """The first of `fitting_pythons`."""
-    return fitting_pythons(requires, wanted)[0]
+    return fitting_pythons(requires, wanted, listing=listing)[0]
 
 
 def fitting_pythons(
-    requires: str | Iterable[str] | None, wanted: str | None = None
+    requires: str | Iterable[str] | None,
+    wanted: str | None = None,
+    *,
+    listing: Callable[[], list[Python]] = find_pythons,
 ) -> list[Python]:
     """The Pythons for a package, best first: those that fit all of `requires` (PEP 440).
 
     `wanted` is a path, a version (`3.12`, `3.12.1`) or a specifier (`>=3.11,<3.13`) and overrides
-    `requires`. The Python that runs prime is best, then the newest. Raises ResolveFailed if none
-    fits.
+    `requires`. The Python that runs prime is best, then the newest. `listing` is called unless
+    `wanted` is a path. Raises ResolveFailed if none fits.
     """
     if wanted is not None and _is_path(wanted):
         return [python_at(Path(wanted))]
@@ -130,7 +138,7 @@ def fitting_pythons(
         allowed = _wanted_versions(wanted)
     else:
         allowed = _specifiers([requires] if isinstance(requires, str) else requires or ())
-    pythons = find_pythons()
+    pythons = listing()
     fitting = [python for python in pythons if allowed.contains(python.version, prereleases=True)]
     if not fitting:
         raise _no_python(allowed, pythons)

@@ -22,7 +22,7 @@ from prime_cli.runtime import verifiers_releases
 from prime_cli.runtime.evidence import Evidence
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.runtime.packages import WheelPackage
-from prime_cli.runtime.pythons import Python, choose_python, fitting_pythons
+from prime_cli.runtime.pythons import Python, choose_python, find_pythons, fitting_pythons
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.uv_tool import run_uv
 from prime_cli.runtime.variables import Variables
@@ -266,21 +266,24 @@ class PythonChoice:
     """The Pythons for a package; `requires` is its `requires-python`, `wanted` the user's flag.
 
     A Python is fetched at most once, and only with a `progress` to report it: None means offline.
+    They are listed once for all steps of a search: uv starts those that it does not know.
     """
 
     requires: str | None
     wanted: str | None
     progress: Progress | None
     _fetched: bool = field(default=False, init=False)
+    _listed: list[Python] | None = field(default=None, init=False)
 
     def for_lock(self, minor: str) -> Python:
         """Of the minor version that a lock was resolved for, if at hand, else a newer one."""
         if self.wanted is not None:
-            return choose_python(self.requires, self.wanted)
+            return choose_python(self.requires, self.wanted, listing=self._list)
         try:
-            return choose_python(self.requires, minor)
+            return choose_python(self.requires, minor, listing=self._list)
         except ResolveFailed:
-            return choose_python(filter(None, [self.requires, f">={minor}"]))
+            requires = filter(None, [self.requires, f">={minor}"])
+            return choose_python(requires, listing=self._list)
 
     def for_step(self, also: str | None, *, fetch: bool = True) -> list[Python]:
         """One per minor version that also fits `also`, best first; raises ResolveFailed.
@@ -289,18 +292,24 @@ class PythonChoice:
         """
         requires = [text for text in (self.requires, also) if text]
         try:
-            fitting = fitting_pythons(requires, self.wanted)
+            fitting = fitting_pythons(requires, self.wanted, listing=self._list)
         except ResolveFailed:
             if not (fetch and self._fetch(requires)):
                 raise
-            fitting = fitting_pythons(requires)
+            fitting = fitting_pythons(requires, listing=self._list)
         by_minor: dict[str, Python] = {}
         for python in fitting:
             by_minor.setdefault(python.minor, python)
         return list(by_minor.values())
 
+    def _list(self) -> list[Python]:
+        if self._listed is None:
+            self._listed = find_pythons()
+        return self._listed
+
     def _fetch(self, requires: list[str]) -> bool:
         if self.progress is None or self.wanted is not None or self._fetched:
             return False
         self._fetched = True
+        self._listed = None
         return download_python(",".join(requires), self.progress)

@@ -9,6 +9,7 @@ import pytest
 
 from prime_cli.core.errors import ResolveFailed
 from prime_cli.runtime.pythons import choose_python, find_pythons, fitting_pythons, python_at
+from prime_cli.runtime.search_plan import PythonChoice
 
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}.{sys.version_info[2]}"
 RUNNING_MINOR = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -84,6 +85,21 @@ def test_a_file_that_has_changed_is_asked_again(
     versions = [found.version for found in find_pythons()]
     assert "3.12.96" in versions
     assert "3.12.97" not in versions
+
+
+def test_the_steps_of_a_search_ask_a_broken_python_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, log = tmp_path / "python3.12", tmp_path / "log"
+    broken.write_text(f"#!/bin/sh\necho asked >> {log}\nexit 1\n", encoding="utf-8")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
+    choice = PythonChoice(None, None, None)
+
+    versions = [choice.for_step(also)[0].version for also in (None, ">=3.8", "<4")]
+
+    assert versions == [RUNNING] * 3
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_uvs_output_is_reported_if_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
