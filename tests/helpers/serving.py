@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
 import httpx
@@ -135,9 +136,13 @@ def _wait_for_answer(
     with httpx.Client(trust_env=False, verify=verify) as client:
         while process.poll() is None and time.monotonic() < deadline:
             try:
-                client.get(f"{url}/api/v1/capabilities").raise_for_status()
+                answer = client.get(f"{url}/api/v1/capabilities")
             except httpx.TransportError:
                 time.sleep(0.02)
             else:
-                return
+                # As a proxy says while the first server behind it starts.
+                if answer.status_code != HTTPStatus.BAD_GATEWAY:
+                    answer.raise_for_status()
+                    return
+                time.sleep(0.02)
     raise AssertionError(f"The hub did not answer:\n{err.read_text(encoding='utf-8')}")
