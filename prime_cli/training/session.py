@@ -136,16 +136,16 @@ class RolloutSession:
             def end() -> None:
                 loop.call_soon_threadsafe(self._ended.set)
 
-            self._gateway.hold.on_close(end)
+            hold = self._gateway.hold
+            hold.on_close(end)
             try:
                 with interruptible(self._stop, setup.context.switchboard) as interrupt:
                     await self._until_the_end(demand, service, announce)
             finally:
-                self._gateway.hold.forget(end)
-            if interrupt.signal is None:
-                raise self._gateway.hold.failure or PartialResult(
-                    self._gateway.hold.capped or "The session has ended",
-                    hint="raise the limit, and start the service again",
+                hold.forget(end)
+            if hold.is_closed:
+                raise hold.failure or PartialResult(
+                    hold.capped or "", hint="raise the limit, and start the service again"
                 )
             return interrupt.signal
 

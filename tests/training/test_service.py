@@ -1,35 +1,23 @@
 """The rollout service over a socket, with a real worker, as a trainer sees it."""
 
-import json
-import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
-import msgspec
 import pytest
 
-from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.early_stop import SignalRouter
-from prime_cli.evals.execution.run import set_up_run
-from prime_cli.evals.execution.setup import RunContext, access_to
-from prime_cli.models.endpoints import Endpoint
-from prime_cli.runs.folder import RunFolder, new_run_folder, read_journal
+from prime_cli.core.errors import PartialResult
+from prime_cli.models.prices import Budget
+from prime_cli.runs.folder import read_journal
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.training.session import METRICS, ServiceOptions, serve_with
+from prime_cli.training.session import METRICS
 from tests.helpers.environments import ECHO, small_interpreter
-from tests.helpers.live_run import PLAN, prepared_run
+from tests.helpers.rollout_service import JSON, Trainer, serve
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel
 from tests.helpers.vllm import Vllm
-
-JSON = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -46,101 +34,6 @@ def vllm() -> Vllm:
 def model(vllm: Vllm) -> Iterator[ScriptedModel]:
     with ScriptedModel(vllm) as scripted:
         yield scripted
-
-
-@dataclass
-class Trainer:
-    """A client of a service that runs in a thread of this process."""
-
-    url: str
-    token: str
-    folder: RunFolder
-
-    def connect(self) -> HTTPConnection:
-        address = urlsplit(self.url)
-        return HTTPConnection(address.hostname or "", address.port, timeout=30)
-
-    def send(
-        self, connection: HTTPConnection, method: str, path: str, body: Any = None, **headers: str
-    ) -> HTTPResponse:
-        given = {"Authorization": f"Bearer {self.token}"} | headers
-        data = None if body is None else json.dumps(body)
-        connection.request(method, f"/v1{path}", data, given)
-        return connection.getresponse()
-
-    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, JSON]:
-        with closing(self.connect()) as connection:
-            response = self.send(connection, method, path, body, **headers)
-            return response.status, json.loads(response.read())
-
-    def rollouts(self, **ask: Any) -> list[JSON]:
-        with closing(self.connect()) as connection:
-            response = self.send(connection, "POST", "/rollouts", ask)
-            said = response.read()
-            assert response.status == 200, said
-            return [json.loads(line) for line in said.splitlines()]
-
-    def set_policy(self, url: str, version: int = 0, **more: Any) -> None:
-        policy = {"url": url, "model": "weights", "version": version, **more}
-        assert self.ask("PUT", "/policy", policy) == (200, {})
-
-
-@dataclass
-class Served:
-    """How a session ended: the signal, or what it raised; and what it said."""
-
-    ended: Any
-    progress: Silent
-
-
-def serve(
-    interpreter: Interpreter,
-    folder: Path,
-    scenario: Callable[[Trainer], None],
-    *,
-    workers: int = 1,
-    url: str | None = None,
-    **plan: Any,
-) -> Served:
-    """Run `scenario` against a service; with `url` the policy is known from the start."""
-    planned = msgspec.structs.replace(PLAN, num_examples=-1, rollouts_per_example=1, **plan)
-    prepared = prepared_run(planned, Endpoint("scripted", url or "http://127.0.0.1:9/v1"))
-    router, progress = SignalRouter(), Silent()
-    context = RunContext(folder, os.environ, progress, switchboard=router)
-    setup = set_up_run(
-        prepared,
-        interpreter,
-        access_to({}, prepared, context),
-        context,
-        None,
-        new_run_folder(folder),
-    )
-    options = ServiceOptions(workers=workers, has_policy=url is not None)
-    ended: list[Any] = []
-    told: list[Trainer] = []
-    ready = threading.Event()
-
-    def announce(address: str, token: str, run_folder: RunFolder) -> None:
-        told.append(Trainer(address, token, run_folder))
-        ready.set()
-
-    def live() -> None:
-        try:
-            ended.append(serve_with(setup, options, announce))
-        except BaseException as error:  # noqa: BLE001 - the test looks at it
-            ended.append(error)
-        ready.set()
-
-    thread = threading.Thread(target=live)
-    thread.start()
-    try:
-        assert ready.wait(60)
-        assert told, ended
-        scenario(told[0])
-    finally:
-        router._receive(signal.SIGTERM, None)
-        thread.join(60)
-    return Served(ended[0], progress)
 
 
 def test_a_trainer_gets_each_rollout_with_the_tokens_of_its_policy(
@@ -314,3 +207,29 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(
     served = serve(interpreter, tmp_path, scenario, url=model.url)
     assert served.ended == signal.SIGTERM
     assert any("restarting it" in warned for warned in served.progress.warned)
+
+
+def test_a_policy_without_token_ids_fails_its_rollouts_and_says_what_to_serve(
+    echo: Interpreter, tmp_path: Path
+) -> None:
+    def scenario(trainer: Trainer) -> None:
+        for line in trainer.rollouts(example=0, n=2):
+            assert (line["reward"], line["segments"]) == (None, [])
+            assert "serve the model with vLLM" in line["error"]["message"]
+
+    with ScriptedModel() as model:
+        served = serve(echo, tmp_path, scenario, url=model.url)
+    assert len([said for said in served.progress.warned if "no token ids" in said]) == 1
+
+
+def test_a_cap_ends_the_service_and_those_who_wait_are_told(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    def scenario(trainer: Trainer) -> None:
+        *_, last = trainer.rollouts(example=0, n=20)
+        assert "ended" in last["error"]
+
+    budget = Budget(None, 20)
+    served = serve(echo, tmp_path, scenario, url=model.url, budget=budget, concurrency=1)
+    assert isinstance(served.ended, PartialResult)
+    assert "token budget" in served.ended.message
