@@ -129,6 +129,7 @@ _prime_step() {
     'prime hub invite') at='prime hub invite' ;;
     'prime hub invitations') at='prime hub invitations' ;;
     'prime hub revoke-invitation') at='prime hub revoke-invitation' ;;
+    'prime hub takedown') at='prime hub takedown' ;;
     'prime hub token') at='prime hub token' ;;
     'prime hub approve') at='prime hub approve' ;;
     'prime hub usage') at='prime hub usage' ;;
@@ -143,6 +144,9 @@ _prime_step() {
     'prime hub team add') at='prime hub team add' ;;
     'prime hub team list') at='prime hub team list' ;;
     'prime hub team remove') at='prime hub team remove' ;;
+    'prime hub takedown add') at='prime hub takedown add' ;;
+    'prime hub takedown list') at='prime hub takedown list' ;;
+    'prime hub takedown remove') at='prime hub takedown remove' ;;
     'prime hub token add') at='prime hub token add' ;;
     'prime hub token list') at='prime hub token list' ;;
     'prime hub token remove') at='prime hub token remove' ;;
@@ -748,6 +752,19 @@ _prime_offers() {
     'prime hub revoke-invitation --database') offers='' ;;
     'prime hub revoke-invitation --context') offers='local prime @contexts' ;;
     'prime hub revoke-invitation --output'|'prime hub revoke-invitation -o') offers='table plain json jsonl' ;;
+    'prime hub takedown add --reason') offers='' ;;
+    'prime hub takedown add --data') offers='@folders' ;;
+    'prime hub takedown add --database') offers='' ;;
+    'prime hub takedown add --context') offers='local prime @contexts' ;;
+    'prime hub takedown add --output'|'prime hub takedown add -o') offers='table plain json jsonl' ;;
+    'prime hub takedown list --data') offers='@folders' ;;
+    'prime hub takedown list --database') offers='' ;;
+    'prime hub takedown list --context') offers='local prime @contexts' ;;
+    'prime hub takedown list --output'|'prime hub takedown list -o') offers='table plain json jsonl' ;;
+    'prime hub takedown remove --data') offers='@folders' ;;
+    'prime hub takedown remove --database') offers='' ;;
+    'prime hub takedown remove --context') offers='local prime @contexts' ;;
+    'prime hub takedown remove --output'|'prime hub takedown remove -o') offers='table plain json jsonl' ;;
     'prime hub token add --name') offers='' ;;
     'prime hub token add --scope') offers='read write admin' ;;
     'prime hub token add --owner') offers='' ;;
@@ -975,6 +992,8 @@ _prime_offers() {
     'prime hub team remove 0') offers='' ;;
     'prime hub invite 0') offers='' ;;
     'prime hub revoke-invitation 0') offers='' ;;
+    'prime hub takedown add 0') offers='' ;;
+    'prime hub takedown remove 0') offers='' ;;
     'prime hub token add 0') offers='' ;;
     'prime hub token remove 0') offers='' ;;
     'prime hub approve 0') offers='' ;;
@@ -1105,7 +1124,7 @@ _prime_words() {
     'prime ssh-keys remove') words='' options='--yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime ssh-keys set-primary') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
-    'prime hub') words='serve user team invite invitations revoke-invitation token approve usage audit migrate gc backup restore' options='-h --help' ;;
+    'prime hub') words='serve user team invite invitations revoke-invitation takedown token approve usage audit migrate gc backup restore' options='-h --help' ;;
     'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --team-admins-invite --default-visibility --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --connections --health-port --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-domains --oidc-groups --oidc-username-claim --oidc-no-sign-up --oidc-key-days --publisher-issuers --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --key --data --database --context --output -o --quiet -q -h --help' ;;
@@ -1118,6 +1137,10 @@ _prime_words() {
     'prime hub invite') words='' options='--team --admin --uses --expires --data --database --public-url --context --output -o --quiet -q -h --help' ;;
     'prime hub invitations') words='' options='--team --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub revoke-invitation') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub takedown') words='add list remove' options='-h --help' ;;
+    'prime hub takedown add') words='' options='--reason --data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub takedown list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub takedown remove') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub token') words='add list remove' options='-h --help' ;;
     'prime hub token add') words='' options='--name --scope --owner --expires --data --database --output -o --quiet -q -h --help' ;;
     'prime hub token list') words='' options='--user --data --database --context --output -o --quiet -q -h --help' ;;

@@ -11,8 +11,11 @@ from prime_cli.wire.accounts import (
     KeyList,
     KeysRevoked,
     MemberChange,
+    NewTakedown,
     NewTeam,
     NewUser,
+    Takedown,
+    TakedownList,
     TeamItem,
     TeamList,
     UserCreated,
@@ -79,6 +82,18 @@ class Administration:
     def revoke_invitation(self, invitation: str) -> None:
         """End an invitation; raises NotFound."""
         self._connection.call("DELETE", f"/invitations/{_part(invitation)}")
+
+    def list_takedowns(self) -> TakedownList:
+        """All that is taken down, by kind and target."""
+        return self._get("/hub/takedowns").read(TakedownList)
+
+    def take_down(self, new: NewTakedown) -> Takedown:
+        """Take something down, or change the reason."""
+        return self._connection.call("POST", "/hub/takedowns", body=new).read(Takedown)
+
+    def restore(self, target: str) -> None:
+        """Undo a take-down; raises NotFound for what is not taken down."""
+        self._connection.call("DELETE", "/hub/takedowns", query={"target": target})
 
     def list_keys(self, user: str | None) -> KeyList:
         """The keys of a user, or of all, newest first."""

@@ -14,6 +14,7 @@ PrimeError
 │   ├── RateLimited         asked too often; to be tried again later
 │   └── TooSlow             the bytes of a request did not come in time
 ├── NotFound (6)            no such environment, version, run or file
+│   └── TakenDown           the hub's admins have taken it down
 ├── Conflict (7)            taken, already there, locked, or a refused resume
 ├── IntegrityError (8)      bytes are not what was promised
 │   ├── UnsafeContent       an archive, a path or a secret that must not pass
@@ -181,6 +182,12 @@ class NotFound(PrimeError):
 
     code = "not_found"
     exit_code = ExitCode.NOT_FOUND
+
+
+class TakenDown(NotFound):
+    """An admin of the hub has taken it down; the sentence says why."""
+
+    code = "taken_down"
 
 
 class Conflict(PrimeError):

@@ -21,7 +21,8 @@ class Caller:
     `slug` is empty without a key. `reads` are the owners whose private environments and evaluations
     are visible, `writes` those for which the caller may publish, change and delete, `manages` those
     whose keys and members it may change. `admin` may administer the whole hub, which does not
-    include seeing private environments.
+    include seeing private environments. The key of a user whom an admin has `suspended`, for that
+    reason, speaks for nobody.
     """
 
     slug: str = ""
@@ -31,6 +32,7 @@ class Caller:
     admin: bool = False
     key_id: str | None = None
     address: str = ""
+    suspended: str | None = None
 
     @classmethod
     def alone(cls, owner: str) -> "Caller":

@@ -17,6 +17,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.sqlite import connect_reader
 from prime_cli.hub.dispatch import run
 from prime_cli.hub.headers import BASIC_CHALLENGE
+from prime_cli.hub.services.access import suspension
 from prime_cli.hub.services.keys import (
     find_caller,
     is_use_due,
@@ -74,7 +75,11 @@ class MembersOnlyMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer: ASGIApp = self.app
         if scope["type"] == "http" and not _is_open(scope["path"]):
-            if not scope["state"]["caller"].slug:
+            caller = scope["state"]["caller"]
+            if caller.suspended is not None:
+                refused = suspension(caller.suspended)
+                answer = _refuse(403, refused.message, refused.code, refused.hint)
+            elif not caller.slug:
                 answer = _ask_for_key(scope["path"])
             elif _is_forged(scope["method"], Headers(scope=scope)):
                 answer = _refuse(403, "Another site sent this request", NotAllowed.code)

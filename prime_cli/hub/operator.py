@@ -2,7 +2,7 @@
 
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services import administration as service
-from prime_cli.hub.services import invitations
+from prime_cli.hub.services import invitations, takedowns
 from prime_cli.hub.services.users import revoke_key
 from prime_cli.wire.accounts import (
     AuditList,
@@ -10,8 +10,11 @@ from prime_cli.wire.accounts import (
     KeyList,
     KeysRevoked,
     MemberChange,
+    NewTakedown,
     NewTeam,
     NewUser,
+    Takedown,
+    TakedownList,
     TeamItem,
     TeamList,
     UserCreated,
@@ -60,6 +63,15 @@ class Operator:
 
     def revoke_invitation(self, invitation: str) -> None:
         invitations.revoke_invitation(self._hub, _OPERATOR, invitation)
+
+    def list_takedowns(self) -> TakedownList:
+        return takedowns.list_takedowns(self._hub, _OPERATOR)
+
+    def take_down(self, new: NewTakedown) -> Takedown:
+        return takedowns.take_down(self._hub, _OPERATOR, new)
+
+    def restore(self, target: str) -> None:
+        takedowns.restore(self._hub, _OPERATOR, target)
 
     def list_keys(self, user: str | None) -> KeyList:
         return service.list_keys(self._hub, _OPERATOR, user)

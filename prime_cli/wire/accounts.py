@@ -205,6 +205,36 @@ class MemberChange(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=Tru
     role: str = "member"
 
 
+TAKEDOWN_KINDS = ("environment", "version", "evaluation", "user")
+
+
+class NewTakedown(msgspec.Struct, forbid_unknown_fields=True):
+    """`POST /hub/takedowns`: `owner/name`, `owner/name@version`, an evaluation's id or a user."""
+
+    target: str
+    reason: str
+
+
+class Takedown(msgspec.Struct):
+    """What is taken down, and why; `kind` is one of TAKEDOWN_KINDS."""
+
+    kind: str
+    target: str
+    reason: str
+
+
+class TakedownQuery(msgspec.Struct, frozen=True):
+    """What `DELETE /hub/takedowns` restores."""
+
+    target: Annotated[str, Param("What is taken down, as it was named")] = ""
+
+
+class TakedownList(msgspec.Struct):
+    """`GET /hub/takedowns`, by kind and target."""
+
+    takedowns: list[Takedown]
+
+
 class AuditQuery(msgspec.Struct, frozen=True):
     """Which entries `GET /hub/audit` lists; `action` and `target` are beginnings."""
 

@@ -18,6 +18,7 @@ from prime_cli.core.errors import (
     PrimeError,
     RateLimited,
     StorageFailed,
+    TakenDown,
     TooLarge,
     TooSlow,
     Unreachable,
@@ -32,6 +33,7 @@ STATUS_OF: dict[type[PrimeError], int] = {
     TooSlow: 408,
     Conflict: 409,
     TooLarge: 413,
+    TakenDown: 451,
     IntegrityError: 422,
     UsageError: 422,
     RateLimited: 429,
@@ -51,6 +53,7 @@ _BY_STATUS: dict[int, type[PrimeError]] = {
     413: TooLarge,
     422: UsageError,
     429: RateLimited,
+    451: TakenDown,
     507: StorageFailed,
 }
 

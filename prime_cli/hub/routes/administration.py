@@ -5,6 +5,7 @@ from starlette.requests import Request
 from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import administration as service
+from prime_cli.hub.services import takedowns
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,
@@ -12,8 +13,12 @@ from prime_cli.wire.accounts import (
     KeyQuery,
     KeysRevoked,
     MemberChange,
+    NewTakedown,
     NewTeam,
     NewUser,
+    Takedown,
+    TakedownList,
+    TakedownQuery,
     TeamItem,
     TeamList,
     UserCreated,
@@ -77,6 +82,24 @@ async def add_to_team(request: Request, body: NewTeam) -> TeamItem:
 @router.delete("/hub/teams/{team}", "Remove a team (admins of the hub)")
 async def remove_team(request: Request) -> Done:
     return await call(request, service.remove_team, request.path_params["team"])
+
+
+@router.get("/hub/takedowns", "List what is taken down (admins of the hub)")
+async def list_takedowns(request: Request) -> TakedownList:
+    return await call(request, takedowns.list_takedowns)
+
+
+@router.post(
+    "/hub/takedowns",
+    "Take down an environment, a version or an evaluation, or suspend a user (admins of the hub)",
+)
+async def take_down(request: Request, body: NewTakedown) -> Takedown:
+    return await call(request, takedowns.take_down, body)
+
+
+@router.delete("/hub/takedowns", "Restore what was taken down (admins of the hub)")
+async def restore(request: Request, query: TakedownQuery) -> Done:
+    return await call(request, takedowns.restore, query.target)
 
 
 @router.get("/hub/keys", "List the keys of all users, without the keys (admins of the hub)")

@@ -17,7 +17,7 @@ from sqlalchemy import (
     select,
 )
 
-from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, UsageError
+from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, TakenDown, UsageError
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, former_slugs, owners
@@ -76,6 +76,7 @@ def _select_one_visible() -> Select[Any]:
 def find_environment(connection: Connection, caller: Caller, ref: EnvRef) -> Row[Any]:
     """The row of `ref`; raises NotFound, with the nearest names as a hint."""
     row = find_visible(connection, caller, ref)
+    _require_standing(connection, row, f"`{ref.slug}`", *_named(ref))
     if row is None:
         raise NotFound(
             f"Environment `{ref.slug}` not found", hint=_nearest(connection, caller, ref)
@@ -90,17 +91,66 @@ def find_by_id(connection: Connection, caller: Caller, environment_id: str) -> R
     row = connection.execute(
         select_environments().where(environments.c.id == environment_id, visible_to(caller))
     ).one_or_none()
+    what = f"`{environment_id}`" if row is None else f"`{row.owner}/{row.name}`"
+    _require_standing(connection, row, what, environments.c.id == environment_id)
     if row is None:
         raise NotFound(f"Environment `{environment_id}` not found")
     return row
 
 
+def _named(ref: EnvRef) -> tuple[ColumnElement[bool], ...]:
+    """The conditions for the environment of that name, whoever may see it."""
+    return owners.c.slug == ref.owner, environments.c.normalized_name == normalize_name(ref.name)
+
+
+def find_any(connection: Connection, ref: EnvRef) -> Row[Any]:
+    """The row of `ref` for an admin of the hub; raises NotFound."""
+    row = connection.execute(select_environments().where(*_named(ref))).one_or_none()
+    if row is None:
+        raise NotFound(f"Environment `{ref.slug}` not found")
+    return row
+
+
+def _require_standing(
+    connection: Connection, row: Row[Any] | None, what: str, *wanted: ColumnElement[bool]
+) -> None:
+    """Raise TakenDown for an environment that is, to those who see it or saw it in public."""
+    if row is None:
+        public = environments.c.was_public.is_(True)
+        row = connection.execute(select_environments().where(*wanted, public)).one_or_none()
+    if row is not None and row.taken_down is not None:
+        raise taken_down(what, row.taken_down)
+
+
+def taken_down(what: str, reason: str) -> TakenDown:
+    """What everybody is answered who asks for something that was taken down."""
+    return TakenDown(
+        f"{what} was taken down by an admin of this hub: {reason}",
+        hint="ask the hub's admins, if it is yours",
+    )
+
+
 def require_user(caller: Caller) -> None:
-    """Raise NotLoggedIn if the caller is unknown."""
+    """Raise NotLoggedIn if the caller is unknown, NotAllowed if the user is suspended."""
+    require_not_suspended(caller)
     if not caller.slug:
         raise NotLoggedIn(
             "This needs an API key", hint="log in with `prime login`, or set PRIME_API_KEY"
         )
+
+
+def require_not_suspended(caller: Caller) -> None:
+    """Raise NotAllowed, with the reason, for the key of a suspended user."""
+    if caller.suspended is not None:
+        raise suspension(caller.suspended)
+
+
+def suspension(reason: str) -> NotAllowed:
+    """What a suspended user is answered."""
+    return NotAllowed(
+        f"This account was suspended by an admin of this hub: {reason}",
+        hint="ask the hub's admins",
+    )
 
 
 def require_own(caller: Caller, what: str) -> None:

@@ -60,7 +60,7 @@ def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
             visibility = visibility or hub.settings.default_visibility
             create_environment(hub, connection, ref, visibility)
             record(hub, connection, caller, "environment.create", ref.slug, visibility=visibility)
-        elif visibility not in (None, known.visibility):
+        elif known.taken_down is None and visibility not in (None, known.visibility):
             _change_visibility(hub, connection, known.id, visibility)
             detail = {"was": known.visibility, "is": visibility}
             record(hub, connection, caller, "environment.visibility", ref.slug, **detail)

@@ -22,6 +22,7 @@ from prime_cli.hub.services.access import (
     owner_id,
     require_owner,
     require_user,
+    taken_down,
 )
 from prime_cli.hub.services.artifacts import forget_blobs
 from prime_cli.hub.services.audit import raise_serial, record
@@ -245,21 +246,23 @@ def find_file(
     hub: Hub, caller: Caller, ref: EnvRef, *, sha256: str, filename: str
 ) -> PublishedFile:
     """A file of any finalised version; raises NotFound."""
-    published = exists().where(
-        or_(versions.c.wheel_id == artifacts.c.id, versions.c.id == artifacts.c.id)
-    )
+    published = or_(versions.c.wheel_id == artifacts.c.id, versions.c.id == artifacts.c.id)
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
         found = connection.execute(
-            select(artifacts.c.id).where(
+            select(versions.c.taken_down)
+            .join(artifacts, published)
+            .where(
                 artifacts.c.environment_id == environment.id,
                 artifacts.c.sha256 == sha256,
                 artifacts.c.filename == filename,
-                published,
             )
+            .order_by(versions.c.taken_down.is_not(None))
         ).first()
     if found is None:
         raise NotFound(f"`{filename}` not found")
+    if found.taken_down is not None:
+        raise taken_down(f"`{filename}` of {ref.owner}/{ref.name}", found.taken_down)
     return PublishedFile(sha256, filename)
 
 

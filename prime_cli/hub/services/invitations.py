@@ -18,7 +18,7 @@ from sqlalchemy import (
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import OPERATOR, Caller, Hub
 from prime_cli.hub.db.tables import invitations, members, owners
-from prime_cli.hub.services.access import check_slug
+from prime_cli.hub.services.access import check_slug, require_not_suspended
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.environments import forget_mirrored
 from prime_cli.hub.services.keys import ADMIN as ADMIN_SCOPE
@@ -167,6 +167,7 @@ def accept_invitation(hub: Hub, caller: Caller, given: Acceptance) -> Accepted:
     member and for a name that is taken, UsageError, RateLimited.
     """
     require_accounts(hub)
+    require_not_suspended(caller)
     with few_failures(hub, _place(caller), most=MOST_FAILURES, also=Conflict):
         found = _find(hub, given.token)
         name = caller.slug or _check_name(hub, found, given)
@@ -301,6 +302,7 @@ def _select_valid(hub: Hub, wanted: ColumnElement[bool]) -> Select[Any]:
             invitations.c.expires_at > hub.now(),
             invitations.c.uses_left > 0,
             or_(_BY_HUB_ADMIN, _BY_TEAM_ADMIN),
+            _inviters.c.suspended.is_(None),
         )
     )
 

@@ -35,8 +35,10 @@ LONGEST_LINE = 32
 
 
 def is_alive(hub: Hub) -> ColumnElement[bool]:
-    """The condition for a row of `keys` to be valid."""
-    return keys.c.expires_at.is_(None) | (keys.c.expires_at > hub.now())
+    """The condition for a row of `keys` to be valid: not expired, and of no suspended user."""
+    suspended = select(owners.c.id).where(owners.c.suspended.is_not(None))
+    in_time = keys.c.expires_at.is_(None) | (keys.c.expires_at > hub.now())
+    return in_time & keys.c.user_id.not_in(suspended)
 
 
 def require_alive(hub: Hub, connection: Connection, caller: Caller) -> Row[Any] | None:
@@ -202,6 +204,7 @@ def select_caller() -> Select[Any]:
             keys.c.last_used_at,
             owners.c.slug,
             owners.c.admin,
+            owners.c.suspended,
             members.c.team_id,
             members.c.role,
             teams.c.slug.label("team"),
@@ -225,6 +228,8 @@ def read_caller(rows: Rows, address: str) -> Caller | None:
     if not rows:
         return None
     key = rows[0]
+    if key["suspended"] is not None:
+        return Caller(address=address, suspended=key["suspended"])
     # The user's own role is `ADMIN`.
     roles = {key["user_id"]: (key["slug"], "ADMIN")}
     roles |= {row["team_id"]: (row["team"], row["role"]) for row in rows if row["team_id"]}

@@ -21,6 +21,7 @@ from prime_cli.core.errors import (
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import attempts, challenges
 from prime_cli.hub.encryption import check_public_key, encrypt_for
+from prime_cli.hub.services.access import require_not_suspended
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import (
     READ,
@@ -182,6 +183,7 @@ def approve_login(hub: Hub, address: str, code: str, key: str) -> str:
         caller = find_caller(hub, key.strip(), address=address)
         if caller is None:
             raise NotLoggedIn("Unknown or revoked API key")
+        require_not_suspended(caller)
         with few_failures(hub, f"approve {caller.slug}", most=MOST_FAILURES):
             approve_login_of(hub, caller, code, caller.slug)
     return caller.slug

@@ -29,6 +29,7 @@ def list_projects(hub: Hub, caller: Caller, owner: str) -> list[str]:
             .where(
                 owners.c.slug == owner,
                 environments.c.latest_version_id.is_not(None),
+                environments.c.taken_down.is_(None),
                 visible_to(caller),
             )
             .order_by(environments.c.normalized_name)
@@ -44,7 +45,7 @@ def list_wheels(hub: Hub, caller: Caller, ref: EnvRef) -> list[IndexedWheel]:
     with hub.database.read() as connection:
         # Installers ask for every dependency, so do not search for similar names here.
         environment = find_visible(connection, caller, ref)
-        if environment is None:
+        if environment is None or environment.taken_down is not None:
             raise NotFound(f"No package `{ref.name}` of `{ref.owner}` on this hub")
         rows = _select_wheels(connection, environment.id)
     base = path_of(hub.settings.public_url)
@@ -129,7 +130,7 @@ def _wheels_of() -> Select[Any]:
         )
         .join(versions, versions.c.wheel_id == artifacts.c.id)
         .outerjoin(wheel_metadata, wheel_metadata.c.wheel_id == artifacts.c.id)
-        .where(versions.c.environment_id == bindparam("of"))
+        .where(versions.c.environment_id == bindparam("of"), versions.c.taken_down.is_(None))
         .order_by(versions.c.number.desc())
     )
 
@@ -175,7 +176,7 @@ def select_metadata(connection: Connection, environment_id: str) -> dict[str, by
         select(artifacts.c.filename, wheel_metadata.c.body)
         .join(artifacts, artifacts.c.id == wheel_metadata.c.wheel_id)
         .join(versions, versions.c.wheel_id == artifacts.c.id)
-        .where(versions.c.environment_id == environment_id)
+        .where(versions.c.environment_id == environment_id, versions.c.taken_down.is_(None))
     )
     return {row.filename: bytes(row.body) for row in rows}
 
@@ -185,7 +186,7 @@ def get_metadata(hub: Hub, caller: Caller, ref: EnvRef, *, sha256: str, filename
     with hub.database.read() as connection:
         environment = find_visible(connection, caller, ref)
         body = None
-        if environment is not None:
+        if environment is not None and environment.taken_down is None:
             body = connection.execute(
                 select(wheel_metadata.c.body)
                 .join(artifacts, artifacts.c.id == wheel_metadata.c.wheel_id)
@@ -194,6 +195,7 @@ def get_metadata(hub: Hub, caller: Caller, ref: EnvRef, *, sha256: str, filename
                     artifacts.c.environment_id == environment.id,
                     artifacts.c.sha256 == sha256,
                     artifacts.c.filename == filename,
+                    versions.c.taken_down.is_(None),
                 )
             ).scalar()
     if body is None:

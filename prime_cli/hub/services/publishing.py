@@ -21,7 +21,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub import validation
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, keys, uploads, versions
-from prime_cli.hub.services.access import find_by_id, require_owner
+from prime_cli.hub.services.access import find_by_id, require_owner, taken_down
 from prime_cli.hub.services.artifacts import (
     SOURCES,
     WHEEL,
@@ -152,6 +152,8 @@ def _require_unpublished(
     slug = f"{environment.owner}/{environment.name}"
     if found is None:
         return
+    if found.taken_down is not None:
+        raise taken_down(f"`{slug}@{found.semantic_version}`", found.taken_down)
     if found.content_hash == wanted.content_hash:
         raise Conflict(
             f"A version with this content hash already exists: {slug}@{found.semantic_version}",

@@ -35,7 +35,7 @@ from prime_cli.hub.db.tables import (
     versions,
 )
 from prime_cli.hub.search_index import reindex
-from prime_cli.hub.services.access import UPSTREAM, find_environment, require_owner
+from prime_cli.hub.services.access import UPSTREAM, find_environment, require_owner, taken_down
 from prime_cli.hub.services.artifacts import forget_blobs, mark_published
 from prime_cli.hub.services.audit import note, raise_serial, record
 from prime_cli.hub.services.keys import require_alive
@@ -88,7 +88,19 @@ def select_versions() -> Select[Any]:
 
 
 def find_version(connection: Connection, environment: Row[Any], wanted: str) -> Row[Any]:
-    """The version that `wanted` names: `latest`, a version, or a content hash; else NotFound."""
+    """The version that `wanted` names: `latest`, a version, or a content hash.
+
+    Raises NotFound, TakenDown.
+    """
+    row = select_named(connection, environment, wanted)
+    if row.taken_down is not None:
+        slug = f"{environment.owner}/{environment.name}"
+        raise taken_down(f"`{slug}@{row.semantic_version}`", row.taken_down)
+    return row
+
+
+def select_named(connection: Connection, environment: Row[Any], wanted: str) -> Row[Any]:
+    """As `find_version`, also if it was taken down."""
     if wanted == LATEST:
         values = {"wanted_id": environment.latest_version_id}
         row = connection.execute(_select_by_id(), values).first()
@@ -134,13 +146,19 @@ def metadata_of(version: Row[Any]) -> EnvironmentMetadata:
 
 
 def list_versions(hub: Hub, caller: Caller, ref: EnvRef) -> VersionList:
-    """All versions, newest first; each has two artefacts."""
+    """All versions, newest first; each has two artefacts.
+
+    Those that were taken down are listed for their owner alone, with the reason.
+    """
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
+        of = versions.c.environment_id == environment.id
+        if environment.owner not in caller.reads:
+            of &= versions.c.taken_down.is_(None)
         rows = connection.execute(
             select(versions, wheels.c.sha256.label("wheel_sha256"))
             .join(wheels, versions.c.wheel_id == wheels.c.id)
-            .where(versions.c.environment_id == environment.id)
+            .where(of)
             .order_by(versions.c.number.desc())
         )
         return VersionList(
@@ -150,12 +168,17 @@ def list_versions(hub: Hub, caller: Caller, ref: EnvRef) -> VersionList:
                     row.created_at,
                     row.content_hash,
                     size=2,
-                    yanked=row.yanked,
+                    yanked=row.yanked if row.taken_down is None else _in_list(row.taken_down),
                     wheel_sha256=row.wheel_sha256,
                 )
                 for row in rows
             ]
         )
+
+
+def _in_list(reason: str) -> str:
+    """For clients, which know why installers skip a version."""
+    return f"taken down: {reason}"
 
 
 def delete_version(hub: Hub, caller: Caller, ref: EnvRef, content_hash: str) -> FinalizeReply:
@@ -217,7 +240,7 @@ def _choose_latest(connection: Connection, environment_id: str) -> Row[Any] | No
         .add_columns(owners.c.type.label("owner_type"))
         .join(environments, versions.c.environment_id == environments.c.id)
         .join(owners, environments.c.owner_id == owners.c.id)
-        .where(versions.c.environment_id == environment_id)
+        .where(versions.c.environment_id == environment_id, versions.c.taken_down.is_(None))
     ).all()
     if not found:
         return None
@@ -260,6 +283,10 @@ def _by_prefix(connection: Connection, environment: Row[Any], prefix: str) -> Ro
         raise NotFound(f"Version `{prefix}` not found")
     if len(rows) > 1:
         raise Conflict(f"`{prefix}` matches several content hashes", hint="use more characters")
+    if rows[0].taken_down is not None:
+        # Deleted, it could be published again.
+        slug = f"{environment.owner}/{environment.name}"
+        raise taken_down(f"`{slug}@{rows[0].semantic_version}`", rows[0].taken_down)
     return rows[0]
 
 

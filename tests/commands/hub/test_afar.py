@@ -10,6 +10,7 @@ from prime_cli.hub.services.users import create_user
 from prime_cli.session import Session
 from tests.helpers.cli import Prime, Result
 from tests.hub.accounts_hub import OPERATOR, URL, AccountsHub
+from tests.hub.pushing import Push
 
 
 class Machines:
@@ -78,6 +79,9 @@ def test_an_admin_makes_users_and_teams_and_takes_them_away(machines: Machines) 
         "hub token list",
         "hub token remove --user bob",
         "hub audit",
+        "hub takedown list",
+        "hub takedown add bob --reason spam",
+        "hub takedown remove bob",
     ],
 )
 def test_others_govern_nothing(machines: Machines, line: str) -> None:
@@ -140,3 +144,21 @@ def test_teams_are_changed_on_hubs_with_accounts_alone(prime: Prime, line: str) 
 def test_one_revoked_key_is_one_key(machines: Machines) -> None:
     machines.hub.user("bob")
     assert "Revoked 1 key of `bob`" in machines(machines.admin(), "hub token remove --user bob").err
+
+
+def test_an_admin_takes_down_and_restores_from_afar(machines: Machines) -> None:
+    admin, bob = machines.admin(), machines.hub.user("bob")
+    Push(bob).run()
+    for target, kind in (("bob/word@0.1.0", "version"), ("bob/word", "environment")):
+        line = f"hub takedown add {target} --reason Malware"
+        assert machines(admin, line).ok().json == {
+            "kind": kind,
+            "target": target,
+            "reason": "Malware",
+        }
+    machines(admin, "hub takedown add bob --reason Spam").ok()
+    listed = machines(admin, "hub takedown list").ok().json
+    assert [each["target"] for each in listed] == ["bob/word", "bob/word@0.1.0", "bob"]
+    for each in listed:
+        machines(admin, f"hub takedown remove {each['target']}").ok()
+    assert machines(admin, "hub takedown list").ok().json == []

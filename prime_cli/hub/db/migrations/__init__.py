@@ -34,6 +34,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_additions.add_invitations,
     s0004_additions.add_holders,
     s0014_identities.upgrade,
+    s0004_additions.add_takedowns,
 )
 
 

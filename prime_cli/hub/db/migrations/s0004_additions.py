@@ -152,6 +152,15 @@ def add_holders(op: Operations) -> None:
     )
 
 
+def add_takedowns(op: Operations) -> None:
+    """From schema 14: why something was taken down, or somebody suspended."""
+    op.add_column("owners", Column("suspended", Text))
+    op.add_column("environments", Column("taken_down", Text))
+    op.add_column("environments", Column("was_public", Boolean))
+    op.add_column("versions", Column("taken_down", Text))
+    op.add_column("evaluations", Column("taken_down", Text))
+
+
 def _refer_to_key(op: Operations, table: str, column: str, initially: str | None = None) -> None:
     # SQLite cannot add a constraint, so there the table is copied.
     with op.batch_alter_table(table) as batch:

@@ -51,7 +51,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 14
+SCHEMA = 15
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [

@@ -52,6 +52,8 @@ owners = Table(
     # For users: may approve anybody's login and administer the hub.
     Column("admin", Boolean, nullable=False, server_default=text("false")),
     Column("created_at", String, nullable=False),
+    # For users: why an admin of the hub keeps them out; null for all others.
+    Column("suspended", Text),
     _serial(),
 )
 
@@ -73,6 +75,9 @@ environments = Table(
     Column("updated_at", String, nullable=False),
     # The number of rows in `stars`, so that lists can sort by it.
     Column("stars", Integer, nullable=False, server_default=text("0")),
+    # Why an admin of the hub took it down, which made it private, and whether it was public.
+    Column("taken_down", Text),
+    Column("was_public", Boolean),
     _serial(),
     UniqueConstraint("owner_id", "normalized_name"),
 )
@@ -128,6 +133,8 @@ versions = Table(
     Column("created_at", String, nullable=False),
     # Why installers should skip it, possibly empty; null unless it was yanked.
     Column("yanked", Text),
+    # Why an admin of the hub took it down.
+    Column("taken_down", Text),
     UniqueConstraint("environment_id", "number"),
     UniqueConstraint("environment_id", "version_key"),
     UniqueConstraint("environment_id", "content_hash"),

@@ -36,6 +36,8 @@ evaluations = Table(
     text("status"),
     Column("error_message", Text),
     Column("is_public", Boolean, nullable=False),
+    # Why an admin of the hub ended its publication.
+    Column("taken_down", Text),
     # JSON as received: a list, and two objects.
     Column("tags", Text, nullable=False),
     Column("metadata", Text, nullable=False),

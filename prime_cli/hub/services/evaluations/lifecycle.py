@@ -15,6 +15,7 @@ from prime_cli.hub.services.access import (
     owner_id,
     require_owner_slug,
     require_user,
+    taken_down,
 )
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.evaluations.queries import (
@@ -306,6 +307,8 @@ def change(
         )
     with hub.database.write(alone=False) as connection:
         row = lock_evaluation(connection, caller, evaluation_id)
+        if row.taken_down is not None and columns.get("is_public"):
+            raise taken_down(f"Evaluation `{row.id}`", row.taken_down)
         now = hub.now()
         if request.status is not None and request.status != row.status:
             if row.status in _CLOSED:

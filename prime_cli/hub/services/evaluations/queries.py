@@ -26,6 +26,7 @@ from prime_cli.hub.services.access import (
     find_own_team,
     require_owner_slug,
     require_user,
+    taken_down,
 )
 from prime_cli.hub.services.evaluations.statistics import SampleTotals
 from prime_cli.hub.urls import evaluation_url
@@ -290,6 +291,11 @@ def _select_one(caller: Caller, evaluation_id: str) -> Select[Any]:
 def _found(connection: Connection, wanted: Select[Any], evaluation_id: str) -> Row[Any]:
     row = connection.execute(wanted).one_or_none()
     if row is None:
+        reason = connection.execute(
+            select(evaluations.c.taken_down).where(evaluations.c.id == evaluation_id)
+        ).scalar()
+        if reason is not None:
+            raise taken_down(f"Evaluation `{evaluation_id}`", reason)
         raise NotFound(f"Evaluation `{evaluation_id[:80]}` not found")
     return row
 
