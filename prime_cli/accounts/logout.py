@@ -9,7 +9,8 @@ from prime_cli.core.config import Config
 from prime_cli.core.config.contexts import read_table
 from prime_cli.core.config.edit import unset_value
 from prime_cli.core.credentials import read_entries, remove_credential
-from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError
+from prime_cli.core.errors import Conflict, NotAllowed, NotLoggedIn, PrimeError
+from prime_cli.wire.invitations import SIGN_UP_KEY
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -71,6 +72,23 @@ def revoke(hub: "HubClient", *, wanted: bool | None) -> tuple[RevocationResult, 
             raise
         return RevocationResult.FAILED, error.message
     return RevocationResult.REVOKED, None
+
+
+def require_way_back(hub: "HubClient") -> None:
+    """Raise Conflict for the key of a sign-up that is the user's only one: a login needs another.
+
+    What fails here is left to `revoke`.
+    """
+    try:
+        keys = hub.accounts.keys() if KEYS_FEATURE in hub.capabilities().features else []
+    except PrimeError:
+        return
+    if len(keys) == 1 and keys[0].current and keys[0].name.startswith(SIGN_UP_KEY):
+        raise Conflict(
+            f"This is your only key to {hub.host}: without it you cannot log in again",
+            hint="create another and store it: `prime keys create --name spare --scope admin`; "
+            "or give it up with `--keep-key` or `--revoke`",
+        )
 
 
 def forget_key(config: Config, context: str) -> bool:

@@ -154,8 +154,8 @@ def logout(
     """Log out of a hub and remove its key.
 
     Also revokes a key from a browser login, if the hub supports it. A key that you passed yourself
-    stays valid unless you add `--revoke`. Logins approved with a revoked key end too. The context
-    remains, and the built-in hub becomes the current one.
+    stays valid unless you add `--revoke`, and your only key from a sign-up is kept. Logins approved
+    with a revoked key end too. The context remains, and the built-in hub becomes the current one.
 
     \b
     Example:
@@ -215,7 +215,7 @@ def _revoke(
     session: Session, name: str, *, wanted: bool | None
 ) -> "tuple[RevocationResult, str | None]":
     """By the key that is kept, whatever the variables say; one without a context cannot be."""
-    from prime_cli.accounts.logout import RevocationResult, revoke
+    from prime_cli.accounts.logout import RevocationResult, require_way_back, revoke
     from prime_cli.core.config import load_config
     from prime_cli.core.credentials import find_credential
 
@@ -231,6 +231,8 @@ def _revoke(
         if wanted:
             raise
         return RevocationResult.FAILED, error.message
+    if wanted is None:
+        require_way_back(hub)
     return revoke(hub, wanted=wanted)
 
 

@@ -16,6 +16,9 @@ JOIN_PAGE = "/join"
 The token is the link's fragment, which no browser sends: it is in no log.
 """
 
+SIGN_UP_KEY = "sign-up from "
+"""How the names of keys begin that new users get: nobody else has them."""
+
 TOKEN_PREFIX = "prime_inv_"  # noqa: S105 - what tokens begin with
 
 TOKEN = re.compile(rf"{TOKEN_PREFIX}[A-Za-z0-9_-]{{1,100}}")

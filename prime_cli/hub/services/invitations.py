@@ -35,6 +35,7 @@ from prime_cli.hub.services.users import add_user, find_user, require_accounts, 
 from prime_cli.hub.tokens import new_id, new_token, token_digest
 from prime_cli.wire.invitations import (
     JOIN_PAGE,
+    SIGN_UP_KEY,
     TOKEN_PREFIX,
     Acceptance,
     Accepted,
@@ -215,8 +216,9 @@ def _sign_up(
     new = Caller(name, address=caller.address)
     is_named = bool(row.for_user and row.by_hub_admin)
     user_id = add_user(hub, connection, new, name, admin=bool(row.admin), may_reuse=is_named)
-    key = create_key(hub, connection, user_id, name="first key", scope=ADMIN_SCOPE)
-    detail = {"scope": ADMIN_SCOPE, "name": "first key", "key": key.id}
+    key_name = f"{SIGN_UP_KEY}{caller.address or 'an unknown address'}"
+    key = create_key(hub, connection, user_id, name=key_name, scope=ADMIN_SCOPE)
+    detail = {"scope": ADMIN_SCOPE, "name": key_name, "key": key.id}
     record(hub, connection, new, "key.create", name, **detail)
     if row.team_id is not None:
         put_member(hub, connection, new, _team_of(row), find_user(connection, name), row.role)

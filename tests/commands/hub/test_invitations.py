@@ -67,6 +67,18 @@ def test_one_command_leads_from_an_invitation_to_a_working_whoami(people: People
     assert people.types("eve", sent.out).code == 6
 
 
+def test_the_only_key_of_a_new_user_is_not_thrown_away(people: People) -> None:
+    sent = people("root", "hub", "invite", "bob", "--context", "team").ok()
+    people.types("bob", sent.out).ok()
+    refused = people("bob", "logout")
+    assert (refused.code, "This is your only key to hub.local" in refused.err) == (7, True)
+    spare = people("bob", "keys", "create", "--name", "spare", "--scope", "admin").ok().out.strip()
+    people("bob", "logout").ok()
+    with pytest.MonkeyPatch.context() as patch:
+        people.log_in("bob", spare, patch)
+    assert people("bob", "whoami", "-o", "json").ok().json["slug"] == "bob"
+
+
 def test_a_name_is_chosen_where_the_invitation_has_none(people: People) -> None:
     words = ("hub", "invite", "--uses", "2", "--data", str(people.folder / "served"))
     sent = people("operator", *words, "--public-url", URL).ok()
