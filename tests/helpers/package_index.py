@@ -9,6 +9,7 @@ import pytest
 
 from prime_cli.core.digests import digest_file
 from prime_cli.core.refs import normalize_name
+from tests.helpers.venvs import empty_cache
 from tests.helpers.wheelhouse import write_wheelhouse
 from tests.helpers.wild import write_wheel
 
@@ -93,5 +94,5 @@ def index(
     """The URL of such an index; uv has a new cache, so that nothing else answers in its place."""
     write_index(tmp_path / "served")
     monkeypatch.setenv("UV_DEFAULT_INDEX", f"{file_server}/simple")
-    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path_factory.mktemp("uv")))
+    monkeypatch.setenv("UV_CACHE_DIR", str(empty_cache(tmp_path_factory.mktemp("uv"))))
     return f"{file_server}/simple"

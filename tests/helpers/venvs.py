@@ -51,6 +51,18 @@ def make_venv(folder: Path) -> Path:
     return folder
 
 
+def empty_cache(folder: Path) -> Path:
+    """A cache of uv in `folder` that has no packages but knows this machine's Pythons; the folder.
+
+    With a new one uv starts each of them: 2 s of CPU for those of pyenv.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for known in Path(os.environ["UV_CACHE_DIR"]).glob("interpreter-*"):
+        if not (folder / known.name).exists():
+            (folder / known.name).symlink_to(known)
+    return folder
+
+
 def python_at_hand(version: str) -> str | None:
     """The path of an interpreter of `version` (`3.12`) on this machine, or None."""
     found = (p for p in find_pythons() if str(p.version).startswith(f"{version}."))

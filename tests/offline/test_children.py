@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.cli import prime_process
+from tests.helpers.venvs import empty_cache
 from tests.helpers.wild import Shape, write_project
 from tests.offline.tracing import require_tracing, traced
 
@@ -21,7 +22,10 @@ def machine(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    fresh = {"HOME": str(tmp_path / "new"), "UV_CACHE_DIR": str(tmp_path / "new" / "uv")}
+    fresh = {
+        "HOME": str(tmp_path / "new"),
+        "UV_CACHE_DIR": str(empty_cache(tmp_path / "new" / "uv")),
+    }
     return folder, {**kept, **fresh, "PRIME_UPSTREAM": "https://upstream.invalid"}
 
 

@@ -11,6 +11,7 @@ from prime_cli.core.errors import ExitCode
 from prime_cli.envs.project.starters import mark_published
 from prime_cli.static_help.command_tree import Node
 from tests.helpers.cli import Prime
+from tests.helpers.venvs import empty_cache
 from tests.helpers.wild import Shape, write_project
 from tests.offline.commands import ELSEWHERE, NEED_A_HUB, WORDS
 from tests.offline.watching import Opened, no_connection
@@ -26,7 +27,7 @@ BOXED = {"PRIME_UPSTREAM": "https://upstream.invalid"}
 @pytest.fixture
 def folder(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A place with a project, beside a hub that needs no starters; nothing was ever fetched."""
-    monkeypatch.setenv("UV_CACHE_DIR", str(home / "uv"))
+    monkeypatch.setenv("UV_CACHE_DIR", str(empty_cache(home / "uv")))
     mark_published(home / ".prime" / "hub")
     write_project(tmp_path / "tiny", Shape())
     return tmp_path

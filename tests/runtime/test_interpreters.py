@@ -19,7 +19,7 @@ from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.layers import interpreters_folder
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.packages import WheelPackage, with_extras
-from tests.helpers.venvs import python_at_hand
+from tests.helpers.venvs import empty_cache, python_at_hand
 from tests.helpers.wheelhouse import package
 
 V0 = "import verifiers as vf\n\n\ndef load_environment():\n    return vf.SingleTurnEnv()\n"
@@ -411,7 +411,7 @@ def test_offline_without_the_packages_says_so(
 ) -> None:
     monkeypatch.delenv("UV_NO_INDEX")
     monkeypatch.delenv("UV_FIND_LINKS")
-    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "empty"))
+    monkeypatch.setenv("UV_CACHE_DIR", str(empty_cache(tmp_path / "empty")))
 
     with pytest.raises(Offline) as raised:
         prepare_interpreter(package(tmp_path, V0), offline=True, progress=Silent())

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.cli import Prime
+from tests.helpers.venvs import empty_cache
 from tests.helpers.wild import WILD, Shape, write_project
 
 
@@ -73,7 +74,7 @@ def test_a_package_without_an_environment_exits_9(prime: Prime, tmp_path: Path) 
 def test_a_backend_that_cannot_be_fetched_offline_exits_5(
     prime: Prime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "empty-cache"))
+    monkeypatch.setenv("UV_CACHE_DIR", str(empty_cache(tmp_path / "empty-cache")))
     folder = write_project(tmp_path / "p", Shape(backend="flit"))
     result = prime("env", "build", str(folder), "--offline", "--no-check")
     assert result.code == 5

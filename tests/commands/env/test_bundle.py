@@ -10,6 +10,7 @@ from prime_cli.envs.bundles.platforms import PLATFORMS, this_platform
 from tests.envs.bundles.conftest import publish_locked
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.package_index import index
+from tests.helpers.venvs import empty_cache
 
 # Each locks, builds and packs; tests/envs/bundles tries the parts.
 pytestmark = pytest.mark.slow
@@ -34,7 +35,7 @@ def _elsewhere(folder: Path) -> dict[str, str]:
         "HOME": str(folder / "new"),
         "PRIME_HOME": str(folder / "new" / "prime"),
         "PRIME_UPSTREAM": "https://upstream.invalid",
-        "UV_CACHE_DIR": str(folder / "new" / "uv"),
+        "UV_CACHE_DIR": str(empty_cache(folder / "new" / "uv")),
         "UV_DEFAULT_INDEX": "https://index.invalid/simple",
     }
 

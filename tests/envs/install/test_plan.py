@@ -30,7 +30,7 @@ from prime_cli.envs.install.workspace import (
 )
 from prime_cli.runtime.locks import save_lock
 from prime_cli.wire.locks import Lock
-from tests.helpers.venvs import make_venv, python_at_hand
+from tests.helpers.venvs import empty_cache, make_venv, python_at_hand
 from tests.helpers.wheelhouse import package
 from tests.helpers.wild import Shape, write_project
 
@@ -305,7 +305,7 @@ def test_offline_without_a_package_says_so(
 ) -> None:
     monkeypatch.delenv("UV_FIND_LINKS")
     monkeypatch.delenv("UV_NO_INDEX")
-    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "empty"))
+    monkeypatch.setenv("UV_CACHE_DIR", str(empty_cache(tmp_path / "empty")))
 
     with pytest.raises(Offline):
         install(
