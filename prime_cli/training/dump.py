@@ -148,7 +148,8 @@ def dump_rollouts(prepared: PreparedRun, context: RunContext, out: BinaryIO) -> 
 
 def report(recorder: TokenRecorder, counts: Counts, progress: Progress) -> None:
     """Say what the rollouts hold, and what differs from what one would expect in them."""
-    progress.say(f"Recorded {counts}")
+    if counts.rollouts:
+        progress.say(f"Recorded {counts}")
     if recorder.replaced:
         progress.say(f"Sampling of the environment that was replaced: {_times(recorder.replaced)}")
     if counts.forked:

@@ -142,6 +142,7 @@ class RestartPolicy:
 
 
 _LINES = 20
+_NO_SPLIT = re.compile(r"no data for the split `(train|eval)`")
 _NEEDED = re.compile(r"needs ((?:`\w+`(?:, )?)+)")
 _NETWORK_HINT = (
     "the sandbox has no network: if it downloads data, run it once with `--allow-net`; "
@@ -216,6 +217,9 @@ def failure_of(
 def _bad_flags(stage: str, name: str, first: str) -> PrimeError:
     if stage == "examples":
         return UsageError(f"`{name}` {first}", hint="number them from 0: `--examples 3,7,10-20`")
+    if absent := _NO_SPLIT.search(first):
+        other = "eval" if absent[1] == "train" else "train"
+        return UsageError(f"`{name}`: {first}", hint=f"use the other one: `--split {other}`")
     return LoadFailed(f"`{name}` cannot be loaded: {first}", hint=_arguments_hint(first))
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from prime_cli.archive.imports import missing_import_hint
-from prime_cli.core.errors import WorkerDied
+from prime_cli.core.errors import UsageError, WorkerDied
 from prime_cli.evals.execution.worker_failures import MOST_DEATHS, RestartPolicy, failure_of
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
@@ -165,3 +165,15 @@ def test_secrets_in_a_traceback_are_not_shown() -> None:
     failure = failure_of(end, PLAN, Scrubber({"K": "sk-secret-x"}))
     assert failure is not None
     assert "sk-secret" not in failure.message + (failure.detail or "")
+
+
+@pytest.mark.parametrize(("asked", "other"), [("train", "eval"), ("eval", "train")])
+def test_a_split_without_data_is_an_invalid_request_that_names_the_other(
+    asked: str, other: str
+) -> None:
+    error = EndError(
+        type="BadArguments", message=f"the environment has no data for the split `{asked}`"
+    )
+    failure = failure_of(End(ok=False, stage="arguments", error=error), PLAN, Scrubber({}))
+    assert isinstance(failure, UsageError)
+    assert f"`--split {other}`" in (failure.hint or "")
