@@ -1,0 +1,33 @@
+"""What `prime rollouts` refuses before anything is fetched or run."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.cli import Prime
+
+MODEL = ("-m", "policy", "-b", "http://127.0.0.1:9/v1")
+
+
+@pytest.mark.parametrize("command", ["dump", "serve"])
+def test_a_model_without_token_ids_is_refused(prime: Prime, command: str) -> None:
+    refused = prime("rollouts", command, "tiny", "-m", "builtin/oracle")
+    assert refused.code == 2
+    assert "returns no token ids" in refused.err
+
+
+def test_a_file_is_overwritten_only_with_force(prime: Prime, tmp_path: Path) -> None:
+    out = tmp_path / "rollouts.jsonl"
+    out.write_text("earlier", encoding="utf-8")
+    refused = prime("rollouts", "dump", "./nowhere", *MODEL, "-o", str(out))
+    assert (refused.code, out.read_text(encoding="utf-8")) == (7, "earlier")
+    assert "--force" in refused.err
+    # The next thing to fail is the environment, and nothing has been written by then.
+    forced = prime("rollouts", "dump", "./nowhere", *MODEL, "-o", str(out), "--force")
+    assert (forced.code, out.read_text(encoding="utf-8")) == (6, "earlier")
+
+
+def test_the_folder_of_the_file_must_exist(prime: Prime, tmp_path: Path) -> None:
+    refused = prime("rollouts", "dump", "tiny", *MODEL, "-o", str(tmp_path / "no" / "r.jsonl"))
+    assert refused.code == 6
+    assert "mkdir -p" in refused.err
