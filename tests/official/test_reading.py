@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.official.users import User, newer_releases
+from tests.official.users import User, newer_releases, releases_since
 
 pytestmark = [pytest.mark.slow, pytest.mark.sample(1, "release")]
 
@@ -43,7 +43,7 @@ def test_status_shows_the_newest_version(user: User) -> None:
     assert "Version: 0.1.0" in user.prime("env", "status", ref.slug).ok().out
 
 
-@newer_releases
+@releases_since("0.6")
 def test_inspect_shows_folders_and_files(user: User) -> None:
     files = {"tiny_env/__init__.py": "def load_environment(): ...\n", "tiny_env/data.txt": "a" * 50}
     ref = user.publish(files=files)

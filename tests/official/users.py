@@ -6,18 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.version import Version
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.refs import EnvRef
 from tests.helpers.hubs import publish
-from tests.helpers.official import OLDEST, RELEASES, OfficialClient
+from tests.helpers.official import RELEASES, OfficialClient
 
-newer_releases = pytest.mark.parametrize(
-    "release",
-    [release for version, release in RELEASES.items() if version != OLDEST],
-    ids=lambda release: release.version,
-    indirect=True,
-)
+
+def releases_since(version: str) -> pytest.MarkDecorator:
+    """Journeys with those of the releases that have what came with `version`."""
+    having = [each for each in RELEASES.values() if Version(each.version) >= Version(version)]
+    return pytest.mark.parametrize(
+        "release", having, ids=lambda release: release.version, indirect=True
+    )
+
+
+newer_releases = releases_since("0.5")
 """For commands that 0.3.46 does not have."""
 
 WITHOUT_KEY = {"PRIME_API_KEY": ""}
