@@ -1,5 +1,6 @@
 """Call `prime` as a user does: in this process, or as a process of its own."""
 
+import io
 import json
 import os
 import subprocess
@@ -43,7 +44,10 @@ class Result:
 
 
 class Prime:
-    """`prime("env", "list", cwd=folder)` through `main`, with the output captured."""
+    """`prime("env", "list", cwd=folder)` through `main`, with the output captured.
+
+    `stdin` is what a command can read; without it the process's own.
+    """
 
     def __init__(
         self,
@@ -56,9 +60,16 @@ class Prime:
         self.make_session = make_session
 
     def __call__(
-        self, *argv: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
+        self,
+        *argv: str,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: str | None = None,
     ) -> Result:
         with self._monkeypatch.context() as patch:
+            if stdin is not None:
+                piped = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
+                patch.setattr("sys.stdin", piped)
             for name, value in (env or {}).items():
                 patch.setenv(name, value)
             if cwd:

@@ -3,20 +3,22 @@
 import re
 import subprocess
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from tests.helpers.cli import COMMAND, Result
-from tests.helpers.cli import prime_process as prime
+from tests.helpers.cli import COMMAND, Prime, Result, prime_process
 from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.team_hub import TeamHub
 
 KEY = "pit_planted_key"
 
 
-def log_in(url: str, *argv: str, key: str = KEY, **variables: str) -> Result:
+def log_in(
+    prime: Callable[..., Result], url: str, *argv: str, key: str = KEY, **variables: str
+) -> Result:
     words = ("login", "--hub", url, "--token-stdin", *argv)
     return prime(*words, stdin=f"{key}\n", env=variables)
 
@@ -61,18 +63,18 @@ def test_a_login_from_an_empty_home_to_its_end(team_hub: TeamHub, home: Path) ->
         said, _ = login.communicate(timeout=120)
     assert (login.returncode, said) == (0, "")
     assert settings(home) == {"context": "team", "contexts": {"team": {"base_url": team_hub.url}}}
-    assert prime("whoami", "-o", "json").ok().json["slug"] == user
+    assert prime_process("whoami", "-o", "json").ok().json["slug"] == user
     assert team_hub.keys_of(user) == ["login from 127.0.0.1"]
-    gone = prime("logout").ok()
+    gone = prime_process("logout").ok()
     assert "its key was revoked and removed" in gone.err
     assert team_hub.keys_of(user) == []
-    assert prime("whoami", "--context", "team").code == 4
+    assert prime_process("whoami", "--context", "team").code == 4
 
 
 def test_a_key_from_stdin_is_tried_and_kept(team_hub: TeamHub, home: Path) -> None:
     user = team_hub.add_user()
     key = team_hub.add_key(user)
-    kept = log_in(team_hub.url, "--name", "team", "-o", "json", key=key).ok()
+    kept = log_in(prime_process, team_hub.url, "--name", "team", "-o", "json", key=key).ok()
     assert kept.json == {
         "context": "team",
         "hub": team_hub.url,
@@ -81,15 +83,17 @@ def test_a_key_from_stdin_is_tried_and_kept(team_hub: TeamHub, home: Path) -> No
         "team": None,
         "storage": "file",
     }
-    told = prime("whoami").ok().out
+    told = prime_process("whoami").ok().out
     assert re.search(rf"owner +{user} ", told)
     assert "write: environments, evaluations, secrets" in told
     assert key not in everything(home) + kept.out + kept.err + told
     assert (home / ".prime" / "credentials.toml").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_key_that_the_hub_does_not_know_is_not_kept(team_hub: TeamHub, home: Path) -> None:
-    result = log_in(team_hub.url, "--name", "team")
+def test_a_key_that_the_hub_does_not_know_is_not_kept(
+    prime: Prime, team_hub: TeamHub, home: Path
+) -> None:
+    result = log_in(prime, team_hub.url, "--name", "team")
     assert result.code == 4
     assert "does not accept this key; nothing was saved" in result.err
     assert not settings(home)
@@ -97,8 +101,8 @@ def test_a_key_that_the_hub_does_not_know_is_not_kept(team_hub: TeamHub, home: P
 
 
 @pytest.mark.parametrize("text", ["", "two words", "zwölf", "x" * 20_000, "a\x00b"])
-def test_an_invalid_key_is_not_sent(scripted: ScriptedHub, text: str) -> None:
-    result = log_in(scripted.url, key=text)
+def test_an_invalid_key_is_not_sent(prime: Prime, scripted: ScriptedHub, text: str) -> None:
+    result = log_in(prime, scripted.url, key=text)
     assert result.code in (2, 4)
     assert scripted.seen == []
     assert not text or text not in result.err
@@ -114,27 +118,31 @@ def test_a_key_that_cannot_be_kept_does_not_stay_on_the_hub(team_hub: TeamHub, h
     assert team_hub.keys_of(user) == []
 
 
-def test_a_key_that_cannot_be_stored_is_not_approved(scripted: ScriptedHub, tmp_path: Path) -> None:
+def test_a_key_that_cannot_be_stored_is_not_approved(
+    prime: Prime, scripted: ScriptedHub, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
-    result = log_in(scripted.url, PRIME_HOME=str(tmp_path / "file" / "home"))
+    result = log_in(prime, scripted.url, PRIME_HOME=str(tmp_path / "file" / "home"))
     assert result.code == 74
     assert scripted.seen == []
 
 
-def test_a_key_that_was_given_stays_good_unless_one_says_otherwise(team_hub: TeamHub) -> None:
+def test_a_key_that_was_given_stays_good_unless_one_says_otherwise(
+    prime: Prime, team_hub: TeamHub
+) -> None:
     user = team_hub.add_user()
     key = team_hub.add_key(user)
-    log_in(team_hub.url, key=key).ok()
+    log_in(prime, team_hub.url, key=key).ok()
     assert "still valid on the hub" in prime("logout").ok().err
     assert team_hub.keys_of(user) == ["given"]
-    log_in(team_hub.url, key=key).ok()
+    log_in(prime, team_hub.url, key=key).ok()
     assert "revoked" in prime("logout", "--revoke").ok().err
     assert team_hub.keys_of(user) == []
 
 
-def test_logging_out_offline_and_twice_asks_nobody(scripted: ScriptedHub) -> None:
+def test_logging_out_offline_and_twice_asks_nobody(prime: Prime, scripted: ScriptedHub) -> None:
     scripted.grant(KEY)
-    log_in(scripted.url, "--name", "team").ok()
+    log_in(prime, scripted.url, "--name", "team").ok()
     scripted.seen.clear()
     prime("logout", "--offline").ok()
     again = prime("logout", "team").ok()
@@ -142,9 +150,11 @@ def test_logging_out_offline_and_twice_asks_nobody(scripted: ScriptedHub) -> Non
     assert scripted.seen == []
 
 
-def test_a_hub_that_cannot_revoke_is_reported_and_the_key_forgotten(scripted: ScriptedHub) -> None:
+def test_a_hub_that_cannot_revoke_is_reported_and_the_key_forgotten(
+    prime: Prime, scripted: ScriptedHub
+) -> None:
     scripted.grant(KEY)
-    log_in(scripted.url, "--name", "team").ok()
+    log_in(prime, scripted.url, "--name", "team").ok()
     refused = prime("logout", "--revoke")
     assert refused.code == 4
     assert "does not let keys revoke themselves" in refused.err
@@ -153,42 +163,46 @@ def test_a_hub_that_cannot_revoke_is_reported_and_the_key_forgotten(scripted: Sc
     assert "No key is saved here" in prime("logout", "--all").ok().err
 
 
-def test_a_hub_that_is_gone_does_not_keep_one_logged_in(home: Path) -> None:
+def test_a_hub_that_is_gone_does_not_keep_one_logged_in(prime: Prime, home: Path) -> None:
     with ScriptedHub() as hub:
         hub.grant(KEY)
-        log_in(hub.url, "--name", "team").ok()
+        log_in(prime, hub.url, "--name", "team").ok()
     done = prime("logout", "--all").ok()
     assert "could not be revoked" in done.err
     assert KEY not in (home / ".prime" / "credentials.toml").read_text(encoding="utf-8")
 
 
-def test_a_variable_that_wins_is_named(scripted: ScriptedHub) -> None:
+def test_a_variable_that_wins_is_named(prime: Prime, scripted: ScriptedHub) -> None:
     scripted.grant(KEY)
-    result = log_in(scripted.url, "--name", "team", PRIME_CONTEXT="local")
+    result = log_in(prime, scripted.url, "--name", "team", PRIME_CONTEXT="local")
     assert "warning: PRIME_CONTEXT is set, so commands here use `local`" in result.ok().err
-    result = log_in(scripted.url, PRIME_API_BASE_URL=scripted.url, PRIME_API_KEY="another")
+    result = log_in(prime, scripted.url, PRIME_API_BASE_URL=scripted.url, PRIME_API_KEY="another")
     assert "PRIME_API_KEY is set, and is used instead" in result.ok().err
 
 
-def test_a_context_of_another_hub_is_left_unchanged(scripted: ScriptedHub, home: Path) -> None:
+def test_a_context_of_another_hub_is_left_unchanged(
+    prime: Prime, scripted: ScriptedHub, home: Path
+) -> None:
     scripted.grant(KEY)
     prime("context", "add", "team", "https://hub.example.org").ok()
-    result = log_in(scripted.url, "--name", "team")
+    result = log_in(prime, scripted.url, "--name", "team")
     assert result.code == 7
     assert settings(home) == {"contexts": {"team": {"base_url": "https://hub.example.org"}}}
     assert scripted.seen == []
 
 
-def test_the_comments_of_a_hand_written_file_survive(scripted: ScriptedHub, home: Path) -> None:
+def test_the_comments_of_a_hand_written_file_survive(
+    prime: Prime, scripted: ScriptedHub, home: Path
+) -> None:
     path = home / ".prime" / "config.toml"
     path.parent.mkdir()
     path.write_text('# mine\nowner = "ada"  # me\n', encoding="utf-8")
     scripted.grant(KEY)
-    log_in(scripted.url, "--name", "team").ok()
+    log_in(prime, scripted.url, "--name", "team").ok()
     assert path.read_text(encoding="utf-8").startswith('# mine\nowner = "ada"  # me\n')
 
 
-def test_a_key_does_not_travel_unencrypted() -> None:
+def test_a_key_does_not_travel_unencrypted(prime: Prime) -> None:
     result = prime("login", "--hub", "http://hub.example.org", "--token-stdin")
     assert result.code == 2
     assert "--allow-http" in result.err
@@ -204,29 +218,31 @@ def test_a_key_does_not_travel_unencrypted() -> None:
     ],
 )
 def test_an_invalid_account_stores_nothing(
-    scripted: ScriptedHub, home: Path, whoami: object
+    prime: Prime, scripted: ScriptedHub, home: Path, whoami: object
 ) -> None:
     scripted.grant(KEY)
     scripted.answer("GET /user/whoami", whoami)
-    result = log_in(scripted.url)
+    result = log_in(prime, scripted.url)
     assert (result.code, result.err.count("\n")) == (5, 2)
     assert not (home / ".prime" / "credentials.toml").exists()
 
 
-def test_escape_codes_of_a_hub_do_not_reach_the_screen(scripted: ScriptedHub) -> None:
+def test_escape_codes_of_a_hub_do_not_reach_the_screen(prime: Prime, scripted: ScriptedHub) -> None:
     scripted.grant(KEY)
     scripted.answer("GET /user/whoami", {"data": {"id": "u", "slug": "a\x1b[2Jda", "scope": {}}})
-    said = log_in(scripted.url).ok()
+    said = log_in(prime, scripted.url).ok()
     assert "\x1b" not in said.out + said.err
     assert "\x1b" not in prime("whoami").ok().out
 
 
-def test_offline_no_login_is_begun(scripted: ScriptedHub) -> None:
+def test_offline_no_login_is_begun(prime: Prime, scripted: ScriptedHub) -> None:
     assert prime("login", "--headless", "--hub", scripted.url, "--offline").code == 5
     assert scripted.seen == []
 
 
-def test_a_ci_job_does_not_wait_for_someone_to_approve_it(scripted: ScriptedHub) -> None:
+def test_a_ci_job_does_not_wait_for_someone_to_approve_it(
+    prime: Prime, scripted: ScriptedHub
+) -> None:
     result = prime("login", "--hub", scripted.url, env={"CI": "true"})
     assert result.code == 2
     assert "CI job" in result.err
