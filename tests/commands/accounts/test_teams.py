@@ -1,16 +1,15 @@
 """Choosing a team, and what is published for it then."""
 
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.cli import prime_process as prime
+from tests.helpers.cli import Prime, Result
 from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.team_hub import TeamHub
 from tests.helpers.wild import write_project
-
-pytestmark = pytest.mark.slow
 
 PUBLIC_TEAM = {
     "teamId": "cmteam0000000000000000000",
@@ -21,15 +20,15 @@ PUBLIC_TEAM = {
 }
 
 
-def log_in(url: str, key: str) -> None:
+def log_in(prime: Callable[..., Result], url: str, key: str) -> None:
     words = ("login", "--hub", url, "--name", "team", "--token-stdin")
     prime(*words, stdin=key).ok()
 
 
-def test_a_team_is_chosen_and_left(team_hub: TeamHub) -> None:
+def test_a_team_is_chosen_and_left(prime: Prime, team_hub: TeamHub) -> None:
     user = team_hub.add_user()
     team = team_hub.add_team(user)
-    log_in(team_hub.url, team_hub.add_key(user))
+    log_in(prime, team_hub.url, team_hub.add_key(user))
     assert f"use the team {team}" in prime("switch", team).ok().err
     (listed,) = prime("teams", "list", "-o", "json").ok().json["teams"]
     assert (listed["slug"], listed["current"]) == (team, True)
@@ -44,11 +43,11 @@ def test_a_team_is_chosen_and_left(team_hub: TeamHub) -> None:
 
 
 def test_what_is_uploaded_is_the_teams_unless_one_says_otherwise(
-    team_hub: TeamHub, tmp_path: Path
+    prime: Prime, team_hub: TeamHub, tmp_path: Path
 ) -> None:
     user = team_hub.add_user()
     team = team_hub.add_team(user)
-    log_in(team_hub.url, team_hub.add_key(user))
+    log_in(prime, team_hub.url, team_hub.add_key(user))
     prime("switch", team).ok()
     write_project(tmp_path)
     words = ("env", "upload", "tiny-env", "--no-check", "--output", "json")
@@ -64,10 +63,12 @@ def test_what_is_uploaded_is_the_teams_unless_one_says_otherwise(
 
 
 @pytest.mark.slow
-def test_a_push_is_the_teams_and_finds_its_environment(team_hub: TeamHub, tmp_path: Path) -> None:
+def test_a_push_is_the_teams_and_finds_its_environment(
+    prime: Prime, team_hub: TeamHub, tmp_path: Path
+) -> None:
     user = team_hub.add_user()
     team = team_hub.add_team(user)
-    log_in(team_hub.url, team_hub.add_key(user))
+    log_in(prime, team_hub.url, team_hub.add_key(user))
     prime("switch", team).ok()
     write_project(tmp_path)
     prime("env", "upload", "tiny-env", "--no-check", cwd=tmp_path).ok()
@@ -80,10 +81,10 @@ def test_a_push_is_the_teams_and_finds_its_environment(team_hub: TeamHub, tmp_pa
 
 @pytest.mark.sample(1, "variable")
 @pytest.mark.parametrize("variable", ["PRIME_TEAM", "PRIME_TEAM_ID"])
-def test_a_variable_decides_alone(team_hub: TeamHub, variable: str) -> None:
+def test_a_variable_decides_alone(prime: Prime, team_hub: TeamHub, variable: str) -> None:
     user = team_hub.add_user()
     team = team_hub.add_team(user)
-    log_in(team_hub.url, team_hub.add_key(user))
+    log_in(prime, team_hub.url, team_hub.add_key(user))
     refused = prime("switch", "personal", env={variable: team})
     assert refused.code == 2
     assert f"set by the variable {variable}" in refused.err
@@ -91,20 +92,20 @@ def test_a_variable_decides_alone(team_hub: TeamHub, variable: str) -> None:
     assert prime("whoami", "-o", "json", env={variable: " "}).ok().json["team"] is None
 
 
-def test_a_team_that_one_is_not_in_is_not_found(team_hub: TeamHub) -> None:
+def test_a_team_that_one_is_not_in_is_not_found(prime: Prime, team_hub: TeamHub) -> None:
     user = team_hub.add_user()
     team = team_hub.add_team(user)
-    log_in(team_hub.url, team_hub.add_key(user))
+    log_in(prime, team_hub.url, team_hub.add_key(user))
     result = prime("switch", team[:-1])
     assert result.code == 6
     assert f"did you mean `{team}`?" in result.err
 
 
-def test_a_team_that_one_has_left_is_not_kept_by_a_login(team_hub: TeamHub) -> None:
+def test_a_team_that_one_has_left_is_not_kept_by_a_login(prime: Prime, team_hub: TeamHub) -> None:
     user = team_hub.add_user()
     team = team_hub.add_team(user, team_hub.add_user())
     key = team_hub.add_key(user)
-    log_in(team_hub.url, key)
+    log_in(prime, team_hub.url, key)
     prime("switch", team).ok()
     team_hub.remove_member(team, user)
     assert prime("whoami").code == 6
@@ -113,23 +114,23 @@ def test_a_team_that_one_has_left_is_not_kept_by_a_login(team_hub: TeamHub) -> N
     assert prime("whoami", "-o", "json").ok().json["team"] is None
 
 
-def test_the_choice_is_listed_where_nobody_can_be_asked(team_hub: TeamHub) -> None:
+def test_the_choice_is_listed_where_nobody_can_be_asked(prime: Prime, team_hub: TeamHub) -> None:
     user = team_hub.add_user()
     team = team_hub.add_team(user)
-    log_in(team_hub.url, team_hub.add_key(user))
+    log_in(prime, team_hub.url, team_hub.add_key(user))
     result = prime("switch")
     assert result.code == 2
     assert f"personal, {team}" in result.err
 
 
-def test_the_local_hub_has_no_teams() -> None:
+def test_the_local_hub_has_no_teams(prime: Prime) -> None:
     assert "has no teams" in prime("switch", "acme").err
 
 
-def test_the_public_hub_gets_the_id_it_expects(scripted: ScriptedHub) -> None:
+def test_the_public_hub_gets_the_id_it_expects(prime: Prime, scripted: ScriptedHub) -> None:
     scripted.grant("pit_1")
     scripted.answer("GET /user/teams", {"data": [PUBLIC_TEAM], "total_count": 1})
-    log_in(scripted.url, "pit_1")
+    log_in(prime, scripted.url, "pit_1")
     prime("switch", "team-x").ok()
     assert "team-x (Team X), admin" in prime("whoami").ok().out
 
@@ -144,9 +145,11 @@ WRONG_TEAMS: tuple[dict[str, object], ...] = (
 )
 
 
-def test_a_team_that_cannot_be_one_is_not_written_down(scripted: ScriptedHub, home: Path) -> None:
+def test_a_team_that_cannot_be_one_is_not_written_down(
+    prime: Prime, scripted: ScriptedHub, home: Path
+) -> None:
     scripted.grant("pit_1")
-    log_in(scripted.url, "pit_1")
+    log_in(prime, scripted.url, "pit_1")
     before = (home / ".prime" / "config.toml").read_bytes()
     commands = cycle(("switch team-x", "teams list", "teams members team-x"))
     for wrong, words in zip(WRONG_TEAMS, commands, strict=False):
@@ -157,9 +160,9 @@ def test_a_team_that_cannot_be_one_is_not_written_down(scripted: ScriptedHub, ho
         assert (home / ".prime" / "config.toml").read_bytes() == before
 
 
-def test_pages_without_end_are_left(scripted: ScriptedHub) -> None:
+def test_pages_without_end_are_left(prime: Prime, scripted: ScriptedHub) -> None:
     scripted.grant("pit_1")
-    log_in(scripted.url, "pit_1")
+    log_in(prime, scripted.url, "pit_1")
     many = {"data": [PUBLIC_TEAM] * 1000, "total_count": 10**9}
     scripted.answer("GET /user/teams", many)
     assert prime("teams", "list", "-o", "json").ok().json["total_count"] == 10_000

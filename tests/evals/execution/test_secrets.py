@@ -104,7 +104,7 @@ def test_a_teams_secrets_are_used_by_its_members_and_are_nowhere(
 ) -> None:
     ada = team_hub.add_user()
     team = team_hub.add_team(ada)
-    log_in(team_hub.url, team_hub.add_key(ada))
+    log_in(prime, team_hub.url, team_hub.add_key(ada))
     told = "import os\nprint('judge', os.environ.get('JUDGE_KEY'), os.environ.get('SIZE'))\n"
     here = write_project(tmp_path / "tiny", Shape(body=told + SINGLE_TURN))
     prime("env", "upload", str(here), "--no-check", "--team", team).ok()
