@@ -59,6 +59,7 @@ _prime_step() {
     'prime env unyank') at='prime env unyank' ;;
     'prime env secret') at='prime env secret' ;;
     'prime env var') at='prime env var' ;;
+    'prime env publisher') at='prime env publisher' ;;
     'prime env inspect') at='prime env inspect' ;;
     'prime env secret list') at='prime env secret list' ;;
     'prime env secret ls') at='prime env secret list' ;;
@@ -76,6 +77,12 @@ _prime_step() {
     'prime env var update') at='prime env var update' ;;
     'prime env var delete') at='prime env var delete' ;;
     'prime env var rm') at='prime env var delete' ;;
+    'prime env publisher add') at='prime env publisher add' ;;
+    'prime env publisher list') at='prime env publisher list' ;;
+    'prime env publisher ls') at='prime env publisher list' ;;
+    'prime env publisher remove') at='prime env publisher remove' ;;
+    'prime env publisher rm') at='prime env publisher remove' ;;
+    'prime env publisher delete') at='prime env publisher remove' ;;
     'prime eval run') at='prime eval run' ;;
     'prime eval list') at='prime eval list' ;;
     'prime eval show') at='prime eval show' ;;
@@ -341,6 +348,20 @@ _prime_offers() {
     'prime env var update --context') offers='local prime @contexts' ;;
     'prime env var delete --output'|'prime env var delete -o') offers='table plain json jsonl' ;;
     'prime env var delete --context') offers='local prime @contexts' ;;
+    'prime env publisher add --github') offers='' ;;
+    'prime env publisher add --workflow') offers='@files' ;;
+    'prime env publisher add --deployment') offers='' ;;
+    'prime env publisher add --gitlab') offers='' ;;
+    'prime env publisher add --ref-type') offers='' ;;
+    'prime env publisher add --ref') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env publisher add --issuer') offers='' ;;
+    'prime env publisher add --claim') offers='' ;;
+    'prime env publisher add --output'|'prime env publisher add -o') offers='table plain json jsonl' ;;
+    'prime env publisher add --context') offers='local prime @contexts' ;;
+    'prime env publisher list --output'|'prime env publisher list -o') offers='table plain json jsonl' ;;
+    'prime env publisher list --context') offers='local prime @contexts' ;;
+    'prime env publisher remove --output'|'prime env publisher remove -o') offers='table plain json jsonl' ;;
+    'prime env publisher remove --context') offers='local prime @contexts' ;;
     'prime env inspect --version'|'prime env inspect -v') offers='' ;;
     'prime env inspect --max-bytes') offers='' ;;
     'prime env inspect --output'|'prime env inspect -o') offers='table plain json jsonl' ;;
@@ -951,6 +972,9 @@ _prime_offers() {
     'prime env var update 1') offers='' ;;
     'prime env var delete 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
     'prime env var delete 1') offers='' ;;
+    'prime env publisher add 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env publisher list 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
+    'prime env publisher remove 0') offers='' ;;
     'prime env inspect 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
     'prime env inspect 1') offers='@files' ;;
     'prime eval 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
@@ -1037,7 +1061,7 @@ _prime_offers() {
 _prime_words() {
   case $1 in
     'prime') words='env eval rollouts availability pods disks ssh-keys gc hub login join logout whoami switch teams keys secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
-    'prime env') words='init build check test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var inspect' options='-h --help' ;;
+    'prime env') words='init build check test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var publisher inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
     'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
@@ -1076,6 +1100,10 @@ _prime_words() {
     'prime env var set') words='' options='--value -v --description -d --output -o --quiet -q --context --offline -h --help' ;;
     'prime env var update') words='' options='--name -n --description -d --output -o --quiet -q --context --offline -h --help' ;;
     'prime env var delete') words='' options='--yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env publisher') words='add list remove' options='-h --help' ;;
+    'prime env publisher add') words='' options='--github --workflow --deployment --gitlab --ref-type --ref --issuer --claim --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env publisher list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime env publisher remove') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval') words='run list show view rerun rescore compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --examples --split --shuffle --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
     'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --examples --split --shuffle --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;

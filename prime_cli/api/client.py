@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from prime_cli.api.compute import Availability, Disks, Pods, SshKeys
     from prime_cli.api.evaluations import Evaluations
     from prime_cli.api.invitations import Invitations
+    from prime_cli.api.publishers import Publishers
     from prime_cli.api.secrets import Secrets
 
 Transport = httpx.BaseTransport
@@ -88,6 +89,13 @@ class HubClient:
         from prime_cli.api.invitations import Invitations
 
         return Invitations(self._connection)
+
+    @cached_property
+    def publishers(self) -> "Publishers":
+        """CI jobs that may publish."""
+        from prime_cli.api.publishers import Publishers
+
+        return Publishers(self._connection)
 
     @cached_property
     def logins(self) -> "Logins":

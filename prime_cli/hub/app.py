@@ -27,6 +27,7 @@ from prime_cli.hub.routes import (
     package_index,
     pages,
     pods,
+    publishers,
     publishing,
     samples,
     secrets,
@@ -53,6 +54,7 @@ ROUTERS = (
     invitations.router,
     logins.router,
     sign_in.router,
+    publishers.router,
     secrets.router,
     pods.router,
     versions.router,
@@ -97,16 +99,17 @@ def create_app(settings: HubSettings) -> Starlette:
     app.router.redirect_slashes = False
     app.state.hub = hub
     app.state.models = models
-    app.state.sign_in = _open_sign_in(settings)
+    issuers = Issuers(settings.fetch, settings.clock) if settings.fetch else None
+    app.state.issuers = issuers
+    app.state.sign_in = _open_sign_in(settings, issuers)
     app.state.through = ReadThrough(settings.upstream) if settings.upstream else None
     return app
 
 
-def _open_sign_in(settings: HubSettings) -> SignInClient | None:
+def _open_sign_in(settings: HubSettings, issuers: Issuers | None) -> SignInClient | None:
     """What signs users in with the hub's provider, if it has one."""
-    if settings.sign_in is None or settings.fetch is None:
+    if settings.sign_in is None or issuers is None:
         return None
-    issuers = Issuers(settings.fetch, settings.clock)
     return SignInClient(settings, issuers, settings.public_url + SIGN_IN_RETURN)
 
 

@@ -20,15 +20,17 @@ class Caller:
 
     `slug` is empty without a key. `reads` are the owners whose private environments and evaluations
     are visible, `writes` those for which the caller may publish, change and delete, `manages` those
-    whose keys and members it may change. `admin` may administer the whole hub, which does not
-    include seeing private environments. The key of a user whom an admin has `suspended`, for that
-    reason, speaks for nobody.
+    whose keys and members it may change. `publishes` are the environments (`owner/name`, or
+    `owner/*` for all) that a CI job may publish, which may write nothing else. `admin` may
+    administer the whole hub, which does not include seeing private environments. The key of a user
+    whom an admin has `suspended`, for that reason, speaks for nobody.
     """
 
     slug: str = ""
     reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
     manages: frozenset[str] = frozenset()
+    publishes: frozenset[str] = frozenset()
     admin: bool = False
     key_id: str | None = None
     address: str = ""

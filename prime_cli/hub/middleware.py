@@ -106,7 +106,12 @@ def _refuse(status: int, sentence: str, code: str, hint: str | None = None) -> R
 
 
 _OPEN = (f"{API}/auth_challenge/", f"{API}/capabilities", LOGIN_PAGE, UPLOAD.partition("{")[0])
-_OPEN_WHOLE = (JOIN_PAGE, f"{API}/invitations/show", f"{API}/invitations/accept")
+_OPEN_WHOLE = (
+    JOIN_PAGE,
+    f"{API}/invitations/show",
+    f"{API}/invitations/accept",
+    f"{API}/publishers/mint-key",
+)
 
 
 def _is_open(path: str) -> bool:

@@ -25,8 +25,8 @@ def make_key(kid: str) -> ECKey:
 class OpenIdProvider:
     """The server, and what it says; `claims` are those of whoever signs in.
 
-    `requests` are the paths asked for, and `tokens` the forms that its token endpoint got with
-    their `authorization`.
+    `requests` are the paths asked for, `queries` the last query of each, and `tokens` the forms
+    that its token endpoint got with their `authorization`.
     """
 
     url: str
@@ -34,6 +34,7 @@ class OpenIdProvider:
     key: ECKey = field(default_factory=lambda: make_key("first"))
     documents: dict[str, Any] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
+    queries: dict[str, dict[str, str]] = field(default_factory=dict)
     tokens: list[dict[str, str]] = field(default_factory=list)
     token_changes: dict[str, Any] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
@@ -90,6 +91,7 @@ def openid_provider() -> Iterator[OpenIdProvider]:
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             provider.requests.append(parts.path)
+            provider.queries[parts.path] = dict(parse_qsl(parts.query))
             if parts.path == "/authorize":
                 self.send_response(302)
                 self.send_header("location", provider.authorize(parts.query))

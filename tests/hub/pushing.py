@@ -82,6 +82,7 @@ class Push:
     visibility: str | None = None
     metadata: dict[str, Any] = field(default_factory=lambda: {"description": "Words"})
     environment_id: str = ""
+    owner: str | None = None
 
     def __post_init__(self) -> None:
         python = self.metadata.get("python_requires", "")
@@ -96,7 +97,7 @@ class Push:
         return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
     def resolve(self) -> httpx.Response:
-        body = {"name": self.name, "visibility": self.visibility}
+        body = {"name": self.name, "visibility": self.visibility, "owner_slug": self.owner}
         return self.client.post(f"{HUB}/resolve", json=body)
 
     def declare_wheel(self, **changes: Any) -> httpx.Response:

@@ -50,11 +50,12 @@ app = group(
         "unyank": (f"{_HERE}.versions:unyank", "Undo the yank of a version."),
         "secret": (f"{_HERE}.secrets:secret_app", "Manage the secrets of an environment."),
         "var": (f"{_HERE}.secrets:var_app", "Manage the variables of an environment."),
+        "publisher": (f"{_HERE}.publishers:app", "Trust CI jobs to publish without a key."),
         "inspect": (f"{_HERE}.sources:inspect", "Browse the files of a published version."),
     },
     aliases={"push": "upload"},
     panels={
-        "Publish": "build check test versions delete yank unyank status fork star unstar",
+        "Publish": "build check test versions delete yank unyank status fork star unstar publisher",
         "Workspace": "uninstall lock sync outdated",
         "Secrets and variables": "secret var",
         "Inspect": "diff pull inspect",

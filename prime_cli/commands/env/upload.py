@@ -1,9 +1,10 @@
 """`prime env upload`, also `prime env push`."""
 
+import os
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -27,6 +28,10 @@ from prime_cli.envs.publish.upload import UploadOptions, WheelExaminer
 from prime_cli.envs.publish.upload import upload as run_upload
 from prime_cli.envs.signatures.sign import Signer, attestation_signer, signer_of
 from prime_cli.session import Session
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
+    from prime_cli.wire.publishers import MintedKey
 
 
 class VisibilityChoice(StrEnum):
@@ -138,7 +143,8 @@ def upload(
     """Build an environment and publish it to the hub.
 
     Does nothing if the same content is already published. Published versions never change: publish
-    the next one with `--auto-bump`. `--check` runs `prime env check` before the upload.
+    the next one with `--auto-bump`. `--check` runs `prime env check` before the upload. In a CI job
+    without a key, uploads as a trusted publisher (`prime env publisher`).
 
     \b
     Example:
@@ -171,8 +177,36 @@ def upload(
             sign=_signers(sign, attestation or []),
             claim=claim,
         )
-        published = run_upload(session.hub, release, options, session.progress)
-    _report(session, published)
+        hub, publisher = _hub(session, options.destination, name or release.project.name)
+        published = run_upload(hub, release, options, session.progress)
+    _report(session, published, publisher)
+
+
+def _hub(
+    session: Session, destination: Destination, name: str
+) -> "tuple[HubClient, MintedKey | None]":
+    """The hub; in a CI job without a key, as the trusted publisher that the job is."""
+    hub = session.hub
+    if hub.has_key or session.config.context.embedded or session.config.offline:
+        return hub, None
+    from prime_cli.accounts import ci_jobs
+
+    token = ci_jobs.find_token(hub.base_url, os.environ)
+    if token is None:
+        if ci_jobs.lacks_permission(os.environ):
+            session.output.hint(
+                "this job can publish without a key once it has the permission `id-token: write`"
+            )
+        return hub, None
+    minted = ci_jobs.mint_key(hub, token, name, destination.owner or destination.team)
+    if minted is None:
+        session.output.warn(f"{hub.host} takes no tokens of CI jobs, so this one has no key")
+        return hub, None
+    session.output.say(
+        f"As the trusted publisher {minted.publisher} of {minted.owner}/{minted.environment}, by "
+        f"the token of this job ({token.source}); its key ends at {minted.expires_at[11:16]} UTC"
+    )
+    return session.hub_at(hub.base_url, minted.key), minted
 
 
 def _check(session: Session, *, required: bool) -> WheelExaminer:
@@ -223,7 +257,7 @@ def _show_files(session: Session, release: Release, bump: VersionBump | None, na
         session.output.say(f"content hash {release.content_hash}")
 
 
-def _report(session: Session, published: Published) -> None:
+def _report(session: Session, published: Published, publisher: "MintedKey | None") -> None:
     remember("environments", [published.ref.slug])
     web = session.config.context.web_url
     url = f"{web}/dashboard/environments/{published.ref.slug}" if web else None
@@ -237,6 +271,7 @@ def _report(session: Session, published: Published) -> None:
         "already": published.already,
         "locked": published.locked,
         "signatures": published.signed,
+        "publisher": None if publisher is None else publisher.publisher,
         "check": None if published.checked is None else msgspec.to_builtins(published.checked),
     }
     if published.already:

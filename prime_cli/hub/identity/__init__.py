@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-GITHUB = "https://token.actions.githubusercontent.com"
-GITLAB = "https://gitlab.com"
-
 
 class Fetch(Protocol):
     """One HTTP request to a provider: POST with a `form`, else GET; no redirect is followed.

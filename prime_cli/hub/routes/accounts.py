@@ -25,6 +25,7 @@ from prime_cli.wire.evaluations import FEATURE, LOGS_FEATURE
 from prime_cli.wire.invitations import INVITE_FEATURE
 from prime_cli.wire.locks import Capabilities
 from prime_cli.wire.pods import FEATURE as PODS
+from prime_cli.wire.publishers import PUBLISHERS_FEATURE
 from prime_cli.wire.queries import PageQuery, features_of
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 from prime_cli.wire.version_documents import DOCUMENT_KINDS
@@ -75,6 +76,7 @@ async def capabilities(request: Request) -> Capabilities:
         *features_of(EnvironmentQuery),
         *(["keys", GOVERN_FEATURE, INVITE_FEATURE] if settings.accounts else []),
         *([PODS] if settings.providers else []),
+        *([PUBLISHERS_FEATURE] if settings.publisher_issuers else []),
     ]
     return Capabilities(hub="prime", version=__version__, features=features)
 

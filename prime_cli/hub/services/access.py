@@ -169,11 +169,20 @@ def require_owner(caller: Caller, row: Row[Any]) -> None:
     require_owner_slug(caller, row.owner, f"{row.owner}/{row.name}")
 
 
+def require_publisher(caller: Caller, owner: str, name: str) -> None:
+    """Raise NotAllowed unless the caller may publish versions of that environment."""
+    if caller.publishes.isdisjoint((f"{owner}/{normalize_name(name)}", f"{owner}/*")):
+        require_owner_slug(caller, owner, f"{owner}/{name}")
+
+
 def require_owner_slug(caller: Caller, owner: str, what: str) -> None:
     """Raise NotLoggedIn or NotAllowed unless `caller` may write data of `owner`."""
     require_user(caller)
     if owner in caller.writes:
         return
+    if caller.publishes:
+        allowed = ", ".join(f"`{each}`" for each in sorted(caller.publishes))
+        raise NotAllowed(f"The key of this job may only publish {allowed}")
     if owner in caller.reads:
         raise NotAllowed(
             f"This key may not write to `{what}`", hint="use a key with the scope `write`"

@@ -25,6 +25,7 @@ from prime_cli.hub.services.access import (
     owner_id,
     read_visibility,
     require_owner_slug,
+    require_publisher,
     require_user,
 )
 from prime_cli.hub.services.audit import raise_serial, record
@@ -61,6 +62,7 @@ def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
             create_environment(hub, connection, ref, visibility)
             record(hub, connection, caller, "environment.create", ref.slug, visibility=visibility)
         elif known.taken_down is None and visibility not in (None, known.visibility):
+            require_owner_slug(caller, ref.owner, ref.slug)
             _change_visibility(hub, connection, known.id, visibility)
             detail = {"was": known.visibility, "is": visibility}
             record(hub, connection, caller, "environment.visibility", ref.slug, **detail)
@@ -87,7 +89,7 @@ def _ref_of(connection: Connection, caller: Caller, request: ResolveRequest) -> 
     owner = request.owner_slug or request.team_slug or caller.slug
     if request.team_id:
         owner = find_own_team(connection, caller, request.team_id).slug
-    require_owner_slug(caller, owner, f"{owner}/{request.name}")
+    require_publisher(caller, owner, request.name)
     ref = EnvRef.parse(f"{owner}/{request.name}")
     if ref.version is not None:
         raise UsageError(f"`{request.name}` is not a valid environment name")

@@ -131,11 +131,13 @@ def create_key(
     name: str = "",
     scope: Scope = WRITE,
     only_owner_id: str | None = None,
+    publishes: str | None = None,
     seconds: float | None = None,
     expires_at: str | None = None,
 ) -> NewKey:
     """A key of a user, for that user and all teams or for one owner only.
 
+    One that `publishes` an environment of that owner (`*`: all of them) writes nothing else.
     It is valid forever, for some `seconds` or until `expires_at`. `parent` is the row of the key
     that creates it, None on the machine of the hub; it ends with its parent. Raises UsageError for
     an unprintable name or an invalid time, NotAllowed if it would do more or last longer than its
@@ -147,6 +149,8 @@ def create_key(
         expires_at = hub.after(seconds)
     if parent is not None:
         _require_no_more(parent, scope, only_owner_id, expires_at)
+        if parent.publishes not in (None, publishes):
+            raise NotAllowed("This key may only publish, and create no other key")
     line = require_room(connection, parent) if parent is not None else []
     made = NewKey(new_id("key"), new_key(), tuple(line))
     connection.execute(
@@ -158,6 +162,7 @@ def create_key(
             name=check_label(name, "name of a key"),
             scope=scope,
             owner_id=only_owner_id,
+            publishes=publishes,
             created_at=hub.now(),
             expires_at=expires_at,
             parent_id=parent.id if parent is not None else None,
@@ -201,6 +206,7 @@ def select_caller() -> Select[Any]:
             keys.c.user_id,
             keys.c.scope,
             keys.c.owner_id,
+            keys.c.publishes,
             keys.c.last_used_at,
             owners.c.slug,
             owners.c.admin,
@@ -236,6 +242,14 @@ def read_caller(rows: Rows, address: str) -> Caller | None:
     if key["owner_id"] is not None:
         roles = {key["owner_id"]: roles[key["owner_id"]]} if key["owner_id"] in roles else {}
     everyone = frozenset(slug for slug, _ in roles.values())
+    if key["publishes"] is not None:
+        return Caller(
+            slug=key["slug"],
+            reads=everyone,
+            publishes=frozenset(f"{slug}/{key['publishes']}" for slug in everyone),
+            key_id=key["id"],
+            address=address,
+        )
     managed = frozenset(slug for slug, role in roles.values() if role == "ADMIN")
     return Caller(
         slug=key["slug"],

@@ -241,6 +241,7 @@ def _rights(parent: Row[Any] | None) -> dict[str, Any]:
     return {
         "scope": READ if parent.scope == READ else WRITE,
         "only_owner_id": parent.owner_id,
+        "publishes": parent.publishes,
         "expires_at": parent.expires_at,
     }
 

@@ -21,7 +21,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub import validation
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, keys, uploads, versions
-from prime_cli.hub.services.access import find_by_id, require_owner, taken_down
+from prime_cli.hub.services.access import find_by_id, require_publisher, taken_down
 from prime_cli.hub.services.artifacts import (
     SOURCES,
     WHEEL,
@@ -120,7 +120,7 @@ def finalize_version(
 
 def _writable(connection: Connection, caller: Caller, environment_id: str) -> Row[Any]:
     environment = find_by_id(connection, caller, environment_id)
-    require_owner(caller, environment)
+    require_publisher(caller, environment.owner, environment.name)
     return environment
 
 

@@ -14,6 +14,7 @@ from prime_cli.hub.services.access import (
     check_label,
     check_slug,
     find_own_team,
+    find_owner,
     require_free,
     require_user,
     retire_slug,
@@ -219,7 +220,9 @@ def whoami(hub: Hub, caller: Caller, team_id: str | None = None) -> Account:
     if not hub.settings.accounts:
         return Account(id=f"local_{caller.slug}", name=caller.slug, slug=caller.slug)
     with hub.database.read() as connection:
-        user = _row(connection, caller)
+        # A CI job acts for a team itself.
+        team = find_owner(connection, caller.slug) if caller.publishes else None
+        user = team or _row(connection, caller)
         acting = find_own_team(connection, caller, team_id).slug if team_id else caller.slug
     may = Permission(read=acting in caller.reads, write=acting in caller.writes)
     manages = acting in caller.manages

@@ -35,7 +35,13 @@ from prime_cli.hub.db.tables import (
     versions,
 )
 from prime_cli.hub.search_index import reindex
-from prime_cli.hub.services.access import UPSTREAM, find_environment, require_owner, taken_down
+from prime_cli.hub.services.access import (
+    UPSTREAM,
+    find_environment,
+    require_owner,
+    require_publisher,
+    taken_down,
+)
 from prime_cli.hub.services.artifacts import forget_blobs, mark_published
 from prime_cli.hub.services.audit import note, raise_serial, record
 from prime_cli.hub.services.keys import require_alive
@@ -354,7 +360,7 @@ def put_document(hub: Hub, caller: Caller, ref: EnvRef, kind: DocumentKind[D], d
     with hub.database.write() as connection:
         require_alive(hub, connection, caller)
         environment = find_environment(connection, caller, ref)
-        require_owner(caller, environment)
+        require_publisher(caller, environment.owner, environment.name)
         version = find_version(connection, environment, ref.wire_version)
         target = f"{ref.slug}@{version.semantic_version}"
         if document.wheel_sha256 != version.wheel_sha256:

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from prime_cli.core.errors import Unreachable, UsageError
 from prime_cli.core.options import Option
 from prime_cli.core.paths import storage_errors
-from prime_cli.hub.identity import GITHUB, GITLAB, Fetch, SignInSettings
+from prime_cli.hub.identity import Fetch, SignInSettings
 from prime_cli.hub.identity.issuers import Issuers, require_safe
+from prime_cli.wire.publishers import GITHUB, GITLAB
 
 PANEL = "Sign-in"
 CLIENT_SECRET = "PRIME_HUB_OIDC_CLIENT_SECRET"  # noqa: S105 - the name of the variable

@@ -71,6 +71,28 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
             hub=SERVED,
         ),
     ),
+    "prime env publisher add": (
+        Entry(
+            "env publisher add lab/words --github lab/words --workflow publish.yml",
+            wrong="env publisher add nobody/words --github lab/words",
+            wrong_code=4,
+            changes=True,
+            hub=SERVED,
+        ),
+    ),
+    "prime env publisher list": (
+        Entry(
+            "env publisher list lab", wrong="env publisher list nobody", wrong_code=4, hub=SERVED
+        ),
+    ),
+    "prime env publisher remove": (
+        Entry(
+            "env publisher remove {publisher}",
+            wrong="env publisher remove no-such",
+            changes=True,
+            hub=SERVED,
+        ),
+    ),
     "prime teams invite": (
         Entry("teams invite lab", wrong="teams invite no-such", changes=True, hub=SERVED),
     ),

@@ -25,6 +25,7 @@ from prime_cli.hub.services.users import create_user, issue_key
 from prime_cli.hub.settings import HubSettings
 from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.wire.invitations import NewInvitation
+from prime_cli.wire.publishers import GITHUB, NewPublisher
 from tests.commands.walk.disks_entries import rent_disk
 from tests.commands.walk.pods_entries import rent_pods
 from tests.evals.suites.keeping import kept
@@ -40,6 +41,7 @@ SERVED_URL = "https://hub.example.org"
 SECRET = "secret-planted-on-the-hub"
 """The value of the secrets on the served hub."""
 _OPERATOR = Caller.operator()
+_PUBLISHER = NewPublisher("lab", "letters", GITHUB, {"repository": "lab/letters"})
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,12 @@ class World:
 
     `here` is the folder to run commands in, `home` prime's, `served` the data of a hub with
     accounts and `key` a key of its admin `ada`; `link` is an invitation to its team `lab`, and
-    `invited` the id of that. On the hub in the box are `ada/wordle@1.2` and
-    two versions of `ada/tiny-env`, one of which the workspace `here/.venv` has; `run` and `other`
-    are runs of wordle, the first of which is also the evaluation `evaluation`; `made` is one that
-    was really run, of the project `tiny-env`. The served hub rents `machines`: ada has a pod `web`
-    there, and `ada/puzzle@1.2` with a secret `PLANTED`, ada's secret `LINKED` and a variable.
+    `invited` the id of that; `publisher` is one that it trusts. On the hub in the box are
+    `ada/wordle@1.2` and two versions of `ada/tiny-env`, one of which the workspace `here/.venv`
+    has; `run` and `other` are runs of wordle, the first of which is also the evaluation
+    `evaluation`; `made` is one that was really run, of the project `tiny-env`. The served hub rents
+    `machines`: ada has a pod `web` there, and `ada/puzzle@1.2` with a secret `PLANTED`, ada's
+    secret `LINKED` and a variable.
     """
 
     root: Path
@@ -61,6 +64,7 @@ class World:
     login: str = ""
     link: str = ""
     invited: str = ""
+    publisher: str = ""
     run: str = ""
     other: str = ""
     evaluation: str = ""
@@ -119,6 +123,7 @@ class World:
             accounts=True,
             public_url=SERVED_URL,
             providers=(self.machines,),
+            publisher_issuers=frozenset({GITHUB}),
         )
 
 
@@ -150,6 +155,7 @@ def make_world(root: Path) -> World:
         key=key,
         link=made.link,
         invited=made.invitation.id,
+        publisher=served.publishers.add(_PUBLISHER).id,
         token=issue_key(data, _OPERATOR, "bob").id,
         login=begin_login(data, "192.0.2.7", pem(PRIVATE_KEY.public_key())).challenge,
         run=runs[0].run_id,

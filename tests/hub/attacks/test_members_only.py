@@ -26,6 +26,7 @@ OPEN = {
     "/join",
     "/api/v1/invitations/show",
     "/api/v1/invitations/accept",
+    "/api/v1/publishers/mint-key",
 }
 
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.identity import GITHUB, GITLAB
 from prime_cli.hub.serving.identity import CLIENT_SECRET, IdentityOptions
+from prime_cli.wire.publishers import GITHUB, GITLAB
 
 ISSUER = "https://login.example.org"
 
