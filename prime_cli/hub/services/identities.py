@@ -8,7 +8,7 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, U
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import former_slugs, identities, owners
 from prime_cli.hub.identity.sign_in import Identity
-from prime_cli.hub.services.access import check_slug
+from prime_cli.hub.services.access import check_slug, suspension
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.logins import (
@@ -95,12 +95,17 @@ def connect_user_of(hub: Hub, address: str, identity: Identity, key: str) -> str
 def approve_login_by(hub: Hub, address: str, identity: Identity, code: str) -> str:
     """Let a client in as the user of `identity`, whose slug is given.
 
-    Raises NotFound for an unknown code or user, Conflict if it is already approved, RateLimited.
+    Raises NotFound for an unknown code or user, NotAllowed for a suspended user, Conflict if it is
+    already approved, RateLimited.
     """
     with few_failures(hub, f"approve from {network_of(address)}", most=MOST_FAILURES):
         slug = find_user_of(hub, identity)
         if slug is None:
             raise NotFound("You have no user on this hub yet")
+        with hub.database.read() as connection:
+            reason = find_user(connection, slug).suspended
+        if reason is not None:
+            raise suspension(reason)
         days = hub.settings.sign_in.key_days if hub.settings.sign_in else 0
         seconds = days * 24 * 3600 or None
         approve_login_of(hub, Caller(slug, address=address), code, slug, seconds=seconds)

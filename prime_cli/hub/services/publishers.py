@@ -12,6 +12,7 @@ from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import owners, publishers, used_tokens
 from prime_cli.hub.identity.issuers import Issuers, read_issuer
 from prime_cli.hub.identity.jobs import check_job_token
+from prime_cli.hub.services.access import suspension
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import WRITE, create_key
 from prime_cli.hub.services.logins import few_failures, network_of
@@ -178,6 +179,8 @@ def _mint(hub: Hub, caller: Caller, row: Row[Any], claims: dict[str, Any]) -> Mi
         known = select(publishers.c.id).where(publishers.c.id == row.id)
         if connection.execute(known).first() is None:
             raise NotAllowed("This publisher was just removed")
+        if row.suspended is not None:
+            raise suspension(row.suspended)
         _use_up(hub, connection, claims)
         pinned = _values(claims, _PINNED.get(row.issuer, ()))
         connection.execute(
@@ -303,7 +306,7 @@ def _find_managed(connection: Connection, caller: Caller, slug: str) -> Row[Any]
 
 
 def _select() -> Select[Any]:
-    return select(publishers, owners.c.slug.label("owner")).join(
+    return select(publishers, owners.c.slug.label("owner"), owners.c.suspended).join(
         owners, publishers.c.owner_id == owners.c.id
     )
 

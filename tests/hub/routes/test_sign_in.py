@@ -9,7 +9,9 @@ import pytest
 from prime_cli.api.providers import fetch
 from prime_cli.hub.identity import SignInSettings
 from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.takedowns import take_down
 from prime_cli.hub.services.users import remove_user
+from prime_cli.wire.accounts import NewTakedown
 from tests.helpers.openid_provider import OpenIdProvider, openid_provider
 from tests.hub.accounts_hub import OPERATOR, URL, AccountsHub, actions
 from tests.hub.pushing import Push, data
@@ -282,3 +284,15 @@ def test_cookie_is_for_the_page_alone_and_hides_what_it_holds(
     assert "SameSite=lax" in cookie
     assert f"Path={PAGE}" in cookie
     assert to.headers["location"].partition("state=")[2][:43] not in cookie
+
+
+def test_suspended_user_approves_nothing(folder: Path, openid_provider: OpenIdProvider) -> None:
+    hub = open_hub(folder, openid_provider)
+    first = arrive(hub)
+    first.sign_in()
+    first.press("create", user="ada-l")
+    take_down(hub.hub, OPERATOR, NewTakedown("ada-l", "left"))
+    second = arrive(hub)
+    second.sign_in()
+    assert second.press("approve").status_code == 403
+    assert second.login.poll().json() == {"result": None}

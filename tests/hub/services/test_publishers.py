@@ -9,9 +9,11 @@ import pytest
 from prime_cli.api.providers import fetch
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.publishers import MOST_FAILURES
+from prime_cli.hub.services.takedowns import take_down
+from prime_cli.wire.accounts import NewTakedown
 from prime_cli.wire.publishers import GITHUB
 from tests.helpers.openid_provider import OpenIdProvider, make_key, openid_provider
-from tests.hub.accounts_hub import URL, AccountsHub
+from tests.hub.accounts_hub import OPERATOR, URL, AccountsHub
 from tests.hub.pushing import HUB, Push, data
 
 __all__ = ["openid_provider"]
@@ -296,3 +298,11 @@ def test_guessing_is_stopped(jobs: Jobs) -> None:
     for _ in range(MOST_FAILURES):
         assert jobs.mint("x").status_code == 403
     assert jobs.mint().status_code == 429
+
+
+def test_jobs_of_a_suspended_user_get_no_key(jobs: Jobs) -> None:
+    jobs.trust(owner="ada")
+    take_down(jobs.hub.hub, OPERATOR, NewTakedown("ada", "spam"))
+    refused = jobs.mint()
+    assert refused.status_code == 403
+    assert "spam" in refused.json()["detail"]
