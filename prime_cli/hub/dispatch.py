@@ -13,8 +13,11 @@ from prime_cli.hub.context import Caller, Hub
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PROVIDER_THREADS = 20
-_provider_threads: RunVar[CapacityLimiter] = RunVar("prime_provider_threads")
+_OUTSIDE_THREADS = 20
+_outside_threads: RunVar[CapacityLimiter] = RunVar("prime_outside_threads")
+_WRITE_THREADS = 20
+_write_threads: RunVar[CapacityLimiter] = RunVar("prime_write_threads")
+_READING = ("GET", "HEAD")
 
 
 def hub_of(request: Request) -> Hub:
@@ -47,7 +50,18 @@ async def call(
 ) -> T:
     """The result of a service for the hub and the caller of a request."""
     hub = hub_of(request)
-    return await run(hub, partial(service, hub, caller_of(request), *args, **kwargs))
+    work = partial(service, hub, caller_of(request), *args, **kwargs)
+    if request.method in _READING:
+        return await run(hub, work)
+    return await run_write(hub, work)
+
+
+async def run_write(hub: Hub, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """`run` for what writes, in its own threads, so that reads need not wait while writes queue."""
+    work = partial(function, *args, **kwargs)
+    if hub.settings.embedded:
+        return work()
+    return await to_thread.run_sync(work, limiter=_limiter(_write_threads, _WRITE_THREADS))
 
 
 async def call_provider(
@@ -56,22 +70,27 @@ async def call_provider(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """`call` for services that query providers, which may take minutes to answer, or hang.
-
-    Uses its own threads, so that waiting for providers does not block other requests.
-    """
+    """`call` for services that query providers."""
     hub = hub_of(request)
-    work = partial(service, hub, caller_of(request), *args, **kwargs)
+    return await run_outside(hub, partial(service, hub, caller_of(request), *args, **kwargs))
+
+
+async def run_outside(hub: Hub, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """`run` for what asks other machines, which may take minutes to answer, or hang.
+
+    Uses its own threads, so that waiting for them does not block other requests.
+    """
+    work = partial(function, *args, **kwargs)
     if hub.settings.embedded:
         return work()
-    return await to_thread.run_sync(work, limiter=_threads_for_providers())
+    return await to_thread.run_sync(work, limiter=_limiter(_outside_threads, _OUTSIDE_THREADS))
 
 
-def _threads_for_providers() -> CapacityLimiter:
+def _limiter(kept: RunVar[CapacityLimiter], threads: int) -> CapacityLimiter:
     """The limiter of this event loop, as anyio keeps its own."""
     try:
-        return _provider_threads.get()
+        return kept.get()
     except LookupError:
-        limiter = CapacityLimiter(_PROVIDER_THREADS)
-        _provider_threads.set(limiter)
+        limiter = CapacityLimiter(threads)
+        kept.set(limiter)
         return limiter

@@ -1,5 +1,6 @@
 """Middleware of the application: authentication, and addresses with a trailing slash."""
 
+import asyncio
 import base64
 import binascii
 import sqlite3
@@ -15,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prime_cli.core.errors import NotAllowed, NotLoggedIn
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.sqlite import connect_reader
-from prime_cli.hub.dispatch import run
+from prime_cli.hub.dispatch import run, run_write
 from prime_cli.hub.headers import BASIC_CHALLENGE
 from prime_cli.hub.services.access import suspension
 from prime_cli.hub.services.keys import (
@@ -150,6 +151,7 @@ class SqliteCallers:
         self._pooled = PooledCallers(hub)
         self._select = str(select_caller().compile(dialect=sqlite.dialect(paramstyle="named")))
         self._connection = connect_reader(hub.database)
+        self._noting: dict[str, asyncio.Task[None]] = {}
         weakref.finalize(self, self._connection.close)
 
     async def find(self, key: str, address: str) -> Caller | None:
@@ -161,8 +163,15 @@ class SqliteCallers:
             return await self._pooled.find(key, address)
         caller = read_caller(rows, address)
         if caller is not None and is_use_due(self._hub, rows):
-            await run(self._hub, note_use, self._hub, rows[0]["id"])
+            self._note_use(rows[0]["id"])
         return caller
+
+    def _note_use(self, key_id: str) -> None:
+        """Once, and while the request goes on: it need not wait for those who write."""
+        if key_id not in self._noting:
+            task = asyncio.create_task(run_write(self._hub, note_use, self._hub, key_id))
+            self._noting[key_id] = task
+            task.add_done_callback(lambda _: self._noting.pop(key_id))
 
 
 def read_keys(authorization: str) -> list[str]:

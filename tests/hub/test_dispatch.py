@@ -1,4 +1,4 @@
-"""Whoever waits for a provider of machines is in the way of nobody else."""
+"""Those who wait, for other machines or to write, are in the way of nobody else."""
 
 import asyncio
 import threading
@@ -8,8 +8,14 @@ from pathlib import Path
 
 import httpx
 
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import NotFound
+from prime_cli.core.refs import EnvRef
+from prime_cli.envs.upstream import HttpUpstream
 from prime_cli.hub.app import create_app
+from prime_cli.wire.environments import EnvironmentDetail
 from prime_cli.wire.offers import GpuOffer
+from tests.helpers.database import sqlite_only
 from tests.helpers.machines import Machines
 from tests.hub.accounts_hub import URL, AccountsHub
 from tests.hub.pushing import settings_for
@@ -57,3 +63,60 @@ def test_a_hub_answers_while_a_provider_hangs(folder: Path) -> None:
             return other.status_code, [(await each).status_code for each in waiting]
 
     assert asyncio.run(ask()) == (200, [200] * WAITING)
+
+
+@sqlite_only
+def test_a_hub_is_read_while_many_wait_to_write(folder: Path) -> None:
+    accounts_hub = AccountsHub(folder)
+    accounts_hub.user("ada")
+    key = accounts_hub.key("ada")
+    served = create_app(settings_for(folder, embedded=False, accounts=True, public_url=URL))
+
+    async def ask() -> tuple[int, set[int]]:
+        transport = httpx.ASGITransport(served)
+        headers = {"authorization": f"Bearer {key}"}
+        async with httpx.AsyncClient(
+            transport=transport, base_url=URL, headers=headers, timeout=None
+        ) as ada:
+            with served.state.hub.database.write():
+                waiting = [
+                    asyncio.create_task(ada.post("/api/v1/secrets", json=secret(number)))
+                    for number in range(WAITING)
+                ]
+                async with asyncio.timeout(8):
+                    other = await ada.get("/api/v1/user/whoami")
+            return other.status_code, {(await each).status_code for each in waiting}
+
+    assert asyncio.run(ask()) == (200, {200})
+
+
+def secret(number: int) -> dict[str, str]:
+    return {"name": f"KEY_{number}", "value": "hidden"}
+
+
+def test_a_hub_answers_while_its_upstream_hangs(folder: Path) -> None:
+    let_go = threading.Event()
+
+    class HangingUpstream(HttpUpstream):
+        def detail(self, ref: EnvRef) -> EnvironmentDetail:
+            let_go.wait()
+            raise NotFound("nothing is there")
+
+    upstream = HangingUpstream(HubClient("http://upstream.local"))
+    served = create_app(settings_for(folder, embedded=False, accounts=True, upstream=upstream))
+
+    async def ask() -> tuple[int, set[int]]:
+        transport = httpx.ASGITransport(served)
+        async with httpx.AsyncClient(transport=transport, base_url=URL, timeout=None) as nobody:
+            waiting = [
+                asyncio.create_task(nobody.get(f"/ada/simple/word-{number}/"))
+                for number in range(WAITING)
+            ]
+            try:
+                async with asyncio.timeout(60):
+                    other = await nobody.get("/api/v1/environmentshub/")
+            finally:
+                let_go.set()
+            return other.status_code, {(await each).status_code for each in waiting}
+
+    assert asyncio.run(ask()) == (200, {404})

@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from prime_cli.core.errors import BadReference, NotFound
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub import index_pages
-from prime_cli.hub.dispatch import call, hub_of, run
+from prime_cli.hub.dispatch import call, hub_of, run_outside
 from prime_cli.hub.downloads import send_file
 from prime_cli.hub.headers import HTML, HTML_V1, JSON_V1, choose_form
 from prime_cli.hub.middleware import original_path
@@ -86,7 +86,7 @@ async def _project(request: Request, ref: EnvRef) -> Response:
     await read_through(request, ref)
     wheels = await with_challenge(request, call(request, package_index.list_wheels, ref))
     hub, through = hub_of(request), request.app.state.through
-    listed = None if through is None else await run(hub, through.wheels, hub, ref)
+    listed = None if through is None else await run_outside(hub, through.wheels, hub, ref)
     if listed is not None:
         wheels = [*wheels, *package_index.wheels_to_fetch(hub, ref, wheels, listed.wheels)]
     name = normalize_name(ref.name)
@@ -156,7 +156,7 @@ async def download(request: Request) -> Response:
         except NotFound:
             if through is None:
                 raise
-            await run(hub, through.prepare_file, hub, ref, filename)
+            await run_outside(hub, through.prepare_file, hub, ref, filename)
             return await find()
 
     return await send_file(request, await with_challenge(request, fetch()))

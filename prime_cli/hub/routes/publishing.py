@@ -4,7 +4,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from prime_cli.core.errors import IntegrityError
-from prime_cli.hub.dispatch import call, hub_of, run
+from prime_cli.hub.dispatch import call, hub_of, run, run_write
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environment_creation, publishing
 from prime_cli.hub.urls import UPLOAD
@@ -56,7 +56,7 @@ async def upload(request: Request) -> Response:
     try:
         async for chunk in request.stream():
             await run(hub, incoming.write, chunk)
-        await run(hub, publishing.end_upload, hub, incoming)
+        await run_write(hub, publishing.end_upload, hub, incoming)
     except ClientDisconnect as error:
         raise IntegrityError("The upload ended early") from error
     finally:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from prime_cli.core.errors import NotAllowed, TooLarge, UsageError
 from prime_cli.core.refs import EnvRef
-from prime_cli.hub.dispatch import hub_of, run
+from prime_cli.hub.dispatch import hub_of, run_outside
 from prime_cli.hub.upstream.read_through import ReadThrough
 from prime_cli.wire.codec import convert, decode, without_nulls
 
@@ -40,7 +40,7 @@ async def read_through(request: Request, ref: EnvRef) -> None:
     through: ReadThrough | None = request.app.state.through
     if through is not None:
         hub = hub_of(request)
-        await run(hub, through.prepare, hub, ref)
+        await run_outside(hub, through.prepare, hub, ref)
 
 
 async def read_json(request: Request, kind: type[T], most: int = LARGEST_BODY) -> T:
