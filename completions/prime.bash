@@ -136,6 +136,7 @@ _prime_step() {
     'prime hub invite') at='prime hub invite' ;;
     'prime hub invitations') at='prime hub invitations' ;;
     'prime hub revoke-invitation') at='prime hub revoke-invitation' ;;
+    'prime hub quota') at='prime hub quota' ;;
     'prime hub takedown') at='prime hub takedown' ;;
     'prime hub token') at='prime hub token' ;;
     'prime hub approve') at='prime hub approve' ;;
@@ -151,6 +152,8 @@ _prime_step() {
     'prime hub team add') at='prime hub team add' ;;
     'prime hub team list') at='prime hub team list' ;;
     'prime hub team remove') at='prime hub team remove' ;;
+    'prime hub quota set') at='prime hub quota set' ;;
+    'prime hub quota list') at='prime hub quota list' ;;
     'prime hub takedown add') at='prime hub takedown add' ;;
     'prime hub takedown list') at='prime hub takedown list' ;;
     'prime hub takedown remove') at='prime hub takedown remove' ;;
@@ -773,6 +776,17 @@ _prime_offers() {
     'prime hub revoke-invitation --database') offers='' ;;
     'prime hub revoke-invitation --context') offers='local prime @contexts' ;;
     'prime hub revoke-invitation --output'|'prime hub revoke-invitation -o') offers='table plain json jsonl' ;;
+    'prime hub quota set --storage') offers='' ;;
+    'prime hub quota set --pods') offers='' ;;
+    'prime hub quota set --tokens') offers='' ;;
+    'prime hub quota set --data') offers='@folders' ;;
+    'prime hub quota set --database') offers='' ;;
+    'prime hub quota set --context') offers='local prime @contexts' ;;
+    'prime hub quota set --output'|'prime hub quota set -o') offers='table plain json jsonl' ;;
+    'prime hub quota list --data') offers='@folders' ;;
+    'prime hub quota list --database') offers='' ;;
+    'prime hub quota list --context') offers='local prime @contexts' ;;
+    'prime hub quota list --output'|'prime hub quota list -o') offers='table plain json jsonl' ;;
     'prime hub takedown add --reason') offers='' ;;
     'prime hub takedown add --data') offers='@folders' ;;
     'prime hub takedown add --database') offers='' ;;
@@ -1016,6 +1030,7 @@ _prime_offers() {
     'prime hub team remove 0') offers='' ;;
     'prime hub invite 0') offers='' ;;
     'prime hub revoke-invitation 0') offers='' ;;
+    'prime hub quota set 0') offers='' ;;
     'prime hub takedown add 0') offers='' ;;
     'prime hub takedown remove 0') offers='' ;;
     'prime hub token add 0') offers='' ;;
@@ -1152,7 +1167,7 @@ _prime_words() {
     'prime ssh-keys remove') words='' options='--yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime ssh-keys set-primary') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
-    'prime hub') words='serve user team invite invitations revoke-invitation takedown token approve usage audit migrate gc backup restore' options='-h --help' ;;
+    'prime hub') words='serve user team invite invitations revoke-invitation quota takedown token approve usage audit migrate gc backup restore' options='-h --help' ;;
     'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --team-admins-invite --default-visibility --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --connections --health-port --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-domains --oidc-groups --oidc-username-claim --oidc-no-sign-up --oidc-key-days --publisher-issuers --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --key --data --database --context --output -o --quiet -q -h --help' ;;
@@ -1165,6 +1180,9 @@ _prime_words() {
     'prime hub invite') words='' options='--team --admin --uses --expires --data --database --public-url --context --output -o --quiet -q -h --help' ;;
     'prime hub invitations') words='' options='--team --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub revoke-invitation') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub quota') words='set list' options='-h --help' ;;
+    'prime hub quota set') words='' options='--storage --pods --tokens --data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub quota list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub takedown') words='add list remove' options='-h --help' ;;
     'prime hub takedown add') words='' options='--reason --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub takedown list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;

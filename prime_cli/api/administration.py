@@ -11,9 +11,12 @@ from prime_cli.wire.accounts import (
     KeyList,
     KeysRevoked,
     MemberChange,
+    NewQuota,
     NewTakedown,
     NewTeam,
     NewUser,
+    Quota,
+    QuotaList,
     Takedown,
     TakedownList,
     TeamItem,
@@ -82,6 +85,14 @@ class Administration:
     def revoke_invitation(self, invitation: str) -> None:
         """End an invitation; raises NotFound."""
         self._connection.call("DELETE", f"/invitations/{_part(invitation)}")
+
+    def list_quotas(self) -> QuotaList:
+        """What users and teams may have, and have."""
+        return self._get("/hub/quotas").read(QuotaList)
+
+    def set_quota(self, new: NewQuota) -> Quota:
+        """Change what a user, a team or everybody may have."""
+        return self._connection.call("PUT", "/hub/quotas", body=new).read(Quota)
 
     def list_takedowns(self) -> TakedownList:
         """All that is taken down, by kind and target."""

@@ -2,7 +2,7 @@
 
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services import administration as service
-from prime_cli.hub.services import invitations, takedowns
+from prime_cli.hub.services import invitations, quotas, takedowns
 from prime_cli.hub.services.users import revoke_key
 from prime_cli.wire.accounts import (
     AuditList,
@@ -10,9 +10,12 @@ from prime_cli.wire.accounts import (
     KeyList,
     KeysRevoked,
     MemberChange,
+    NewQuota,
     NewTakedown,
     NewTeam,
     NewUser,
+    Quota,
+    QuotaList,
     Takedown,
     TakedownList,
     TeamItem,
@@ -63,6 +66,12 @@ class Operator:
 
     def revoke_invitation(self, invitation: str) -> None:
         invitations.revoke_invitation(self._hub, _OPERATOR, invitation)
+
+    def list_quotas(self) -> QuotaList:
+        return quotas.list_quotas(self._hub, _OPERATOR)
+
+    def set_quota(self, new: NewQuota) -> Quota:
+        return quotas.set_quota(self._hub, _OPERATOR, new)
 
     def list_takedowns(self) -> TakedownList:
         return takedowns.list_takedowns(self._hub, _OPERATOR)

@@ -67,6 +67,8 @@ WORDS: dict[str, str] = {
     "hub invite": "ada --data hub-data",
     "hub invitations": "--data hub-data",
     "hub revoke-invitation": "inv_1 --data hub-data",
+    "hub quota set": "--pods 2 --data hub-data",
+    "hub quota list": "--data hub-data",
     "hub takedown add": "ada --reason spam --data hub-data",
     "hub takedown list": "--data hub-data",
     "hub takedown remove": "ada --data hub-data",

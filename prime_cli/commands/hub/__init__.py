@@ -13,6 +13,7 @@ app = group(
         "invite": (f"{_HERE}.invitations:invite", "Invite people to a hub."),
         "invitations": (f"{_HERE}.invitations:list_", "List the invitations of a hub."),
         "revoke-invitation": (f"{_HERE}.invitations:revoke", "Revoke an invitation."),
+        "quota": (f"{_HERE}.quotas:app", "Limit what users and teams store, rent and spend."),
         "takedown": (f"{_HERE}.takedowns:app", "Take down what is published, or suspend a user."),
         "token": (f"{_HERE}.tokens:app", "Create, list and revoke API keys."),
         "approve": (

@@ -5,7 +5,7 @@ from starlette.requests import Request
 from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import administration as service
-from prime_cli.hub.services import takedowns
+from prime_cli.hub.services import quotas, takedowns
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,
@@ -13,9 +13,12 @@ from prime_cli.wire.accounts import (
     KeyQuery,
     KeysRevoked,
     MemberChange,
+    NewQuota,
     NewTakedown,
     NewTeam,
     NewUser,
+    Quota,
+    QuotaList,
     Takedown,
     TakedownList,
     TakedownQuery,
@@ -82,6 +85,16 @@ async def add_to_team(request: Request, body: NewTeam) -> TeamItem:
 @router.delete("/hub/teams/{team}", "Remove a team (admins of the hub)")
 async def remove_team(request: Request) -> Done:
     return await call(request, service.remove_team, request.path_params["team"])
+
+
+@router.get("/hub/quotas", "List what users and teams may have, and have (admins of the hub)")
+async def list_quotas(request: Request) -> QuotaList:
+    return await call(request, quotas.list_quotas)
+
+
+@router.put("/hub/quotas", "Change what a user, a team or everybody may have (admins of the hub)")
+async def set_quota(request: Request, body: NewQuota) -> Quota:
+    return await call(request, quotas.set_quota, body)
 
 
 @router.get("/hub/takedowns", "List what is taken down (admins of the hub)")

@@ -5,7 +5,18 @@ import time
 from collections.abc import Collection
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, exists, insert, select, text, union_all, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    text,
+    union_all,
+    update,
+)
 
 from prime_cli.core.errors import NotFound, StorageFailed, Unreachable
 from prime_cli.hub.context import Caller, Hub
@@ -182,6 +193,12 @@ def size_of_known(hub: Hub, connection: Connection, caller: Caller, sha256: str)
         return None
     # None if the blob was lost outside of the hub; the upload restores it.
     return hub.storage.size(sha256)
+
+
+def size_of_artifacts(connection: Connection, *artifact_ids: str) -> int:
+    """The bytes of received artefacts."""
+    total = select(func.sum(artifacts.c.size)).where(artifacts.c.id.in_(artifact_ids))
+    return int(connection.execute(total).scalar() or 0)
 
 
 def mark_received(hub: Hub, connection: Connection, artifact_id: str, size: int) -> bool:

@@ -28,8 +28,10 @@ from prime_cli.hub.services.access import (
     require_publisher,
     require_user,
 )
+from prime_cli.hub.services.artifacts import size_of_artifacts
 from prime_cli.hub.services.audit import raise_serial, record
 from prime_cli.hub.services.package_index import refresh_index
+from prime_cli.hub.services.quotas import require_storage
 from prime_cli.hub.services.versions import find_version, metadata_of, update_latest
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.codec import encode
@@ -149,6 +151,8 @@ def fork(hub: Hub, caller: Caller, ref: EnvRef, request: ForkRequest) -> ForkRep
             )
         create_environment(hub, connection, target, source.visibility)
         made = find_environment(connection, caller, target)
+        size = size_of_artifacts(connection, version.id, version.wheel_id)
+        require_storage(hub, connection, made, size)
         version_id = _copy_version(hub, connection, source, version, made)
         update_latest(hub, connection, made.id)
         record(hub, connection, caller, "environment.fork", target.slug, source=ref.slug)

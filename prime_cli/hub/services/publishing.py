@@ -33,11 +33,13 @@ from prime_cli.hub.services.artifacts import (
     issue_upload,
     mark_checked,
     mark_received,
+    size_of_artifacts,
     size_of_known,
 )
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import is_alive
 from prime_cli.hub.services.package_index import keep_metadata, refresh_index
+from prime_cli.hub.services.quotas import require_storage
 from prime_cli.hub.services.readmes import render_soon
 from prime_cli.hub.services.versions import next_number, update_latest
 from prime_cli.hub.tokens import token_digest
@@ -61,6 +63,7 @@ def begin_wheel(
             request.filename, environment.name, request.semantic_version
         )
         _require_unpublished(connection, environment, request)
+        require_storage(hub, connection, environment, request.size or 0)
         abandoned = drop_abandoned(hub, connection)
         wheel = declare_artifact(hub, connection, environment, WHEEL, request)
         size = size_of_known(hub, connection, caller, request.sha256)
@@ -96,6 +99,7 @@ def begin_version(
     with hub.database.write() as connection:
         environment = _writable(connection, caller, environment_id)
         _require_unpublished(connection, environment, request)
+        require_storage(hub, connection, environment, request.size or 0)
         sources = declare_artifact(hub, connection, environment, SOURCES, request)
         return VersionTicket(sources.id, issue_upload(hub, connection, caller, sources.id))
 
@@ -206,11 +210,14 @@ def _publish(hub: Hub, caller: Caller, environment: Row[Any], sources: Row[Any])
         if _is_published(connection, sources.id):
             return
         _require_unpublished(connection, environment, sources)
+        wheel_id = _wheel_of(connection, sources)
+        size = size_of_artifacts(connection, sources.id, wheel_id)
+        require_storage(hub, connection, environment, size)
         connection.execute(
             insert(versions).values(
                 id=sources.id,
                 environment_id=environment.id,
-                wheel_id=_wheel_of(connection, sources),
+                wheel_id=wheel_id,
                 number=next_number(connection, environment.id),
                 semantic_version=sources.semantic_version,
                 version_key=canonicalize_version(sources.semantic_version),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, insert, select, update
 
 from prime_cli.core.errors import NotAllowed, NotFound, RateLimited
 from prime_cli.hub.context import Caller, Hub
@@ -13,6 +13,7 @@ from prime_cli.hub.services.access import (
     require_own,
     require_user,
 )
+from prime_cli.hub.services.quotas import limit_of, used_by
 from prime_cli.models.prices import PICO, Spend
 from prime_cli.wire.inference import ModelUsage
 
@@ -40,17 +41,13 @@ def find_payer(hub: Hub, caller: Caller, team_id: str | None) -> str:
 
 def require_budget(hub: Hub, payer: str) -> None:
     """Raise RateLimited if the owner has used the tokens of this month."""
-    most = hub.settings.tokens_per_month
-    if not most:
-        return
     with hub.database.read() as connection:
-        used = connection.execute(
-            select(func.sum(model_usage.c.input_tokens + model_usage.c.output_tokens)).where(
-                model_usage.c.owner_id == _owner_id(connection, payer),
-                model_usage.c.month == _month(hub),
-            )
-        ).scalar()
-    if used is not None and used >= most:
+        owner_id = _owner_id(connection, payer)
+        most = limit_of(hub, connection, owner_id, "tokens")
+        if most is None:
+            return
+        used = used_by(hub, connection, owner_id, "tokens")
+    if used >= most:
         raise RateLimited(
             f"`{payer}` has used {used:,} tokens this month, and this hub allows {most:,}",
             hint="wait for the next month, or ask the hub's admin for more",

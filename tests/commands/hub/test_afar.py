@@ -79,6 +79,8 @@ def test_an_admin_makes_users_and_teams_and_takes_them_away(machines: Machines) 
         "hub token list",
         "hub token remove --user bob",
         "hub audit",
+        "hub quota list",
+        "hub quota set --pods 2",
         "hub takedown list",
         "hub takedown add bob --reason spam",
         "hub takedown remove bob",
@@ -162,3 +164,21 @@ def test_an_admin_takes_down_and_restores_from_afar(machines: Machines) -> None:
     for each in listed:
         machines(admin, f"hub takedown remove {each['target']}").ok()
     assert machines(admin, "hub takedown list").ok().json == []
+
+
+def test_an_admin_sets_quotas_from_afar(machines: Machines) -> None:
+    admin = machines.admin()
+    machines.hub.user("bob")
+    everybody = machines(admin, "hub quota set --storage 1GB --pods 2").ok().json
+    assert everybody["limits"] == {"storage": 10**9, "pods": 2, "tokens": None}
+    machines(admin, "hub quota set bob --storage unlimited --pods 5").ok()
+    bob, *_ = (each for each in machines(admin, "hub quota list").ok().json if each["owner"])
+    assert (bob["owner"], bob["limits"]["storage"], bob["own"]) == (
+        "bob",
+        None,
+        ["storage", "pods"],
+    )
+    said = machines(admin, "hub quota set bob --pods default").ok()
+    assert "Quota of `bob`: pods 2" in said.err
+    for wrong in ("--pods 2GB", "--storage much", "--pods -3", ""):
+        assert machines(admin, f"hub quota set {wrong}").code == 2

@@ -7,6 +7,7 @@ _CHANGING = {
     "user add": ("eve", "ada", 7),
     "user remove": ("bob --yes", "eve --yes", 6),
     "team add": ("crew --member bob", "crew --member eve", 6),
+    "quota set": ("bob --pods 2", "nobody --pods 2", 6),
     "takedown add": ("bob --reason Spam", "nobody --reason Spam", 6),
     "takedown remove": ("bob", "eve", 6),
     "team remove": ("lab --yes", "crew --yes", 6),
@@ -41,6 +42,7 @@ OF_HUBS: dict[str, tuple[Entry, ...]] = _OF_CHANGING | {
             "hub invitations --data {served}", wrong="hub invitations --team crew --data {served}"
         ),
     ),
+    "prime hub quota list": (Entry("hub quota list --data {served}"),),
     "prime hub takedown list": (Entry("hub takedown list --data {served}"),),
     "prime hub token list": (Entry("hub token list --data {served}"),),
     "prime hub audit": (Entry("hub audit --data {served}"),),

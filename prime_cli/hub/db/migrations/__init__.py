@@ -35,6 +35,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_additions.add_holders,
     s0014_identities.upgrade,
     s0004_additions.add_takedowns,
+    s0004_additions.add_quotas,
 )
 
 

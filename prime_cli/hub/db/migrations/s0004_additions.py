@@ -161,6 +161,20 @@ def add_takedowns(op: Operations) -> None:
     op.add_column("evaluations", Column("taken_down", Text))
 
 
+def add_quotas(op: Operations) -> None:
+    """From schema 15: what users and teams may have."""
+    op.create_table(
+        "quotas",
+        text("subject"),
+        Column("owner_id", String),
+        Column("storage", BigInteger),
+        Column("pods", BigInteger),
+        Column("tokens", BigInteger),
+        PrimaryKeyConstraint("subject", name="pk_quotas"),
+        owned_by("quotas", "owner_id", "owners.id"),
+    )
+
+
 def _refer_to_key(op: Operations, table: str, column: str, initially: str | None = None) -> None:
     # SQLite cannot add a constraint, so there the table is copied.
     with op.batch_alter_table(table) as batch:

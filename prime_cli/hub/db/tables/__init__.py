@@ -12,6 +12,7 @@ from prime_cli.hub.db.tables.accounts import (
     members,
     model_usage,
     publishers,
+    quotas,
     secret_links,
     secrets,
     used_tokens,
@@ -51,7 +52,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 15
+SCHEMA = 16
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "pod_members",
     "pods",
     "publishers",
+    "quotas",
     "readmes",
     "reports",
     "samples",

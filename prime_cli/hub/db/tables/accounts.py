@@ -240,3 +240,16 @@ model_usage = Table(
     Column("cost_usd", Float, nullable=False),
     Column("unpriced_calls", BigInteger, nullable=False),
 )
+
+# What a user or team may have; null is as for all others.
+quotas = Table(
+    "quotas",
+    metadata,
+    # The id of the owner; `*` for all without a number of their own.
+    Column("subject", String, primary_key=True),
+    Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE")),
+    # Bytes of published files, live pods, and tokens a month; -1 for as many as wanted.
+    Column("storage", BigInteger),
+    Column("pods", BigInteger),
+    Column("tokens", BigInteger),
+)

@@ -30,6 +30,7 @@ from prime_cli.hub.services.compute.pod_request import (
 from prime_cli.hub.services.compute.pod_views import request_column
 from prime_cli.hub.services.compute.pods import get_pod
 from prime_cli.hub.services.compute.reconcile import close
+from prime_cli.hub.services.quotas import require_pod
 from prime_cli.wire.codec import encode
 from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
 
@@ -188,6 +189,7 @@ def _insert(
     }
     with hub.database.write() as connection:
         _require_room(connection, holders.user_id)
+        require_pod(hub, connection, holders.team_id or holders.user_id)
         find_mounts(connection, caller, creation, choice)
         connection.execute(insert(pods).values(values))
         for user_id in holders.named:

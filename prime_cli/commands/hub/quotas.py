@@ -1,0 +1,127 @@
+"""`prime hub quota …`."""
+
+import re
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.hub.options import HubData
+from prime_cli.commands.options import CONTEXT, local_options, open_session
+from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import format_bytes
+from prime_cli.wire.accounts import QUOTA_KINDS, UNLIMITED, NewQuota, Quota
+
+_HERE = "prime_cli.commands.hub.quotas"
+
+app = group(
+    "Limit what users and teams store, rent and spend.",
+    {
+        "set": (f"{_HERE}:set_", "Set a quota of a user, a team or everybody."),
+        "list": (f"{_HERE}:list_", "List quotas, and what is used of them."),
+    },
+)
+
+_AMOUNT = re.compile(r"([0-9]{1,18})(B|kB|MB|GB|TB)?")
+_UNITS = {None: 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNLIMITED = "unlimited"
+_DEFAULT = "default"
+
+
+@local_options(CONTEXT)
+def set_(
+    ctx: typer.Context,
+    owner: Annotated[
+        str | None,
+        typer.Argument(metavar="[OWNER]", help="A user or team.", show_default="everybody"),
+    ] = None,
+    *,
+    storage: Annotated[
+        str | None,
+        typer.Option("--storage", metavar="SIZE", help="Published files, such as 500MB or 10GB."),
+    ] = None,
+    pods: Annotated[
+        str | None, typer.Option("--pods", metavar="N", help="Pods at the same time.")
+    ] = None,
+    tokens: Annotated[
+        str | None,
+        typer.Option("--tokens", metavar="N", help="Tokens of the hub's models in a month."),
+    ] = None,
+    place: HubData,
+) -> None:
+    """Set a quota of a user, a team or everybody.
+
+    Without OWNER, it is the quota of each user and team that has no own one. `unlimited` removes
+    the limit, and `default` the own quota. Pushes, forks, pods and calls to models above it are
+    refused; what is there already stays.
+
+    \b
+    Example:
+      prime hub quota set --storage 10GB --pods 2
+      prime hub quota set lab --storage unlimited --pods 8 --tokens 50000000
+    \b
+    See also: `prime hub quota list`, `prime hub usage`.
+    """
+    session = open_session(ctx)
+    given = {"storage": storage, "pods": pods, "tokens": tokens}
+    typed = {kind: text for kind, text in given.items() if text is not None}
+    if not typed:
+        raise UsageError("Give `--storage`, `--pods` or `--tokens`")
+    numbers = {kind: _parse(kind, text) for kind, text in typed.items() if text != _DEFAULT}
+    reset = [kind for kind, text in typed.items() if text == _DEFAULT]
+    new = NewQuota(**numbers, owner=owner, reset=reset)
+    made = place.administration(session).set_quota(new)
+    limits = ", ".join(f"{kind} {_limit(made, kind)}" for kind in typed)
+    session.output.done(f"Quota of {f'`{owner}`' if owner else 'everybody'}: {limits}", value=made)
+
+
+_COLUMNS = ("Owner", "Storage", "of", "Pods", "of", "Tokens", "of")
+
+
+@local_options(CONTEXT)
+def list_(ctx: typer.Context, place: HubData) -> None:
+    """List quotas, and what is used of them.
+
+    The first line has the sums, and the quota of those who have no own one. Own quotas have a `*`.
+    Tokens are those of this month.
+
+    \b
+    Example:
+      prime hub quota list
+    \b
+    See also: `prime hub quota set`, `prime hub usage`.
+    """
+    session = open_session(ctx)
+    found = place.administration(session).list_quotas().quotas
+    rows = [
+        [each.owner or "(default)", *(cell for kind in QUOTA_KINDS for cell in _cells(each, kind))]
+        for each in found
+    ]
+    session.output.table(_COLUMNS, rows, records=found)
+
+
+def _cells(quota: Quota, kind: str) -> tuple[str, str]:
+    own = "*" if quota.owner and kind in quota.own else ""
+    return _shown(kind, getattr(quota.used, kind) or 0), _limit(quota, kind) + own
+
+
+def _limit(quota: Quota, kind: str) -> str:
+    limit: int | None = getattr(quota.limits, kind)
+    return _UNLIMITED if limit is None else _shown(kind, limit)
+
+
+def _shown(kind: str, amount: int) -> str:
+    return format_bytes(amount) if kind == "storage" else f"{amount:,}"
+
+
+def _parse(kind: str, text: str) -> int:
+    if text == _UNLIMITED:
+        return UNLIMITED
+    found = _AMOUNT.fullmatch(text)
+    if found is None or (found[2] and kind != "storage"):
+        example = "500MB" if kind == "storage" else "10"
+        raise UsageError(
+            f"`--{kind}`: `{text[:80]}` is not a quota",
+            hint=f"write it as {example}, {_UNLIMITED} or {_DEFAULT}",
+        )
+    return int(found[1]) * _UNITS[found[2]]

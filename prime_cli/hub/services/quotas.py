@@ -1,0 +1,178 @@
+"""Quotas of users and teams: storage, pods and tokens; set by admins, and required in the
+transaction that uses them, so that requests at once cannot exceed them together.
+"""
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select
+
+from prime_cli.core.errors import NotAllowed, NotFound, UsageError
+from prime_cli.core.formatting import format_bytes, pluralize
+from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.tables import artifacts, environments, model_usage, owners, pods, quotas
+from prime_cli.hub.services.access import UPSTREAM, find_owner
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.users import require_accounts, require_admin
+from prime_cli.wire.accounts import (
+    QUOTA_KINDS,
+    UNLIMITED,
+    Amounts,
+    NewQuota,
+    Quota,
+    QuotaList,
+)
+
+EVERYBODY = "*"
+_MOST = 2**62
+
+# --- Required by what uses them ---
+
+
+def limit_of(hub: Hub, connection: Connection, owner_id: str, kind: str) -> int | None:
+    """The most of a kind that an owner may have; None for no limit."""
+    wanted = quotas.c.subject.in_([owner_id, EVERYBODY])
+    rows = connection.execute(select(quotas).where(wanted)).mappings()
+    found = {row["subject"]: row[kind] for row in rows}
+    return _effective(hub, kind, found.get(owner_id), found.get(EVERYBODY))
+
+
+def used_by(hub: Hub, connection: Connection, owner_id: str, kind: str) -> int:
+    """How much of a kind an owner has."""
+    by_owner = _select_used(hub, kind).subquery()
+    amount = select(by_owner.c.amount).where(by_owner.c.owner_id == owner_id)
+    return int(connection.execute(amount).scalar() or 0)
+
+
+def require_storage(hub: Hub, connection: Connection, environment: Row[Any], more: int) -> None:
+    """Raise NotAllowed if the owner of an environment may not publish `more` bytes.
+
+    What is mirrored has no quota.
+    """
+    limit = limit_of(hub, connection, environment.owner_id, "storage")
+    if limit is None or environment.owner_type == UPSTREAM:
+        return
+    used = used_by(hub, connection, environment.owner_id, "storage")
+    if used + more > limit:
+        raise NotAllowed(
+            f"`{environment.owner}` uses {format_bytes(used)} of {format_bytes(limit)} on this "
+            f"hub, and this needs {format_bytes(more)} more",
+            hint="delete old versions with `prime env delete`, or ask the hub's admins for more",
+        )
+
+
+def require_pod(hub: Hub, connection: Connection, owner_id: str) -> None:
+    """Raise NotAllowed if a user or team may have no other pod."""
+    limit = limit_of(hub, connection, owner_id, "pods")
+    if limit is None:
+        return
+    used = used_by(hub, connection, owner_id, "pods")
+    if used >= limit:
+        slug = connection.execute(select(owners.c.slug).where(owners.c.id == owner_id)).scalar()
+        raise NotAllowed(
+            f"`{slug}` has {pluralize(used, 'pod')}, and this hub allows {limit}",
+            hint="terminate one with `prime pods terminate`, or ask the hub's admins for more",
+        )
+
+
+# --- For admins ---
+
+
+def set_quota(hub: Hub, caller: Caller, new: NewQuota) -> Quota:
+    """Change what an owner, or everybody, may have; raises NotAllowed, NotFound, UsageError."""
+    require_admin(caller)
+    require_accounts(hub)
+    given = {kind: getattr(new, kind) for kind in QUOTA_KINDS if getattr(new, kind) is not None}
+    _check(new, given)
+    changes: dict[str, int | None] = {**given, **dict.fromkeys(new.reset)}
+    with hub.database.write() as connection:
+        owner = _find(connection, new.owner)
+        subject = EVERYBODY if owner is None else owner.id
+        its = quotas.c.subject == subject
+        kept = connection.execute(select(quotas).where(its)).mappings().one_or_none()
+        values = {kind: kept[kind] if kept else None for kind in QUOTA_KINDS} | changes
+        connection.execute(delete(quotas).where(its))
+        owner_id = None if owner is None else owner.id
+        connection.execute(insert(quotas).values(subject=subject, owner_id=owner_id, **values))
+        record(hub, connection, caller, "quota.set", new.owner or EVERYBODY, **changes)
+    return next(each for each in list_quotas(hub, caller).quotas if each.owner == new.owner)
+
+
+def list_quotas(hub: Hub, caller: Caller) -> QuotaList:
+    """What all may have, and every user and team with what they have; raises NotAllowed."""
+    require_admin(caller)
+    with hub.database.read() as connection:
+        rows = connection.execute(
+            select(owners).where(owners.c.type != UPSTREAM).order_by(owners.c.slug)
+        ).all()
+        found = connection.execute(select(quotas)).mappings().all()
+        used = {
+            kind: {row.owner_id: row.amount for row in connection.execute(_select_used(hub, kind))}
+            for kind in QUOTA_KINDS
+        }
+    by_subject: dict[str, Any] = {row["subject"]: row for row in found}
+
+    def described(subject: str, slug: str | None) -> Quota:
+        own = by_subject.get(subject, {})
+        for_all = by_subject.get(EVERYBODY, {})
+        limits = {
+            kind: _effective(hub, kind, own.get(kind), for_all.get(kind)) for kind in QUOTA_KINDS
+        }
+        has = {
+            kind: int(used[kind].get(subject) or 0) if slug else int(sum(used[kind].values()))
+            for kind in QUOTA_KINDS
+        }
+        named = [kind for kind in QUOTA_KINDS if own.get(kind) is not None]
+        return Quota(slug, Amounts(**limits), Amounts(**has), named)
+
+    return QuotaList([described(EVERYBODY, None), *(described(row.id, row.slug) for row in rows)])
+
+
+def _check(new: NewQuota, given: dict[str, int]) -> None:
+    if wrong := set(new.reset) - set(QUOTA_KINDS):
+        raise UsageError(f"`{min(wrong)[:80]}` is no quota", hint="write storage, pods or tokens")
+    if not given and not new.reset:
+        raise UsageError("No quota is given", hint="name storage, pods or tokens")
+    if any(not UNLIMITED <= number <= _MOST for number in given.values()):
+        raise UsageError("A quota is a number from 0, or -1 for no limit")
+
+
+def _find(connection: Connection, slug: str | None) -> Row[Any] | None:
+    if slug is None:
+        return None
+    owner = find_owner(connection, slug)
+    if owner is None or owner.type == UPSTREAM:
+        raise NotFound(
+            f"No user or team `{slug[:80]}` on this hub", hint="see `prime hub quota list`"
+        )
+    return owner
+
+
+def _effective(hub: Hub, kind: str, own: int | None, for_all: int | None) -> int | None:
+    limit = for_all if own is None else own
+    if limit is None and kind == "tokens":
+        limit = hub.settings.tokens_per_month or None
+    return None if limit == UNLIMITED else limit
+
+
+def _select_used(hub: Hub, kind: str) -> Select[Any, Any]:
+    """The `amount` by `owner_id` that owners have of a kind."""
+    if kind == "storage":
+        return (
+            select(environments.c.owner_id, func.sum(artifacts.c.size).label("amount"))
+            .join(artifacts, artifacts.c.environment_id == environments.c.id)
+            .where(artifacts.c.published)
+            .group_by(environments.c.owner_id)
+        )
+    if kind == "pods":
+        holder, amount = func.coalesce(pods.c.team_id, pods.c.user_id), func.count(pods.c.id)
+        return (
+            select(holder.label("owner_id"), amount.label("amount"))
+            .where(pods.c.terminated_at.is_(None))
+            .group_by(holder)
+        )
+    tokens = func.sum(model_usage.c.input_tokens + model_usage.c.output_tokens)
+    return (
+        select(model_usage.c.owner_id, tokens.label("amount"))
+        .where(model_usage.c.month == hub.now()[:7])
+        .group_by(model_usage.c.owner_id)
+    )
