@@ -4,6 +4,7 @@ _prime_step() {
     'prime env') at='prime env' ;;
     'prime eval') at='prime eval' ;;
     'prime rollouts') at='prime rollouts' ;;
+    'prime serve') at='prime serve' ;;
     'prime availability') at='prime availability' ;;
     'prime pods') at='prime pods' ;;
     'prime pod') at='prime pods' ;;
@@ -597,6 +598,14 @@ _prime_offers() {
     'prime rollouts dump --output-dir') offers='@folders' ;;
     'prime rollouts dump --out'|'prime rollouts dump -o') offers='@files' ;;
     'prime rollouts dump --context') offers='local prime @contexts' ;;
+    'prime serve --engine') offers='vllm transformers' ;;
+    'prime serve --for') offers='training' ;;
+    'prime serve --host') offers='' ;;
+    'prime serve --port') offers='' ;;
+    'prime serve --engine-python') offers='@files' ;;
+    'prime serve --temperature'|'prime serve -T') offers='' ;;
+    'prime serve --start-timeout') offers='' ;;
+    'prime serve --output'|'prime serve -o') offers='table plain json jsonl' ;;
     'prime availability list --gpu-type') offers='' ;;
     'prime availability list --gpu-count') offers='' ;;
     'prime availability list --regions'|'prime availability list --region') offers='' ;;
@@ -1010,6 +1019,8 @@ _prime_offers() {
     'prime eval delete 0') offers='@evaluations' ;;
     'prime rollouts serve 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime rollouts dump 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime serve 0') offers='builtin/echo builtin/oracle @models' ;;
+    'prime serve ...') offers='' ;;
     'prime pods status 0') offers='@pods' ;;
     'prime pods ssh 0') offers='@pods' ;;
     'prime pods ssh ...') offers='' ;;
@@ -1075,7 +1086,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval rollouts availability pods disks ssh-keys gc hub login join logout whoami switch teams keys secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
+    'prime') words='env eval rollouts serve availability pods disks ssh-keys gc hub login join logout whoami switch teams keys secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
     'prime env') words='init build check test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var publisher inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -1141,6 +1152,7 @@ _prime_words() {
     'prime rollouts') words='serve dump' options='-h --help' ;;
     'prime rollouts serve') words='' options='--num-examples -n --model -m --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --split --shuffle --independent-scoring -i --max-retries --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --port --workers --yes -y --quiet -q --context --offline -h --help' ;;
     'prime rollouts dump') words='' options='--num-examples -n --rollouts-per-example -r --examples --max-error-rate --fail-fast --no-fail-fast --model -m --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --split --shuffle --independent-scoring -i --max-retries --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --out -o --force --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime serve') words='' options='--engine --for --host --port --engine-python --trust-remote-code --temperature -T --start-timeout --dry-run --output -o --quiet -q -h --help' ;;
     'prime availability') words='list gpu-types disks' options='-h --help' ;;
     'prime availability list') words='' options='--gpu-type --gpu-count --regions --region --socket --provider --max-price --spot --no-spot --disks --group-similar --no-group-similar --output -o --quiet -q --context --offline -h --help' ;;
     'prime availability gpu-types') words='' options='--output -o --quiet -q --context --offline -h --help' ;;

@@ -34,6 +34,10 @@ app = group(
         "env": ("prime_cli.commands.env:app", "Write, publish and install environments."),
         "eval": ("prime_cli.commands.eval:app", "Evaluate models on environments."),
         "rollouts": ("prime_cli.commands.rollouts:app", "Produce rollouts for trainers."),
+        "serve": (
+            "prime_cli.commands.serve:serve",
+            "Serve a model on this machine with the OpenAI API.",
+        ),
         "availability": (
             "prime_cli.commands.availability:app",
             "Find machines to rent, with prices.",

@@ -24,6 +24,7 @@ PrimeError
 │   ├── ResolveFailed       no set of packages works
 │   ├── LoadFailed          the environment's own code raised
 │   ├── WorkerDied          its process ended without a word
+│   ├── EngineFailed        a model's engine did not start, refused, or died
 │   └── PodFailed           a machine that was rented did not come up
 ├── Declined (130)          a person said no, or nothing, to a question; nothing was done
 ├── StorageFailed (74)      disk full, read-only, or not writable
@@ -245,6 +246,12 @@ class WorkerDied(EnvironmentFailed):
     """The process that runs an environment ended silently: it crashed, or was killed."""
 
     code = "worker_died"
+
+
+class EngineFailed(EnvironmentFailed):
+    """The program that serves a model did not start, refused the first call, or ended."""
+
+    code = "engine_failed"
 
 
 class PodFailed(EnvironmentFailed):

@@ -31,7 +31,8 @@ _PLACES = {
         "XDG_CONFIG_HOME",
     ),
     **dict.fromkeys(
-        ("cache", "interpreters", "wheels", "locks", "bundles", "sandbox", "uv"), "XDG_CACHE_HOME"
+        ("cache", "interpreters", "wheels", "locks", "bundles", "sandbox", "uv", "engines"),
+        "XDG_CACHE_HOME",
     ),
     **dict.fromkeys(("limits", "bugs"), "XDG_STATE_HOME"),
 }  # fmt: skip

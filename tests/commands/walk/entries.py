@@ -129,6 +129,10 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "prime context delete": (
         Entry("context delete team --yes", wrong="context delete no-such --yes", changes=True),
     ),
+    # --- serve ---
+    "prime serve": (
+        Entry("serve no/model --port 0 --dry-run", wrong="serve ./no-such --port 0 --dry-run"),
+    ),
     # --- cache ---
     "prime cache list": (Entry("cache list"),),
     "prime cache prune": (Entry("cache prune --all", changes=True),),

@@ -1,0 +1,146 @@
+"""`prime serve`."""
+
+import os
+import secrets
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.base import AFTER_DASHES
+from prime_cli.commands.options import DryRunOpt, local_options, open_session
+from prime_cli.core.errors import UsageError
+from prime_cli.core.paths import home_path, prime_home
+from prime_cli.serving.engines import find_gpus
+from prime_cli.serving.installation import install, is_installed, program_of
+from prime_cli.serving.launch import Launch, RunningEngine, engine_environment
+from prime_cli.serving.plan import (
+    KEY_VARIABLE,
+    ServePlan,
+    ServeRequest,
+    endpoint_entry,
+    engine_secrets,
+    first_call_extras,
+    plan_serving,
+)
+from prime_cli.session import Session
+
+
+@local_options()
+def serve(
+    ctx: typer.Context,
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A folder, or a name on Hugging Face.")
+    ],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- ENGINE_OPTIONS]", help="For the engine.")
+    ] = None,
+    *,
+    request: ServeRequest,
+    dry_run: DryRunOpt = False,
+) -> None:
+    """Serve a model on this machine with the OpenAI API.
+
+    Starts vLLM on an NVIDIA GPU, else transformers' server, in an environment of its own that is
+    made on first use. When a first call has been answered, the entry for endpoints.toml goes to
+    stdout. Ctrl-C ends the server.
+
+    \b
+    Example:
+      prime serve Qwen/Qwen3-0.6B
+      prime serve ./model --port 0 >> endpoints.toml
+      prime serve Qwen/Qwen3-0.6B --for training -- --max-model-len 8192
+    \b
+    See also: `prime eval run -b URL`, `prime rollouts dump`.
+    """
+    session = open_session(ctx)
+    own: list[str] = ctx.meta[AFTER_DASHES]
+    before = (arguments or [])[: len(arguments or []) - len(own)]
+    if before:
+        raise UsageError(
+            f"`prime serve` serves one model, not also `{before[0]}`",
+            hint="put the engine's options after `--`",
+        )
+    plan = plan_serving(model, request, own, find_gpus(), home=prime_home(), cwd=Path.cwd())
+    for sentence in plan.said:
+        session.output.say(sentence)
+    for sentence in plan.warned:
+        session.output.warn(sentence)
+    if dry_run:
+        _show_plan(session, plan)
+        return
+    _serve(session, plan, request)
+
+
+def _serve(session: Session, plan: ServePlan, request: ServeRequest) -> None:
+    output, progress = session.output, session.progress
+    python = plan.python or install(
+        plan.engine,
+        plan.folder or Path(),
+        progress,
+        has_gpu=bool(plan.gpus),
+        offline=session.config.offline,
+    )
+    key, given = _key(plan)
+    kept = engine_secrets(os.environ)
+    if plan.engine.key_variable and key:
+        kept[plan.engine.key_variable] = key
+    launch = Launch(
+        plan.engine.title,
+        (str(program_of(plan.engine, python)), *plan.words),
+        engine_environment(os.environ, kept),
+        home_path(prime_home(), "engines") / f"{plan.port}.log",
+        tuple(kept.values()),
+    )
+    with progress.task(f"Starting {plan.engine.title}") as task:
+        engine = RunningEngine(launch, on_line=lambda line: task.update(note=line))
+        with engine:
+            took = engine.await_answer(
+                plan.url, plan.model, key, request.start_timeout, first_call_extras(request)
+            )
+            task.update(note="")
+            if not given:
+                output.tell(f"export {KEY_VARIABLE}={key}")
+            entry = endpoint_entry(plan, plan.name)
+            record = {"url": plan.url, "model": plan.model, "engine": plan.engine.name.value}
+            output.text(entry, record={**record, "key": key, "entry": entry})
+            output.done(f"ready at {plan.url}: it answered a call in {took:.1f}s")
+            output.hint(
+                f"`prime eval run ENV -m {shlex.quote(plan.model)} -b {plan.url}`; Ctrl-C ends it"
+            )
+            engine.wait()
+
+
+def _key(plan: ServePlan) -> tuple[str | None, bool]:
+    """The key that the engine will require, and whether the user knows it already."""
+    if plan.engine.key_variable is None:
+        return None, True
+    own = os.environ.get(KEY_VARIABLE, "").strip()
+    return (own, True) if own else (secrets.token_urlsafe(32), False)
+
+
+def _show_plan(session: Session, plan: ServePlan) -> None:
+    where = plan.python or plan.folder
+    state = "is used" if plan.python else "is installed"
+    if plan.folder is not None and not is_installed(plan.folder):
+        state = f"will be installed: {plan.engine.size}"
+    command = shlex.join([plan.engine.name, *plan.words])
+    record = {
+        "engine": plan.engine.name.value,
+        "model": plan.model,
+        "device": list(plan.gpus) or ["cpu"],
+        "family": plan.family.name if plan.family else None,
+        "url": plan.url,
+        "command": [plan.engine.name.value, *plan.words],
+        "environment": str(where),
+        "packages": [] if plan.python else list(plan.engine.packages),
+    }
+    lines = [
+        ("engine", plan.engine.title),
+        ("device", ", ".join(plan.gpus) or "CPU"),
+        ("environment", f"{where} {state}"),
+        ("url", plan.url),
+        ("command", command),
+    ]
+    session.output.show(record, lines=lines)

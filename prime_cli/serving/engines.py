@@ -1,0 +1,101 @@
+"""The engines that can serve a model: what each needs, its limits, and its command line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from prime_cli.core.process import TimedOut, run
+
+if TYPE_CHECKING:
+    from prime_cli.serving.families import Family
+
+
+class EngineName(StrEnum):
+    """The program that serves the model."""
+
+    VLLM = "vllm"
+    TRANSFORMERS = "transformers"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One program: the packages of its environment, and what is known of it before it starts.
+
+    `size` is said before they are downloaded. `key_variable` is the variable from which it reads
+    the key that it then requires; None if it checks none. `limits` is a sentence that a user must
+    know before the first call.
+    """
+
+    name: EngineName
+    title: str
+    packages: tuple[str, ...]
+    size: str
+    key_variable: str | None = None
+    limits: str = ""
+
+
+ENGINES = {
+    EngineName.VLLM: Engine(
+        EngineName.VLLM,
+        "vLLM",
+        ("vllm>=0.30,<0.34",),
+        "about 200 packages, several GB",
+        key_variable="VLLM_API_KEY",
+    ),
+    EngineName.TRANSFORMERS: Engine(
+        EngineName.TRANSFORMERS,
+        "transformers' server",
+        # The pair that was tried: transformers names no version of torch.
+        ("transformers[serving]==5.23.*", "torch==2.13.*"),
+        "about 50 packages, 1 GB for a CPU",
+        # In 5.23 continuous batching takes no more of a call than its length and its end.
+        limits="transformers' server ignores `temperature`, `top_p`, `stop`, `n`, `logprobs`, "
+        "`tool_choice` and `response_format` of a call, returns no token ids, and checks no key",
+    ),
+}
+
+_SECONDS = 10.0
+
+
+def find_gpus() -> tuple[str, ...]:
+    """The names of the NVIDIA GPUs of this machine, by their driver's own program."""
+    words = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"]
+    try:
+        done = run(words, timeout=_SECONDS)
+    except (OSError, TimedOut):
+        return ()
+    lines = (line.strip() for line in done.out.splitlines())
+    return tuple(line for line in lines if line) if done.ok else ()
+
+
+def command_words(
+    name: EngineName,
+    model: str,
+    host: str,
+    port: int,
+    *,
+    has_gpu: bool,
+    family: "Family | None" = None,
+    training: bool = False,
+    trust_remote_code: bool = False,
+    own: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """What follows the engine's program; `own` are the user's words, which come last and win."""
+    address = ("--host", host, "--port", str(port))
+    trust = ("--trust-remote-code",) if trust_remote_code else ()
+    if name is EngineName.TRANSFORMERS:
+        device = () if has_gpu else ("--device", "cpu")
+        return ("serve", model, "--continuous-batching", *device, *address, *trust, *own)
+    parsers: list[str] = []
+    if family is not None and family.tools and not _names(own, "--tool-call-parser"):
+        parsers += ["--enable-auto-tool-choice", "--tool-call-parser", family.tools]
+    if family is not None and family.reasoning and not _names(own, "--reasoning-parser"):
+        parsers += ["--reasoning-parser", family.reasoning]
+    # The log-probabilities of the tokens as they were sampled, after the temperature.
+    exact = ("--logprobs-mode", "processed_logprobs") if training else ()
+    return ("serve", model, *address, *parsers, *exact, *trust, *own)
+
+
+def _names(words: Sequence[str], option: str) -> bool:
+    return any(word.partition("=")[0] == option for word in words)

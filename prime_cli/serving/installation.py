@@ -1,0 +1,112 @@
+"""The environment of an engine, made by uv on first use and kept."""
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from prime_cli.core.errors import NotFound, Offline, ResolveFailed
+from prime_cli.core.file_locks import locked
+from prime_cli.core.paths import home_path, make_folder, storage_errors
+from prime_cli.core.process import Completed
+from prime_cli.core.progress import Progress
+from prime_cli.runtime.uv_tool import network_failure, reason_of_failure, run_uv
+from prime_cli.serving.engines import Engine
+
+_DONE = ".complete"
+_LONGEST_SECONDS = 3600.0
+_NEWEST_PYTHON = (3, 13)
+"""Engines have no wheels for later ones."""
+_BIN = "Scripts" if sys.platform == "win32" else "bin"
+
+
+def engine_folder(engine: Engine, home: Path, *, has_gpu: bool) -> Path:
+    """Where the environment of `engine` is or will be; other packages are another folder."""
+    text = "\n".join((*engine.packages, str(has_gpu), _python()))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return home_path(home, "engines") / f"{engine.name}-{digest}"
+
+
+def is_installed(folder: Path) -> bool:
+    """Whether its installation was finished."""
+    return (folder / _DONE).is_file()
+
+
+def program_of(engine: Engine, python: Path) -> Path:
+    """The engine's program beside the interpreter `python`; raises NotFound."""
+    found = shutil.which(engine.name, path=str(python.parent))
+    if found is None:
+        wanted = " ".join(f"'{package}'" for package in engine.packages)
+        raise NotFound(
+            f"{engine.title} is not installed for {python}",
+            hint=f"`uv pip install --python {python} {wanted}`",
+        )
+    return Path(found)
+
+
+def install(
+    engine: Engine, folder: Path, progress: Progress, *, has_gpu: bool, offline: bool
+) -> Path:
+    """The interpreter of the environment in `folder`, installed unless it is there.
+
+    Says the size before the download. Raises ResolveFailed, Unreachable, Offline or StorageFailed.
+    """
+    python = folder / _BIN / ("python.exe" if sys.platform == "win32" else "python")
+    if is_installed(folder):
+        return python
+    if offline:
+        raise Offline(
+            f"{engine.title} is not installed yet, and prime is offline",
+            hint="run the same command once without `--offline`",
+        )
+    make_folder(folder.parent)
+    with locked(folder.with_name(f"{folder.name}.lock"), seconds=_LONGEST_SECONDS):
+        if not is_installed(folder):
+            progress.say(f"installing {engine.title} into {folder}: {engine.size}")
+            with progress.task(f"Installing {engine.title}"):
+                _install(engine, folder, python, has_gpu=has_gpu)
+    return python
+
+
+def _install(engine: Engine, folder: Path, python: Path, *, has_gpu: bool) -> None:
+    made = run_uv(
+        ["venv", "--quiet", "--clear", "--python", _python(), folder], download_python=True
+    )
+    _check(engine, made)
+    words = ["pip", "install", "--python", str(python), *engine.packages]
+    _check(engine, run_uv(words, variables=_torch_variables(os.environ, has_gpu=has_gpu)))
+    with storage_errors(folder):
+        (folder / _DONE).touch()
+
+
+def _torch_variables(environ: Mapping[str, str], *, has_gpu: bool) -> dict[str, str]:
+    """PyPI's torch brings several GB of CUDA: without a GPU it comes from PyTorch's CPU index.
+
+    Not if the user says where packages come from.
+    """
+    chosen = ("UV_TORCH_BACKEND", "UV_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
+    if any(environ.get(name) for name in chosen):
+        return {}
+    return {"UV_TORCH_BACKEND": "auto" if has_gpu else "cpu"}
+
+
+def _python() -> str:
+    return sys.executable if sys.version_info[:2] <= _NEWEST_PYTHON else "3.13"
+
+
+def _check(engine: Engine, done: Completed) -> None:
+    if done.ok:
+        return
+    if failure := network_failure(done, offline=False):
+        failure.hint = (
+            f"{failure.hint}; or install {engine.title} yourself, and pass its interpreter with "
+            "`--engine-python PYTHON`"
+        )
+        raise failure
+    raise ResolveFailed(
+        f"{engine.title} cannot be installed: {reason_of_failure(done)}",
+        hint="install it yourself, and pass its interpreter with `--engine-python PYTHON`",
+        detail=done.last_lines(),
+    )
