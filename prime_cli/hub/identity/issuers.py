@@ -47,6 +47,7 @@ class ProviderMetadata(msgspec.Struct):
     jwks_uri: str
     authorization_endpoint: str | None = None
     token_endpoint: str | None = None
+    userinfo_endpoint: str | None = None
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
 
 
@@ -137,7 +138,12 @@ class Issuers:
         metadata = self._read(f"{issuer.rstrip('/')}/{_WELL_KNOWN}", issuer, ProviderMetadata)
         if metadata.issuer != issuer:
             raise _unusable(issuer, f"it calls itself `{metadata.issuer[:200]}`")
-        for url in (metadata.jwks_uri, metadata.authorization_endpoint, metadata.token_endpoint):
+        for url in (
+            metadata.jwks_uri,
+            metadata.authorization_endpoint,
+            metadata.token_endpoint,
+            metadata.userinfo_endpoint,
+        ):
             if url is not None:
                 require_safe(url, issuer)
         keys = self._read(metadata.jwks_uri, issuer, _JsonWebKeys)

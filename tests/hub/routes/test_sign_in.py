@@ -296,3 +296,14 @@ def test_suspended_user_approves_nothing(folder: Path, openid_provider: OpenIdPr
     second.sign_in()
     assert second.press("approve").status_code == 403
     assert second.login.poll().json() == {"result": None}
+
+
+@pytest.mark.parametrize(("subject", "status"), [("1", 200), ("2", 403)])
+def test_claims_of_the_userinfo_endpoint_count_if_they_are_of_that_user(
+    subject: str, status: int, folder: Path, openid_provider: OpenIdProvider
+) -> None:
+    hub = open_hub(folder, openid_provider, groups=frozenset({"rl"}))
+    metadata = openid_provider.documents["/.well-known/openid-configuration"]
+    metadata["userinfo_endpoint"] = f"{openid_provider.url}/me"
+    openid_provider.documents["/me"] = {"sub": subject, "groups": ["rl"]}
+    assert arrive(hub).sign_in().status_code == status
