@@ -50,17 +50,18 @@ class Podman:
         """Of every pod that is there, whoever made it."""
         return list(self.provider().list_tags(""))
 
-    def run(self, *argv: str) -> str:
-        """A command of Podman on the same store; what it prints."""
+    def run(self, *argv: str, seconds: float = _SECONDS) -> str:
+        """A command of Podman on the same store; what it prints. Raises AssertionError."""
         store = ("--root", str(self.folder / "store"), "--runroot", str(self.folder / "run"))
         done = subprocess.run(
             ["podman", *store, *argv],
             env={**os.environ, "CONTAINERS_CONF": str(self.folder / "containers.conf")},
             capture_output=True,
             encoding="utf-8",
-            timeout=_SECONDS,
-            check=True,
+            timeout=seconds,
+            check=False,
         )
+        assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     def start(self) -> "subprocess.Popen[bytes]":
@@ -96,17 +97,18 @@ def podman() -> Podman:
     made = Podman(Path(tempfile.mkdtemp(prefix="prime-engine-")))
     process = made.start()
     atexit.register(_remove, made, process)
-    made.run("import", str(_packages()), IMAGE)
+    made.run("import", str(make_system("debian", "openssh-server")), IMAGE)
     return made
 
 
-def _packages() -> Path:
-    """A system of Debian with an OpenSSH server, as a tar archive; made once for this machine."""
+def make_system(name: str, packages: str) -> Path:
+    """A system of Debian with these packages, as a tar archive; made once for this machine."""
     folder = Path(tempfile.gettempdir()) / f"prime-test-image-{os.geteuid()}"
-    image = folder / "debian.tar"
+    require("mmdebstrap")
+    image = folder / f"{name}.tar"
     with locked(folder / "lock", seconds=_SECONDS):
         if not image.exists():
-            argv = ["mmdebstrap", "--variant=minbase", "--include=openssh-server", "bookworm"]
+            argv = ["mmdebstrap", "--variant=minbase", f"--include={packages}", "bookworm"]
             subprocess.run(
                 [*argv, str(folder / "making.tar")],
                 capture_output=True,
