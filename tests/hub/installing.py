@@ -20,7 +20,7 @@ from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings
 from tests.helpers.database import database_of
 from tests.helpers.storage import storage_for
-from tests.helpers.venvs import venv_python
+from tests.helpers.venvs import empty_cache, venv_python
 from tests.hub.pushing import Push, make_wheel, open_app
 from tests.hub.routes.test_package_index import key_of
 
@@ -135,7 +135,7 @@ class Installer:
             env={
                 **kept,
                 "HOME": str(self.home),
-                "UV_CACHE_DIR": str(self.home / "uv-cache"),
+                "UV_CACHE_DIR": str(empty_cache(self.home / "uv-cache")),
                 "UV_PYTHON_DOWNLOADS": "never",
                 "PIP_CACHE_DIR": str(self.home / "pip-cache"),
                 **self.variables,
