@@ -15,7 +15,6 @@ from tests.helpers.wild import write_project
 __all__ = ["index"]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("index")
 def test_a_bundle_is_written_whole(box: HubClient, here: Path, tmp_path: Path) -> None:
     publish_locked(box, tmp_path, "tiny-env", {"verifiers": "0.1.14"})

@@ -12,9 +12,6 @@ from tests.helpers.cli import Prime, prime_process
 from tests.helpers.package_index import index
 from tests.helpers.venvs import empty_cache
 
-# Each locks, builds and packs; tests/envs/bundles tries the parts.
-pytestmark = pytest.mark.slow
-
 __all__ = ["index"]
 
 PURE = {"verifiers": "0.1.14", "dataset-tools": "1.0"}
@@ -40,6 +37,7 @@ def _elsewhere(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_a_bundle_is_installed_where_nothing_can_be_fetched(prime: Prime, published: Path) -> None:
     made = prime("env", "bundle", "ada/tiny-env", "-o", "t.bundle", "--output", "json").ok().json
     assert made["environments"] == ["ada/tiny-env@0.1.0"]

@@ -82,7 +82,6 @@ def test_sources_can_be_left_out(context: BundleContext, tmp_path: Path) -> None
     assert environment.sources is None
 
 
-@pytest.mark.slow
 def test_a_package_without_any_wheel_is_built(context: BundleContext, tmp_path: Path) -> None:
     publish_locked(context.hub, tmp_path, "odd-env", {"verifiers": "0.1.14", "only-sources": "1.0"})
     wish = BundleSpec(("ada/odd-env",), ("linux-x86_64", "macos-arm64"), ("3.11",))
@@ -92,7 +91,6 @@ def test_a_package_without_any_wheel_is_built(context: BundleContext, tmp_path: 
     assert file.read_bytes() == again.read_bytes()
 
 
-@pytest.mark.slow
 def test_environments_of_the_owner_that_are_required_come_along(
     context: BundleContext, tmp_path: Path
 ) -> None:

@@ -61,7 +61,6 @@ def _required(file: Path, home: Path) -> None:
     unpack_bundle(file, home, {}, Silent(), check=lambda each: fetch_unpacked(each, trust))
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("index")
 @needs_ssh_keygen
 def test_signatures_travel_in_a_bundle_and_can_be_required(
