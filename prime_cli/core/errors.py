@@ -8,13 +8,13 @@ PrimeError
 ├── PartialResult (3)       a run ended with errors above the limit, or at a cap
 ├── NotAllowed (4)          the hub or an endpoint refused
 │   ├── NotLoggedIn         no key where one is needed
-│   └── NotTrusted          code of somebody whom nobody here has trusted
+│   ├── NotTrusted          code of somebody whom nobody here has trusted
+│   └── TakenDown           the hub's admins have taken it down
 ├── Unreachable (5)         no answer from a hub, an index or a model endpoint
 │   ├── Offline             a socket was needed under `--offline`
 │   ├── RateLimited         asked too often; to be tried again later
 │   └── TooSlow             the bytes of a request did not come in time
 ├── NotFound (6)            no such environment, version, run or file
-│   └── TakenDown           the hub's admins have taken it down
 ├── Conflict (7)            taken, already there, locked, or a refused resume
 ├── IntegrityError (8)      bytes are not what was promised
 │   ├── UnsafeContent       an archive, a path or a secret that must not pass
@@ -139,6 +139,12 @@ class NotTrusted(NotAllowed):
     code = "not_trusted"
 
 
+class TakenDown(NotAllowed):
+    """An admin of the hub has taken it down; the sentence says why."""
+
+    code = "taken_down"
+
+
 class Unreachable(PrimeError):
     """No answer from a hub, a package index or a model endpoint.
 
@@ -183,12 +189,6 @@ class NotFound(PrimeError):
 
     code = "not_found"
     exit_code = ExitCode.NOT_FOUND
-
-
-class TakenDown(NotFound):
-    """An admin of the hub has taken it down; the sentence says why."""
-
-    code = "taken_down"
 
 
 class Conflict(PrimeError):

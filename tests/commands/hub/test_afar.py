@@ -182,3 +182,19 @@ def test_an_admin_sets_quotas_from_afar(machines: Machines) -> None:
     assert "Quota of `bob`: pods 2" in said.err
     for wrong in ("--pods 2GB", "--storage much", "--pods -3", ""):
         assert machines(admin, f"hub quota set {wrong}").code == 2
+
+
+def test_the_owner_and_others_are_told_why_something_is_taken_down(machines: Machines) -> None:
+    for user in ("bob", "eve"):
+        machines.hub.user(user)
+    bob, eve = machines.hub.key("bob"), machines.hub.key("eve")
+    client = machines.hub.client(bob)
+    Push(client).run()
+    Push(client, version="0.2.0", code="x = 1").run()
+    admin = machines.admin()
+    for target in ("bob/word@0.2.0", "bob/word"):
+        machines(admin, f"hub takedown add {target} --reason Malware").ok()
+        for key in (bob, eve):
+            for command in ("env info", "env pull", "env install"):
+                refused = machines(key, f"{command} {target}")
+                assert (refused.code, "an admin of this hub: Malware" in refused.err) == (4, True)
