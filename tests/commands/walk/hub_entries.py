@@ -9,7 +9,7 @@ _CHANGING = {
     "team add": ("crew --member bob", "crew --member eve", 6),
     "quota set": ("bob --pods 2", "nobody --pods 2", 6),
     "takedown add": ("bob --reason Spam", "nobody --reason Spam", 6),
-    "takedown remove": ("bob", "eve", 6),
+    "takedown remove": ("mallory", "eve", 6),
     "team remove": ("lab --yes", "crew --yes", 6),
     "invite": ("--team lab", "--team crew", 6),
     "revoke-invitation": ("{invited}", "no-such", 6),

@@ -20,10 +20,12 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.context import open_hub as open_data
 from prime_cli.hub.services.invitations import invite
 from prime_cli.hub.services.logins import begin_login
+from prime_cli.hub.services.takedowns import take_down
 from prime_cli.hub.services.teams import create_team, set_member
 from prime_cli.hub.services.users import create_user, issue_key
 from prime_cli.hub.settings import HubSettings
 from prime_cli.runtime.uv_tool import find_uv
+from prime_cli.wire.accounts import NewTakedown
 from prime_cli.wire.invitations import NewInvitation
 from prime_cli.wire.publishers import GITHUB, NewPublisher
 from tests.commands.walk.disks_entries import rent_disk
@@ -198,8 +200,9 @@ def _fill_workspace(world: World) -> None:
 
 def _fill_served(world: World) -> None:
     data = world.served_data()
-    for user, admin in (("ada", True), ("bob", False)):
+    for user, admin in (("ada", True), ("bob", False), ("mallory", False)):
         create_user(data, _OPERATOR, user, admin=admin)
+    take_down(data, _OPERATOR, NewTakedown("mallory", "Spam"))
     create_team(data, _OPERATOR, "lab")
     set_member(data, _OPERATOR, "lab", "ada", "admin")
     set_member(data, _OPERATOR, "lab", "bob", "member")
