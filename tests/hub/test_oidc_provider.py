@@ -39,7 +39,7 @@ def package(tmp_path: Path) -> Path:
     folder = tmp_path / "provider"
     folder.mkdir()
     words = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", PACKAGE]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=folder, capture_output=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         pytest.skip(f"npm cannot get {PACKAGE}: {done.stderr[-300:]}")
     return Path(shutil.copy(SCRIPT, folder / SCRIPT.name))
