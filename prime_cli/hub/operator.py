@@ -3,7 +3,7 @@
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services import administration as service
 from prime_cli.hub.services import invitations, quotas, takedowns
-from prime_cli.hub.services.users import revoke_key
+from prime_cli.hub.services.key_management import revoke_key
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,

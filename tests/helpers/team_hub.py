@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from prime_cli.hub.context import Caller, Hub, open_hub
-from prime_cli.hub.services import teams, users
+from prime_cli.hub.services import key_management, teams, users
 from prime_cli.hub.services.invitations import invite
 from prime_cli.hub.services.logins import approve_login_of
 from prime_cli.hub.settings import HubSettings
@@ -36,7 +36,7 @@ class TeamHub:
 
     def add_key(self, user: str) -> str:
         """A key that somebody was given, with the scope `write`."""
-        return users.issue_key(self.hub, Caller.operator(), user, name="given").key
+        return key_management.issue_key(self.hub, Caller.operator(), user, name="given").key
 
     def add_team(self, *members: str) -> str:
         """A new team's slug."""
@@ -73,7 +73,7 @@ class TeamHub:
 
     def keys_of(self, user: str) -> list[str]:
         """The names of a user's keys."""
-        found = users.list_keys(self.hub, Caller.operator(), user)
+        found = key_management.list_keys(self.hub, Caller.operator(), user)
         return [each.name for each in found]
 
 

@@ -15,7 +15,7 @@ import pytest
 from prime_cli.hub.app import OPERATIONS
 from prime_cli.hub.routes import package_index
 from prime_cli.hub.routes.router import Operation
-from prime_cli.hub.services.users import list_keys
+from prime_cli.hub.services.key_management import list_keys
 from prime_cli.hub.urls import API
 from prime_cli.wire.check_reports import Check, CheckReport
 from prime_cli.wire.locks import Lock, Signature, Signatures

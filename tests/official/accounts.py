@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from prime_cli.hub.context import Caller, open_hub
-from prime_cli.hub.services import teams, users
+from prime_cli.hub.services import key_management, teams, users
 from prime_cli.hub.settings import HubSettings
 
 
@@ -20,7 +20,7 @@ class Accounts:
     def add_user(self, slug: str) -> str:
         """A new user; a key that may write as that user."""
         users.create_user(self._hub, self._operator, slug)
-        return users.issue_key(self._hub, self._operator, slug).key
+        return key_management.issue_key(self._hub, self._operator, slug).key
 
     def add_team(self, slug: str, *members: str) -> str:
         """A new team of users who may publish for it; its id."""

@@ -79,7 +79,7 @@ def add(
     hub = place.open()
 
     from prime_cli.hub.context import Caller
-    from prime_cli.hub.services.users import issue_key
+    from prime_cli.hub.services.key_management import issue_key
 
     made = issue_key(
         hub,

@@ -5,8 +5,8 @@ from starlette.requests import Request
 from prime_cli import __version__
 from prime_cli.hub.dispatch import call, caller_of, hub_of
 from prime_cli.hub.routes.router import Router
+from prime_cli.hub.services import key_management, users
 from prime_cli.hub.services import teams as service
-from prime_cli.hub.services import users
 from prime_cli.hub.services.compute import access
 from prime_cli.wire.accounts import (
     GOVERN_FEATURE,
@@ -88,14 +88,14 @@ async def capabilities(request: Request) -> Capabilities:
     "/user/keys", "List the caller's API keys; without the scope `admin`, only the key in use"
 )
 async def list_keys(request: Request) -> KeyList:
-    return KeyList(await call(request, users.list_keys, caller_of(request).slug))
+    return KeyList(await call(request, key_management.list_keys, caller_of(request).slug))
 
 
 @router.post("/user/keys", "Create an API key; its secret is returned only once")
 async def create_key(request: Request, body: KeyRequest) -> KeyReply:
     made = await call(
         request,
-        users.issue_key,
+        key_management.issue_key,
         caller_of(request).slug,
         name=body.name,
         scope=body.scope,
@@ -110,7 +110,7 @@ async def create_key(request: Request, body: KeyRequest) -> KeyReply:
     "Revoke an API key and all keys created with it; `current` is the key in use",
 )
 async def revoke_key(request: Request) -> KeysRevoked:
-    revoked = await call(request, users.revoke_key, request.path_params["key_id"])
+    revoked = await call(request, key_management.revoke_key, request.path_params["key_id"])
     return KeysRevoked(revoked=len(revoked), keys=revoked)
 
 

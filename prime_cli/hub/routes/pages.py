@@ -15,7 +15,7 @@ from prime_cli.hub.services import environments, versions
 from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.evaluations import queries, sample_queries
 from prime_cli.hub.services.readmes import get_readme
-from prime_cli.hub.services.versions import get_document
+from prime_cli.hub.services.version_documents import get_document
 from prime_cli.pages.environments import render_environment, render_environments, render_file
 from prime_cli.pages.evaluation import render_evaluation
 from prime_cli.wire.check_reports import CheckReport

@@ -8,7 +8,7 @@ from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.requests import ref_of, ref_to_read
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import versions
-from prime_cli.hub.services.versions import get_document, put_document
+from prime_cli.hub.services.version_documents import get_document, put_document
 from prime_cli.wire.environments import YankReply, YankRequest
 from prime_cli.wire.version_documents import DOCUMENT_KINDS, DocumentKind
 

@@ -1,7 +1,7 @@
 """What admins of a hub do to users, teams and keys, by the API or on the hub's machine."""
 
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.services import audit, teams, users
+from prime_cli.hub.services import audit, key_management, teams, users
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,
@@ -83,12 +83,12 @@ def remove_member(hub: Hub, caller: Caller, team: str, user: str) -> Done:
 def list_keys(hub: Hub, caller: Caller, user: str | None) -> KeyList:
     """The keys of a user, or of all; raises NotAllowed."""
     users.require_admin(caller)
-    return KeyList(users.list_keys(hub, caller, user))
+    return KeyList(key_management.list_keys(hub, caller, user))
 
 
 def revoke_all(hub: Hub, caller: Caller, user: str) -> KeysRevoked:
-    """As `users.revoke_all`."""
-    return KeysRevoked(revoked=users.revoke_all(hub, caller, user))
+    """As `key_management.revoke_all`."""
+    return KeysRevoked(revoked=key_management.revoke_all(hub, caller, user))
 
 
 def list_audit(hub: Hub, caller: Caller, query: AuditQuery) -> AuditList:

@@ -30,7 +30,8 @@ from prime_cli.hub.services.publishing import (
     finalize_version,
     finalize_wheel,
 )
-from prime_cli.hub.services.versions import put_document, update_latest
+from prime_cli.hub.services.version_documents import put_document
+from prime_cli.hub.services.versions import update_latest
 from prime_cli.hub.tokens import new_id
 from prime_cli.hub.upstream import UpstreamHub
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentDetail, VersionItem

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from prime_cli.commands.hub.options import HubData
+from prime_cli.hub.services.key_management import issue_key
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.logins import begin_login, poll_login
-from prime_cli.hub.services.users import issue_key
 from tests.helpers.cli import Prime
 from tests.helpers.login_keys import PRIVATE_KEY, pem
 

@@ -19,10 +19,11 @@ from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.context import open_hub as open_data
 from prime_cli.hub.services.invitations import invite
+from prime_cli.hub.services.key_management import issue_key
 from prime_cli.hub.services.logins import begin_login
 from prime_cli.hub.services.takedowns import take_down
 from prime_cli.hub.services.teams import create_team, set_member
-from prime_cli.hub.services.users import create_user, issue_key
+from prime_cli.hub.services.users import create_user
 from prime_cli.hub.settings import HubSettings
 from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.wire.accounts import NewTakedown

@@ -10,7 +10,8 @@ from prime_cli.api.transports import AppTransport
 from prime_cli.hub.app import OPERATIONS, ROUTERS, create_app
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.invitations import invite
-from prime_cli.hub.services.users import create_user, issue_key
+from prime_cli.hub.services.key_management import issue_key
+from prime_cli.hub.services.users import create_user
 from prime_cli.wire.invitations import NewInvitation
 from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.hub.pushing import HUB, Push, data, settings_for

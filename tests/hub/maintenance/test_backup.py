@@ -11,8 +11,8 @@ from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.maintenance.backup import write_backup
 from prime_cli.hub.maintenance.restore import read_backup
 from prime_cli.hub.services.artifacts import forget_blobs, hold_blobs, release_blobs
+from prime_cli.hub.services.key_management import issue_key, revoke_key
 from prime_cli.hub.services.keys import find_caller
-from prime_cli.hub.services.users import issue_key, revoke_key
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.pushing import HUB, Push, data, names, open_app, settings_for
 

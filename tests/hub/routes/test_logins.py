@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.key_management import issue_key, list_keys, revoke_key
 from prime_cli.hub.services.logins import MOST_FAILURES, MOST_LOGINS, approve_login_of
-from prime_cli.hub.services.users import issue_key, list_keys, revoke_key
 from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.hub.accounts_hub import OPERATOR, AccountsHub, actions
 from tests.hub.pushing import HUB, Push, data

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.hub.services.users import list_keys
+from prime_cli.hub.services.key_management import list_keys
 from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.pushing import HUB, Push, data

@@ -2,8 +2,9 @@ import pytest
 
 from prime_cli.core.errors import Conflict
 from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.key_management import list_keys, revoke_key
 from prime_cli.hub.services.teams import remove_member, remove_team
-from prime_cli.hub.services.users import create_user, list_keys, remove_user, revoke_key
+from prime_cli.hub.services.users import create_user, remove_user
 from tests.hub.accounts_hub import OPERATOR, AccountsHub, actions
 from tests.hub.pushing import HUB, Push, data
 

@@ -10,8 +10,9 @@ from prime_cli.core.errors import NotAllowed, NotLoggedIn
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.environments import delete_environment
+from prime_cli.hub.services.key_management import issue_key, list_keys, revoke_all, revoke_key
 from prime_cli.hub.services.keys import LONGEST_LINE, NewKey, find_caller
-from prime_cli.hub.services.users import issue_key, list_keys, remove_user, revoke_all, revoke_key
+from prime_cli.hub.services.users import remove_user
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.faults.shared_hub import at_once
 from tests.hub.pushing import HUB, Push, data, names

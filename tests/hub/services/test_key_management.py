@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import NotAllowed, NotFound, UsageError
+from prime_cli.hub.services.key_management import issue_key, list_keys, revoke_all, revoke_key
 from prime_cli.hub.services.keys import find_caller
 from prime_cli.hub.services.teams import remove_member
-from prime_cli.hub.services.users import issue_key, list_keys, revoke_all, revoke_key
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.pushing import HUB, Push, names
 
