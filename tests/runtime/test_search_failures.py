@@ -1,0 +1,121 @@
+"""What no release of verifiers could cure is named at once, and ends the search."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import LoadFailed, ResolveFailed
+from prime_cli.core.progress import Silent
+from prime_cli.runtime.import_check import ImportFailure, ImportVerdict
+from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
+from prime_cli.runtime.packages import WheelPackage
+from tests.helpers.wheelhouse import package
+
+V0 = "import verifiers as vf\n\n\ndef load_environment():\n    return vf.SingleTurnEnv()\n"
+
+pytestmark = pytest.mark.usefixtures("wheelhouse")
+
+
+def prepare(found: WheelPackage, progress: Silent | None = None) -> Interpreter:
+    return prepare_interpreter(found, progress=progress or Silent())
+
+
+@pytest.mark.parametrize("line", ["os.environ['A_KEY_OF_MINE']", "def A_KEY_OF_MINE(:"])
+def test_code_that_fails_for_its_own_reasons_is_not_tried_twice(tmp_path: Path, line: str) -> None:
+    progress = Silent()
+    source = f"import os\n{V0}{line}\n"
+
+    with pytest.raises(LoadFailed) as raised:
+        prepare(package(tmp_path, source), progress)
+
+    assert "A_KEY_OF_MINE" in (raised.value.detail or "")
+    assert sum("Trying" in line for line in progress.said) == 1
+
+
+def test_a_forgotten_dependency_is_named_once_and_at_once(tmp_path: Path) -> None:
+    progress = Silent()
+    with pytest.raises(LoadFailed) as raised:
+        prepare(package(tmp_path, f"import sklearn\n{V0}"), progress)
+
+    assert raised.value.message == (
+        "tiny_env 0.1.0 imports `sklearn` (tiny_env.py:1), which none of its requirements installs"
+    )
+    assert "`--with scikit-learn`" in (raised.value.hint or "")
+    assert raised.value.detail is None
+    assert sum("rying" in line for line in progress.said) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "absent"),
+    [
+        ("ImportError", "nltk"),  # `from nltk import gone`
+        ("ImportError", "tiny_env"),  # of itself, in a circle
+        ("ModuleNotFoundError", "tiny_env"),
+    ],
+)
+def test_only_a_package_that_is_not_there_is_undeclared(kind: str, absent: str) -> None:
+    raised = ImportFailure(kind, "…", "", own=True, absent=absent)
+    verdict = ImportVerdict(raised=raised)
+    assert verdict.undeclared("tiny_env") is None
+    assert verdict.is_final("tiny_env") == (kind == "ModuleNotFoundError")
+    assert ImportVerdict(
+        raised=replace(raised, type="ModuleNotFoundError", absent="nltk")
+    ).undeclared("tiny_env")
+
+
+@pytest.mark.slow
+def test_files_left_out_of_the_wheel_are_named(tmp_path: Path) -> None:
+    with pytest.raises(LoadFailed) as raised:
+        prepare(package(tmp_path, "from tiny_parts import x\n" + V0))
+
+    assert "tiny_parts" in raised.value.message
+
+
+def test_a_package_that_is_not_an_environment_is_reported_at_once(tmp_path: Path) -> None:
+    progress = Silent()
+
+    with pytest.raises(LoadFailed) as raised:
+        prepare(package(tmp_path, "def helper(): ...\n"), progress)
+
+    assert "neither a `load_environment` nor a single Taskset" in raised.value.message
+    assert not any("Trying" in line for line in progress.said)
+
+
+def test_no_other_release_makes_an_environment_of_a_package_without_one(tmp_path: Path) -> None:
+    progress = Silent()
+    source = "import verifiers as vf\nclass Strict(vf.Rubric): ...\n"
+
+    with pytest.raises(LoadFailed, match="neither a `load_environment` nor a single Taskset"):
+        prepare(package(tmp_path, source, requires=("verifiers>=0.1.9,<0.2",)), progress)
+
+    assert sum("has neither" in line for line in progress.said) == 1  # not of each release
+
+
+@pytest.mark.parametrize(
+    ("requires", "named"),
+    [
+        (("dataset-tools>=9",), "only dataset-tools<=2.0rc1 is available"),
+        (("datset-tools",), "datset-tools was not found"),
+        (("verifiers>=9",), "depends on verifiers>=9"),
+    ],
+)
+def test_a_requirement_that_no_verifiers_can_cure_is_named_at_once(
+    tmp_path: Path, requires: tuple[str, ...], named: str
+) -> None:
+    progress = Silent()
+
+    with pytest.raises(ResolveFailed, match=r"tiny_env 0\.1\.0 cannot be installed: ") as raised:
+        prepare(package(tmp_path, V0, requires=requires), progress)
+
+    assert named in raised.value.message
+    assert progress.said == []
+
+
+def test_a_python_that_is_missing_is_named_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
+
+    with pytest.raises(ResolveFailed, match=r"no installed Python matches >=3\.99"):
+        prepare(package(tmp_path, V0, requires_python=">=3.99"))
