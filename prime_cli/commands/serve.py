@@ -93,23 +93,23 @@ def _serve(session: Session, plan: ServePlan, request: ServeRequest) -> None:
         home_path(prime_home(), "engines") / f"{plan.port}.log",
         tuple(kept.values()),
     )
-    with progress.task(f"Starting {plan.engine.title}") as task:
-        engine = RunningEngine(launch, on_line=lambda line: task.update(note=line))
-        with engine:
+    with RunningEngine(launch) as engine:
+        with progress.task(f"Starting {plan.engine.title}") as task:
+            engine.on_line = lambda line: task.update(note=line)
             took = engine.await_answer(
                 plan.url, plan.model, key, request.start_timeout, first_call_extras(request)
             )
-            task.update(note="")
-            if not given:
-                output.tell(f"export {KEY_VARIABLE}={key}")
-            entry = endpoint_entry(plan, plan.name)
-            record = {"url": plan.url, "model": plan.model, "engine": plan.engine.name.value}
-            output.text(entry, record={**record, "key": key, "entry": entry})
-            output.done(f"ready at {plan.url}: it answered a call in {took:.1f}s")
-            output.hint(
-                f"`prime eval run ENV -m {shlex.quote(plan.model)} -b {plan.url}`; Ctrl-C ends it"
-            )
-            engine.wait()
+            engine.on_line = None
+        if not given:
+            output.tell(f"export {KEY_VARIABLE}={key}")
+        entry = endpoint_entry(plan, plan.name)
+        record = {"url": plan.url, "model": plan.model, "engine": plan.engine.name.value}
+        output.text(entry, record={**record, "key": key, "entry": entry})
+        output.done(f"ready at {plan.url}: it answered a call in {took:.1f}s")
+        output.hint(
+            f"`prime eval run ENV -m {shlex.quote(plan.model)} -b {plan.url}`; Ctrl-C ends it"
+        )
+        engine.wait()
 
 
 def _key(plan: ServePlan) -> tuple[str | None, bool]:

@@ -64,7 +64,9 @@ def install(
     make_folder(folder.parent)
     with locked(folder.with_name(f"{folder.name}.lock"), seconds=_LONGEST_SECONDS):
         if not is_installed(folder):
-            progress.say(f"installing {engine.title} into {folder}: {engine.size}")
+            progress.say(
+                f"installing {engine.title} into {folder}: {_size(engine, has_gpu=has_gpu)}"
+            )
             with progress.task(f"Installing {engine.title}"):
                 _install(engine, folder, python, has_gpu=has_gpu)
     return python
@@ -79,6 +81,12 @@ def _install(engine: Engine, folder: Path, python: Path, *, has_gpu: bool) -> No
     _check(engine, run_uv(words, variables=_torch_variables(os.environ, has_gpu=has_gpu)))
     with storage_errors(folder):
         (folder / _DONE).touch()
+
+
+def _size(engine: Engine, *, has_gpu: bool) -> str:
+    if has_gpu or _torch_variables(os.environ, has_gpu=False):
+        return engine.size
+    return f"{engine.size}, 5 GB where your index has torch with CUDA"
 
 
 def _torch_variables(environ: Mapping[str, str], *, has_gpu: bool) -> dict[str, str]:

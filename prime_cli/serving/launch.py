@@ -56,12 +56,13 @@ class RunningEngine:
     """An engine's process: `with RunningEngine(launch) as engine`, then `await_answer`.
 
     Leaving the context ends it and everything that it started; so does the end of this process,
-    even by SIGKILL, since `guard.py` then reads the end of its stdin. `on_line` gets each line.
+    even by SIGKILL, since `guard.py` then reads the end of its stdin. `on_line` gets each line
+    that the engine prints.
     """
 
-    def __init__(self, launch: Launch, on_line: Callable[[str], None] | None = None) -> None:
+    def __init__(self, launch: Launch) -> None:
         self._launch = launch
-        self._on_line = on_line
+        self.on_line: Callable[[str], None] | None = None
         self._last: deque[str] = deque(maxlen=_LINES_KEPT)
         self._process: subprocess.Popen[bytes] | None = None
         self._copying: threading.Thread | None = None
@@ -148,8 +149,8 @@ class RunningEngine:
                 shown = line.rstrip().rpartition("\r")[2]
                 if shown:
                     self._last.append(shown)
-                    if self._on_line is not None:
-                        self._on_line(shown)
+                    if (on_line := self.on_line) is not None:
+                        on_line(shown)
 
     def _clean(self, text: str) -> str:
         for secret in self._launch.secrets:

@@ -170,6 +170,8 @@ OURS = {
     *(f"administration.{name}" for name in vars(Administration) if not name.startswith("_")),
     *("environments.set_star", "environments.yank", "environments.unyank"),
     *("pods.endable", "pods.sweep"),
+    *("invitations.show", "invitations.accept"),
+    *("publishers.list", "publishers.add", "publishers.remove", "publishers.mint_key"),
 }
 """Not of the public wire: sent only to hubs whose capabilities name them."""
 

@@ -121,6 +121,8 @@ ALLOWED = {
     "runtime/launch.py": "the worker, which is given variables by runtime/variables.py",
     "hub/compute/local/provider.py": "a supervisor, which outlives us: a path, and its mark",
     "hub/compute/local/supervisor.py": "the sshd of a pod, with a path and its mark alone",
+    "serving/launch.py": "an engine, which goes on; without our keys but those it is meant to have",
+    "serving/guard.py": "the same engine, with the variables that the guard was given",
     "pods/ssh/copy.py": "scp, which shows its progress at the terminal",
     "pods/ssh/exec.py": "ssh, which goes on in our place",
     "hub/compute/sky/driver/sky_clusters.py": "for a Python without us, with the variables it got",

@@ -87,6 +87,8 @@ BARS = {
     ("doctor/run.py", "Checking this machine"): (f"{_BARS}::test_looking_at_this_machine_is_shown"),
     ("commands/env/diff.py", "Comparing"): _INSTALL,
     ("commands/update.py", "Updating prime"): f"{_BARS}::test_updating_prime_is_shown",
+    ("commands/serve.py", "Starting "): f"{_BARS}::test_starting_an_engine_is_shown",
+    ("serving/installation.py", "Installing "): f"{_BARS}::test_installing_an_engine_is_shown",
     ("envs/lockfile/update.py", "Locking"): _INSTALL,
     ("commands/env/lock.py", "Asking the hub"): _INSTALL,
     ("commands/eval/compare.py", "Comparing"): _RUNS,

@@ -16,6 +16,7 @@ from tests.helpers.wild import write_project
 from tests.runs.rows import row
 from tests.runs.saving import save_run
 from tests.screens.watching import CURSOR_SHOWN, lines, watch
+from tests.serving.scripted_engine import install_engine
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
 
@@ -195,3 +196,15 @@ def test_updating_prime_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     watch("update", "--yes", cwd=tmp_path, shown="Updating prime")
+
+
+@pytest.mark.parametrize("way", ["dies", "ends"])
+def test_starting_an_engine_is_shown(tmp_path: Path, way: str) -> None:
+    python = install_engine(tmp_path / "engine", "transformers", way)
+    words = ("serve", "some/model", "--port", "0", "--engine-python", str(python))
+    watch(*words, cwd=tmp_path, shown="Starting transformers", code=9)
+
+
+def test_installing_an_engine_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    watch("serve", "some/model", cwd=tmp_path, shown="Installing transformers", code=9)
