@@ -1,8 +1,9 @@
 """One environment: detail at a version, status, stars, deletion, and its files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, exists, func, insert, or_, select, update
@@ -16,6 +17,7 @@ from prime_cli.hub.db.tables import artifacts, environments, owners, stars, vers
 from prime_cli.hub.services.access import (
     PUBLIC,
     UPSTREAM,
+    find_any,
     find_by_id,
     find_environment,
     find_owner,
@@ -98,12 +100,30 @@ def get_status(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentStatus:
 def delete_environment(hub: Hub, caller: Caller, environment_id: str) -> FinalizeReply:
     """Delete an environment with all its versions; raises NotFound or NotAllowed.
 
+    Raises TakenDown if it or a version of it is: deleted, that could be published again.
+    """
+
+    def find(connection: Connection) -> Row[Any]:
+        environment = find_by_id(connection, caller, environment_id)
+        require_owner(caller, environment)
+        down = versions.c.environment_id == environment.id, versions.c.taken_down.is_not(None)
+        version = connection.execute(select(versions).where(*down)).first()
+        if version is not None:
+            slug = f"{environment.owner}/{environment.name}"
+            raise taken_down(f"`{slug}@{version.semantic_version}`", version.taken_down)
+        return environment
+
+    return _delete(hub, caller, find)
+
+
+def _delete(hub: Hub, caller: Caller, find: Callable[[Connection], Row[Any]]) -> FinalizeReply:
+    """Delete the environment that `find` returns.
+
     The versions go first and the index after them, so a killed process leaves an environment
     without versions, which no list shows.
     """
     with hub.database.write() as connection:
-        environment = find_by_id(connection, caller, environment_id)
-        require_owner(caller, environment)
+        environment = find(connection)
         mine = artifacts.c.environment_id == environment.id
         rows = connection.execute(delete(artifacts).where(mine).returning(artifacts.c.sha256))
         digests = {row.sha256 for row in rows}
@@ -221,10 +241,11 @@ def forget_mirrored(hub: Hub, slug: str) -> None:
         owner = find_owner(connection, slug)
         if owner is None or owner.type != UPSTREAM:
             return
-        kept = select(environments.c.id).where(environments.c.owner_id == owner.id)
-        ids = connection.execute(kept).scalars().all()
-    for environment_id in ids:
-        delete_environment(hub, mirror_caller(slug), environment_id)
+        kept = select(environments.c.name).where(environments.c.owner_id == owner.id)
+        names = connection.execute(kept).scalars().all()
+    for name in names:
+        # Also what was taken down: nothing of an upstream comes back under the name of a user here.
+        _delete(hub, mirror_caller(slug), partial(find_any, ref=EnvRef(slug, name)))
     with hub.database.write() as connection:
         connection.execute(delete(owners).where(owners.c.id == owner.id))
 

@@ -115,6 +115,22 @@ def test_a_version_that_is_taken_down_is_no_longer_latest_listed_or_indexed(
     assert data(eve.get(f"{WORD}/@latest"))["semantic_version"] == "0.2.0"
 
 
+def test_an_environment_with_a_version_that_is_taken_down_is_not_deleted(
+    accounts_hub: AccountsHub, ada: httpx.Client
+) -> None:
+    env_id = data(ada.get(f"{WORD}/@latest"))["id"]
+    down(accounts_hub, "ada/word@0.2.0")
+    for path in (WORD, f"{HUB}/{env_id}"):
+        refused = ada.delete(path)
+        assert refused.status_code == 451
+        assert "`ada/word@0.2.0` was taken down" in refused.json()["detail"]
+        assert REASON in refused.json()["detail"]
+    assert accounts_hub.user("eve").delete(WORD).status_code == 403
+    restore(accounts_hub.hub, OPERATOR, "ada/word@0.2.0")
+    assert ada.delete(WORD).status_code == 200
+    assert ada.get(f"{WORD}/@latest").status_code == 404
+
+
 def test_an_evaluation_that_is_taken_down_is_not_published_again(
     accounts_hub: AccountsHub, ada: httpx.Client
 ) -> None:

@@ -14,9 +14,11 @@ from prime_cli.envs.upstream import HttpUpstream
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Caller, open_hub
 from prime_cli.hub.services.access import find_owner
+from prime_cli.hub.services.takedowns import take_down
 from prime_cli.hub.services.users import create_user
 from prime_cli.hub.upstream import read_through
 from prime_cli.hub.upstream.read_through import ReadThrough
+from prime_cli.wire.accounts import NewTakedown
 from tests.hub.pushing import HUB, Push, data, names, open_app, settings_for, sha256
 
 
@@ -143,12 +145,15 @@ def test_owner_of_this_hub_is_never_looked_for_upstream(
     assert wire.seen == []
 
 
+@pytest.mark.parametrize("down", [None, "ada/word", "ada/word@0.1.0"])
 def test_name_that_only_the_upstream_has_is_free_for_a_user_here(
-    there: httpx.Client, here: httpx.Client, tmp_path: Path
+    there: httpx.Client, here: httpx.Client, tmp_path: Path, down: str | None
 ) -> None:
     Push(there).run()
     here.get(f"{HUB}/ada/word/@latest").raise_for_status()
     hub = open_hub(settings_for(tmp_path / "here", accounts=True))
+    if down is not None:
+        take_down(hub, Caller.operator(), NewTakedown(down, "It mines coins"))
     create_user(hub, Caller.operator(), "ada")
     assert here.get(f"{HUB}/ada/word/@latest").status_code == 404
     assert names(here) == []
