@@ -74,7 +74,7 @@ async def list_versions(request: Request) -> VersionList:
     here = await call(request, versions.list_versions, ref)
     through = request.app.state.through
     there = through.versions(ref) if through is not None else None
-    return here if there is None else VersionList(there)
+    return here if there is None else await call(request, versions.list_mirrored, ref, there)
 
 
 # --- Deletion, forks and stars ---

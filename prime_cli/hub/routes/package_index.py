@@ -88,7 +88,8 @@ async def _project(request: Request, ref: EnvRef) -> Response:
     hub, through = hub_of(request), request.app.state.through
     listed = None if through is None else await run_outside(hub, through.wheels, hub, ref)
     if listed is not None:
-        wheels = [*wheels, *package_index.wheels_to_fetch(hub, ref, wheels, listed.wheels)]
+        absent = package_index.wheels_to_fetch
+        wheels = [*wheels, *await call(request, absent, ref, wheels, listed.wheels)]
     name = normalize_name(ref.name)
     form = _form_of(request)
     if form == JSON_V1:

@@ -56,10 +56,18 @@ def list_wheels(hub: Hub, caller: Caller, ref: EnvRef) -> list[IndexedWheel]:
 
 
 def wheels_to_fetch(
-    hub: Hub, ref: EnvRef, here: Sequence[IndexedWheel], there: Mapping[Version, UpstreamWheel]
+    hub: Hub,
+    caller: Caller,
+    ref: EnvRef,
+    here: Sequence[IndexedWheel],
+    there: Mapping[Version, UpstreamWheel],
 ) -> list[IndexedWheel]:
-    """The wheels of an upstream whose versions are not here, under this hub's own URLs."""
+    """The wheels of an upstream whose versions are not here, under this hub's own URLs.
+
+    Those that were taken down here are not among them.
+    """
     known = {Version(wheel.version) for wheel in here}
+    known |= {Version(row.semantic_version) for row in find_taken_down(hub, caller, ref)}
     base = path_of(hub.settings.public_url)
     return [
         IndexedWheel(
@@ -75,6 +83,16 @@ def wheels_to_fetch(
         for version, wheel in there.items()
         if version not in known
     ]
+
+
+def find_taken_down(hub: Hub, caller: Caller, ref: EnvRef) -> Sequence[Row[Any]]:
+    """The versions of an environment that were taken down; none of one that is not here."""
+    with hub.database.read() as connection:
+        environment = find_visible(connection, caller, ref)
+        if environment is None:
+            return []
+        its = versions.c.environment_id == environment.id, versions.c.taken_down.is_not(None)
+        return connection.execute(select(versions).where(*its)).all()
 
 
 def refresh_index(hub: Hub) -> None:

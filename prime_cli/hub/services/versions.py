@@ -1,5 +1,6 @@
 """Finalised versions of environments."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -39,7 +40,7 @@ from prime_cli.hub.services.access import (
 )
 from prime_cli.hub.services.artifacts import forget_blobs, mark_published
 from prime_cli.hub.services.audit import raise_serial, record
-from prime_cli.hub.services.package_index import refresh_index
+from prime_cli.hub.services.package_index import find_taken_down, refresh_index
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import (
     EnvironmentMetadata,
@@ -170,6 +171,14 @@ def list_versions(hub: Hub, caller: Caller, ref: EnvRef) -> VersionList:
                 for row in rows
             ]
         )
+
+
+def list_mirrored(
+    hub: Hub, caller: Caller, ref: EnvRef, there: Sequence[VersionItem]
+) -> VersionList:
+    """The versions that an upstream lists, without those that were taken down here."""
+    down = {row.content_hash for row in find_taken_down(hub, caller, ref)}
+    return VersionList([item for item in there if item.sha256 not in down])
 
 
 def _in_list(reason: str) -> str:

@@ -2,14 +2,18 @@
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from prime_cli.envs.upstream import _is_beside
+from prime_cli.hub.context import Caller, open_hub
+from prime_cli.hub.services.takedowns import take_down
 from prime_cli.hub.upstream import read_through
-from tests.hub.pushing import Push
+from prime_cli.wire.accounts import NewTakedown
+from tests.hub.pushing import HUB, Push, data, settings_for
 from tests.hub.upstream.test_read_through import Wire, changed, here, moment, there, wire
 
 __all__ = ["here", "moment", "there", "wire"]
@@ -64,6 +68,22 @@ def test_a_yanked_version_is_listed_as_such(
     address = "/api/v1/environmentshub/ada/word/@0.1.0/yank"
     there.post(address, json={"reason": "wrong scores"}).raise_for_status()
     assert files(here)[pushes[0].wheel_filename]["yanked"] == "wrong scores"
+
+
+@pytest.mark.parametrize("version", ["0.1.0", "0.2.0"])
+def test_a_version_that_is_taken_down_here_does_not_come_back_from_the_upstream(
+    here: httpx.Client, tmp_path: Path, pushes: list[Push], version: str
+) -> None:
+    for push in pushes:
+        here.get(f"{HUB}/ada/word/@{push.version}").raise_for_status()
+    hub = open_hub(settings_for(tmp_path / "here", accounts=True))
+    take_down(hub, Caller.operator(), NewTakedown(f"ada/word@{version}", "It mines coins"))
+    (left,) = (push for push in pushes if push.version != version)
+    assert set(files(here)) == {left.wheel_filename}
+    listed = data(here.get(f"{HUB}/ada/word/versions"))["versions"]
+    assert [row["version"] for row in listed] == [left.version]
+    assert here.get(f"{HUB}/ada/word/@{version}").status_code == 451
+    assert data(here.get(f"{HUB}/ada/word/@latest"))["semantic_version"] == left.version
 
 
 def test_the_index_is_read_once_in_a_while(
