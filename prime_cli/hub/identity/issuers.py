@@ -181,7 +181,7 @@ def read_issuer(token: str) -> str:
     _read_header(token)
     try:
         payload = msgspec.json.decode(urlsafe_b64decode(token.split(".")[1].encode()))
-    except (ValueError, msgspec.DecodeError) as error:
+    except (ValueError, msgspec.DecodeError, RecursionError) as error:
         raise _refused("it is not a JSON Web Token") from error
     issuer = payload.get("iss") if isinstance(payload, dict) else None
     if not isinstance(issuer, str):
@@ -197,7 +197,7 @@ def _read_header(token: str) -> Mapping[str, Any]:
         raise _refused("it is too long")
     try:
         return extract_compact(token.encode()).headers()
-    except (JoseError, ValueError) as error:
+    except (JoseError, ValueError, RecursionError) as error:
         raise _refused("it is not a JSON Web Token") from error
 
 

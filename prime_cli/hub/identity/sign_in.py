@@ -5,6 +5,7 @@ that browser which comes back, to any process of the hub, within ten minutes.
 """
 
 import hmac
+import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -84,7 +85,9 @@ class SignInClient:
         Raises NotAllowed for a return that was not begun in this browser, for a refusal, and for a
         user that the settings exclude; Unreachable.
         """
-        if not begun.state or not hmac.compare_digest(begun.state, answer.get("state", "")):
+        if not begun.state or not hmac.compare_digest(
+            begun.state.encode(), answer.get("state", "").encode()
+        ):
             raise NotAllowed("This sign-in was not begun in this browser", hint=_AGAIN)
         if answer.get("iss", self.settings.issuer) != self.settings.issuer:
             raise NotAllowed("Another provider answered this sign-in", hint=_AGAIN)
@@ -236,8 +239,8 @@ class _Answer:
         self._url, self.status_code, self._content = url, status, content
 
     def json(self) -> Any:
-        """The body."""
-        return msgspec.json.decode(self._content)
+        """The body; raises ValueError, which Authlib expects."""
+        return json.loads(self._content)
 
     def raise_for_status(self) -> None:
         """Raise Unreachable: it is called for answers that are no JSON object."""

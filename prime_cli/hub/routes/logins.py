@@ -4,11 +4,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
-from prime_cli.hub.dispatch import caller_of, hub_of, run
+from prime_cli.hub.dispatch import caller_of, hub_of, run, run_write
 from prime_cli.hub.middleware import read_keys
 from prime_cli.hub.routes import sign_in
 from prime_cli.hub.routes.requests import read_form
-from prime_cli.hub.routes.responses import answer_page
+from prime_cli.hub.routes.responses import answer_page, withhold_inside
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import logins
 from prime_cli.hub.urls import LOGIN_PAGE
@@ -34,7 +34,7 @@ router = Router(enveloped=False)
 @router.post("/auth_challenge/generate", "Start a login")
 async def begin(request: Request, body: ChallengeRequest) -> ChallengeTicket:
     hub, address = hub_of(request), caller_of(request).address
-    return await run(hub, logins.begin_login, hub, address, body.encryption_public_key)
+    return await run_write(hub, logins.begin_login, hub, address, body.encryption_public_key)
 
 
 @router.get(
@@ -62,7 +62,8 @@ async def show(request: Request) -> Response:
     try:
         login = await _find(request, code)
     except PrimeError as error:
-        return answer_page(render_code_form(error), error)
+        shown = withhold_inside(request, error)
+        return answer_page(render_code_form(shown), shown)
     return answer_page(render_approval_form(login, await sign_in.state_of(request, login.code)))
 
 
@@ -75,15 +76,15 @@ async def decide(request: Request) -> Response:
         code = form.get("code", "")
         _check_fields(form)
         if form["answer"] == "refuse":
-            await run(hub, logins.refuse_login, hub, address, code)
+            await run_write(hub, logins.refuse_login, hub, address, code)
             return sign_in.forget(answer_page(render_refused()))
         user = await sign_in.approve(request, form)
         if user is None:
             key = form.get("key", "")
-            user = await run(hub, logins.approve_login, hub, address, code, key)
+            user = await run_write(hub, logins.approve_login, hub, address, code, key)
         return sign_in.forget(answer_page(render_approved(user)))
     except PrimeError as error:
-        return await _ask_again(request, code, error)
+        return await _ask_again(request, code, withhold_inside(request, error))
 
 
 def _check_fields(form: dict[str, str]) -> None:

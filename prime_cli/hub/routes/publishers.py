@@ -2,7 +2,7 @@
 
 from starlette.requests import Request
 
-from prime_cli.hub.dispatch import call, caller_of, hub_of, run
+from prime_cli.hub.dispatch import call, caller_of, hub_of, run_outside
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import publishers as service
 from prime_cli.wire.publishers import (
@@ -43,4 +43,4 @@ async def remove(request: Request) -> Done:
 )
 async def mint(request: Request, body: MintRequest) -> MintedKey:
     hub, issuers = hub_of(request), request.app.state.issuers
-    return await run(hub, service.mint_key, hub, caller_of(request), issuers, body)
+    return await run_outside(hub, service.mint_key, hub, caller_of(request), issuers, body)

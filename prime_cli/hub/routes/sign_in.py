@@ -4,9 +4,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from prime_cli.core.errors import NotAllowed, PrimeError, UsageError
-from prime_cli.hub.dispatch import caller_of, hub_of, run
+from prime_cli.hub.dispatch import caller_of, hub_of, run, run_outside, run_write
 from prime_cli.hub.identity.sign_in import SECONDS, SignIn, SignInClient
-from prime_cli.hub.routes.responses import answer_page
+from prime_cli.hub.routes.responses import answer_page, withhold_inside
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import identities, logins
 from prime_cli.hub.urls import LOGIN_PAGE, SIGN_IN_PAGE, SIGN_IN_RETURN
@@ -30,9 +30,9 @@ async def begin(request: Request) -> Response:
     try:
         client = _require(request)
         found = await run(hub, logins.find_login, hub, caller_of(request).address, code)
-        url, begun = await run(hub, client.begin, found.code)
+        url, begun = await run_outside(hub, client.begin, found.code)
     except PrimeError as error:
-        return answer_page(render_code_form(error), error)
+        return _answer_error(request, error)
     return await _redirect(request, client, url, begun)
 
 
@@ -48,9 +48,9 @@ async def finish(request: Request) -> Response:
                 "This sign-in was not begun in this browser, or too long ago", hint="log in again"
             )
         answer = dict(request.query_params)
-        identity = await run(hub, client.finish, begun, answer)
+        identity = await run_outside(hub, client.finish, begun, answer)
     except PrimeError as error:
-        return forget(answer_page(render_code_form(error), error))
+        return forget(_answer_error(request, error))
     done = SignIn(begun.code, begun.ends, identity=identity)
     return await _redirect(request, client, f"{LOGIN_PAGE}?code={begun.code}", done)
 
@@ -91,19 +91,24 @@ async def approve(request: Request, form: dict[str, str]) -> str | None:
     hub, address, identity = hub_of(request), caller_of(request).address, found.identity
     if form["answer"] == "create":
         slug = form.get("user", "")
-        await run(hub, identities.create_user_of, hub, address, identity, slug)
+        await run_write(hub, identities.create_user_of, hub, address, identity, slug)
     elif form["answer"] == "connect":
         key = form.get("key", "")
-        await run(hub, identities.connect_user_of, hub, address, identity, key)
+        await run_write(hub, identities.connect_user_of, hub, address, identity, key)
     elif form.get("key"):
         return None
-    return await run(hub, identities.approve_login_by, hub, address, identity, code)
+    return await run_write(hub, identities.approve_login_by, hub, address, identity, code)
 
 
 def forget(response: Response) -> Response:
     """The response, after which the browser is signed in no longer."""
     response.delete_cookie(_COOKIE, path=LOGIN_PAGE)
     return response
+
+
+def _answer_error(request: Request, error: PrimeError) -> Response:
+    shown = withhold_inside(request, error)
+    return answer_page(render_code_form(shown), shown)
 
 
 def _require(request: Request) -> SignInClient:

@@ -10,7 +10,7 @@ from prime_cli.hub.db.tables import former_slugs, identities, owners
 from prime_cli.hub.identity.sign_in import Identity
 from prime_cli.hub.services.access import check_slug, suspension
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.keys import find_caller
+from prime_cli.hub.services.keys import find_caller, require_alive
 from prime_cli.hub.services.logins import (
     MOST_FAILURES,
     approve_login_of,
@@ -74,22 +74,30 @@ def create_user_of(hub: Hub, address: str, identity: Identity, slug: str) -> str
 def connect_user_of(hub: Hub, address: str, identity: Identity, key: str) -> str:
     """Bind an identity that is nobody's yet to the user of `key`; returns the slug.
 
-    Raises NotLoggedIn for an unknown key, and NotAllowed for one that is limited: the identity will
-    not be.
+    Raises NotLoggedIn for an unknown key, and NotAllowed for one that may not manage the user, is
+    limited to one owner, or expires: the identity will not be so.
     """
     with few_failures(hub, f"approve from {network_of(address)}", most=MOST_FAILURES):
         caller = find_caller(hub, key.strip(), address=address)
         if caller is None:
             raise NotLoggedIn("Unknown or revoked API key")
         if caller.slug not in caller.manages:
-            raise NotAllowed(
-                "This key may not connect its user to a provider",
-                hint="use a key with the scope `admin`, as `prime keys create --scope admin` makes",
-            )
+            raise _may_not_connect()
     with hub.database.write() as connection:
+        row = require_alive(hub, connection, caller)
+        if row is None or row.owner_id is not None or row.expires_at is not None:
+            raise _may_not_connect()
         _require_unknown(connection, identity)
         _bind(hub, connection, caller, identity, find_user(connection, caller.slug).id)
     return caller.slug
+
+
+def _may_not_connect() -> NotAllowed:
+    return NotAllowed(
+        "This key may not connect its user to a provider",
+        hint="use one without an end and for all owners, as `prime keys create --scope admin` "
+        "makes",
+    )
 
 
 def approve_login_by(hub: Hub, address: str, identity: Identity, code: str) -> str:

@@ -17,7 +17,7 @@ from sqlalchemy import (
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import OPERATOR, Caller, Hub
-from prime_cli.hub.db.tables import invitations, members, owners
+from prime_cli.hub.db.tables import invitations, keys, members, owners
 from prime_cli.hub.services.access import check_slug, require_not_suspended
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.environments import forget_mirrored
@@ -59,7 +59,10 @@ _inviters = owners.alias("inviters")
 _teams = owners.alias("teams")
 _roles = members.alias("roles")
 
-_BY_HUB_ADMIN = or_(invitations.c.inviter_id.is_(None), _inviters.c.admin)
+# A key that is limited to one owner speaks for no admin of the hub.
+_BY_HUB_ADMIN = or_(
+    invitations.c.inviter_id.is_(None), and_(_inviters.c.admin, keys.c.owner_id.is_(None))
+)
 # Who was an admin of the hub once, and of a team still, makes no admins of the hub.
 _BY_TEAM_ADMIN = and_(
     invitations.c.team_id.is_not(None), _roles.c.role == ADMIN, invitations.c.admin.is_(False)
@@ -291,6 +294,7 @@ def _select_valid(hub: Hub, wanted: ColumnElement[bool]) -> Select[Any]:
             _BY_HUB_ADMIN.label("by_hub_admin"),
         )
         .outerjoin(_inviters, invitations.c.inviter_id == _inviters.c.id)
+        .outerjoin(keys, invitations.c.key_id == keys.c.id)
         .outerjoin(_teams, invitations.c.team_id == _teams.c.id)
         .outerjoin(
             _roles,

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, Row, Select, delete, exists, select
 
 from prime_cli.core.errors import NotAllowed, NotFound
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import keys, members, owners
+from prime_cli.hub.db.tables import identities, keys, members, owners
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import (
@@ -107,13 +107,17 @@ def revoke_key(hub: Hub, caller: Caller, key_id: str) -> list[str]:
 
 
 def revoke_all(hub: Hub, caller: Caller, user: str) -> int:
-    """Revoke every key of a user; returns how many there were. Raises NotFound or NotAllowed."""
+    """Revoke every key of a user; returns how many there were. Raises NotFound or NotAllowed.
+
+    The user's identities at a provider go too, as each sign-in would make another key.
+    """
     require_admin(caller)
     with hub.database.write() as connection:
         row = find_user(connection, user)
         count = count_keys(connection, row.id)
         record(hub, connection, caller, "key.revoke", user, keys_revoked=count)
         connection.execute(delete(keys).where(keys.c.user_id == row.id))
+        connection.execute(delete(identities).where(identities.c.user_id == row.id))
     return count
 
 

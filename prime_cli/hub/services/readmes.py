@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, insert, select
 from prime_cli.core.errors import NotFound, PrimeError, StorageFailed, Unreachable
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import readmes, versions
+from prime_cli.hub.db.tables import environments, readmes, versions
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.environments import inspect_sources
 from prime_cli.hub.services.versions import find_version
@@ -79,6 +79,16 @@ def get_readme(hub: Hub, caller: Caller, ref: EnvRef) -> str:
         slug = f"{environment.owner}/{environment.name}"
         html = _render(hub, version.id, source, files_path(slug, version.semantic_version))
     return html or render_plain(source)
+
+
+def forget_readmes(connection: Connection, owner_id: str) -> None:
+    """Render those of an owner again when they are seen: their links have the owner's name."""
+    theirs = (
+        select(versions.c.id)
+        .join(environments, versions.c.environment_id == environments.c.id)
+        .where(environments.c.owner_id == owner_id)
+    )
+    connection.execute(delete(readmes).where(readmes.c.version_id.in_(theirs.scalar_subquery())))
 
 
 def _kept(connection: Connection, version_id: str) -> str | None:

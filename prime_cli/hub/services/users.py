@@ -28,6 +28,7 @@ from prime_cli.hub.services.keys import (
     create_key,
     require_alive,
 )
+from prime_cli.hub.services.readmes import forget_readmes
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.accounts import Account, Permission, UserCreated, UserItem
 
@@ -251,6 +252,7 @@ def change_slug(hub: Hub, caller: Caller, slug: str) -> Account:
             retire_slug(connection, user, becomes=slug)
             connection.execute(update(owners).where(owners.c.id == user.id).values(slug=slug))
             reindex_owner(connection, user.id)
+            forget_readmes(connection, user.id)
             raise_serial(connection)
             record(hub, connection, caller, "user.rename", slug, was=user.slug)
     return Account(

@@ -57,7 +57,9 @@ def watch_connections(
         said = float("-inf")
         while True:
             began = time.monotonic()
-            ended.update(end_excess(port, most, trusted))
+            # Without a free descriptor there is no look, this second.
+            with suppress(OSError):
+                ended.update(end_excess(port, most, trusted))
             if ended and began - said >= _SAY_SECONDS:
                 said = began
                 warn(_sentence(ended, most))

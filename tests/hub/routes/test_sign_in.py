@@ -9,6 +9,7 @@ import pytest
 from prime_cli.api.providers import fetch
 from prime_cli.hub.identity import SignInSettings
 from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.key_management import revoke_all
 from prime_cli.hub.services.takedowns import take_down
 from prime_cli.hub.services.users import remove_user
 from prime_cli.wire.accounts import NewTakedown
@@ -146,10 +147,15 @@ def test_user_connects_with_a_key_that_may_manage(
     assert browser.press("create", user="ada-l").status_code == 403
     assert browser.press("connect", key=hub.key("grace")).status_code == 403
     assert browser.press("connect", key="prime_sk_wrong").status_code == 401
+    for limits in ({"owner": "grace"}, {"seconds": 3600.0}):
+        limited = hub.key("grace", scope="admin", **limits)
+        assert browser.press("connect", key=limited).status_code == 403
     key = hub.key("grace", scope="admin")
     assert "logged in as <b>grace</b>" in browser.press("connect", key=key).text
     again = arrive(hub)
     assert "<b>grace</b>" in again.sign_in().text
+    revoke_all(hub.hub, OPERATOR, "grace")
+    assert "<b>grace</b>" not in arrive(hub).sign_in().text
 
 
 def test_key_still_approves_and_refusing_needs_no_sign_in(
@@ -172,6 +178,8 @@ def test_return_to_another_browser_is_refused(
     assert victim.come_back(url).status_code == 403
     victim.leave()
     assert victim.come_back(url).status_code == 403
+    victim.leave()
+    assert victim.come_back(f"{url.partition('?')[0]}?code=1&state=é").status_code == 403
     assert not openid_provider.tokens
 
 
@@ -217,6 +225,15 @@ def test_token_that_is_not_for_this_sign_in_is_refused(
     answer = arrive(hub).sign_in()
     assert answer.status_code == 403
     assert "refused" in answer.text
+
+
+@pytest.mark.parametrize("page", [b"<html>Too many requests", b"", b"[]"])
+def test_token_endpoint_that_answers_with_a_page_is_a_failure_of_the_provider(
+    page: bytes, folder: Path, openid_provider: OpenIdProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = arrive(open_hub(folder, openid_provider))
+    monkeypatch.setattr(openid_provider, "answer_token", lambda *_: (429, page))
+    assert browser.sign_in().status_code in (403, 502, 503)
 
 
 def test_refusal_of_the_provider_is_shown_as_text(

@@ -124,6 +124,14 @@ def test_a_teams_admin_lets_new_users_in_only_where_the_hub_allows_it(
     assert accept(lab.client(), token, "kim").status_code == 403
 
 
+def test_a_key_for_one_team_has_no_powers_of_a_hub_admin(lab: AccountsHub) -> None:
+    set_member(lab.hub, OPERATOR, "lab", "root-user", "ADMIN")
+    limited = lab.client(lab.key("root-user", scope="admin", owner="lab"))
+    token = invite(limited, team="lab", user="eve")
+    refused = accept(lab.client(), token, "eve")
+    assert (refused.status_code, "who have an account" in refused.text) == (403, True)
+
+
 @pytest.mark.parametrize(
     ("user", "scope", "wanted", "status"),
     [

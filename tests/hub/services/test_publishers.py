@@ -1,5 +1,6 @@
 """Keys for CI jobs, whose tokens a provider on a socket of this machine has signed."""
 
+from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,10 @@ def test_token_with_another_signature_is_refused(jobs: Jobs) -> None:
     jobs.trust()
     assert jobs.mint(jobs.token(key=make_key("evil"))).status_code == 403
     assert jobs.mint("no token").status_code == 403
+    deep = urlsafe_b64encode(b"[" * 9000).decode()
+    header = jobs.token().partition(".")[0]
+    assert jobs.mint(f"{header}.{deep}.x").status_code == 403
+    assert jobs.mint(f"{deep}.e30.x").status_code == 403
 
 
 def test_only_issuers_that_the_admin_named_are_ever_asked(jobs: Jobs) -> None:

@@ -76,6 +76,15 @@ def test_links_of_a_readme_lead_to_the_files_of_its_version(ada: httpx.Client) -
     assert ada.get(f"{at}/nothing").status_code == 404
 
 
+def test_links_of_a_readme_follow_its_owner_to_another_name(ada: httpx.Client) -> None:
+    publish(ada, "[rules](rules.md)\n")
+    assert 'href="/dashboard/environments/ada/' in ada.get(PAGE).text
+    ada.patch("/api/v1/user/slug", json={"slug": "lovelace"}).raise_for_status()
+    page = ada.get(PAGE.replace("/ada/", "/lovelace/")).text
+    assert 'href="/dashboard/environments/ada/' not in page
+    assert 'href="/dashboard/environments/lovelace/' in page
+
+
 def test_another_renderer_renders_it_again(accounts_hub: AccountsHub, ada: httpx.Client) -> None:
     publish(ada, "# About\n")
     ada.get(PAGE).raise_for_status()
