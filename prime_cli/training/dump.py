@@ -133,7 +133,8 @@ def dump_rollouts(prepared: PreparedRun, context: RunContext, out: BinaryIO) -> 
 
     Raises UsageError if the model's server returns no token ids, and what run_evaluation raises.
     """
-    recorder = TokenRecorder(Policies(Policy(sampling=prepared.plan.sampling)))
+    sampling = prepared.plan.sampling
+    recorder = TokenRecorder(Policies(Policy(sampling=sampling), sampling), prepared.endpoint)
     writer = RolloutWriter(out, recorder)
     tap = RunTap(recorder, writer.finished)
     try:

@@ -6,6 +6,7 @@ release of verifiers can be trained on, including those that know nothing of tok
 The fields are those of vLLM's chat completions since 0.10.2: `return_token_ids`, `logprobs`.
 """
 
+import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -16,6 +17,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import (
     POLICY,
     UNATTRIBUTED,
@@ -41,8 +43,14 @@ DISTRIBUTION = frozenset(
     ).split()
 )
 """What changes the probabilities of tokens: never the environment's, always the trainer's."""
-_LENGTHS = ("max_tokens", "max_completion_tokens")
+LENGTHS = ("max_tokens", "max_completion_tokens")
 _STREAMING = ("stream", "stream_options")
+_NOT_KNOWN = rb"unrecogni[sz]ed|unknown|unexpected|unsupported|extra|not (?:support|permit|allow)ed"
+_ADDED = rb"return_token_ids|logprobs"
+# Near each other: servers may repeat the whole request in an error about something else.
+_REFUSES_ADDED = re.compile(
+    rb"(?is)(?:%b).{0,80}(?:%b)|(?:%b).{0,80}(?:%b)" % (_NOT_KNOWN, _ADDED, _ADDED, _NOT_KNOWN)
+)
 _ALSO_MODELS = frozenset(("completions", "responses", "messages"))
 
 Members = dict[str, msgspec.Raw]
@@ -74,13 +82,16 @@ _decode_members = msgspec.json.Decoder(Members).decode
 class TokenRecorder:
     """A step of the gateway, which samples as the `policies` of the trainer say.
 
+    The policy is asked by the names of the run's `endpoint`; other models pass unchanged.
     `replaced` counts what environments asked of the sampling and did not get, `unattributed` the
     calls that name no rollout and are therefore in none. `failure` is why no call can be recorded,
-    once one was not.
+    if the first ones were not.
     """
 
-    def __init__(self, policies: Policies) -> None:
+    def __init__(self, policies: Policies, endpoint: Endpoint) -> None:
         self._policies = policies
+        self._own = frozenset((endpoint.model, endpoint.alias, None))
+        self._has_recorded = False
         self.replaced: Counter[str] = Counter()
         self.unattributed = 0
         self.failure: UsageError | None = None
@@ -101,6 +112,8 @@ class TokenRecorder:
         if call.method != "POST" or call.identity.role != POLICY:
             if call.identity.role == UNATTRIBUTED and call.path == CHAT:
                 self.unattributed += 1
+            return await handler(call)
+        if call.head.model not in self._own:  # a simulated user, asked with the policy's client
             return await handler(call)
         policy = await self._policies.of(call.identity)
         if not policy.record:
@@ -130,46 +143,58 @@ class TokenRecorder:
 
     def _changed(self, asked: Members, sampling: Mapping[str, Any], call: Call) -> dict[str, Any]:
         request: dict[str, Any] = {
-            name: value for name, value in asked.items() if name not in _STREAMING
+            name: value
+            for name, value in asked.items()
+            if name not in _STREAMING and bytes(value) != b"null"
         }
+        # The worker sends the session's sampling with every call: that is no environment's wish.
+        forced, sent = _as_sent(sampling), _as_sent(self._policies.sampling)
         for name in DISTRIBUTION & request.keys():
             wanted = msgspec.json.decode(request.pop(name))
-            if wanted is not None and wanted != sampling.get(name):
+            if wanted not in (forced.get(name), sent.get(name)):
                 self.replaced[name] += 1
-        forced = dict(sampling)
-        for name, value in (forced.pop("extra_body", None) or {}).items():
-            forced.setdefault(name, value)
-        self._limit_length(request, forced)
+        self._limit_length(request, forced, _length_in(sent))
         request.update(forced)
         # Servers may continue a rollout's own tokens if they know which it is.
         request.setdefault("user", f"{call.identity.example}.{call.identity.rollout}")
         return request | {"logprobs": True, "return_token_ids": True}
 
-    def _limit_length(self, request: dict[str, Any], forced: dict[str, Any]) -> None:
-        """An environment may ask for less than the trainer's length, not for more."""
-        most = next((forced[name] for name in _LENGTHS if forced.get(name) is not None), None)
-        for name in _LENGTHS:
+    def _limit_length(
+        self, request: dict[str, Any], forced: dict[str, Any], sent: int | None
+    ) -> None:
+        """An environment may ask for less than the trainer's length, not for more.
+
+        What the worker `sent` of its own accord is not asked for.
+        """
+        most = _length_in(forced)
+        for name in LENGTHS:
             forced.pop(name, None)
         if most is None:
             return
-        for name in _LENGTHS:
+        for name in LENGTHS:
             wanted = msgspec.json.decode(request.pop(name, b"null"))
-            if isinstance(wanted, int) and wanted < most:
+            if not isinstance(wanted, int) or wanted == sent:
+                continue
+            if wanted < most:
                 most = wanted
-            elif isinstance(wanted, int) and wanted > most:
+            elif wanted > most:
                 self.replaced["max_tokens"] += 1
         request["max_tokens"] = most
 
     def _keep(self, call: Call, turn: Turn) -> None:
+        self._has_recorded = True
         example, rollout, attempt, _ = call.identity
         if example is not None and rollout is not None:
             attempts = self._turns.setdefault((example, rollout), {})
             attempts.setdefault(attempt or 1, []).append(turn)
 
     def _passed_on(self, reply: Reply) -> Reply:
-        """A failure as it is, unless it is about the fields that were added."""
+        """A failure as it is, unless it is about the fields that were added.
+
+        That it cannot be once they were accepted.
+        """
         is_refusal = reply.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-        if is_refusal and (b"return_token_ids" in reply.body or b"logprobs" in reply.body):
+        if is_refusal and not self._has_recorded and _REFUSES_ADDED.search(reply.body):
             raise self._no_token_ids(_said(reply.body))
         return reply
 
@@ -200,13 +225,25 @@ class TokenRecorder:
 
     def _no_token_ids(self, why: str = "") -> CallFailed:
         told = f"{_SAID_NO_IDS}: {why}" if why else _SAID_NO_IDS
-        self.failure = self.failure or UsageError(told, hint=_WHAT_TO_SERVE)
+        if not self._has_recorded:
+            self.failure = self.failure or UsageError(told, hint=_WHAT_TO_SERVE)
         return CallFailed(
             f"{told}; {_WHAT_TO_SERVE}",
             status=HTTPStatus.UNPROCESSABLE_ENTITY,
             blame="infra",
             code=NO_TOKEN_IDS,
         )
+
+
+def _as_sent(sampling: Mapping[str, Any]) -> dict[str, Any]:
+    """Sampling as the members of a request, where clients put `extra_body` among the others."""
+    members = dict(sampling)
+    extra = members.pop("extra_body", None) or {}
+    return {**extra, **members}
+
+
+def _length_in(members: Mapping[str, Any]) -> int | None:
+    return next((members[name] for name in LENGTHS if members.get(name) is not None), None)
 
 
 def _read_request(call: Call) -> Members:
@@ -250,8 +287,8 @@ def _said(body: bytes) -> str:
 
 def _without_tokens(body: bytes, asked: Members) -> bytes:
     """The answer with no more than the environment asked for."""
-    wants_ids = asked.get("return_token_ids", b"null") not in (b"null", b"false")
-    wants_logprobs = asked.get("logprobs", b"null") not in (b"null", b"false")
+    wants_ids = msgspec.json.decode(asked.get("return_token_ids", b"null"))
+    wants_logprobs = msgspec.json.decode(asked.get("logprobs", b"null"))
     if wants_ids and wants_logprobs:
         return body
     answer: dict[str, Any] = _decode_members(body)

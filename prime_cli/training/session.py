@@ -95,7 +95,7 @@ class RolloutSession:
         sampling = setup.plan.sampling
         first = Policy(sampling=sampling) if options.has_policy else None
         self.policies = Policies(first, sampling)
-        self.recorder = TokenRecorder(self.policies)
+        self.recorder = TokenRecorder(self.policies, setup.prepared.endpoint)
         self.counts = Counts()
         self._setup = setup
         self._options = options

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from prime_cli.models.endpoints import Endpoint
 from prime_cli.training.policies import Policies, Policy
 from prime_cli.training.recording import TokenRecorder
 from tests.helpers.scripted_model import Received, Reply
@@ -89,6 +90,15 @@ def _text(text: str) -> list[int]:
     return [ord(character) + 10 for character in text]
 
 
-def recorder_with(sampling: dict[str, Any] | None = None, version: int = 0) -> TokenRecorder:
-    """A recorder for one policy, which samples so."""
-    return TokenRecorder(Policies(Policy(sampling=sampling or {}, version=version)))
+def recorder_with(
+    sampling: dict[str, Any] | None = None,
+    version: int = 0,
+    *,
+    session: dict[str, Any] | None = None,
+) -> TokenRecorder:
+    """A recorder for one policy of the run's model `scripted`, which samples so.
+
+    `session` is the sampling that the worker sends with every call.
+    """
+    policies = Policies(Policy(sampling=sampling or {}, version=version), session)
+    return TokenRecorder(policies, Endpoint("scripted"))

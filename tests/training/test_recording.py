@@ -27,7 +27,8 @@ def recorded(
     async def inside(model: ScriptedModel) -> None:
         settings = GatewaySettings(tap=recorder, retries=RetryPolicy(first_s=0.01, longest_s=0.01))
         endpoint = Endpoint("scripted", model.url)
-        async with Gateway(endpoint, settings=settings, environ={}) as gateway:
+        environ = {"OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": model.url}
+        async with Gateway(endpoint, settings=settings, environ=environ) as gateway:
             await scenario(gateway)
 
     with ScriptedModel(answer or Vllm()) as model:
@@ -106,6 +107,37 @@ def test_the_trainers_sampling_takes_the_place_of_the_environments() -> None:
     assert "seed" not in body
     assert "extra_body" not in body
     assert recorder.replaced == {"temperature": 1, "seed": 1}
+
+
+def test_the_sessions_own_sampling_is_no_wish_of_the_environment() -> None:
+    session = {"temperature": 1.0, "max_tokens": 16, "extra_body": {"top_k": 5}}
+    recorder = recorder_with({"temperature": 0.7, "max_tokens": 64, "top_k": 9}, session=session)
+    asked: dict[str, Any] = {"temperature": 1.0, "max_completion_tokens": 16, "top_k": 5}
+    _, (call,) = answer_to(recorder, **asked)
+    body = call.body
+    assert (body["temperature"], body["max_tokens"], body["top_k"]) == (0.7, 64, 9)
+    assert recorder.replaced == {}
+
+
+def test_sampling_in_an_extra_body_is_the_same_as_beside_it() -> None:
+    recorder = recorder_with({"extra_body": {"top_k": 5}})
+    answer_to(recorder, top_k=5)
+    assert recorder.replaced == {}
+
+
+def test_fields_that_are_null_are_not_sent() -> None:
+    answered, (call,) = answer_to(recorder_with(), top_logprobs=None, logprobs=None, stop=None)
+    assert {"top_logprobs", "stop"}.isdisjoint(call.body)
+    assert answered.json["choices"][0]["logprobs"] is None
+
+
+@pytest.mark.parametrize("wish", [None, False, 0])
+def test_log_probabilities_that_are_declined_are_taken_out(wish: object) -> None:
+    fields: dict[str, Any] = {"logprobs": wish, "return_token_ids": wish}
+    answered, _ = answer_to(recorder_with(), **fields)
+    choice = answered.json["choices"][0]
+    assert choice["logprobs"] is None
+    assert "token_ids" not in choice
 
 
 @pytest.mark.parametrize(
@@ -189,6 +221,26 @@ def test_another_refusal_is_passed_on() -> None:
     assert "too long" in answered.error["message"]
 
 
+ECHOED = "context is too long: 9 > 8; request: ChatCompletionRequest(logprobs=True, n=1)"
+
+
+def test_a_refusal_that_repeats_the_request_is_passed_on() -> None:
+    recorder = recorder_with()
+    answered, _ = answer_to(recorder, status(400, message=ECHOED))
+    assert (answered.status, recorder.failure) == (400, None)
+    assert "too long" in answered.error["message"]
+
+
+def test_after_a_recorded_call_no_refusal_is_about_the_added_fields() -> None:
+    recorder = recorder_with()
+    answer_to(recorder)
+    refused, _ = answer_to(recorder, UNKNOWN_FIELD)
+    assert (refused.status, recorder.failure) == (400, None)
+    spoilt, _ = answer_to(recorder, Vllm(spoil=no_ids))
+    assert (spoilt.status, recorder.failure) == (422, None)
+    assert "serve the model with vLLM" in spoilt.error["message"]
+
+
 def test_a_call_that_succeeds_when_retried_is_one_turn() -> None:
     recorder = recorder_with()
     answers: Iterator[Reply | Vllm] = iter([status(503), Vllm()])
@@ -239,6 +291,15 @@ def test_judges_are_not_recorded_and_strangers_are_counted() -> None:
     assert [call.body["temperature"] for call in calls] == [0.0, 0.0]
     assert not any("return_token_ids" in call.body for call in calls)
     assert (recorder.unattributed, recorder.replaced) == (1, {})
+    assert recorder.take(4, 0, 1) == []
+
+
+def test_another_model_asked_with_the_policys_client_is_not_recorded() -> None:
+    recorder = recorder_with({"temperature": 1.0})
+    answered, (call,) = answer_to(recorder, model="gpt-4.1-mini", temperature=0.0)
+    assert answered.status == 200
+    assert (call.body["model"], call.body["temperature"]) == ("gpt-4.1-mini", 0.0)
+    assert "return_token_ids" not in call.body
     assert recorder.take(4, 0, 1) == []
 
 

@@ -93,7 +93,7 @@ class ModelRouter:
     but not if `sandboxed`, unless the run itself uses both. A group of endpoints is
     used in turn; members that are not `is_free` are skipped, unless none is. `say` is told which
     service and key a name stands for, where neither the run nor the registry says so. `policy_of`
-    decides first where the policy's calls go, and may leave it open.
+    decides first where the policy's calls of the run's model go, and may leave it open.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class ModelRouter:
         self._environ = environ
         self._offline = offline
         self._sandboxed = sandboxed
-        own = RoundRobin(endpoint.group)
+        self._own = own = RoundRobin(endpoint.group)
         self._routes: dict[str | None, RoundRobin] = {None: own, endpoint.model: own}
         if endpoint.alias is not None:
             self._routes[endpoint.alias] = own
@@ -136,6 +136,8 @@ class ModelRouter:
 
     def _policy(self, call: Call) -> Endpoint | None:
         if self._policy_of is None or call.identity.role != POLICY:
+            return None
+        if self._routes.get(call.head.model) is not self._own:
             return None
         return self._policy_of(call)
 

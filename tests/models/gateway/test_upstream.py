@@ -43,6 +43,20 @@ def test_every_model_goes_to_its_own_place_with_its_own_key() -> None:
     assert authorizations(own) == ["Bearer sk-own"]
 
 
+def test_only_calls_of_the_runs_model_go_where_the_policy_is() -> None:
+    async def scenario() -> None:
+        settings = GatewaySettings(policy_of=lambda _: Endpoint("weights", policy.url))
+        environ = {"OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": own.url}
+        async with Gateway(Endpoint("policy"), settings=settings, environ=environ) as gate:
+            for model in ("policy", "gpt-9"):
+                await ask(gate, model=model, rollout="0.0.1")
+
+    with ScriptedModel() as policy, ScriptedModel() as own:
+        run(scenario())
+        assert [request.body["model"] for request in policy.requests] == ["weights"]
+        assert [request.body["model"] for request in own.requests] == ["gpt-9"]
+
+
 def test_a_judge_that_goes_to_a_service_by_its_name_is_said_once() -> None:
     async def send(_endpoint: Endpoint, _call: Call) -> Reply:
         raise AssertionError("nothing is called")
