@@ -153,6 +153,10 @@ def add_charges(into: Charges, more: Charges) -> None:
         into[payer] = spend if known is None else known + spend
 
 
+CAPS = ("The token budget", "The cap of")
+"""How the reason of a budget begins that is used up."""
+
+
 class Budget:
     """What may be spent, and what was; gateways of one process can share it.
 

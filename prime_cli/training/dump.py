@@ -75,7 +75,7 @@ class RolloutWriter:
             self._written.add(pair)
             line = training_rollout(row, turns, with_messages=True)
             self.counts.add(line)
-            self.out.write(scrub(msgspec.json.encode(line)) + b"\n")
+            self.out.write(msgspec.json.encode(scrubbed(line, scrub)) + b"\n")
             self.out.flush()
         return None
 
@@ -97,6 +97,13 @@ def training_rollout(row: Row, turns: list[Turn], *, with_messages: bool) -> Tra
         segments=weave(turns),
         messages=_messages(row) if with_messages else None,
     )
+
+
+def scrubbed(line: TrainingRollout, scrub: Scrubber) -> TrainingRollout:
+    """`line` without secrets; what looks like one among token ids and log-probabilities is none."""
+    texts = msgspec.structs.replace(line, segments=[])
+    clean = msgspec.json.decode(scrub(msgspec.json.encode(texts)), type=TrainingRollout)
+    return msgspec.structs.replace(clean, segments=line.segments)
 
 
 def _messages(row: Row) -> list[object] | None:

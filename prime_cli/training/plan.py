@@ -14,6 +14,7 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.runs.plan import ALL, EvalPlan
+from prime_cli.runtime.worker.environment import SPLITS
 
 TRAIN = "train"
 UNNAMED = "policy"
@@ -35,8 +36,9 @@ def for_training(prepared: PreparedRun) -> PreparedRun:
     """The same on training data, at the temperature of training, unless others were asked for."""
     plan = prepared.plan
     changes: dict[str, Any] = {"sampling": {"temperature": TEMPERATURE} | plan.sampling}
+    is_named = plan.option("split") is not None or not plan.env_args.keys().isdisjoint(SPLITS)
     # v1 has no splits: there a taskset's own arguments choose the data.
-    if plan.option("split") is None and prepared.subject.package.facts.exposes != "v1":
+    if not is_named and prepared.subject.package.facts.exposes != "v1":
         changes["options"] = _options(plan) | {"split": TRAIN}
     return replace(prepared, plan=msgspec.structs.replace(plan, **changes))
 
@@ -54,7 +56,7 @@ def prepare_service(
     # A built-in model needs no server; no call reaches it before there is a policy.
     model = request.model if has_policy else ORACLE
     request = replace(request, model=model, num_examples=count, rollouts_per_example=1)
-    prepared = for_training(prepare(request, lookup, environ, progress))
+    prepared = for_training(prepare(request, lookup, environ, progress, own_weights=True))
     if not has_policy:
         plan = msgspec.structs.replace(prepared.plan, model=UNNAMED, endpoint=UNNAMED)
         prepared = replace(prepared, plan=plan, endpoint=Endpoint(UNNAMED))

@@ -23,6 +23,7 @@ from aiohttp import web
 
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.prices import FREE
 from prime_cli.models.providers import EndpointSecret
 from prime_cli.training.demand import Demand
 from prime_cli.training.policies import Policies, Policy
@@ -179,7 +180,8 @@ class RolloutService:
             if urlsplit(update.url).scheme not in ("http", "https") or not model:
                 raise UsageError("A policy needs a `url` with http or https, and a `model`")
             key = EndpointSecret(update.api_key) if update.api_key else None
-            endpoint = Endpoint(model, update.url.rstrip("/"), key)
+            # The weights are the trainer's: what they cost is not the service's to cap.
+            endpoint = Endpoint(model, update.url.rstrip("/"), key, price=FREE)
         elif update.model is not None or update.api_key is not None:
             raise UsageError("`model` and `api_key` of a policy need its `url`")
         elif self._policies.current is None:

@@ -30,12 +30,14 @@ from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.evals.planning.cost import budget_of
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.price_table import own_path
+from prime_cli.models.prices import CAPS
 from prime_cli.runs.access_requests import WithheldVariables
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, run_group_name, writing
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import AskedVariable, End, Event, Log, Rollout, Start
 from prime_cli.training.demand import Demand
-from prime_cli.training.dump import Counts, report, training_rollout
+from prime_cli.training.dump import Counts, report, scrubbed, training_rollout
 from prime_cli.training.policies import Policies, Policy, RolloutKey
 from prime_cli.training.recording import TokenRecorder
 from prime_cli.training.service import RolloutService
@@ -144,9 +146,7 @@ class RolloutSession:
             finally:
                 hold.forget(end)
             if hold.is_closed:
-                raise hold.failure or PartialResult(
-                    hold.capped or "", hint="raise the limit, and start the service again"
-                )
+                raise hold.failure or _capped(hold.capped or "")
             return interrupt.signal
 
     async def _until_the_end(
@@ -204,9 +204,7 @@ class RolloutSession:
         self.counts.add(line, is_recorded=ask is None or ask.record)
         self._say_what_to_serve()
         # No secret of the environment's leaves by its answers.
-        return msgspec.json.decode(
-            self._setup.scrub(msgspec.json.encode(line)), type=TrainingRollout
-        )
+        return scrubbed(line, self._setup.scrub)
 
     def restart(self, example: int, rollout: int) -> None:
         self.recorder.take(example, rollout, 0)
@@ -268,3 +266,10 @@ class RolloutSession:
         line = {"step": step.step, **step.metrics}
         with storage_errors(path), path.open("ab") as file:
             file.write(self._setup.scrub(msgspec.json.encode(line)) + b"\n")
+
+
+def _capped(reason: str) -> PartialResult:
+    if reason.startswith(CAPS):
+        return PartialResult(reason, hint="raise the limit, and start the service again")
+    hint = f"start the service without this cap, or add prices to {own_path()}"
+    return PartialResult(reason, hint=hint)

@@ -11,9 +11,10 @@ import pytest
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.setup import RunTap
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.training.dump import RolloutWriter, report
-from prime_cli.wire.rollouts import Span, TrainingRollout
+from prime_cli.training.dump import RolloutWriter, report, scrubbed
+from prime_cli.wire.rollouts import Segment, Span, TrainingRollout
 from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.live_run import run_live
 from tests.helpers.scripted_model import ScriptedModel, status
@@ -86,6 +87,13 @@ def test_a_server_without_token_ids_ends_the_run_with_the_sentence_what_to_serve
         dumped(echo, model, tmp_path, num_examples=10, rollouts_per_example=20, concurrency=1)
     assert "vLLM 0.10.2" in (raised.value.hint or "")
     assert len(model.calls) < 20
+
+
+def test_a_secret_of_digits_is_not_looked_for_among_the_tokens() -> None:
+    segment = Segment(ids=[151645, 7], logprobs=[0.0, -0.151645], spans=[Span(1, 2)])
+    line = TrainingRollout(example=0, rollout=0, segments=[segment], messages=["pin 151645"])
+    clean = scrubbed(line, Scrubber({"PIN": "151645"}))
+    assert (clean.segments, clean.messages) == ([segment], ["pin [PIN]"])
 
 
 def test_what_is_unusual_in_the_rollouts_is_told() -> None:

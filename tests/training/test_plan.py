@@ -41,6 +41,12 @@ def test_v0_environments_use_their_training_data_unless_told_otherwise(
     assert plan.option("shuffle") == (3 if options == {"shuffle": 3} else None)
 
 
+@pytest.mark.parametrize("name", ["split", "dataset_split"])
+def test_a_split_among_the_environments_own_arguments_is_enough(name: str) -> None:
+    plan = for_training(prepared("v0", env_args={name: "validation"})).plan
+    assert plan.option("split") is None
+
+
 @pytest.mark.parametrize(("sampling", "temperature"), [({}, 1.0), ({"temperature": 0.7}, 0.7)])
 def test_the_temperature_is_one_unless_another_is_asked_for(
     sampling: dict[str, Any], temperature: float

@@ -233,3 +233,26 @@ def test_a_cap_ends_the_service_and_those_who_wait_are_told(
     served = serve(echo, tmp_path, scenario, url=model.url, budget=budget, concurrency=1)
     assert isinstance(served.ended, PartialResult)
     assert "token budget" in served.ended.message
+
+
+def test_a_cap_in_dollars_does_not_end_the_service_for_the_trainers_own_weights(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    def scenario(trainer: Trainer) -> None:
+        trainer.set_policy(model.url)
+        (line,) = trainer.rollouts(example=0)
+        assert line["reward"] == 1.0
+
+    assert serve(echo, tmp_path, scenario, budget=Budget(5.0)).ended == signal.SIGTERM
+
+
+def test_a_model_without_a_price_ends_the_service_with_a_hint_about_prices(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    def scenario(trainer: Trainer) -> None:
+        trainer.rollouts(example=0)
+
+    served = serve(echo, tmp_path, scenario, url=model.url, budget=Budget(5.0))
+    assert isinstance(served.ended, PartialResult)
+    assert "has no known price" in served.ended.message
+    assert "prices.toml" in (served.ended.hint or "")

@@ -91,7 +91,8 @@ def dump(
     require_token_ids(request)
     _check_place(out, force=force)
     lookup = session.lookup_context(trust_policy_of(session))
-    prepared = for_training(prepare(request, lookup, os.environ, session.progress))
+    prepared = prepare(request, lookup, os.environ, session.progress, own_weights=True)
+    prepared = for_training(prepared)
     announce_cost(session, prepared, None, lookup.cwd, verbose=False)
     context = session.run_context(given=given.values)
     if out is None and sys.stdout.isatty():

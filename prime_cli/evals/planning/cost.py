@@ -1,17 +1,18 @@
 """The cost of a run: estimated before it starts, and capped."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import PartialResult, UsageError
+from prime_cli.core.http import is_loopback
 from prime_cli.core.progress import Progress
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.holds import unpriced
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.price_table import own_path
-from prime_cli.models.prices import PICO, Budget, Price, Spend, TokenUsage, format_usd
+from prime_cli.models.prices import FREE, PICO, Budget, Price, Spend, TokenUsage, format_usd
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import CAPPED, RunManifest
 from prime_cli.runs.plan import ALL, EvalPlan, resume_command
@@ -156,6 +157,13 @@ def require_prices(max_cost: float | None, endpoint: Endpoint, prices: PriceBook
                 unpriced(member),
                 hint=f"add its price to {own_path()}, or limit tokens: `--token-budget 1000000`",
             )
+
+
+def free_at_home(endpoint: Endpoint, prices: PriceBook) -> Endpoint:
+    """`endpoint` at no price where this machine serves the model, and the user gave it none."""
+    if is_loopback(endpoint.url) and prices.price_of(endpoint) is None:
+        endpoint = replace(endpoint, price=FREE)
+    return replace(endpoint, others=tuple(free_at_home(each, prices) for each in endpoint.others))
 
 
 def require_room(

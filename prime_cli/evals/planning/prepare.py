@@ -14,7 +14,7 @@ from typing import Any
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.envs.project.folder import split_extras_here
-from prime_cli.evals.planning.cost import require_prices
+from prime_cli.evals.planning.cost import free_at_home, require_prices
 from prime_cli.evals.planning.locate import (
     EvalDefaults,
     LookupContext,
@@ -179,10 +179,12 @@ def prepare(
     progress: Progress,
     *,
     before: RunEnvironment | None = None,
+    own_weights: bool = False,
 ) -> PreparedRun:
     """Decide and fetch; reports each choice.
 
     `before` is the plan of a run to resume, whose version is used even if there is a newer one.
+    With `own_weights` a cap in USD is one of the judges where this machine serves the model.
 
     Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown environment
     or model, UsageError for invalid requests, and what `obtain_environment` raises.
@@ -204,6 +206,7 @@ def prepare(
         lookup,
         environ,
         progress,
+        own_weights=own_weights,
     )
 
 
@@ -213,6 +216,8 @@ def prepare_with(
     lookup: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
+    *,
+    own_weights: bool = False,
 ) -> PreparedRun:
     """The same for the environment of `get_subject`, called once the endpoint has answered."""
     check_labels(request.tags, request.note)
@@ -241,6 +246,8 @@ def prepare_with(
     for warning in said.warnings:
         progress.warn(warning)
     priced = prices.with_stated(said.prices)
+    if own_weights and request.max_cost is not None:
+        endpoint = free_at_home(endpoint, priced)
     require_prices(request.max_cost, endpoint, priced)
     subject = get_subject()
     allowed = lookup.env_vars.get(subject.environment.slug, ())

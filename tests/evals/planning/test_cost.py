@@ -1,5 +1,6 @@
 """What a run will cost is told from earlier runs, from a limit, or not at all."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from prime_cli.evals.planning.cost import (
     Estimate,
     budget_of,
     estimate,
+    free_at_home,
     partial_at_cap,
     require_prices,
     require_room,
@@ -171,3 +173,10 @@ def test_the_hint_raises_the_cap_that_was_reached(reason: str, flag: str) -> Non
     plan = wanted(max_cost=1.0, token_budget=100)
     hint = partial_at_cap(reason, "1f2e3d4c", plan).hint
     assert hint == f"continue with `prime eval run --resume 1f2e3d4c{flag}`"
+
+
+def test_weights_that_this_machine_serves_may_be_taken_for_free_and_no_others() -> None:
+    require_prices(1.0, free_at_home(LOCAL, BOOK), BOOK)
+    priced = replace(LOCAL, price=Price(1.0, 2.0))
+    assert free_at_home(priced, BOOK) == priced
+    assert free_at_home(MINI, BOOK) == MINI
