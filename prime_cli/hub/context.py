@@ -55,12 +55,16 @@ class Caller:
 
 @dataclass(frozen=True)
 class Hub:
-    """The parts of one hub application; `tree` is None unless it is embedded."""
+    """The parts of one hub application; `tree` is None unless it is embedded.
+
+    `began` is when this process opened it, as the tables keep times.
+    """
 
     settings: HubSettings
     database: Database
     storage: Storage
     tree: SimpleTree | None
+    began: str
 
     def now(self) -> str:
         """The time as the tables keep it."""
@@ -90,7 +94,8 @@ def open_hub(settings: HubSettings) -> Hub:
         synchronous="NORMAL" if settings.embedded else "FULL",
     )
     files = FileStorage(settings.data / "blobs")
+    began = timestamp(settings.clock())
     if settings.storage is not None:
-        return Hub(settings, database, settings.storage, tree=None)
+        return Hub(settings, database, settings.storage, tree=None, began=began)
     tree = SimpleTree(settings.data / "simple", files) if settings.embedded else None
-    return Hub(settings, database, files, tree)
+    return Hub(settings, database, files, tree, began)

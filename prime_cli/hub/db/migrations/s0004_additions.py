@@ -126,7 +126,7 @@ def add_invitations(op: Operations) -> None:
 def add_holders(op: Operations) -> None:
     """From schema 12: what has a pod or a disk.
 
-    Those that exist have none: whichever server's provider knows them looks after them.
+    Those that exist have none until a server's provider is found to know them.
     """
     for table in ("pods", "disks"):
         op.add_column(table, Column("holder", String))

@@ -35,7 +35,8 @@ pods = Table(
     Column("terminated_at", String, index=True),
     # When its provider last restarted it, because it was down but resumable.
     Column("started_again", String),
-    # The id of the engine or server that has it; NULL if every server reaches it. See `holders`.
+    # The id of the engine or server that has it; NULL if every server reaches it, or none has
+    # been found to have it since an upgrade or a restore. See `holders`.
     Column("holder", String),
 )
 

@@ -16,9 +16,10 @@ from prime_cli.hub.services.audit import note, record
 from prime_cli.hub.services.compute.access import disks_of, is_live, is_managed_by
 from prime_cli.hub.services.compute.holders import (
     Errand,
+    adopt,
     is_elsewhere,
-    is_within_reach,
     leave_errand,
+    may_be_elsewhere,
 )
 from prime_cli.hub.services.compute.offers import (
     ask,
@@ -330,8 +331,7 @@ def look_again(hub: Hub, caller: Caller) -> None:
         prefix = tag_prefix(hub)
         tags = ask(provider, lambda each: each.list_disk_tags(prefix))  # noqa: B023 - called at once
         if not isinstance(tags, PrimeError):
-            theirs = (row for row in rows if row.provider == name)
-            _settle(hub, [row for row in theirs if is_within_reach(provider, row)], tags)
+            _settle(hub, provider, (row for row in rows if row.provider == name), tags)
 
 
 def attached_pods(connection: Connection, disk_ids: Collection[str]) -> dict[str, list[str]]:
@@ -373,11 +373,17 @@ def shown(row: Row[Any], attached: Iterable[str] = ()) -> Disk:
     )
 
 
-def _settle(hub: Hub, rows: Iterable[Row[Any]], tags: Collection[str]) -> None:
+def _settle(
+    hub: Hub, provider: PodProvider, rows: Iterable[Row[Any]], tags: Collection[str]
+) -> None:
     now = hub.now()
     for row in rows:
-        if row.tag in tags and row.status == DELETING:
-            continue  # the caller may retry
+        if row.tag in tags:
+            adopt(hub, provider, disks, row)
+            if row.status == DELETING:
+                continue  # the caller may retry
+        elif may_be_elsewhere(hub, provider, row):
+            continue
         values: dict[str, Any] = {"status": ACTIVE if row.tag in tags else ERROR}
         if row.tag not in tags:
             values |= {"terminated_at": now}

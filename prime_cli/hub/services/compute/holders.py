@@ -3,7 +3,8 @@
 A provider with a `place` (a container engine, a server's SkyPilot) writes it into what it creates.
 A server that does not reach that place assumes nothing of what is there: it reads the tables, and
 leaves errands to one that does, which looks for them every second and writes heartbeats. A place
-without a heartbeat is lost; its pods are UNKNOWN until it is back, or their deadline.
+without a heartbeat is lost; its pods are UNKNOWN until it is back, or their deadline. What has no
+holder, being of an older hub or a backup, gets the one that finds it.
 """
 
 import socket
@@ -13,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, delete, insert, or_, select, update
+from sqlalchemy import Connection, Row, Table, delete, insert, or_, select, update
 
 from prime_cli.core.errors import EnvironmentFailed, PrimeError, Unreachable
 from prime_cli.hub.compute.provider import PodProvider, place_of
@@ -53,6 +54,34 @@ def is_within_reach(provider: PodProvider | None, row: Row[Any]) -> bool:
     if row.holder is None:
         return True
     return provider is not None and ask(provider, place_of) == row.holder
+
+
+def adopt(hub: Hub, provider: PodProvider, table: Table, row: Row[Any]) -> None:
+    """Write down who holds a pod or disk that has no holder, and that this provider has."""
+    place = ask(provider, place_of) if row.holder is None else None
+    if isinstance(place, str):
+        unheld = table.c.id == row.id, table.c.holder.is_(None)
+        with hub.database.write() as connection:
+            connection.execute(update(table).where(*unheld).values(holder=place))
+
+
+def may_be_elsewhere(hub: Hub, provider: PodProvider, row: Row[Any]) -> bool:
+    """Whether another server may have a pod or disk that this provider does not have.
+
+    One without a holder may be of any server that lives, or has not yet said so: servers start
+    together after an upgrade, or a restore.
+    """
+    place = ask(provider, place_of)
+    if row.holder is not None:
+        return bool(place != row.holder)
+    if place is None or not hub.settings.accounts:
+        return False
+    lately = hub.after(-LOST_SECONDS)
+    if not isinstance(place, str) or hub.began > lately:
+        return True
+    others = holders.c.id.not_in(sorted(places(hub))), holders.c.seen_at >= lately
+    with hub.database.read() as connection:
+        return connection.execute(select(holders.c.id).where(*others)).first() is not None
 
 
 def is_elsewhere(hub: Hub, row: Row[Any]) -> bool:

@@ -16,7 +16,7 @@ from prime_cli.hub.db.tables import counters, disks, owners, pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import note
 from prime_cli.hub.services.compute.access import THE_HUB, is_live, is_of, select_pods
-from prime_cli.hub.services.compute.holders import at_places, claim
+from prime_cli.hub.services.compute.holders import adopt, at_places, claim
 from prime_cli.hub.services.compute.offers import ask, tag_prefix
 from prime_cli.hub.services.compute.reconcile import end_pod
 from prime_cli.wire.pods import (
@@ -80,6 +80,12 @@ def _find(hub: Hub, caller: Caller, provider: PodProvider) -> list[_Found]:
     if isinstance(answer, PrimeError):
         return [_silent(provider, answer)]
     tags, disk_tags = answer
+    for table, there in ((pods, tags), (disks, disk_tags)):
+        unheld = table.c.tag.in_(there), table.c.holder.is_(None)
+        with hub.database.read() as connection:
+            rows = connection.execute(select(table).where(*unheld)).all()
+        for row in rows:
+            adopt(hub, provider, table, row)
     live = _live_tags(hub, disks)
     stray_disks = sorted(set(disk_tags) - live)
     return [

@@ -18,10 +18,11 @@ from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import THE_HUB, find_endable, is_live, select_pods
 from prime_cli.hub.services.compute.holders import (
     Errand,
+    adopt,
     claim,
     is_elsewhere,
-    is_within_reach,
     leave_errand,
+    may_be_elsewhere,
     why_lost,
 )
 from prime_cli.hub.services.compute.offers import ask, find_provider, provider_named
@@ -149,17 +150,22 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> None:
     that are past their deadline or already being deleted.
 
     Pods of a provider that does not answer stay as they are; the failure is logged. So do those
-    that only another server reaches, unless it is lost: such pods end at their deadline, which
-    their provider enforces too.
+    that only another server reaches, or may reach, unless it is lost: such pods end at their
+    deadline, which their provider enforces too.
     """
     for row in rows:
         if row.stop_at <= hub.now() and why_lost(hub, row) is not None:
             close(hub, row, TERMINATED, ended_at=row.stop_at)
     for provider, row, seen in look(hub, rows):
+        if seen is not None:
+            adopt(hub, provider, pods, row)
+        is_over = row.stop_at <= hub.now()
         if seen is None:
-            if is_within_reach(provider, row):
+            # What nobody has claimed ends at its deadline too.
+            away = is_elsewhere(hub, row) if is_over else may_be_elsewhere(hub, provider, row)
+            if not away:
                 _note_absence(hub, provider, row)
-        elif row.stop_at <= hub.now():
+        elif is_over:
             # Also if it is being deleted: it may be stuck, and it costs money.
             _end(hub, provider, row, why="past its deadline")
         elif row.status != DELETING:

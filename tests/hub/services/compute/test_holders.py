@@ -10,10 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import Table, delete, select, update
 
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.hub.compute.provider import PodStatus
 from prime_cli.hub.compute.registry import InstalledProviders
+from prime_cli.hub.db.tables import disks, holders, pods
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.compute.leaks import sweep_all
 from prime_cli.hub.services.compute.offers import tag_prefix
@@ -235,6 +237,87 @@ def test_a_disk_is_removed_and_attached_by_its_own_server(pair: Pair) -> None:
     pair.rounds()
     assert pair.there.get(f"{API}/disks").json()["data"] == []
     assert pair.first.machines.disks == {}
+
+
+def unclaim(pair: Pair) -> None:
+    """As after an upgrade from a hub without holders, or a restore."""
+    with pair.second.hub.database.write() as connection:
+        for table in (pods, disks):
+            connection.execute(update(table).values(holder=None))
+        connection.execute(delete(holders))
+
+
+def holder_of(pair: Pair, table: Table) -> str | None:
+    with pair.second.hub.database.read() as connection:
+        found: str | None = connection.execute(select(table.c.holder)).scalar_one()
+    return found
+
+
+def test_a_pod_without_a_holder_gets_the_one_that_has_it(pair: Pair) -> None:
+    pod = pair.first.rent()
+    pair.first.arrive(pod)
+    assert status(pair.here, pod)[0] == ACTIVE
+    unclaim(pair)
+    # Both have just started, and the other asks first.
+    assert refresh_all(pair.second.hub, 30)
+    assert sweep_all(pair.second.hub, 30) is not None
+    assert (status(pair.there, pod)[0], holder_of(pair, pods)) == (ACTIVE, None)
+    pair.rounds()
+    assert refresh_all(pair.first.accounts_hub.hub, 30)
+    assert (status(pair.there, pod)[0], holder_of(pair, pods)) == (ACTIVE, "engine_a")
+    pair.first.accounts_hub.clock.wait(minutes=2)
+    pair.rounds()
+    pair.watch_all()
+    assert status(pair.there, pod)[0] == ACTIVE
+    assert list(pair.first.machines.seen) == [pair.first.tag(pod)]
+
+
+def test_a_pod_that_nobody_has_claimed_ends_once_no_other_server_lives(pair: Pair) -> None:
+    pod = pair.first.rent()
+    pair.first.arrive(pod)
+    assert status(pair.here, pod)[0] == ACTIVE
+    unclaim(pair)
+    for _ in range(3):
+        pair.first.accounts_hub.clock.wait(minutes=2)
+        for server in (pair.first.accounts_hub, pair.second):
+            pair.rounds(of=server)
+        assert refresh_all(pair.second.hub, 30)
+        assert status(pair.there, pod)[0] == ACTIVE
+    pair.first.accounts_hub.clock.wait(minutes=2)
+    pair.rounds(of=pair.second)
+    assert refresh_all(pair.second.hub, 30)
+    assert status(pair.there, pod)[0] == "TERMINATED"
+
+
+def test_a_pod_that_nobody_has_claimed_ends_at_its_deadline(pair: Pair) -> None:
+    pod = pair.first.rent(stopAt="2026-11-21T13:00:00Z")
+    pair.first.arrive(pod)
+    assert status(pair.here, pod)[0] == ACTIVE
+    unclaim(pair)
+    pair.first.accounts_hub.clock.wait(minutes=61)
+    pair.rounds()
+    assert refresh_all(pair.second.hub, 30)
+    (past,) = pair.there.get(f"{API}/pods/history").json()["data"]
+    assert past["terminatedAt"] == "2026-11-21T13:00:00.000000Z"
+
+
+@pytest.mark.parametrize("is_asked_to_go", [False, True])
+def test_a_disk_without_a_holder_gets_the_one_that_has_it(pair: Pair, is_asked_to_go: bool) -> None:
+    body = {"disk": {"size": 1}, "provider": {"type": DISK.provider}}
+    pair.here.post(f"{API}/disks", json=body).raise_for_status()
+    shown = "DELETING" if is_asked_to_go else "ACTIVE"
+    with pair.second.hub.database.write() as connection:
+        connection.execute(update(disks).values(status=shown))
+    unclaim(pair)
+    pair.first.accounts_hub.clock.wait(minutes=2)
+    pair.rounds()
+    for _ in range(2):
+        (disk,) = pair.there.get(f"{API}/disks").json()["data"]
+        assert disk["status"] == shown
+    assert holder_of(pair, disks) is None
+    assert sweep_all(pair.first.accounts_hub.hub, 30) is not None
+    assert holder_of(pair, disks) == "engine_a"
+    assert len(pair.first.machines.disks) == 1
 
 
 def test_two_servers_of_one_engine_are_as_one(folder: Path) -> None:
