@@ -66,6 +66,7 @@ class EngineProvider:
     def place(self) -> str:
         """The id of the engine, which it keeps itself: two servers may have one engine, or two.
 
+        It is the label of a volume, as Podman's `/info` makes up another `ID` at each call.
         Raises what every call raises, until it is known.
         """
         if self.url not in _PLACES:
