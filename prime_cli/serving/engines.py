@@ -56,6 +56,8 @@ ENGINES = {
 }
 
 _SECONDS = 10.0
+TOOL_PARSER, REASONING_PARSER = "--tool-call-parser", "--reasoning-parser"
+_USES_TOOL_PARSER = "--enable-auto-tool-choice"
 
 
 def find_gpus() -> tuple[str, ...]:
@@ -88,14 +90,34 @@ def command_words(
         device = () if has_gpu else ("--device", "cpu")
         return ("serve", model, "--continuous-batching", *device, *address, *trust, *own)
     parsers: list[str] = []
-    if family is not None and family.tools and not _names(own, "--tool-call-parser"):
-        parsers += ["--enable-auto-tool-choice", "--tool-call-parser", family.tools]
-    if family is not None and family.reasoning and not _names(own, "--reasoning-parser"):
-        parsers += ["--reasoning-parser", family.reasoning]
+    tools = own_value(own, TOOL_PARSER)
+    if tools is None and family is not None and family.tools:
+        tools = family.tools
+        parsers += [TOOL_PARSER, tools]
+    if tools is not None and not names(own, _USES_TOOL_PARSER):
+        parsers.insert(0, _USES_TOOL_PARSER)
+    if family is not None and family.reasoning and not names(own, REASONING_PARSER):
+        parsers += [REASONING_PARSER, family.reasoning]
     # The log-probabilities of the tokens as they were sampled, after the temperature.
     exact = ("--logprobs-mode", "processed_logprobs") if training else ()
     return ("serve", model, *address, *parsers, *exact, *trust, *own)
 
 
-def _names(words: Sequence[str], option: str) -> bool:
-    return any(word.partition("=")[0] == option for word in words)
+def names(words: Sequence[str], option: str) -> bool:
+    """Whether `option` is among the user's words."""
+    return any(_option_of(word) == option for word in words)
+
+
+def own_value(words: Sequence[str], option: str) -> str | None:
+    """The value of the user's `option`, the last one if there are several; None without it."""
+    found = None
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        if _option_of(word) == option:
+            _, equals, value = word.partition("=")
+            found = value if equals else following
+    return found
+
+
+def _option_of(word: str) -> str:
+    # vLLM takes `--tool_call_parser` as well.
+    return word.partition("=")[0].replace("_", "-")

@@ -5,14 +5,23 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from errno import EADDRINUSE
+from errno import EACCES, EADDRINUSE
 from pathlib import Path
 from typing import Annotated
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.http import is_loopback
 from prime_cli.core.options import Option
-from prime_cli.serving.engines import ENGINES, Engine, EngineName, command_words
+from prime_cli.serving.engines import (
+    ENGINES,
+    REASONING_PARSER,
+    TOOL_PARSER,
+    Engine,
+    EngineName,
+    command_words,
+    names,
+    own_value,
+)
 from prime_cli.serving.families import Family, find_family
 from prime_cli.serving.installation import engine_folder
 
@@ -87,7 +96,18 @@ class ServePlan:
     def url(self) -> str:
         """The base URL for clients on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/v1"
+        return f"http://{_in_url(host)}:{self.port}/v1"
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+_BEFORE_DASHES = {
+    "--host": "give it before `--`",
+    "--port": "give it before `--`",
+    "--api-key": f"put the key into {KEY_VARIABLE}",
+}
 
 
 def plan_serving(
@@ -102,6 +122,9 @@ def plan_serving(
     """Decide it all; `own` are words for the engine. Raises UsageError, NotFound or Conflict."""
     engine = ENGINES[request.engine or _default_engine(gpus)]
     _check_engine(engine, request, gpus)
+    for option, hint in _BEFORE_DASHES.items():
+        if names(own, option):
+            raise UsageError(f"prime itself must know the engine's `{option}`", hint=hint)
     folder = _model_folder(model, cwd)
     sent = model if folder is None else str(folder)
     family = find_family(sent, folder)
@@ -120,7 +143,7 @@ def plan_serving(
     python = request.engine_python
     return ServePlan(
         engine,
-        sent,
+        own_value(own, "--served-model-name") or sent,
         sent.rstrip("/").rpartition("/")[2],
         gpus,
         family,
@@ -210,6 +233,11 @@ def _free_port(host: str, port: int) -> int:
                     f"Port {port} of {host} is taken by another program",
                     hint="choose another with `--port`; 0 is a free one",
                 ) from error
+            if error.errno == EACCES:
+                raise UsageError(
+                    f"Port {port} needs more rights than you have",
+                    hint="choose another with `--port`; 0 is a free one",
+                ) from error
             raise UsageError(f"{host} is no address of this machine: {error.strerror}") from error
         return int(probe.getsockname()[1])
 
@@ -230,16 +258,15 @@ def _said(
         chosen = own_way if request.temperature is None else f"at {request.temperature:g}"
         said.append(f"every call is sampled {chosen}")
     if engine.name is EngineName.VLLM:
-        own_parser = any(word.startswith("--tool-call-parser") for word in own)
-        if family is None or not (family.tools or own_parser):
-            if not own_parser:
-                said.append(
-                    "no tool parser is known for this model, so calls with tools are refused: "
-                    "name one with `-- --enable-auto-tool-choice --tool-call-parser PARSER`"
-                )
-        else:
-            parsers = f"tools by {family.tools}"
-            parsers += f", thoughts by {family.reasoning}" if family.reasoning else ""
+        tools = own_value(own, TOOL_PARSER) or (family and family.tools)
+        reasoning = own_value(own, REASONING_PARSER) or (family and family.reasoning)
+        if not tools:
+            said.append(
+                "no tool parser is known for this model, so calls with tools are refused: "
+                "name one with `-- --tool-call-parser PARSER`"
+            )
+        elif family is not None:
+            parsers = f"tools by {tools}" + (f", thoughts by {reasoning}" if reasoning else "")
             said.append(f"its family is {family.name}: {parsers}")
     return said
 
@@ -248,7 +275,7 @@ def _warned(engine: Engine, request: ServeRequest) -> list[str]:
     warned = []
     if request.trust_remote_code:
         warned.append("code that comes with the model runs with your rights")
-    if not is_loopback(f"http://{request.host}") and engine.key_variable is None:
+    if not is_loopback(f"http://{_in_url(request.host)}") and engine.key_variable is None:
         warned.append(f"whoever reaches {request.host} can use the model: no key is checked")
     return warned
 

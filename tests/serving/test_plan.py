@@ -1,5 +1,6 @@
 """What is decided before anything starts."""
 
+import errno
 import json
 import socket
 import tomllib
@@ -91,7 +92,51 @@ def test_the_users_words_come_last_and_replace_a_parser(tmp_path: Path) -> None:
     found = plan(tmp_path, "Qwen/Qwen3-0.6B", *own, gpus=GPU)
     assert found.words[-3:] == own
     assert "--tool-call-parser" not in found.words
+    assert "--enable-auto-tool-choice" in found.words
     assert option(found, "--reasoning-parser") == "qwen3"
+    assert "its family is Qwen3: tools by mine, thoughts by qwen3" in found.said
+
+
+def test_a_parser_is_used_once_it_is_named_also_for_an_unknown_family(tmp_path: Path) -> None:
+    found = plan(tmp_path, "gpt2", "--tool_call_parser", "mine", gpus=GPU)
+    assert "--enable-auto-tool-choice" in found.words
+    assert not any("no tool parser" in said for said in found.said)
+    own = ("--enable-auto-tool-choice", "--tool-call-parser", "mine")
+    assert plan(tmp_path, "gpt2", *own, gpus=GPU).words.count(own[0]) == 1
+
+
+@pytest.mark.parametrize("word", ["--port", "--host=0.0.0.0", "--api-key", "--api_key=secret"])
+def test_what_prime_must_know_of_the_address_is_refused_after_the_dashes(
+    tmp_path: Path, word: str
+) -> None:
+    option_name = word.partition("=")[0].replace("_", "-")
+    with pytest.raises(UsageError, match=f"`{option_name}`") as refused:
+        plan(tmp_path, "gpt2", word, "9", gpus=GPU)
+    assert "secret" not in refused.value.message
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "words", [("--served-model-name", "mine", "also"), ("--served-model-name=mine",)]
+)
+def test_the_model_is_called_as_the_user_has_the_engine_name_it(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    found = plan(tmp_path, "org/gpt2", *words, gpus=GPU)
+    assert (found.model, found.words[1]) == ("mine", "org/gpt2")
+    assert tomllib.loads(endpoint_entry(found, "here"))["endpoint"][0]["model"] == "mine"
+
+
+def test_a_port_that_needs_more_rights_is_said_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_socket: socket.socket, _address: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(UsageError, match="Port 80 needs more rights") as refused:
+        plan(tmp_path, port=80)
+    assert "--port" in (refused.value.hint or "")
 
 
 def test_an_unknown_family_is_said_where_tools_would_be_refused(tmp_path: Path) -> None:
@@ -134,6 +179,14 @@ def test_other_machines_are_let_in_only_with_a_warning_where_no_key_is_checked(
     assert "no key is checked" in plan(tmp_path, host="0.0.0.0").warned[0]
     assert plan(tmp_path, host="0.0.0.0", gpus=GPU).warned == ()
     assert plan(tmp_path, host="0.0.0.0").url.startswith("http://127.0.0.1:")
+
+
+def test_the_loopback_address_of_ipv6_lets_no_other_machine_in(tmp_path: Path) -> None:
+    try:
+        found = plan(tmp_path, host="::1")
+    except (UsageError, OSError):
+        pytest.skip("this system has no IPv6")
+    assert found.warned == ()
 
 
 def test_remote_code_is_said_aloud(tmp_path: Path) -> None:
