@@ -86,7 +86,8 @@ class _Seat(Generic[T]):
 class Demand(Generic[T]):
     """Asks the workers that `make_worker` makes; `start` is what the first one said.
 
-    Rollouts go to `keeper`, then to the one who asked. Deaths are told to `progress`.
+    Each runs at most `concurrency` rollouts at a time, or one larger group. Rollouts go to
+    `keeper`, then to the one who asked. Deaths are told to `progress`.
     """
 
     def __init__(
@@ -96,11 +97,13 @@ class Demand(Generic[T]):
         progress: Progress,
         *,
         workers: int = 1,
+        concurrency: int,
     ) -> None:
         self.start: Start | None = None
         self._make_worker = make_worker
         self._keeper = keeper
         self._progress = progress
+        self._concurrency = concurrency
         self._seats: list[_Seat[T]] = [_Seat() for _ in range(workers)]
         self._next: Counter[int] = Counter()
         self._deaths = 0
@@ -180,8 +183,10 @@ class Demand(Generic[T]):
             try:
                 await self._live(seat)
             except WorkerDied as death:
+                # One that died while it loaded was not asked for anything.
+                in_flight = [] if seat.worker is None else self._in_flight(seat)
                 seat.worker = None
-                self._after(seat, death)
+                self._after(seat, in_flight, death)
             else:
                 return
 
@@ -219,12 +224,27 @@ class Demand(Generic[T]):
         else:
             owed.answers.put_nowait(self._keeper.keep(event))
 
-    def _after(self, seat: _Seat[T], death: WorkerDied) -> None:
+    def _in_flight(self, seat: _Seat[T]) -> list[RolloutKey]:
+        """What the worker had begun of all that it owed, as it takes things in order."""
+        by_group = self.start is not None and self.start.unit == "group"
+        units: dict[tuple[int, tuple[int, ...]], list[RolloutKey]] = {}
+        for (example, number), owed in seat.owed.items():
+            unit = owed.unit if by_group else (number,)
+            units.setdefault((example, unit), []).append((example, number))
+        begun: list[RolloutKey] = []
+        for keys in units.values():
+            if begun and len(begun) + len(keys) > self._concurrency:
+                break
+            begun += keys
+        return begun
+
+    def _after(self, seat: _Seat[T], in_flight: list[RolloutKey], death: WorkerDied) -> None:
         self._deaths += 1
         if self.start is None or self._deaths >= MOST_DEATHS:
             raise death
         self._progress.warn(f"{death.message}; restarting it", hint=death.hint)
-        for (example, rollout), owed in list(seat.owed.items()):
+        for example, rollout in in_flight:
+            owed = seat.owed[example, rollout]
             owed.deaths += 1
             if owed.deaths >= DEATHS_OF_A_ROLLOUT:
                 error = RolloutError(kind="environment", type="WorkerDied", message=death.message)
@@ -237,10 +257,11 @@ class Demand(Generic[T]):
                 self._keeper.restart(example, rollout)
 
     async def _ask_again(self, seat: _Seat[T]) -> None:
-        units = {(example, owed.unit, owed.attempt) for (example, _), owed in seat.owed.items()}
-        for example, unit, attempt in sorted(units):
-            left = [n for n in unit if (example, n) in seat.owed]
-            await self._tell(seat, RunRollouts(example, left, attempt))
+        orders: dict[tuple[int, tuple[int, ...], int], list[int]] = {}
+        for (example, number), owed in seat.owed.items():
+            orders.setdefault((example, owed.unit, owed.attempt), []).append(number)
+        for (example, _, attempt), numbers in orders.items():
+            await self._tell(seat, RunRollouts(example, numbers, attempt))
         if self._finishing:
             await self._tell(seat, Finish())
 

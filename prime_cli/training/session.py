@@ -4,6 +4,7 @@ Its folder has the journal and the workers' log of an evaluation, and the traine
 """
 
 import asyncio
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -109,6 +110,8 @@ class RolloutSession:
         self._gateway: Gateway
         self._start: Start | None = None
         self._said_what_to_serve = False
+        # The workers share what may run at a time.
+        self._concurrency = math.ceil(setup.plan.concurrency / options.workers)
 
     async def run(self, announce: Announce) -> int | None:
         """Serve until a signal, and return its number; raises what else ends the session."""
@@ -119,7 +122,13 @@ class RolloutSession:
             policy_of=self.policies.endpoint_of,
             fail_fast=False,
         )
-        demand = Demand(self._make_worker, self, self._progress, workers=self._options.workers)
+        demand = Demand(
+            self._make_worker,
+            self,
+            self._progress,
+            workers=self._options.workers,
+            concurrency=self._concurrency,
+        )
         service = RolloutService(demand, self.policies, self, port=self._options.port)
         async with (
             Gateway(
@@ -184,7 +193,9 @@ class RolloutSession:
             variables=setup.access.variables,
             socket=None if walls is None else walls.gateway_socket,
         )
-        spec = msgspec.structs.replace(spec, offline=setup.context.offline, follow=True)
+        spec = msgspec.structs.replace(
+            spec, offline=setup.context.offline, follow=True, concurrency=self._concurrency
+        )
         return worker_of(setup, spec, walls)
 
     # --- What becomes of rollouts ---

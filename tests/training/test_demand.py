@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pytest
 
@@ -21,6 +22,8 @@ from prime_cli.runtime.protocol import (
 )
 from prime_cli.training.demand import Demand
 from tests.helpers.gateway_client import run
+
+Unit = Literal["rollout", "group", "episode"]
 
 
 class ScriptedWorker:
@@ -84,11 +87,13 @@ class Kept:
 class Stage:
     """A demand whose workers the test speaks for; `ended` is what its `run` ended with."""
 
-    def __init__(self, workers: int = 1) -> None:
+    def __init__(self, workers: int = 1, concurrency: int = 32) -> None:
         self.workers: list[ScriptedWorker] = []
         self.keeper = Kept()
         self.progress = Silent()
-        self.demand = Demand(self._make, self.keeper, self.progress, workers=workers)
+        self.demand = Demand(
+            self._make, self.keeper, self.progress, workers=workers, concurrency=concurrency
+        )
         self.ended: BaseException | None = None
 
     @asynccontextmanager
@@ -113,19 +118,25 @@ class Stage:
         return task
 
 
-def start(fingerprint: str = "same", **fields: object) -> Start:
-    return Start(examples=3, planned=3, unit="rollout", fingerprint=fingerprint, **fields)  # type: ignore[arg-type]
+def start(fingerprint: str = "same", unit: Unit = "rollout") -> Start:
+    return Start(examples=3, planned=3, unit=unit, fingerprint=fingerprint)
 
 
-def play(scenario: Callable[[Stage], Awaitable[None]], *, workers: int = 1) -> Stage:
+def play(
+    scenario: Callable[[Stage], Awaitable[None]],
+    *,
+    workers: int = 1,
+    concurrency: int = 32,
+    unit: Unit = "rollout",
+) -> Stage:
     """Run `scenario` on a stage whose workers have loaded the environment."""
 
     async def played() -> Stage:
-        stage = Stage(workers)
+        stage = Stage(workers, concurrency)
         running = asyncio.ensure_future(stage.demand.run())
         await turns()
         for worker in stage.workers:
-            worker.says(start())
+            worker.says(start(unit=unit))
         await turns()
         try:
             await scenario(stage)
@@ -231,6 +242,56 @@ def test_a_rollout_in_flight_at_two_deaths_is_an_error() -> None:
         assert lost.error is not None
         assert (lost.error.type, lost.attempt, lost.reward) == ("WorkerDied", 2, None)
         assert stage.workers[2].orders == []
+
+    play(scenario)
+
+
+def test_what_had_not_begun_when_a_worker_died_is_asked_for_in_order_and_not_blamed() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.asked(2, 3)
+        await stage.asked(0, 1)
+        for worker in (0, 1):
+            stage.workers[worker].says(dead())
+            await turns()
+            stage.workers[worker + 1].says(start())
+            await turns()
+        assert stage.workers[1].orders == [
+            RunRollouts(2, [0, 1], 2),
+            RunRollouts(2, [2]),
+            RunRollouts(0, [0]),
+        ]
+        assert stage.workers[2].orders == [RunRollouts(2, [2]), RunRollouts(0, [0])]
+
+    stage = play(scenario, concurrency=2)
+    assert stage.keeper.kept == [(2, 0, 2), (2, 1, 2)]
+    assert stage.keeper.restarted == [(2, 0), (2, 1)]
+
+
+def test_a_group_is_in_flight_as_a_whole_however_large_it_is() -> None:
+    async def scenario(stage: Stage) -> None:
+        for example in (1, 0):
+            await stage.asked(example, 3)
+        stage.workers[0].says(dead())
+        await turns()
+        stage.workers[1].says(start(unit="group"))
+        await turns()
+        again = [RunRollouts(1, [0, 1, 2], 2), RunRollouts(0, [0, 1, 2])]
+        assert stage.workers[1].orders == again
+
+    play(scenario, concurrency=2, unit="group")
+
+
+def test_a_worker_that_dies_while_it_loads_had_nothing_in_flight() -> None:
+    async def scenario(stage: Stage) -> None:
+        task = await stage.asked(0, 1)
+        for worker in (0, 1):
+            stage.workers[worker].says(dead())
+            await turns()
+        stage.workers[2].says(start())
+        await turns()
+        assert stage.workers[2].orders == [RunRollouts(0, [0], 2)]
+        await stage.workers[2].finished(0, 0, attempt=2)
+        assert numbers(await task) == [0]
 
     play(scenario)
 

@@ -256,3 +256,19 @@ def test_a_model_without_a_price_ends_the_service_with_a_hint_about_prices(
     assert isinstance(served.ended, PartialResult)
     assert "has no known price" in served.ended.message
     assert "prices.toml" in (served.ended.hint or "")
+
+
+def test_the_workers_share_the_rollouts_that_may_run_at_once(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    model.answer = lambda _: Reply(hang=True)
+
+    def scenario(trainer: Trainer) -> None:
+        with closing(trainer.connect()) as connection:
+            trainer.send(connection, "POST", "/rollouts", {"example": 0, "n": 4})
+            while not model.calls:
+                time.sleep(0.01)
+            time.sleep(0.3)  # for calls that must not come
+        assert len(model.calls) == 1
+
+    serve(echo, tmp_path, scenario, url=model.url, workers=2, concurrency=2)
