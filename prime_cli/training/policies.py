@@ -1,7 +1,9 @@
 """Which weights answer the policy's calls: where they are, and how they sample."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +24,36 @@ class Policy:
     sampling: Mapping[str, Any] = field(default_factory=dict)
     version: int = 0
     record: bool = True
+
+
+class PolicyChanged(CallFailed):
+    """Before it was sent, a call's policy got another sampling than the call has."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The policy samples otherwise now", status=503, blame="infra", code="policy_changed"
+        )
+
+
+@dataclass
+class PolicyChoice:
+    """The policy for a call, which may be another one each time the call is sent."""
+
+    policy: Policy
+
+
+_choice: ContextVar[PolicyChoice | None] = ContextVar("policy_choice", default=None)
+
+
+@contextmanager
+def choice_for_call(policy: Policy) -> Iterator[PolicyChoice]:
+    """Inside, a call made for `policy` is sent: the choice holds the one that it was sent to."""
+    choice = PolicyChoice(policy)
+    token = _choice.set(choice)
+    try:
+        yield choice
+    finally:
+        _choice.reset(token)
 
 
 class Policies:
@@ -66,10 +98,18 @@ class Policies:
         return found
 
     def endpoint_of(self, call: Call) -> Endpoint | None:
-        """Where a policy's call goes; None for the endpoint of the run."""
+        """Where a policy's call goes now; None for the endpoint of the run.
+
+        Raises PolicyChanged if the call has to be made anew for it.
+        """
         policy = self._of_rollout(call.identity) or self._current
         if policy is None:
             raise CallFailed("There is no policy yet", status=503, blame="infra", code="no_policy")
+        choice = _choice.get()
+        if choice is not None:
+            if choice.policy.sampling != policy.sampling:
+                raise PolicyChanged
+            choice.policy = policy
         return policy.endpoint
 
     def _of_rollout(self, identity: CallIdentity) -> Policy | None:

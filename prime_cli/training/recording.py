@@ -27,7 +27,7 @@ from prime_cli.models.gateway.calls import (
     Reply,
 )
 from prime_cli.models.gateway.streams import event
-from prime_cli.training.policies import Policies, RolloutKey
+from prime_cli.training.policies import Policies, Policy, PolicyChanged, RolloutKey, choice_for_call
 from prime_cli.training.segments import Turn
 
 CHAT = "chat/completions"
@@ -126,9 +126,7 @@ class TokenRecorder:
         if call.path != CHAT:
             return await handler(call)
         asked = _read_request(call)
-        body = msgspec.json.encode(self._changed(asked, policy.sampling, call))
-        head = msgspec.structs.replace(call.head, stream=None, stream_options=None)
-        reply = await handler(replace(call, body=body, head=head))
+        reply, policy = await self._sample(call, asked, policy, handler)
         if reply.status != HTTPStatus.OK:
             return self._passed_on(reply)
         self._keep(call, await self._read_turn(reply, policy.version))
@@ -140,6 +138,19 @@ class TokenRecorder:
             reply.chunks = _as_stream(reply.body, with_usage=with_usage)
             reply.headers = {**reply.headers, "content-type": "text/event-stream"}
         return reply
+
+    async def _sample(
+        self, call: Call, asked: Members, policy: Policy, handler: Handler
+    ) -> tuple[Reply, Policy]:
+        """The answer, and the policy that gave it: trainers change it while calls are retried."""
+        head = msgspec.structs.replace(call.head, stream=None, stream_options=None)
+        while True:
+            body = msgspec.json.encode(self._changed(asked, policy.sampling, call))
+            with choice_for_call(policy) as choice:
+                try:
+                    return await handler(replace(call, body=body, head=head)), choice.policy
+                except PolicyChanged:
+                    policy = await self._policies.of(call.identity)
 
     def _changed(self, asked: Members, sampling: Mapping[str, Any], call: Call) -> dict[str, Any]:
         request: dict[str, Any] = {

@@ -10,6 +10,7 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.training.policies import Policies, Policy
 from prime_cli.training.recording import TokenRecorder
 from prime_cli.training.segments import Turn
 from tests.helpers.gateway_client import Answered, ask, run
@@ -20,12 +21,19 @@ Scenario = Callable[[Gateway], Awaitable[None]]
 
 
 def recorded(
-    recorder: TokenRecorder, scenario: Scenario, answer: Answer | None = None
+    recorder: TokenRecorder,
+    scenario: Scenario,
+    answer: Answer | None = None,
+    policies: Policies | None = None,
 ) -> list[Received]:
     """Run `scenario` against a gateway that records; returns what the model was asked."""
 
     async def inside(model: ScriptedModel) -> None:
-        settings = GatewaySettings(tap=recorder, retries=RetryPolicy(first_s=0.01, longest_s=0.01))
+        settings = GatewaySettings(
+            tap=recorder,
+            retries=RetryPolicy(first_s=0.01, longest_s=0.01),
+            policy_of=policies and policies.endpoint_of,
+        )
         endpoint = Endpoint("scripted", model.url)
         environ = {"OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": model.url}
         async with Gateway(endpoint, settings=settings, environ=environ) as gateway:
@@ -247,6 +255,31 @@ def test_a_call_that_succeeds_when_retried_is_one_turn() -> None:
     turn = answer_to(recorder, lambda request: _next(answers, request))[0]
     assert turn.status == 200
     assert len(recorder.take(4, 0, 1)) == 1
+
+
+def test_a_retried_call_is_of_the_policy_that_answered_with_its_sampling() -> None:
+    vllm, policies = Vllm(), Policies(Policy(sampling={"temperature": 1.0}))
+    recorder = TokenRecorder(policies, Endpoint("scripted"))
+    updates = iter(
+        [
+            Policy(sampling={"temperature": 1.0}, version=1),
+            Policy(sampling={"temperature": 0.5}, version=2),
+        ]
+    )
+
+    def updated_meanwhile(request: Received) -> Reply:
+        update = next(updates, None)
+        if update is None:
+            return vllm(request)
+        policies.set_current(update)
+        return status(503)
+
+    async def scenario(gateway: Gateway) -> None:
+        assert (await ask(gateway, "hi", rollout="4.0.1")).status == 200
+
+    calls = recorded(recorder, scenario, updated_meanwhile, policies)
+    assert [call.body["temperature"] for call in calls] == [1.0, 1.0, 0.5]
+    assert [turn.version for turn in recorder.take(4, 0, 1)] == [2]
 
 
 def _next(answers: Iterator[Reply | Vllm], request: Received) -> Reply:

@@ -135,11 +135,11 @@ class ModelRouter:
         return reply
 
     def _policy(self, call: Call) -> Endpoint | None:
-        if self._policy_of is None or call.identity.role != POLICY:
+        if self._policy_of is None or self._routes.get(call.head.model) is not self._own:
             return None
-        if self._routes.get(call.head.model) is not self._own:
-            return None
-        return self._policy_of(call)
+        # Without an address of its own the run's model is the policy for judges, too.
+        is_elsewhere = not self._run.url and not self._run.builtin
+        return self._policy_of(call) if call.identity.role == POLICY or is_elsewhere else None
 
     def group_of(self, model: str | None) -> tuple[Endpoint, ...]:
         """The endpoints for calls to `model`; raises CallFailed if there are none."""

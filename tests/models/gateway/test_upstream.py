@@ -50,10 +50,13 @@ def test_only_calls_of_the_runs_model_go_where_the_policy_is() -> None:
         async with Gateway(Endpoint("policy"), settings=settings, environ=environ) as gate:
             for model in ("policy", "gpt-9"):
                 await ask(gate, model=model, rollout="0.0.1")
+            # These two have nowhere else to go, as the run has no address.
+            await ask(gate, model="policy", rollout="0.0.1", headers={"X-Prime-Role": "judge"})
+            await ask(gate, model="policy")
 
     with ScriptedModel() as policy, ScriptedModel() as own:
         run(scenario())
-        assert [request.body["model"] for request in policy.requests] == ["weights"]
+        assert [request.body["model"] for request in policy.requests] == ["weights"] * 3
         assert [request.body["model"] for request in own.requests] == ["gpt-9"]
 
 
