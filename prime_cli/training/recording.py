@@ -8,7 +8,7 @@ The fields are those of vLLM's chat completions since 0.10.2: `return_token_ids`
 
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from http import HTTPStatus
@@ -43,7 +43,7 @@ DISTRIBUTION = frozenset(
     ).split()
 )
 """What changes the probabilities of tokens: never the environment's, always the trainer's."""
-LENGTHS = ("max_tokens", "max_completion_tokens")
+LENGTHS = frozenset(("max_tokens", "max_completion_tokens"))
 _STREAMING = ("stream", "stream_options")
 _NOT_KNOWN = rb"unrecogni[sz]ed|unknown|unexpected|unsupported|extra|not (?:support|permit|allow)ed"
 _ADDED = rb"return_token_ids|logprobs"
@@ -85,10 +85,17 @@ class TokenRecorder:
     The policy is asked by the names of the run's `endpoint`; other models pass unchanged.
     `replaced` counts what environments asked of the sampling and did not get, `unattributed` the
     calls that name no rollout and are therefore in none. `failure` is why no call can be recorded,
-    if the first ones were not.
+    if the first ones were not. Turns of rollouts that nobody `expects` any more are not kept.
     """
 
-    def __init__(self, policies: Policies, endpoint: Endpoint) -> None:
+    def __init__(
+        self,
+        policies: Policies,
+        endpoint: Endpoint,
+        *,
+        expects: Callable[[RolloutKey], bool] = lambda _: True,
+    ) -> None:
+        self._expects = expects
         self._policies = policies
         self._own = frozenset((endpoint.model, endpoint.alias, None))
         self._has_recorded = False
@@ -195,7 +202,7 @@ class TokenRecorder:
     def _keep(self, call: Call, turn: Turn) -> None:
         self._has_recorded = True
         example, rollout, attempt, _ = call.identity
-        if example is not None and rollout is not None:
+        if example is not None and rollout is not None and self._expects((example, rollout)):
             attempts = self._turns.setdefault((example, rollout), {})
             attempts.setdefault(attempt or 1, []).append(turn)
 

@@ -27,6 +27,7 @@ from prime_cli.models.prices import FREE
 from prime_cli.models.providers import EndpointSecret
 from prime_cli.training.demand import Demand
 from prime_cli.training.policies import Policies, Policy
+from prime_cli.training.recording import LENGTHS
 from prime_cli.wire.rollouts import (
     LoadedEnvironment,
     PolicyUpdate,
@@ -72,6 +73,7 @@ class RolloutService:
         self._policies = policies
         self._files = files
         self._port = port
+        self._endpoints: dict[tuple[str, str, str | None], Endpoint] = {}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -142,12 +144,13 @@ class RolloutService:
         ask = await _read(request, RolloutAsk)
         own = self._own_policy(ask)
         numbers = await self._demand.numbers(ask.example, ask.n)
+        response = web.StreamResponse(headers={"content-type": NDJSON})
+        await response.prepare(request)
+        # Only now, since what is noted is forgotten with the rollouts alone.
         if own is not None:
             self._policies.set_own(ask.example, numbers, own)
         self._files.expect(ask, numbers)
-        response = web.StreamResponse(headers={"content-type": NDJSON})
         async with aclosing(self._demand.rollouts(ask.example, numbers)) as rollouts:
-            await response.prepare(request)
             try:
                 async for rollout in rollouts:
                     await response.write(msgspec.json.encode(rollout) + b"\n")
@@ -174,19 +177,30 @@ class RolloutService:
         sampling = before.sampling
         if update.sampling is not None:
             sampling = {**self._policies.sampling, **update.sampling}
+            if not LENGTHS.isdisjoint(update.sampling):  # the one length, by either name
+                old = LENGTHS - update.sampling.keys()
+                sampling = {name: value for name, value in sampling.items() if name not in old}
         endpoint = before.endpoint
         if update.url is not None:
             model = update.model or (endpoint.model if endpoint else None)
             if urlsplit(update.url).scheme not in ("http", "https") or not model:
                 raise UsageError("A policy needs a `url` with http or https, and a `model`")
-            key = EndpointSecret(update.api_key) if update.api_key else None
-            # The weights are the trainer's: what they cost is not the service's to cap.
-            endpoint = Endpoint(model, update.url.rstrip("/"), key, price=FREE)
+            endpoint = self._endpoint_at(update.url.rstrip("/"), model, update.api_key)
         elif update.model is not None or update.api_key is not None:
             raise UsageError("`model` and `api_key` of a policy need its `url`")
         elif self._policies.current is None:
             raise UsageError("The first policy needs a `url` and a `model`")
         return Policy(endpoint, sampling, update.version)
+
+    def _endpoint_at(self, url: str, model: str, api_key: str | None) -> Endpoint:
+        """The same one each time, whose connections and limits the gateway knows."""
+        known = self._endpoints.get((url, model, api_key))
+        if known is None:
+            key = EndpointSecret(api_key) if api_key else None
+            # The weights are the trainer's: what they cost is not the service's to cap.
+            known = Endpoint(model, url, key, price=FREE)
+            self._endpoints[url, model, api_key] = known
+        return known
 
 
 async def _read(request: web.Request, kind: type[Body]) -> Body:

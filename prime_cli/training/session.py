@@ -98,14 +98,16 @@ class RolloutSession:
         sampling = setup.plan.sampling
         first = Policy(sampling=sampling) if options.has_policy else None
         self.policies = Policies(first, sampling)
-        self.recorder = TokenRecorder(self.policies, setup.prepared.endpoint)
+        self._asks: dict[RolloutKey, RolloutAsk] = {}
+        self.recorder = TokenRecorder(
+            self.policies, setup.prepared.endpoint, expects=self._asks.__contains__
+        )
         self.counts = Counts()
         self._setup = setup
         self._options = options
         self._journal = journal
         self._progress: Progress = setup.context.progress
         self._withheld = WithheldVariables(setup.access.variables, self._progress)
-        self._asks: dict[RolloutKey, RolloutAsk] = {}
         self._ended = asyncio.Event()
         self._gateway: Gateway
         self._start: Start | None = None

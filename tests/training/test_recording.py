@@ -32,7 +32,7 @@ def recorded(
         settings = GatewaySettings(
             tap=recorder,
             retries=RetryPolicy(first_s=0.01, longest_s=0.01),
-            policy_of=policies and policies.endpoint_of,
+            policy_of=None if policies is None else policies.endpoint_of,
         )
         endpoint = Endpoint("scripted", model.url)
         environ = {"OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": model.url}
@@ -255,6 +255,18 @@ def test_a_call_that_succeeds_when_retried_is_one_turn() -> None:
     turn = answer_to(recorder, lambda request: _next(answers, request))[0]
     assert turn.status == 200
     assert len(recorder.take(4, 0, 1)) == 1
+
+
+def test_a_turn_that_comes_after_its_rollout_was_given_up_is_not_kept() -> None:
+    policies = Policies(Policy())
+    recorder = TokenRecorder(policies, Endpoint("scripted"), expects=lambda key: key == (4, 1))
+
+    async def scenario(gateway: Gateway) -> None:
+        for rollout in ("4.0.1", "4.1.1"):
+            assert (await ask(gateway, "hi", rollout=rollout)).status == 200
+
+    recorded(recorder, scenario)
+    assert [len(recorder.take(4, rollout, 1)) for rollout in (0, 1)] == [0, 1]
 
 
 def test_a_retried_call_is_of_the_policy_that_answered_with_its_sampling() -> None:

@@ -6,15 +6,21 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import pytest
 
 from prime_cli.core.errors import PartialResult
+from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import read_journal
 from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.training.policies import Policies
+from prime_cli.training.service import RolloutService
 from prime_cli.training.session import METRICS
 from tests.helpers.environments import ECHO, small_interpreter
+from tests.helpers.gateway_client import run
 from tests.helpers.rollout_service import JSON, Trainer, serve
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel
 from tests.helpers.vllm import Vllm
@@ -272,3 +278,41 @@ def test_the_workers_share_the_rollouts_that_may_run_at_once(
         assert len(model.calls) == 1
 
     serve(echo, tmp_path, scenario, url=model.url, workers=2, concurrency=2)
+
+
+def test_a_trainers_length_replaces_that_of_the_command_line_by_either_name(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    def scenario(trainer: Trainer) -> None:
+        trainer.set_policy(model.url, sampling={"max_completion_tokens": 64})
+        (line,) = trainer.rollouts(example=0)
+        assert line["reward"] == 1.0
+
+    serve(echo, tmp_path, scenario, sampling={"max_tokens": 16})
+    assert [call.body["max_tokens"] for call in model.calls] == [64]
+
+
+def test_the_endpoint_of_a_policy_that_is_named_again_stays_the_same() -> None:
+    policies = Policies()
+    named: list[Endpoint | None] = []
+
+    async def put(service: RolloutService, url: str) -> None:
+        header = {"Authorization": f"Bearer {service.token}"}
+        update = {"url": url, "model": "weights", "version": len(named)}
+        async with (
+            aiohttp.ClientSession(headers=header) as session,
+            session.put(f"{service.url}/policy", json=update) as response,
+        ):
+            assert response.status == 200
+        assert policies.current is not None
+        named.append(policies.current.endpoint)
+
+    async def scenario() -> None:
+        unused: Any = None
+        async with RolloutService(unused, policies, unused) as service:
+            for url in ("http://127.0.0.1:9/v1", "http://127.0.0.1:8/v1", "http://127.0.0.1:9/v1/"):
+                await put(service, url)
+
+    run(scenario())
+    first, other, again = named
+    assert again is first is not other
