@@ -2,19 +2,29 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import msgspec
 import pytest
 
 from prime_cli.archive.wheels import WheelFacts
-from prime_cli.evals.planning.prepare import PreparedRun
+from prime_cli.core.errors import UsageError
+from prime_cli.core.progress import Silent
+from prime_cli.evals.planning.locate import LookupContext
+from prime_cli.evals.planning.prepare import PreparedRun, prepare_with
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.prices import FREE
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.training.plan import for_training
 from tests.helpers.live_run import PLAN, prepared_run
+from tests.helpers.scripted_model import ScriptedModel
 
 Generation = Literal["v0", "v1"]
+
+
+def no_hub() -> NoReturn:
+    raise AssertionError("no hub is asked")
 
 
 def prepared(exposes: Generation, **plan: Any) -> PreparedRun:
@@ -53,3 +63,21 @@ def test_the_temperature_is_one_unless_another_is_asked_for(
 ) -> None:
     plan = for_training(prepared("v0", sampling=sampling)).plan
     assert plan.sampling["temperature"] == temperature
+
+
+def test_a_cap_in_usd_is_one_of_the_judges_where_this_machine_serves_the_policy(
+    tmp_path: Path,
+) -> None:
+    subject = prepared("v0").subject
+    with ScriptedModel() as model:
+        request = EvalRequest("tiny-env", model="scripted", base_url=model.url, max_cost=5.0)
+
+        def prepare_it(*, own_weights: bool) -> PreparedRun:
+            lookup = LookupContext(tmp_path, hub=no_hub)
+            return prepare_with(
+                lambda: subject, request, lookup, {}, Silent(), own_weights=own_weights
+            )
+
+        assert prepare_it(own_weights=True).endpoint.price is FREE
+        with pytest.raises(UsageError, match="has no known price"):
+            prepare_it(own_weights=False)
