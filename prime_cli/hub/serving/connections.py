@@ -94,6 +94,8 @@ def end_excess(port: int, most: int, trusted: Sequence[Network] = ()) -> dict[st
 
 def _look_at(descriptor: int, port: int) -> OpenConnection | None:
     """None for what is no connection that came to `port`, or was closed meanwhile."""
+    if sys.platform != "linux":
+        return None
     with suppress(OSError), _borrow(descriptor) as borrowed:
         peer = borrowed.getpeername()
         # The name of a socket of another kind, such as of two threads, is a text.
