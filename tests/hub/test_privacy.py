@@ -15,10 +15,14 @@ import pytest
 from prime_cli.hub.app import OPERATIONS
 from prime_cli.hub.routes import package_index
 from prime_cli.hub.routes.router import Operation
+from prime_cli.hub.services.invitations import invite
 from prime_cli.hub.services.key_management import list_keys
+from prime_cli.hub.services.publishers import add_publisher
 from prime_cli.hub.urls import API
 from prime_cli.wire.check_reports import Check, CheckReport
+from prime_cli.wire.invitations import NewInvitation
 from prime_cli.wire.locks import Lock, Signature, Signatures
+from prime_cli.wire.publishers import NewPublisher
 from tests.helpers.machines import Machines
 from tests.helpers.ssh_keys import line
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
@@ -27,8 +31,14 @@ from tests.hub.services.compute.renting import wish
 
 Values = Mapping[str, str]
 
-NAMING = ("owner", "name", "id", "secret_id", "variable_id", "team_id", "key_id")
+NAMING = (
+    *("owner", "name", "id", "secret_id", "variable_id", "team_id", "key_id"),
+    *("invitation_id", "publisher_id"),
+)
 """Parts of paths that name something of somebody's."""
+
+ISSUER = "https://ci.example"
+PUBLISHER = NewPublisher("ada", "hidden", ISSUER, {"repository": "ada/hidden"})
 
 OWN = "DELETE /user/keys/{key_id}"
 NOT_FOR_TEAMS = ("/evaluations", "/ssh_keys")
@@ -57,7 +67,11 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    accounts_hub = AccountsHub(tmp_path_factory.mktemp("hub"), providers=(Machines(),))
+    accounts_hub = AccountsHub(
+        tmp_path_factory.mktemp("hub"),
+        providers=(Machines(),),
+        settings={"publisher_issuers": frozenset({ISSUER})},
+    )
     ada = accounts_hub.user("ada")
     accounts_hub.user("eve")
     accounts_hub.team("lab", ada="ADMIN")
@@ -72,11 +86,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
         "reader": accounts_hub.client(accounts_hub.key("ada", scope="read")),
     }
     accounts_hub.user("zed")
+    manager = accounts_hub.caller(accounts_hub.key("ada", scope="admin"))
+    den = accounts_hub.team("den")
+    invited = invite(accounts_hub.hub, OPERATOR, NewInvitation(team="den"))
     made.hidden = publish(ada) | {
-        "team_id": accounts_hub.team("den"),
+        "team_id": den,
         "team": "den",
         "user": "zed",
         "key_id": list_keys(accounts_hub.hub, OPERATOR, "zed")[0].id,
+        "invitation_id": invited.invitation.id,
+        "publisher_id": add_publisher(accounts_hub.hub, manager, PUBLISHER).id,
     }
     for client in made.callers.values():
         # Its first use is noted.
@@ -281,7 +300,9 @@ def test_key_that_reads_writes_nothing(world: World, operation: Operation) -> No
     body = body_of(operation, world.hidden)
     path = path_of(API + operation.path, world.hidden)
     answer = world.callers["reader"].request(operation.method, path, json=body)
-    assert answer.status_code == 403, answer.text
+    # What only managers see does not exist for a key that manages nothing.
+    unseen = operation.path.startswith(("/invitations/", "/publishers/"))
+    assert answer.status_code == (404 if unseen else 403), answer.text
     assert names(world.callers["ada"]) == ["hidden"]
 
 
