@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prime_cli.commands.context import HttpOpt
+from prime_cli.commands.login import StorageOpt
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.credentials import KeyStorage
 from prime_cli.core.errors import Conflict, NotAllowed, NotLoggedIn, UsageError
@@ -37,10 +38,7 @@ def join(
             "--name", metavar="NAME", help="The hub's name here.", show_default="its host"
         ),
     ] = None,
-    storage: Annotated[
-        KeyStorage | None,
-        typer.Option("--storage", help="Where to keep the key.", show_default="as set, or auto"),
-    ] = None,
+    storage: StorageOpt = None,
     allow_http: HttpOpt = False,
 ) -> None:
     """Accept an invitation to a hub or a team.

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from prime_cli.accounts.logout import LogoutResult, RevocationResult
 
 
+StorageOpt = Annotated[
+    KeyStorage | None,
+    typer.Option("--storage", help="Where to keep the key.", show_default="as set, or auto"),
+]
+
+
 @hub_options()
 def login(
     ctx: typer.Context,
@@ -42,10 +48,7 @@ def login(
         bool,
         typer.Option("--token-stdin", help="Read a key from stdin instead of opening a browser."),
     ] = False,
-    storage: Annotated[
-        KeyStorage | None,
-        typer.Option("--storage", help="Where to keep the key.", show_default="as set, or auto"),
-    ] = None,
+    storage: StorageOpt = None,
     allow_http: HttpOpt = False,
 ) -> None:
     """Log in to a hub and make it the current one.
