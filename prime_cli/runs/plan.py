@@ -205,6 +205,14 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
         found = default if self.options is msgspec.UNSET else self.options.get(name, default)
         return tuple(found) if isinstance(default, tuple) else found
 
+    def with_option(self, name: str, value: Any) -> "EvalPlan":
+        """The same with one of `options`; None removes it."""
+        options = {} if self.options is msgspec.UNSET else dict(self.options)
+        options.pop(name, None)
+        if value is not None:
+            options[name] = value
+        return msgspec.structs.replace(self, options=options or msgspec.UNSET)
+
     @property
     def example_numbers(self) -> frozenset[int] | None:
         """The examples chosen by their numbers in the dataset; None for the first ones."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
@@ -13,7 +12,7 @@ from prime_cli.evals.planning.prepare import PreparedRun, prepare
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
-from prime_cli.runs.plan import ALL, EvalPlan
+from prime_cli.runs.plan import ALL
 from prime_cli.runtime.worker.environment import SPLITS
 
 TRAIN = "train"
@@ -35,12 +34,14 @@ def require_token_ids(request: EvalRequest) -> None:
 def for_training(prepared: PreparedRun) -> PreparedRun:
     """The same on training data, at the temperature of training, unless others were asked for."""
     plan = prepared.plan
-    changes: dict[str, Any] = {"sampling": {"temperature": TEMPERATURE} | plan.sampling}
+    sampling = {"temperature": TEMPERATURE} | plan.sampling
+    plan = msgspec.structs.replace(plan, sampling=sampling)
     is_named = plan.option("split") is not None or not plan.env_args.keys().isdisjoint(SPLITS)
-    # v1 has no splits: there a taskset's own arguments choose the data.
-    if not is_named and prepared.subject.package.facts.exposes != "v1":
-        changes["options"] = _options(plan) | {"split": TRAIN}
-    return replace(prepared, plan=msgspec.structs.replace(plan, **changes))
+    # v1 has no splits: there a taskset's own arguments choose the data. Which generation it is may
+    # only be known once it was imported.
+    if is_named or prepared.subject.package.facts.exposes == "v1":
+        return replace(prepared, plan=plan)
+    return replace(prepared, plan=plan.with_option("split", TRAIN), split_by_default=True)
 
 
 def prepare_service(
@@ -61,7 +62,3 @@ def prepare_service(
         plan = msgspec.structs.replace(prepared.plan, model=UNNAMED, endpoint=UNNAMED)
         prepared = replace(prepared, plan=plan, endpoint=Endpoint(UNNAMED))
     return prepared, has_policy
-
-
-def _options(plan: EvalPlan) -> dict[str, Any]:
-    return {} if isinstance(plan.options, msgspec.UnsetType) else plan.options

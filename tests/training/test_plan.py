@@ -10,11 +10,14 @@ import pytest
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Silent
+from prime_cli.evals.execution.run import set_up_run
+from prime_cli.evals.execution.setup import RunContext, access_to
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, prepare_with
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE
+from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.training.plan import for_training
 from tests.helpers.live_run import PLAN, prepared_run
@@ -27,7 +30,7 @@ def no_hub() -> NoReturn:
     raise AssertionError("no hub is asked")
 
 
-def prepared(exposes: Generation, **plan: Any) -> PreparedRun:
+def prepared(exposes: Generation | None, **plan: Any) -> PreparedRun:
     found = prepared_run(msgspec.structs.replace(PLAN, **plan), Endpoint("scripted"))
     facts = WheelFacts("nowhere.whl", "tiny-env", "0.1.0", exposes=exposes)
     package = WheelPackage(Path("nowhere.whl"), "ab" * 32, facts)
@@ -81,3 +84,19 @@ def test_a_cap_in_usd_is_one_of_the_judges_where_this_machine_serves_the_policy(
         assert prepare_it(own_weights=True).endpoint.price is FREE
         with pytest.raises(UsageError, match="has no known price"):
             prepare_it(own_weights=False)
+
+
+@pytest.mark.parametrize(
+    ("generation", "asked", "split"),
+    [("v0", None, "train"), ("v1", None, None), ("v1", "train", "train")],
+)
+def test_what_is_a_v1_environment_only_once_imported_runs_without_the_default_split(
+    generation: str, asked: str | None, split: str | None, tmp_path: Path
+) -> None:
+    options = msgspec.UNSET if asked is None else {"split": asked}
+    found = for_training(prepared(None, options=options))
+    interpreter = Interpreter(Path(), "0" * 64, "0.4.0", generation, "test", "tiny_env", "3")
+    context = RunContext(tmp_path, {}, progress := Silent())
+    setup = set_up_run(found, interpreter, access_to({}, found, context), context, None, None)
+    assert setup.plan.option("split") == split
+    assert [("no split" in said) for said in progress.said] == [True] * (split is None)

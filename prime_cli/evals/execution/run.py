@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prime_cli.core.errors import EnvironmentFailed, StorageFailed
 from prime_cli.core.paths import home_path, prime_home
@@ -306,6 +306,11 @@ def set_up_run(
     resumed: RunFolder | None,
 ) -> RunSetup:
     """Complete the setup before the first process starts, including the run's folder."""
+    if prepared.split_by_default and interpreter.generation == "v1":
+        prepared = replace(prepared, plan=prepared.plan.with_option("split", None))
+        context.progress.say(
+            "A v1 environment has no split for training: its taskset's arguments choose the data"
+        )
     plan = prepared.plan
     prices = prepared.prices or load_prices()
     known = secrets_of(prepared.endpoint, context.environ, access.passed, prepared.registry)

@@ -157,7 +157,8 @@ class PreparedRun:
 
     `asked` are the flags that named the model. Without `prices` the current ones apply. A replay
     answers from `recording`; `origin` is the run that this one reruns or rescores. With
-    `retry_errors` a resume repeats every rollout that ended in an error.
+    `retry_errors` a resume repeats every rollout that ended in an error. With `split_by_default`
+    nobody asked for the plan's split, and a v1 environment runs without it.
     """
 
     plan: EvalPlan
@@ -170,6 +171,7 @@ class PreparedRun:
     origin: RunOrigin | None = None
     retry_errors: bool = False
     labels: Labels = UNLABELLED
+    split_by_default: bool = False
 
 
 def prepare(
