@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from prime_cli.core.errors import NotFound, Offline, ResolveFailed
-from prime_cli.core.file_locks import locked
-from prime_cli.core.paths import home_path, make_folder, storage_errors
+from prime_cli.core.file_locks import locked, mark_in_use
+from prime_cli.core.paths import home_path, make_folder, prime_home, storage_errors
 from prime_cli.core.process import Completed
 from prime_cli.core.progress import Progress
+from prime_cli.envs.cache.entries import FINISHED
 from prime_cli.runtime.uv_tool import network_failure, reason_of_failure, run_uv
 from prime_cli.serving.engines import Engine
 
-_DONE = ".complete"
+ENGINES = "engines"
 _LONGEST_SECONDS = 3600.0
 _NEWEST_PYTHON = (3, 13)
 """Engines have no wheels for later ones."""
@@ -26,12 +27,12 @@ def engine_folder(engine: Engine, home: Path, *, has_gpu: bool) -> Path:
     """Where the environment of `engine` is or will be; other packages are another folder."""
     text = "\n".join((*engine.packages, str(has_gpu), _python()))
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return home_path(home, "engines") / f"{engine.name}-{digest}"
+    return home_path(home, ENGINES) / f"{engine.name}-{digest}"
 
 
 def is_installed(folder: Path) -> bool:
     """Whether its installation was finished."""
-    return (folder / _DONE).is_file()
+    return (folder / FINISHED).is_file()
 
 
 def program_of(engine: Engine, python: Path) -> Path:
@@ -51,8 +52,10 @@ def install(
 ) -> Path:
     """The interpreter of the environment in `folder`, installed unless it is there.
 
-    Says the size before the download. Raises ResolveFailed, Unreachable, Offline or StorageFailed.
+    It is in use until this process exits. Says the size before the download. Raises
+    ResolveFailed, Unreachable, Offline or StorageFailed.
     """
+    mark_in_use(prime_home(), ENGINES, folder.name)
     python = folder / _BIN / ("python.exe" if sys.platform == "win32" else "python")
     if is_installed(folder):
         return python
@@ -80,7 +83,7 @@ def _install(engine: Engine, folder: Path, python: Path, *, has_gpu: bool) -> No
     words = ["pip", "install", "--python", str(python), *engine.packages]
     _check(engine, run_uv(words, variables=_torch_variables(os.environ, has_gpu=has_gpu)))
     with storage_errors(folder):
-        (folder / _DONE).touch()
+        (folder / FINISHED).touch()
 
 
 def _size(engine: Engine, *, has_gpu: bool) -> str:

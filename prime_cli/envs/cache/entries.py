@@ -21,6 +21,7 @@ class CacheKind(StrEnum):
     """What an entry is."""
 
     INTERPRETERS = "interpreters"
+    ENGINES = "engines"
     WHEELS = "wheels"
     LOCKS = "locks"
     BUNDLES = "bundles"
@@ -32,6 +33,7 @@ class CacheKind(StrEnum):
 
 DESCRIPTIONS = {
     CacheKind.INTERPRETERS: "virtual environments of environments",
+    CacheKind.ENGINES: "virtual environments that serve and train models",
     CacheKind.WHEELS: "downloaded and built wheels",
     CacheKind.LOCKS: "package locks of environments",
     CacheKind.BUNDLES: "contents of bundles",
@@ -40,6 +42,9 @@ DESCRIPTIONS = {
     CacheKind.SANDBOX: "data of sandboxed environments",
     CacheKind.BUILDS: "leftovers of builds, downloads and checks",
 }
+
+FINISHED = ".complete"
+"""A file in the folder of an engine whose installation was finished."""
 
 KEPT_BY_DEFAULT = frozenset({CacheKind.LOCKS, CacheKind.BUNDLES})
 """Kinds that are removed only by name: no network may give the same again."""
@@ -60,10 +65,11 @@ def list_entries(
     home: Path, kinds: frozenset[CacheKind] = frozenset(CacheKind)
 ) -> Iterator[CacheEntry]:
     """Everything of these kinds, in the order of kinds and names."""
+    root = home_path(home, "cache").parent
     for kind in CacheKind:
         if kind in kinds:
             for path in sorted(_PLACES[kind](home)):
-                name = path.relative_to(home).as_posix()
+                name = path.relative_to(root).as_posix()
                 yield CacheEntry(kind, name, path, size_of(path), _used(home, kind, path))
 
 
@@ -123,6 +129,11 @@ def _named(folder: str, length: int) -> Callable[[Path], Iterator[Path]]:
     return find
 
 
+def _engines(home: Path) -> Iterator[Path]:
+    # Beside them are locks, and the logs of running ones.
+    yield from (path for path in _children(home_path(home, "engines")) if path.is_dir())
+
+
 def _wheels(home: Path) -> Iterator[Path]:
     yield from _named("wheels", _SHA256)(home)
     # What a download without a promised digest left.
@@ -157,6 +168,7 @@ def _children(folder: Path) -> Iterator[Path]:
 
 _PLACES: dict[CacheKind, Callable[[Path], Iterator[Path]]] = {
     CacheKind.INTERPRETERS: _named("interpreters", _DIGEST),
+    CacheKind.ENGINES: _engines,
     CacheKind.WHEELS: _wheels,
     CacheKind.LOCKS: _files("locks", "*.json"),
     CacheKind.BUNDLES: _named(BUNDLES, _DIGEST),

@@ -19,6 +19,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.envs.bundles.manifest import decode_manifest
 from prime_cli.envs.bundles.unpacked import MANIFEST
 from prime_cli.envs.cache.entries import (
+    FINISHED,
     KEPT_BY_DEFAULT,
     CacheEntry,
     CacheKind,
@@ -180,6 +181,16 @@ def _interpreter(folder: Path) -> str | None:
     below = below_of(folder)
     if below is not None and not is_ready(below):
         return f"the packages below it, {below.name}, are gone"
+    return _unable_to_start(folder)
+
+
+def _engine(folder: Path) -> str | None:
+    if not (folder / FINISHED).is_file():
+        return "it was never finished"
+    return _unable_to_start(folder)
+
+
+def _unable_to_start(folder: Path) -> str | None:
     command = [str(executable_in(folder)), "-I", "-c", "import sys"]
     try:
         ended = run(command, timeout=_START_SECONDS, env=child_environment())
@@ -214,6 +225,7 @@ def _json(kind: object) -> Callable[[Path], str | None]:
 
 _CHECKS: dict[CacheKind, Callable[[Path], str | None]] = {
     CacheKind.INTERPRETERS: _interpreter,
+    CacheKind.ENGINES: _engine,
     CacheKind.WHEELS: _wheel,
     CacheKind.LOCKS: _json(Lock),
     CacheKind.BUNDLES: _bundle,

@@ -97,6 +97,41 @@ def test_marks_of_what_is_gone_go_too(kept: Path) -> None:
     assert [path.name for path in marks.iterdir()] == [f"interpreters-{INTERPRETER}"]
 
 
+def test_an_engine_goes_unless_it_was_used_lately_and_its_log_stays(kept: Path) -> None:
+    engine = kept / "engines" / "vllm-0123456789ab"
+    (engine / "bin").mkdir(parents=True)
+    (kept / "engines" / "8000.log").touch()
+    os.utime(engine, (0, 0))
+    kinds = frozenset({CacheKind.ENGINES})
+    (entry,) = old = select_unused(kept, now=time.time(), older_than=30 * DAY, kinds=kinds)
+    assert entry.name == "engines/vllm-0123456789ab"
+    _, (broken,) = verify_entries(list_entries(kept, kinds), Silent())
+    assert broken.why == "it was never finished"
+    mark_in_use(kept, "engines", engine.name)
+    assert not select_unused(kept, now=time.time(), older_than=30 * DAY, kinds=kinds)
+    assert prune(kept, old, Silent(), dry_run=False).busy == (entry,)
+    assert engine.is_dir()
+
+
+def test_an_engine_that_nobody_uses_is_removed_whole(kept: Path) -> None:
+    engine = kept / "engines" / "vllm-0123456789ab"
+    engine.mkdir(parents=True)
+    entries = list(list_entries(kept, frozenset({CacheKind.ENGINES})))
+    assert len(prune(kept, entries, Silent(), dry_run=False).removed) == 1
+    assert not engine.exists()
+
+
+def test_a_cache_of_its_own_folder_has_entries_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PRIME_HOME", raising=False)
+    for name in ("CACHE", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    (tmp_path / "CACHE" / "prime" / "engines" / "vllm-0123456789ab").mkdir(parents=True)
+    (entry,) = list_entries(tmp_path / "DATA" / "prime")
+    assert entry.name == "engines/vllm-0123456789ab"
+
+
 def test_locks_go_when_they_are_named(kept: Path) -> None:
     kinds = frozenset({CacheKind.LOCKS})
     old = select_unused(kept, now=time.time(), older_than=30 * DAY, kinds=kinds)
