@@ -2,6 +2,8 @@
 
 import re
 import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +163,25 @@ class RunEnvironment(msgspec.Struct, frozen=True):
         return self.ref or f"{self.name}@{self.version}"
 
 
+@dataclass(frozen=True)
+class Shard:
+    """One of `count` parts of a run's examples, numbered from 1."""
+
+    number: int
+    count: int
+
+    def of(self, examples: Sequence[int]) -> Sequence[int]:
+        """Its part of `examples`; every `count`-th, so that a run which grows keeps its parts."""
+        return examples[self.number - 1 :: self.count]
+
+    def share(self, whole: int) -> int:
+        """Its part of `whole` units; those of all parts add up to `whole`."""
+        return whole * self.number // self.count - whole * (self.number - 1) // self.count
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
 class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides what a run does; holds no key.
 
@@ -218,6 +239,12 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
         """The examples chosen by their numbers in the dataset; None for the first ones."""
         text = self.option("examples")
         return None if text is None else frozenset(example_numbers(text))
+
+    @property
+    def shard(self) -> Shard | None:
+        """The part of the examples that is run; None for all of them."""
+        text = self.option("shard")
+        return None if text is None else Shard(*map(int, text.split("/")))
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""

@@ -117,7 +117,9 @@ def summary_of(
 ) -> Summary:
     """The Summary of a run of ours, with the scores in `tally`."""
     plan = manifest.plan
-    planned = manifest.planned or max(plan.num_examples, 0) * plan.rollouts_per_example
+    planned = manifest.planned
+    if planned is None:
+        planned = max(plan.num_examples, 0) * plan.rollouts_per_example
     scores = score(tally, planned, reducers)
     return Summary(
         run_id=manifest.run_id,

@@ -38,9 +38,9 @@ from prime_cli.core.http import is_loopback
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.gate.thresholds import check_gates
-from prime_cli.evals.planning.cost import Estimate, check_cap, estimate
+from prime_cli.evals.planning.cost import Estimate, budget_of, check_cap, estimate
 from prime_cli.evals.planning.locate import LookupContext
-from prime_cli.evals.planning.parsers import given_variables
+from prime_cli.evals.planning.parsers import AUTO, given_variables
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resume.candidates import (
@@ -94,6 +94,7 @@ def run(
       prime eval run ./my-env -m Qwen/Qwen3-0.6B -b http://localhost:8000/v1
       prime eval run --resume 1f2e3d4c
       prime eval run nightly.toml --max-cost 5
+      prime eval run ada/wordle -n 1000 --shard 2/8
       prime eval run ./my-env -m gpt-4.1-mini --debug
     \b
     See also: `prime eval list`, `prime eval show`, `prime eval push`.
@@ -104,12 +105,12 @@ def run(
     request = replace(request, environment=name, env_vars=given.names, env_file=None)
     if request.debug:
         request = to_debug(request, resume)
+    if request.shard == AUTO:
+        from prime_cli.evals.shards.engines import shard_here
+
+        request = replace(request, shard=shard_here(os.environ, session.progress))
     if request.environment.endswith(".toml"):
-        if (limits, reports, dataset) != (GateOptions(), ReportOptions(), DatasetOptions()):
-            raise UsageError(
-                "Gates, reports and `-H` do not apply to a suite",
-                hint="check its runs afterwards with `prime eval gate RUN`",
-            )
+        _check_suite(request, limits, reports, dataset)
         lookup = session.lookup_context(trust_policy_of(session))
         run_suite(session, request, lookup, resume, push=pushed.push, given=given.values)
         return
@@ -137,6 +138,21 @@ def run(
     check_errors(result.summary, result.plan)
     if judgement.outcomes:
         check_gates(judgement.outcomes, result.summary.run_id)
+
+
+def _check_suite(
+    request: EvalRequest, limits: GateOptions, reports: ReportOptions, dataset: DatasetOptions
+) -> None:
+    """Raise UsageError for what applies to a single evaluation only."""
+    if request.shard is not None:
+        raise UsageError(
+            "`--shard` does not apply to a suite", hint="run the evaluations in it one by one"
+        )
+    if (limits, reports, dataset) != (GateOptions(), ReportOptions(), DatasetOptions()):
+        raise UsageError(
+            "Gates, reports and `-H` do not apply to a suite",
+            hint="check its runs afterwards with `prime eval gate RUN`",
+        )
 
 
 def _evaluate(
@@ -318,7 +334,8 @@ def _check_cap(
     resumed: SavedRun | None,
     expected: Estimate,
 ) -> None:
-    cap = prepared.plan.max_cost
+    budget = budget_of(prepared.plan)
+    cap = None if budget is None else budget.max_cost
     if cap is None or expected.cost is None:
         return
     spent = 0.0

@@ -43,22 +43,26 @@ class EventFilter:
     def begin(self, start: Start) -> None:
         """Note the number of examples; raises EnvironmentFailed."""
         most = self._plan.num_examples
-        rollouts = self._plan.rollouts_per_example
+        rollouts, shard = self._plan.rollouts_per_example, self._plan.shard
+        counted = range(start.examples)
+        owned = counted if shard is None else shard.of(counted)
         if (
             self._numbers is not None
             or not 0 <= start.examples <= MOST_ROLLOUTS // rollouts
             or (most != ALL and start.examples > most)
-            or start.planned != start.examples * rollouts
+            or start.planned != len(owned) * rollouts
             or not 0 <= start.owed <= start.planned
         ):
             raise self._refused(f"{start.examples} examples, {start.planned} rollouts")
-        counted, chosen = range(start.examples), self._plan.example_numbers
+        chosen = self._plan.example_numbers
         allowed = counted if chosen is None else chosen
         numbers = counted if start.numbers is None else frozenset(start.numbers)
         foreign = numbers != allowed and any(number not in allowed for number in numbers)
         if foreign or len(numbers) != start.examples:
             raise self._refused(f"the examples {sorted(numbers)[:5]}")
         self._numbers, self._unit = numbers, start.unit
+        if shard is not None:
+            self._numbers = frozenset(shard.of(start.numbers or counted))
 
     def check(self, event: Rollout) -> None:
         """Raise EnvironmentFailed for an unrequested rollout."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from prime_cli.core.errors import EnvironmentFailed, StorageFailed
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import home_path, prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.earlier_sessions import (
@@ -108,6 +109,9 @@ class SessionRunner:
             self.record.begin(start)
             for said in start.said:
                 progress.say(said)
+            if not start.planned and self.setup.plan.shard is not None:
+                examples = pluralize(start.examples, "example")
+                progress.say(f"This part is empty: there are {examples}")
             announce_agents(start.agents, progress, sandbox=self.setup.plan.sandbox)
             self._say_how_long(start, progress)
 
@@ -143,6 +147,7 @@ class SessionRunner:
             unit=before.unit if before else None,
             left_out=origin.left_out | origin.kept if origin is not None else (),
             retry_errors=self.setup.prepared.retry_errors,
+            shard=plan.shard,
         )
 
     def _work(self, restarts: RestartPolicy) -> WorkList:

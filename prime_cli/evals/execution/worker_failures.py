@@ -6,7 +6,7 @@ It becomes an error, and the rest of the run is unaffected.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
 
@@ -20,7 +20,7 @@ from prime_cli.core.errors import (
     WorkerDied,
 )
 from prime_cli.core.refs import normalize_name
-from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.plan import EvalPlan, Shard
 from prime_cli.runs.rows import SCORED, WORKER_DIED
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
@@ -35,8 +35,8 @@ class RestartPolicy:
     """Decides what the next worker runs; `tally` holds the finished rollouts.
 
     `blamed` are the rollouts of a unit that ran alone when its worker died. `left_out` are rollouts
-    that no worker runs. With `retry_errors` every rollout that failed in an earlier session is
-    repeated.
+    that no worker runs, as are those outside of `shard`. With `retry_errors` every rollout that
+    failed in an earlier session is repeated.
     """
 
     def __init__(
@@ -48,7 +48,9 @@ class RestartPolicy:
         unit: str | None = None,
         left_out: Collection[RolloutKey] = (),
         retry_errors: bool = False,
+        shard: Shard | None = None,
     ) -> None:
+        self._shard = shard
         self._tally = tally
         self._left_out = frozenset(left_out)
         self._rollouts = rollouts
@@ -135,8 +137,12 @@ class RestartPolicy:
             yield [(example, r) for r in range(self._rollouts)]
 
     def _all(self, start: Start) -> Iterator[RolloutKey]:
-        examples = range(start.planned // self._rollouts)
-        numbers = examples if start.numbers is None else start.numbers[: len(examples)]
+        counted = range(start.examples)
+        numbers: Sequence[int] = counted if start.numbers is None else start.numbers
+        if self._shard is not None:
+            numbers = self._shard.of(numbers)
+        # `prime env check` runs only the first of them.
+        numbers = numbers[: start.planned // self._rollouts]
         pairs = ((example, r) for example in numbers for r in range(self._rollouts))
         return (pair for pair in pairs if pair not in self._left_out)
 

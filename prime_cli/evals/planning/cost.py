@@ -15,7 +15,7 @@ from prime_cli.models.price_table import own_path
 from prime_cli.models.prices import FREE, PICO, Budget, Price, Spend, TokenUsage, format_usd
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import CAPPED, RunManifest
-from prime_cli.runs.plan import ALL, EvalPlan, resume_command
+from prime_cli.runs.plan import ALL, EvalPlan, Shard, resume_command
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.spending import spend_of
 from prime_cli.runs.summary import Summary
@@ -102,6 +102,8 @@ def _rollouts(plan: EvalPlan, before: RunManifest | None, done: int) -> int | No
         examples = all_of_them
     elif all_of_them is not None:
         examples = min(examples, all_of_them)
+    if plan.shard is not None:
+        examples = len(plan.shard.of(range(examples)))
     return max(0, examples * plan.rollouts_per_example - done)
 
 
@@ -141,10 +143,30 @@ def _used(usage: Mapping[str, Any]) -> tuple[TokenUsage, Spend]:
 
 
 def budget_of(plan: EvalPlan) -> Budget | None:
-    """The Budget of a single run; None if its plan has no cap."""
+    """The Budget of a single run; None if its plan has no cap. A part of a run has its share.
+
+    Raises UsageError for a share of no tokens.
+    """
     if plan.max_cost is None and plan.token_budget is None:
         return None
-    return Budget(plan.max_cost, plan.token_budget)
+    tokens, shard = plan.token_budget, plan.shard
+    if shard is None:
+        return Budget(plan.max_cost, tokens)
+    if tokens is not None and not shard.share(tokens):
+        raise UsageError(f"`--token-budget {tokens}` leaves no token for each of {shard.count}")
+    cost = None if plan.max_cost is None else plan.max_cost / shard.count
+    return Budget(cost, None if tokens is None else shard.share(tokens))
+
+
+def shard_words(plan: EvalPlan, shard: Shard) -> str:
+    """The part that is run, and its share of each cap."""
+    shares, budget = [], budget_of(plan)
+    if budget is not None and budget.max_cost is not None:
+        shares.append(f"{format_usd(budget.max_cost)} of `--max-cost {plan.max_cost:g}`")
+    if budget is not None and budget.token_budget is not None:
+        shares.append(f"{budget.token_budget:,} of `--token-budget {plan.token_budget}`")
+    told = f"Part {shard.number} of {shard.count}"
+    return f"{told}, which may spend {' and '.join(shares)}" if shares else told
 
 
 def require_prices(max_cost: float | None, endpoint: Endpoint, prices: PriceBook) -> None:

@@ -115,6 +115,23 @@ def parse_examples(text: str) -> str:
     return ",".join(format_range(*span) for span in merged)
 
 
+AUTO = "auto"
+"""The `--shard` that the engine's array index decides."""
+_SHARD = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
+
+
+def parse_shard(text: str) -> str:
+    """`I/N`, counting from 1, or AUTO; raises UsageError."""
+    match = _SHARD.fullmatch(text.strip())
+    if text != AUTO and (match is None or not 1 <= int(match[1]) <= int(match[2])):
+        raise UsageError(
+            f"`--shard {text}` is not one of N parts",
+            hint="count from 1, as in `--shard 2/8`, or take the number from Slurm, Kubernetes or "
+            "SkyPilot: `--shard auto`",
+        )
+    return text if match is None else f"{int(match[1])}/{int(match[2])}"
+
+
 def parse_folder(text: str) -> str:
     """A folder, spelled in one way, so that a resume finds it the same."""
     return str(Path(text).expanduser())

@@ -14,7 +14,7 @@ from typing import Any
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.envs.project.folder import split_extras_here
-from prime_cli.evals.planning.cost import free_at_home, require_prices
+from prime_cli.evals.planning.cost import free_at_home, require_prices, shard_words
 from prime_cli.evals.planning.locate import (
     EvalDefaults,
     LookupContext,
@@ -262,6 +262,8 @@ def prepare_with(
         key_var=endpoint.key_var,
         header_names=tuple(headers),
     )
+    if plan.shard is not None:
+        progress.say(shard_words(plan, plan.shard))
     labels = Labels(
         tags=request.tags,
         note=request.note,

@@ -85,7 +85,7 @@ def recording_of(run: SavedRun) -> RunRecording:
     )
 
 
-_CHOICE = ("examples", "split", "shuffle")
+_CHOICE = ("examples", "split", "shuffle", "shard")
 
 
 def _choice(run: SavedRun) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from prime_cli.evals.planning.parsers import (
     parse_names,
     parse_object,
     parse_requirements,
+    parse_shard,
     parse_span,
 )
 from prime_cli.runs.manifest import ModelFlags
@@ -85,6 +86,10 @@ class EvalRequest:
     shuffle: Annotated[int | None, Flag(
         "Shuffle the examples by this seed before -n takes the first.", metavar="SEED",
         panel=_ENVIRONMENT, plan=OPTIONS, worker=OPTIONS
+    )] = None
+    shard: Annotated[str | None, Flag(
+        "Run the I-th of N parts of the examples; `auto` asks the cluster.", metavar="I/N",
+        panel=_ENVIRONMENT, parse=parse_shard, plan=OPTIONS, suite=(), worker=OPTIONS
     )] = None
     max_concurrent: Annotated[int | None, Flag(
         "Maximum number of concurrent rollouts.",

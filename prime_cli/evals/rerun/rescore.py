@@ -102,7 +102,10 @@ def scoring_plan(source: RerunSource, changes: RescoreOptions) -> EvalPlan:
     if examples == ALL and source.manifest.examples is not None:
         examples = source.manifest.examples
     changed = {"endpoint": "builtin", "num_examples": examples, "headers": ()}
-    return msgspec.structs.replace(before, **changed, **plan_fields(changes.request))
+    # What a part lacks is left out by number, as all that a run lacks.
+    return msgspec.structs.replace(
+        before.with_option("shard", None), **changed, **plan_fields(changes.request)
+    )
 
 
 def run_rescore(rescoring: PreparedRescore, registry: Registry, context: RunContext) -> EvalResult:

@@ -47,6 +47,14 @@ def choose(read: Examples, n: int, options: dict[str, Any]) -> Examples:
     return chosen if n < 0 else dict(list(chosen.items())[:n])
 
 
+def part_of(numbers: list[int], options: dict[str, Any]) -> list[int]:
+    """Those of the flag `--shard I/N`; `prime_cli.runs.plan.Shard` too."""
+    if not options.get("shard"):
+        return numbers
+    number, _, count = options["shard"].partition("/")
+    return numbers[int(number) - 1 :: int(count)]
+
+
 def _numbers(text: str) -> list[int]:
     """The numbers of `3,7,10-20`, ascending; `prime_cli.runs.plan.example_numbers` too."""
     spans = (part.partition("-") for part in text.split(","))

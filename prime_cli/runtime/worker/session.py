@@ -14,7 +14,7 @@ from . import failures, guards, withheld_variables
 from .channel import Control, Events
 from .deadlines import Watchdog
 from .environment import Oracle, import_module, installed_version, top_level_modules
-from .examples import choose, fingerprint, read_most, survey
+from .examples import choose, fingerprint, part_of, read_most, survey
 from .failures import traceback_of
 from .guards import rare_collections
 from .jsonable import plain
@@ -198,7 +198,8 @@ class WorkerSession:
 
     def _used(self, environment: Generation) -> list[int]:
         """The examples to run."""
-        return list(environment.examples)[: self._spec.first]
+        numbers = list(environment.examples)[: self._spec.first]
+        return part_of(numbers, self._spec.options)
 
     def _numbers(self, environment: Generation) -> list[int] | None:
         """The numbers of the examples, unless they count from 0."""
