@@ -1,6 +1,18 @@
-"""An engine's folder, and what its engine.toml says."""
+"""An engine's folder, and what its engine.toml says.
 
+Engines are built in, named by installed packages, or any folder. A package names one by an entry
+point of the group `prime.engines` whose value is a package with engine.toml beside its __init__.py:
+
+    [project.entry-points."prime.engines"]
+    mine = "my_engine"
+
+Nothing of an engine is imported here.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +23,23 @@ from prime_cli.core.errors import NotFound, UsageError
 DESCRIPTION = "engine.toml"
 BUILT_IN = Path(__file__).parent
 DEFAULT = "trl"
+GROUP = "prime.engines"
+PRIME_RL = "prime-rl"
+"""Not a folder: it is launched in a checkout of the user's."""
+
+_PLACEHOLDERS = frozenset(("torchforge", "nemo-rl"))
+_OWN_PROGRAMS = {
+    "verl": "verl",
+    "skyrl": "SkyRL",
+    "tinker": "the Tinker cookbook",
+    "tinker-cookbook": "the Tinker cookbook",
+    "art": "ART",
+    "openpipe-art": "ART",
+    "agentlightning": "Agent Lightning",
+    "rllm": "rLLM",
+    "unsloth": "Unsloth",
+}
+"""Trainers that are started by their own programs, by the names that people type."""
 
 
 class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,11 +100,63 @@ def read_engine(folder: Path) -> Engine:
     )
 
 
-def find_engine(name: str) -> Engine:
-    """The engine of that name, or in that folder; raises NotFound or UsageError."""
+def find_engine(name: str, installed: Iterable[EntryPoint] | None = None) -> Engine:
+    """The engine of that name, or in that folder; raises NotFound or UsageError.
+
+    `installed` are the entry points to look in; None for those of this interpreter.
+    """
     if "/" in name or name.startswith("."):
         return read_engine(Path(name).expanduser())
+    _refuse_known(name)
     folder = BUILT_IN / name
-    if not (folder / DESCRIPTION).is_file():
-        raise NotFound(f"There is no engine `{name}`", hint=f"`{DEFAULT}`, or an engine's folder")
-    return read_engine(folder)
+    if (folder / DESCRIPTION).is_file():
+        return read_engine(folder)
+    points = list(entry_points(group=GROUP) if installed is None else installed)
+    point = next((each for each in points if each.name == name), None)
+    if point is None:
+        known = [DEFAULT, PRIME_RL, *sorted(each.name for each in points)]
+        named = ", ".join(f"`{each}`" for each in known)
+        raise NotFound(f"There is no engine `{name}`", hint=f"{named}, or an engine's folder")
+    return read_engine(_folder_of(point))
+
+
+def check_fit(engine: Engine, generation: str, *, has_gpu: bool) -> None:
+    """Raise UsageError if `engine` cannot train environments of this generation, or here."""
+    if generation not in engine.takes:
+        raise UsageError(
+            f"{engine.title} does not train {generation} environments of verifiers",
+            hint=f"`--engine {DEFAULT}` trains v0 and v1",
+        )
+    if "gpu" in engine.needs and not has_gpu:
+        raise UsageError(
+            f"{engine.title} needs a GPU, and none is visible on this machine",
+            hint=f"`--engine {DEFAULT}` also trains on a CPU",
+        )
+
+
+def _refuse_known(name: str) -> None:
+    plain = name.lower().replace("_", "-")
+    if plain in _PLACEHOLDERS:
+        raise UsageError(
+            f"`{name}` cannot be installed: its package is an empty placeholder on PyPI",
+            hint=f"`--engine {DEFAULT}` or `--engine {PRIME_RL}`",
+        )
+    if plain in _OWN_PROGRAMS:
+        raise UsageError(
+            f"{_OWN_PROGRAMS[plain]} is started by its own program, not as an engine",
+            hint="`prime rollouts serve ENV` gives it rollouts",
+        )
+
+
+def _folder_of(point: EntryPoint) -> Path:
+    try:
+        spec = find_spec(point.module)
+    except ImportError:
+        spec = None
+    places = [] if spec is None else list(spec.submodule_search_locations or ())
+    if not places:
+        raise UsageError(
+            f"The engine `{point.name}` names `{point.value}`, which is not an installed package",
+            hint="install its package again",
+        )
+    return Path(places[0])

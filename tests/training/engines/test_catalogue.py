@@ -1,9 +1,11 @@
+import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.training.engines.catalogue import find_engine
+from prime_cli.training.engines.catalogue import check_fit, find_engine
 
 GOOD = 'name = "mine"\nrequires = ["mine==1"]\nentry = "go.py"\n'
 
@@ -40,3 +42,52 @@ def test_an_unknown_engine_is_not_found(tmp_path: Path) -> None:
 def test_an_invalid_engine_toml_is_refused_with_its_path(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match=r"engine\.toml"):
         find_engine(str(_folder(tmp_path, text)))
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EntryPoint:
+    """An engine that an installed package brings, whose code must not be run to find it."""
+    folder = tmp_path / "site" / "third_party_engine"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("raise SystemExit('was imported')\n", encoding="utf-8")
+    _folder(folder, GOOD + 'needs = ["gpu"]\ntakes = ["v1"]\n')
+    monkeypatch.setattr(sys, "path", [str(folder.parent), *sys.path])
+    return EntryPoint("mine", "third_party_engine", "prime.engines")
+
+
+def test_an_installed_package_brings_an_engine(package: EntryPoint) -> None:
+    engine = find_engine("mine", [package])
+    assert engine.entry.name == "go.py"
+    assert engine.needs == ("gpu",)
+    with pytest.raises(NotFound) as unknown:
+        find_engine("other", [package])
+    assert unknown.value.hint == "`trl`, `prime-rl`, `mine`, or an engine's folder"
+
+
+def test_an_entry_point_without_its_package_is_refused() -> None:
+    gone = EntryPoint("mine", "a_package_that_is_gone", "prime.engines")
+    with pytest.raises(UsageError, match="not an installed package"):
+        find_engine("mine", [gone])
+
+
+def test_an_engine_is_refused_for_what_it_cannot_train(package: EntryPoint) -> None:
+    engine = find_engine("mine", [package])
+    check_fit(engine, "v1", has_gpu=True)
+    with pytest.raises(UsageError, match="does not train v0") as old:
+        check_fit(engine, "v0", has_gpu=True)
+    assert old.value.hint == "`--engine trl` trains v0 and v1"
+    with pytest.raises(UsageError, match="needs a GPU"):
+        check_fit(engine, "v1", has_gpu=False)
+
+
+@pytest.mark.parametrize("name", ["torchforge", "nemo-rl", "NeMo_RL"])
+def test_placeholders_are_refused_as_what_they_are(name: str) -> None:
+    with pytest.raises(UsageError, match="empty placeholder on PyPI"):
+        find_engine(name)
+
+
+@pytest.mark.parametrize("name", ["verl", "rllm", "tinker", "art", "skyrl"])
+def test_trainers_with_programs_of_their_own_are_sent_to_the_service(name: str) -> None:
+    with pytest.raises(UsageError, match="started by its own program") as refused:
+        find_engine(name)
+    assert "prime rollouts serve" in (refused.value.hint or "")
