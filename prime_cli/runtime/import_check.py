@@ -4,6 +4,7 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from prime_cli.archive.imports import may_come_with_verifiers
 from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.core.progress import Task
+from prime_cli.runtime.moved_packages import MovedPackage, trials_of
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import Variables, share
 from prime_cli.runtime.verifiers_releases import LIBRARY
@@ -94,7 +96,8 @@ class ImportVerdict:
     `generation` is `v0`, `v1` or None if the module has the symbol of neither; `missing` are names
     that the code uses and this verifiers lacks. `exposes`: the module has a `load_environment`, or
     may have a Taskset with other verifiers. `asked` are withheld variables that its code requested.
-    `load` is None too if it was not loaded, or took too long.
+    `load` is None too if it was not loaded, or took too long. `moved` says which package has
+    another API than the code uses; then it is not loaded.
     """
 
     verifiers: str | None = None
@@ -105,6 +108,7 @@ class ImportVerdict:
     raised: ImportFailure | None = None
     asked: tuple[str, ...] = ()
     load: LoadFailure | None = None
+    moved: str | None = None
 
     @property
     def imports(self) -> bool:
@@ -121,7 +125,7 @@ class ImportVerdict:
     def accepted(self) -> bool:
         """Whether verifiers also has every name that the code uses, and loads it."""
         refused = self.load is not None and self.load.library
-        return self.imports and not self.missing and not refused
+        return self.imports and not (self.missing or refused or self.moved)
 
     @property
     def rules_out_verifiers(self) -> bool:
@@ -162,6 +166,8 @@ class ImportVerdict:
         if self.raised is not None:
             last = (self.raised.message.strip() or self.raised.type).splitlines()[0]
             return f"`import {module}` raised {self.raised.type}: {last}"
+        if self.moved is not None:
+            return self.moved
         if self.load is not None:
             return self.load.reason
         if self.generation is None:
@@ -175,6 +181,7 @@ def try_import(
     names: tuple[tuple[str, str], ...] = (),
     *,
     v1: bool = True,
+    moved: Iterable[MovedPackage] = (),
     load: str | None = None,
     variables: Variables | None = None,
     sandbox: Sandbox | None = None,
@@ -183,6 +190,7 @@ def try_import(
     """Import `module` in the interpreter at `python` and look for its generation's symbol.
 
     `v1` says whether its source may have a Taskset, so that a verifiers without them would hide it.
+    `moved` are packages whose earlier API the code needs.
     `load` is the environment's name if it shall also be loaded, without a model and for at most
     half a minute. `variables` are those of the run, by default what any environment gets. Of the
     module's output `task` shows the last line, once it takes long.
@@ -193,6 +201,7 @@ def try_import(
             "module": module,
             "names": names,
             "v1": v1,
+            "moved": trials_of(moved),
             "load": load,
             "load_seconds": _LOAD_SECONDS,
             "withheld": [*shared.secret],
@@ -240,4 +249,5 @@ def _verdict(completed: Completed) -> ImportVerdict:
         raised=ImportFailure(**error) if error else None,
         asked=tuple(result.get("asked", ())),
         load=LoadFailure(**load) if load else None,
+        moved=result.get("moved"),
     )

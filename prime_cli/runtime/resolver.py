@@ -3,7 +3,7 @@
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,7 +40,8 @@ class ResolutionRequest:
     `verifiers` is a PEP 440 specifier added to what the package declares; with `override` it
     replaces that. `beside` are wheels of packages that no index has. Without `build` no package is
     built from source, which would run its code. `without_verifiers` asks about everything else.
-    `pins` hold packages at versions, if they are needed at all.
+    `pins` hold packages at versions, if they are needed at all; so does `held`, which with
+    `override` replaces what others require of them.
     `requirements` are asked for besides.
     """
 
@@ -54,6 +55,7 @@ class ResolutionRequest:
     without_verifiers: bool = False
     requirements: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,26 +132,30 @@ def _words(question: ResolutionRequest, folder: Path) -> list[str]:
     by_url = declared is not None and declared.url is not None
     if not by_url or question.override:
         lines.append(f"{LIBRARY}{extras}{question.verifiers}")
-    replaced = f"{LIBRARY}{extras}{question.verifiers}" if question.override else ""
+    constraints, overrides = question.pins, list[str]()
+    if question.override:
+        overrides = [f"{LIBRARY}{extras}{question.verifiers}", *question.held]
+    elif not question.without_verifiers:
+        constraints += question.held
     if question.without_verifiers:
-        replaced = f"{LIBRARY} ; python_version < '3'"
-    needs = folder / "needs.in"
-    needs.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
-    words = ["pip", "compile", str(needs), "--python", str(question.python.path), "--quiet"]
+        overrides = [f"{LIBRARY} ; python_version < '3'"]
+    words = ["pip", "compile", _listed(folder / "needs.in", lines)]
+    words += ["--python", str(question.python.path), "--quiet"]
     words += ["--generate-hashes", "--no-header", "--no-annotate"]
     if not question.build:
         words.append("--no-build")
     if question.as_of is not None:
         words += ["--exclude-newer", question.as_of.astimezone(UTC).isoformat()]
-    if question.pins:
-        pins = folder / "pins.txt"
-        pins.write_text("\n".join(question.pins) + "\n", encoding="utf-8", newline="\n")
-        words += ["--constraint", str(pins)]
-    if replaced:
-        override = folder / "override.txt"
-        override.write_text(f"{replaced}\n", encoding="utf-8", newline="\n")
-        words += ["--override", str(override)]
+    if constraints:
+        words += ["--constraint", _listed(folder / "constraints.txt", constraints)]
+    if overrides:
+        words += ["--override", _listed(folder / "override.txt", overrides)]
     return words
+
+
+def _listed(file: Path, lines: Iterable[str]) -> str:
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    return str(file)
 
 
 def _direct_reference(wheel: WheelPackage) -> str:

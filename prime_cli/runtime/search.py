@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.core.progress import Progress, Task
-from prime_cli.runtime import verifiers_releases
 from prime_cli.runtime.evidence import Evidence, read_evidence
 from prime_cli.runtime.import_check import ImportVerdict, try_import
 from prime_cli.runtime.layers import Layer, install_aside, prepare_dependencies, prepare_top
@@ -82,7 +81,7 @@ class _Search:
         """Whether a lock of this very wheel, or of that run, was used."""
         self._tried: set[str] = set()
         self._refusals: list[TriedRelease] = []
-        self._lessons = Lessons()
+        self._lessons = Lessons(request.package.facts, self._reading)
         self.seconds = dict.fromkeys(("resolving", "installing", "importing"), 0.0)
         self._last: ImportVerdict | Unresolvable | None = None
         self._closest: Found | None = None
@@ -262,7 +261,7 @@ class _Search:
         lock = self._lock(step, resolved, python)
         if lock_digest(lock) in self._tried or version in self._lessons.ruled_out:
             return None
-        why = self._reading_against(step, version)
+        why = self._lessons.against(step, version)
         if why is not None:
             self._progress.say(f"{words}, which {why}")
             self._refuse(step.said, f"it {why}", lock)
@@ -278,22 +277,6 @@ class _Search:
             last = Unresolvable(error.detail or error.message)
             self._refuse(step.said, error.message, lock, last)
             return None
-
-    def _reading_against(self, step: SearchStep, version: str | None) -> str | None:
-        """Why this version is ruled out, found without creating an interpreter."""
-        if version is None or step.name == "--verifiers":
-            return None
-        exposes = self._package.facts.exposes
-        span = verifiers_releases.GENERATIONS.get(exposes or "")
-        if span and not span.allows(version):
-            return f"has no {exposes} API"
-        learned = self._lessons.against(version)
-        if learned is not None:
-            return learned
-        objection = self._reading.objection(version)
-        if step.name != "search" and objection is not None:
-            return f"does not fit: {objection}"
-        return None
 
     def _try(self, lock: Lock, python: Python, found_by: str, said: str) -> Found | None:
         """Create the layers of `lock` and test them; None if they fail, with the reason kept."""
@@ -314,6 +297,7 @@ class _Search:
                 self._module,
                 self._reading.names,
                 v1=self._package.facts.exposes is not None or self._reading.uses_v1,
+                moved=() if request.is_pinned else self._reading.moved,
                 load=None if request.is_pinned else self._package.facts.name,
                 variables=request.variables,
                 sandbox=request.sandbox,
@@ -379,6 +363,7 @@ class _Search:
             requirements=self._request.requirements,
             build=self._request.sandbox is None,
             pins=step.pins,
+            held=tuple(each.requirement for each in self._reading.moved),
         )
 
     def _refuse(

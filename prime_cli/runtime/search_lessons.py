@@ -10,7 +10,9 @@ from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.runtime import verifiers_releases
 from prime_cli.runtime.import_check import ImportVerdict
+from prime_cli.runtime.search_plan import SearchStep
 from prime_cli.runtime.verifiers_releases import LIBRARY, Span
+from prime_cli.runtime.verifiers_usage import VerifiersUsage
 from prime_cli.wire.locks import Lock, TriedRelease
 
 _ALIKE = 3
@@ -22,14 +24,21 @@ _ABSENT_NAME = re.compile(r"(?:'verifiers' has no attribute|cannot import name) 
 
 @dataclass
 class Lessons:
-    """`ruled_out` are versions of verifiers that fail beside other packages too."""
+    """What is known of a package with these `facts`, whose source was read.
 
+    `ruled_out` are versions of verifiers that fail beside other packages too.
+    """
+
+    facts: WheelFacts
+    reading: VerifiersUsage
     ruled_out: set[str] = field(default_factory=set)
     _allowed: list[tuple[str, Span]] = field(default_factory=list)
     _load_failures: Counter[str] = field(default_factory=Counter)
 
     def learn(self, verdict: ImportVerdict, lock: Lock) -> None:
-        """What a failure says about the tries to come."""
+        """What a failure says about the tries to come; nothing if another package is to blame."""
+        if verdict.moved is not None:
+            return
         if verdict.rules_out_verifiers:
             self.ruled_out.add(verdict.verifiers or lock.verifiers)
         failure = verdict.load or verdict.raised
@@ -48,9 +57,24 @@ class Lessons:
         """Whether loading failed alike so often that another release would not help."""
         return max(self._load_failures.values(), default=0) >= _ALIKE
 
-    def against(self, version: str) -> str | None:
-        """Why a release cannot pass, as a clause; None if nothing is known."""
-        return next((why for why, span in self._allowed if not span.allows(version)), None)
+    def against(self, step: SearchStep, version: str | None) -> str | None:
+        """Why a release cannot pass, as a clause, found without creating an interpreter.
+
+        None if nothing is known, or if it is the one that the user asked for.
+        """
+        if version is None or step.name == "--verifiers":
+            return None
+        exposes = self.facts.exposes
+        span = verifiers_releases.GENERATIONS.get(exposes or "")
+        if span and not span.allows(version):
+            return f"has no {exposes} API"
+        for why, allowed in self._allowed:
+            if not allowed.allows(version):
+                return why
+        objection = self.reading.objection(version)
+        if step.name != "search" and objection is not None:
+            return f"does not fit: {objection}"
+        return None
 
 
 def cannot_be_installed(facts: WheelFacts, reason: str, hint: str | None = None) -> ResolveFailed:

@@ -13,6 +13,7 @@ from packaging.version import Version
 
 from prime_cli.archive.wheels import Wheel, WheelFacts, open_wheel
 from prime_cli.runtime import verifiers_releases
+from prime_cli.runtime.moved_packages import MOVED_PACKAGES, MovedPackage
 from prime_cli.runtime.verifiers_releases import LIBRARY, Span
 
 # Larger files are data or vendored code, which say nothing about verifiers.
@@ -31,9 +32,11 @@ class VerifiersUsage:
 
     `names` are (module, name) pairs that must exist for the code to run; `span` the releases that
     have them all; `reasons` the clauses that say why, each with the releases that it allows.
+    `moved` are packages of which it needs an earlier release.
     """
 
     names: tuple[tuple[str, str], ...] = ()
+    moved: tuple[MovedPackage, ...] = ()
     span: Span = field(default_factory=Span)
     reasons: tuple[tuple[str, Span], ...] = ()
 
@@ -79,8 +82,8 @@ def read_requirements(path: Path, facts: WheelFacts) -> VerifiersUsage:
     for reasons in (spans, list(_generation(facts))):
         common = _intersection([span for _, span in reasons])
         if common is not None:
-            return VerifiersUsage(names, common, tuple(reasons))
-    return VerifiersUsage(names)
+            return VerifiersUsage(names, use.moved, common, tuple(reasons))
+    return VerifiersUsage(names, use.moved)
 
 
 def _generation(facts: WheelFacts) -> Iterator[tuple[str, Span]]:
@@ -101,7 +104,8 @@ def _intersection(spans: list[Span]) -> Span | None:
 def _sources(wheel: Wheel) -> Iterator[str]:
     modules = wheel.modules(largest=_MOST_BYTES)
     texts = (text for path, text in modules if not _is_test(path))
-    return (text for text in islice(texts, _MOST_FILES) if LIBRARY in text)
+    telling = (LIBRARY, *(package.call for package in MOVED_PACKAGES))
+    return (text for text in islice(texts, _MOST_FILES) if any(word in text for word in telling))
 
 
 def _is_test(path: str) -> bool:
@@ -116,6 +120,7 @@ class _Use(ast.NodeVisitor):
         self.probed: set[tuple[str, str]] = set()
         self._aliases: dict[str, str] = {}
         self._found: dict[str, Span] = {}
+        self._moved: dict[MovedPackage, str] = {}
         self._guarded = 0
 
     def add(self, text: str) -> None:
@@ -132,6 +137,13 @@ class _Use(ast.NodeVisitor):
             if module != LIBRARY and submodule in verifiers_releases.SUBMODULES:
                 yield f"it uses `{LIBRARY}.{submodule}`", verifiers_releases.SUBMODULES[submodule]
         yield from self._found.items()
+        for package, why in self._moved.items():
+            yield f"{why}, which needs {package.requirement}", package.span
+
+    @property
+    def moved(self) -> tuple[MovedPackage, ...]:
+        """The packages that must be of an earlier release."""
+        return tuple(self._moved)
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -170,6 +182,8 @@ class _Use(ast.NodeVisitor):
                 args=[ast.Constant(value="task"), ast.BinOp(left=ast.List(elts=[text]))],
             ) if _is_text(text):
                 self._found[_PLAIN_TASK] = verifiers_releases.PLAIN_TASK_COLUMN
+        for package in filter(lambda each: each.is_needed_by(node), MOVED_PACKAGES):
+            self._moved[package] = f"it gives `{package.call}` a text in `{package.argument}`"
         self.generic_visit(node)
 
     def visit_Try(self, node: ast.Try) -> None:
@@ -217,6 +231,9 @@ class _Use(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _need(self, module: str, name: str | None) -> None:
+        for package in MOVED_PACKAGES:
+            if name in package.names and not module.startswith(f"{LIBRARY}.v1"):
+                self._moved[package] = f"it uses `{LIBRARY}.{name}`"
         if self._guarded:
             return
         self.names.add((module, name or ""))

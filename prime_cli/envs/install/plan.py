@@ -179,10 +179,12 @@ def _collect_requirements(items: Sequence[InstallItem], version: str) -> Install
         if item.folder is None:  # uv itself reads the sources of a folder
             needs.sourced += source_requirements(facts.requires_dist, item.package.sources)
         if facts.exposes is not None:
-            within = read_requirements(item.package.path, facts).span.specifier
+            reading = read_requirements(item.package.path, facts)
+            within = reading.span.specifier
             # Many environments forget to require what they import.
             needs.requirements.append(Requirement(LIBRARY))
             needs.limits.append(f"{LIBRARY}{within}")
+            needs.limits += [each.requirement for each in reading.moved]
             taken[item.name] = _verifiers_of_run(item.package, within, item.lock)
     if len(set(taken.values())) == 1:
         needs.limits += [f"{LIBRARY}=={version}" for version in {*taken.values()} if version]
@@ -216,9 +218,15 @@ def _check_imports(
         facts = item.package.facts
         if facts.module is None or facts.exposes is None:
             continue
-        names = read_requirements(item.package.path, facts).names
+        reading = read_requirements(item.package.path, facts)
         with progress.task(f"Importing {item.name}", unit="steps"):
-            verdict = try_import(plan.workspace.python, facts.module, names, load=facts.name)
+            verdict = try_import(
+                plan.workspace.python,
+                facts.module,
+                reading.names,
+                moved=reading.moved,
+                load=facts.name,
+            )
         if verdict.accepted:
             continue
         failures[item.name] = verdict.reason(facts.module)

@@ -1,10 +1,11 @@
 """Run by an environment's interpreter (3.10 or later): does its module import, and as what?
 
 One argument: JSON {"module": import name or null, "names": [[module, name], ...], "v1": true,
-"withheld": [], "left_out": [], "load": name of the environment or null, "load_seconds": 30}, `v1`
-being whether its source may have a Taskset, `withheld` and `left_out` names of variables. With
-"load" the environment is loaded as well. The last line on the first stdout is JSON too; whatever
-the module prints goes to stderr.
+"withheld": [], "left_out": [], "moved": [{"module": ..., "code": ...}], "load": name of the
+environment or null, "load_seconds": 30}, `v1` being whether its source may have a Taskset,
+`withheld` and `left_out` names of variables, `moved` code that packages with a later API refuse.
+With "load" the environment is loaded as well. The last line on the first stdout is JSON too;
+whatever the module prints goes to stderr.
 """
 
 import importlib
@@ -32,7 +33,8 @@ def main() -> None:
     except BaseException as error:  # SystemExit too: a module may exit at import
         result["error"] = describe(error, request["module"])
     answer(answers, result)
-    if request.get("load") and result.get("generation") and not result["missing"]:
+    passed = result.get("generation") and not (result["missing"] or result.get("moved"))
+    if request.get("load") and passed:
         # A load that takes longer is not waited for: it may be a download.
         limit = threading.Timer(request["load_seconds"], os._exit, (0,))
         limit.daemon = True
@@ -99,7 +101,24 @@ def check(request: dict[str, Any], result: dict[str, Any]) -> None:
     )
     result["stage"] = "names"
     result["missing"] = [pair for pair in request["names"] if not exists(*pair)]
+    result["moved"] = next(filter(None, map(moved, request.get("moved", ()))), None)
     result["stage"] = "done"
+
+
+def moved(trial: dict[str, str]) -> str | None:
+    """What a package refuses of the API that the code uses; None if nothing, or it is absent."""
+    from importlib.metadata import version
+
+    try:
+        exec(trial["code"], {})  # noqa: S102 - from the table of the parent
+    except ModuleNotFoundError:
+        return None
+    except Exception as error:
+        last = trial["code"].strip().splitlines()[-1]
+        name = trial["module"].replace("_", "-")
+        what = "`%s` raises %s" % (last.partition("(")[0], type(error).__name__)
+        return "%s %s has another API: %s" % (name, version(name), what)
+    return None
 
 
 def may_be_taskset(module: Any) -> bool:
