@@ -4,6 +4,8 @@
     PUT  /v1/policy         PolicyUpdate
     POST /v1/rollouts       RolloutAsk -> TrainingRollouts as JSON lines, each when it finishes
     POST /v1/steps          TrainingStep
+    POST /v1/checkpoints    TrainerCheckpoint
+    POST /v1/log            TrainerLog
 
 Every request carries the session's bearer token. Closing a connection gives up its rollouts.
 """
@@ -28,11 +30,14 @@ from prime_cli.models.providers import EndpointSecret
 from prime_cli.training.demand import Demand
 from prime_cli.training.policies import Policies, Policy
 from prime_cli.training.recording import LENGTHS
+from prime_cli.training.trainer_events import TrainerEvents
 from prime_cli.wire.rollouts import (
     LoadedEnvironment,
     PolicyUpdate,
     RolloutAsk,
     ServiceError,
+    TrainerCheckpoint,
+    TrainerLog,
     TrainingRollout,
     TrainingStep,
 )
@@ -52,9 +57,6 @@ class SessionFiles(Protocol):
     def expect(self, ask: RolloutAsk, numbers: list[int]) -> None:
         """These rollouts were asked for, and will be kept as the ask says."""
 
-    def keep_step(self, step: TrainingStep) -> None:
-        """Store a step of the trainer."""
-
 
 class RolloutService:
     """An async context manager; inside, `url` and `token` are what a trainer needs."""
@@ -64,6 +66,7 @@ class RolloutService:
         demand: Demand[TrainingRollout],
         policies: Policies,
         files: SessionFiles,
+        told: TrainerEvents,
         *,
         port: int = 0,
     ) -> None:
@@ -72,6 +75,7 @@ class RolloutService:
         self._demand = demand
         self._policies = policies
         self._files = files
+        self._told = told
         self._port = port
         self._endpoints: dict[tuple[str, str, str | None], Endpoint] = {}
         self._stack = AsyncExitStack()
@@ -84,6 +88,8 @@ class RolloutService:
                 web.put("/v1/policy", self._set_policy),
                 web.post("/v1/rollouts", self._rollouts),
                 web.post("/v1/steps", self._step),
+                web.post("/v1/checkpoints", self._checkpoint),
+                web.post("/v1/log", self._log),
             ]
         )
         runner = web.AppRunner(
@@ -137,7 +143,15 @@ class RolloutService:
         return _json({})
 
     async def _step(self, request: web.Request) -> web.Response:
-        self._files.keep_step(await _read(request, TrainingStep))
+        self._told.keep_step(await _read(request, TrainingStep))
+        return _json({})
+
+    async def _checkpoint(self, request: web.Request) -> web.Response:
+        self._told.keep_checkpoint(await _read(request, TrainerCheckpoint))
+        return _json({})
+
+    async def _log(self, request: web.Request) -> web.Response:
+        self._told.keep_log(await _read(request, TrainerLog))
         return _json({})
 
     async def _rollouts(self, request: web.Request) -> web.StreamResponse:

@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from prime_cli.core.errors import PartialResult, PrimeError
-from prime_cli.core.paths import storage_errors
+from prime_cli.core.errors import PartialResult, PrimeError, StorageFailed
 from prime_cli.core.progress import Progress
+from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.execution.early_stop import interruptible
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.progress_line import announce_agents
 from prime_cli.evals.execution.recorder import row_of
 from prime_cli.evals.execution.run import set_up_run
+from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome
 from prime_cli.evals.execution.setup import (
     RunContext,
     RunSetup,
@@ -32,19 +33,25 @@ from prime_cli.evals.planning.cost import budget_of
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.price_table import own_path
-from prime_cli.models.prices import CAPS
-from prime_cli.runs.access_requests import WithheldVariables
+from prime_cli.models.prices import CAPS, Charges, add_charges
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, run_group_name, writing
+from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED
+from prime_cli.runs.spending import without
+from prime_cli.runs.tally import Tally
 from prime_cli.runtime.launch import Worker
-from prime_cli.runtime.protocol import AskedVariable, End, Event, Log, Rollout, Start
+from prime_cli.runtime.protocol import AskedVariable, End, Event, Log, Network, Rollout, Start
 from prime_cli.training.demand import Demand
 from prime_cli.training.dump import Counts, report, scrubbed, training_rollout
 from prime_cli.training.policies import Policies, Policy, RolloutKey
 from prime_cli.training.recording import TokenRecorder
 from prime_cli.training.service import RolloutService
-from prime_cli.wire.rollouts import LoadedEnvironment, RolloutAsk, TrainingRollout, TrainingStep
+from prime_cli.training.trainer_events import TrainerEvents
+from prime_cli.wire.rollouts import (
+    LoadedEnvironment,
+    RolloutAsk,
+    TrainingRollout,
+)
 
-METRICS = "metrics.jsonl"
 Announce = Callable[[str, str, RunFolder], None]
 """Called with the service's URL and token, and the session's folder, when it can be asked."""
 
@@ -83,31 +90,64 @@ def serve_rollouts(
 
 def serve_with(setup: RunSetup, options: ServiceOptions, announce: Announce) -> int | None:
     """The same in a folder, with an interpreter that has the environment."""
+    earlier = EarlierSessions()
     with writing(setup.folder), Journal(setup.folder.journal, setup.scrub) as journal:
-        session = RolloutSession(setup, options, journal)
+        record = RunRecord(setup, earlier)
+        record.open()
+        session = RolloutSession(setup, options, journal, record, earlier.tally)
         try:
-            return asyncio.run(session.run(announce))
+            signal = asyncio.run(session.run(announce))
+        except BaseException as failure:
+            status = CAPPED if isinstance(failure, PartialResult) else FAILED
+            with suppress(StorageFailed):  # the first failure is the one to tell
+                record.close(session.outcome, status, failure, on_demand=True)
+            raise
         finally:
             report(session.recorder, session.counts, setup.context.progress)
+        record.close(session.outcome, FINISHED, on_demand=True)
+        return signal
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a rollout was asked for with, and the number of the first one of that ask."""
+
+    ask: RolloutAsk
+    first: int
+
+
+_UNASKED = RolloutAsk(example=0)
 
 
 class RolloutSession:
     """The live session; keeps each finished rollout before it is handed out."""
 
-    def __init__(self, setup: RunSetup, options: ServiceOptions, journal: Journal) -> None:
+    def __init__(
+        self,
+        setup: RunSetup,
+        options: ServiceOptions,
+        journal: Journal,
+        record: RunRecord,
+        tally: Tally,
+    ) -> None:
         sampling = setup.plan.sampling
         first = Policy(sampling=sampling) if options.has_policy else None
         self.policies = Policies(first, sampling)
-        self._asks: dict[RolloutKey, RolloutAsk] = {}
+        self._asks: dict[RolloutKey, _Asked] = {}
+        self._told = TrainerEvents(setup.folder.path, setup.scrub, setup.context.progress)
         self.recorder = TokenRecorder(
             self.policies, setup.prepared.endpoint, expects=self._asks.__contains__
         )
         self.counts = Counts()
+        self.outcome = SessionOutcome()
+        self._record = record
+        self._tally = tally
+        self._journaled: Charges = {}
         self._setup = setup
         self._options = options
         self._journal = journal
         self._progress: Progress = setup.context.progress
-        self._withheld = WithheldVariables(setup.access.variables, self._progress)
+        self._withheld = record.withheld(self._progress)
         self._ended = asyncio.Event()
         self._gateway: Gateway
         self._start: Start | None = None
@@ -131,7 +171,7 @@ class RolloutSession:
             workers=self._options.workers,
             concurrency=self._concurrency,
         )
-        service = RolloutService(demand, self.policies, self, port=self._options.port)
+        service = RolloutService(demand, self.policies, self, self._told, port=self._options.port)
         async with (
             Gateway(
                 setup.prepared.endpoint,
@@ -156,6 +196,10 @@ class RolloutSession:
                     await self._until_the_end(demand, service, announce)
             finally:
                 hold.forget(end)
+                spent = self._gateway.ledger.totals()
+                self.outcome.spent = spent
+                self.outcome.served = self._gateway.ledger.served
+                self.outcome.unjournaled = without(spent, self._journaled)
             if hold.is_closed:
                 raise hold.failure or _capped(hold.capped or "")
             return interrupt.signal
@@ -206,15 +250,24 @@ class RolloutSession:
         """Journal a finished rollout, and return what its trainer gets."""
         pair = event.example_id, event.rollout
         ledger = self._gateway.ledger
-        row = row_of(event, ledger.settle(*pair), ledger.settle_apart())
+        charges, apart = ledger.settle(*pair), ledger.settle_apart()
+        row = row_of(event, charges, apart)
         turns = self.recorder.take(*pair, row.attempt)
-        ask = self._forget(pair)
+        found = self._forget(pair)
+        ask = _UNASKED if found is None else found.ask
         self._withheld.record(event)
-        if ask is not None and ask.tag:
+        if ask.tag:
             row = msgspec.structs.replace(row, state={**row.state, **ask.tag})
         self._journal.append(row)
-        line = training_rollout(row, turns, with_messages=ask is not None and ask.messages)
-        self.counts.add(line, is_recorded=ask is None or ask.record)
+        self._tally.add(row)
+        add_charges(self._journaled, charges)
+        add_charges(self._journaled, apart)
+        line = training_rollout(row, turns, with_messages=ask.messages)
+        self.counts.add(line, is_recorded=ask.record)
+        if found is not None:
+            current = self.policies.current
+            version = None if current is None else current.version
+            self._told.steps.add(line, (event.example_id, found.first), ask.tag, version)
         self._say_what_to_serve()
         # No secret of the environment's leaves by its answers.
         return scrubbed(line, self._setup.scrub)
@@ -226,7 +279,7 @@ class RolloutSession:
         self.restart(example, rollout)
         self._forget((example, rollout))
 
-    def _forget(self, pair: RolloutKey) -> RolloutAsk | None:
+    def _forget(self, pair: RolloutKey) -> "_Asked | None":
         self.policies.forget(*pair)
         return self._asks.pop(pair, None)
 
@@ -235,11 +288,15 @@ class RolloutSession:
             case Start():
                 if self._start is None:
                     self._start = event
+                    # How many rollouts there will be only the trainer knows.
+                    self._record.begin(msgspec.structs.replace(event, planned=0))
                     for said in event.said:
                         self._progress.say(said)
                     announce_agents(event.agents, self._progress, sandbox=self._setup.plan.sandbox)
             case AskedVariable():
                 self._withheld.hear(event)
+            case Network():
+                self.outcome.connections.hear(event)
             case Log():
                 self._progress.say(self._setup.scrub.text(event.text))
             case End():
@@ -272,13 +329,8 @@ class RolloutSession:
         )
 
     def expect(self, ask: RolloutAsk, numbers: list[int]) -> None:
-        self._asks.update({(ask.example, number): ask for number in numbers})
-
-    def keep_step(self, step: TrainingStep) -> None:
-        path = self._setup.folder.path / METRICS
-        line = {"step": step.step, **step.metrics}
-        with storage_errors(path), path.open("ab") as file:
-            file.write(self._setup.scrub(msgspec.json.encode(line)) + b"\n")
+        asked = _Asked(ask, numbers[0])
+        self._asks.update({(ask.example, number): asked for number in numbers})
 
 
 def _capped(reason: str) -> PartialResult:

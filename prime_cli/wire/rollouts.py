@@ -119,6 +119,19 @@ class TrainingStep(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     metrics: dict[str, Any] = {}
 
 
+class TrainerCheckpoint(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """POST /v1/checkpoints: the weights after a step lie whole in the folder `path`."""
+
+    step: Whole
+    path: Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
+
+
+class TrainerLog(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """POST /v1/log: what the trainer has to say to its user."""
+
+    text: Annotated[str, msgspec.Meta(max_length=65_536)]
+
+
 class ServiceError(msgspec.Struct, kw_only=True, frozen=True):
     """The body of every refusal, and the last line of an answer that broke off."""
 

@@ -1,5 +1,6 @@
 """The rollout service over a socket, with a real worker, as a trainer sees it."""
 
+import json
 import signal
 import threading
 import time
@@ -14,11 +15,13 @@ import pytest
 from prime_cli.core.errors import PartialResult
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import Budget
-from prime_cli.runs.folder import read_journal
+from prime_cli.runs.folder import RunFolder, read_journal
+from prime_cli.runs.manifest import CAPPED, FINISHED, RUNNING, load_manifest
+from prime_cli.runs.summary import Counts
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.training.policies import Policies
 from prime_cli.training.service import RolloutService
-from prime_cli.training.session import METRICS
+from prime_cli.training.trainer_events import CHECKPOINTS, METRICS, TRAINER_LOG
 from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.gateway_client import run
 from tests.helpers.rollout_service import JSON, Trainer, serve
@@ -61,8 +64,6 @@ def test_a_trainer_gets_each_rollout_with_the_tokens_of_its_policy(
         (again,) = trainer.rollouts(example=4)
         assert (again["rollout"], again["messages"]) == (3, None)
         assert again["segments"][0]["spans"][0][2] == 4
-        assert trainer.ask("POST", "/steps", {"step": 1, "metrics": {"loss": 0.5}}) == (200, {})
-        assert (trainer.folder.path / METRICS).read_text() == '{"step":1,"loss":0.5}\n'
         rows = list(read_journal(trainer.folder.journal))
         assert [(row.example_id, row.rollout) for row in rows][-1] == (4, 3)
         assert rows[0].state == {"step": 12}
@@ -70,6 +71,49 @@ def test_a_trainer_gets_each_rollout_with_the_tokens_of_its_policy(
     assert serve(echo, tmp_path, scenario).ended == signal.SIGTERM
     assert {call.body["model"] for call in model.calls} == {"weights"}
     assert {call.body["top_p"] for call in model.calls} == {0.5}
+
+
+def test_what_a_trainer_tells_is_kept_in_the_folder_of_the_session(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    folders: list[Path] = []
+
+    def scenario(trainer: Trainer) -> None:
+        folders.append(trainer.folder.path)
+        trainer.rollouts(example=0, n=2, tag={"step": 7})
+        step = {"step": 7, "metrics": {"loss": 0.5, "seconds": {"train": 1.5}, "beta": 2}}
+        checkpoint = {"step": 7, "path": "/weights/7"}
+        assert trainer.ask("POST", "/steps", step) == (200, {})
+        assert trainer.ask("POST", "/checkpoints", checkpoint) == (200, {})
+        assert trainer.ask("POST", "/log", {"text": "warm\nup"}) == (200, {})
+
+    served = serve(echo, tmp_path, scenario, url=model.url)
+    (folder,) = folders
+    line = json.loads((folder / METRICS).read_bytes())
+    assert (line["step"], line["rollouts"], line["reward"], line["loss"]) == (7, 2, 1.0, 0.5)
+    assert (line["seconds"], line["extra"]) == ({"train": 1.5}, {"beta": 2})
+    assert json.loads((folder / CHECKPOINTS).read_bytes()) == {"step": 7, "path": "/weights/7"}
+    assert (folder / TRAINER_LOG).read_text() == "warm\nup\n"
+    said = served.progress.said
+    assert {"Trainer: warm", "The weights after step 7 are in /weights/7"} <= set(said)
+
+
+def test_a_session_has_the_manifest_of_a_run_from_its_start_to_its_end(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    folders: list[RunFolder] = []
+
+    def scenario(trainer: Trainer) -> None:
+        folders.append(trainer.folder)
+        assert load_manifest(trainer.folder.manifest).status == RUNNING
+        trainer.rollouts(example=0, n=3)
+
+    serve(echo, tmp_path, scenario, url=model.url)
+    manifest = load_manifest(folders[0].manifest)
+    assert (manifest.status, manifest.examples, manifest.planned) == (FINISHED, 10, 3)
+    assert manifest.counts == Counts(planned=3, scored=3, errored=0, truncated=0)
+    assert manifest.usage["calls"] == 3
+    assert not folders[0].results.exists()
 
 
 def test_calls_wait_until_there_is_a_policy(
@@ -147,6 +191,8 @@ def test_closing_a_connection_gives_up_its_rollouts(
         ("PUT", "/policy", {"version": 1}, 400, "needs a `url`"),
         ("PUT", "/policy", {"version": 1, "url": "ftp://x", "model": "m"}, 400, "http or https"),
         ("PUT", "/policy", {"version": 1, "model": "m"}, 400, "need its `url`"),
+        ("POST", "/checkpoints", {"step": 1, "path": ""}, 400, "length >= 1"),
+        ("POST", "/log", {"text": "x" * 65_537}, 400, "length <= 65536"),
         ("GET", "/nothing", None, 404, "Not Found"),
         ("GET", "/rollouts", None, 405, "Method Not Allowed"),
     ],
@@ -239,6 +285,8 @@ def test_a_cap_ends_the_service_and_those_who_wait_are_told(
     served = serve(echo, tmp_path, scenario, url=model.url, budget=budget, concurrency=1)
     assert isinstance(served.ended, PartialResult)
     assert "token budget" in served.ended.message
+    (manifest,) = tmp_path.glob("*/run.json")
+    assert load_manifest(manifest).status == CAPPED
 
 
 def test_a_cap_in_dollars_does_not_end_the_service_for_the_trainers_own_weights(
@@ -309,7 +357,7 @@ def test_the_endpoint_of_a_policy_that_is_named_again_stays_the_same() -> None:
 
     async def scenario() -> None:
         unused: Any = None
-        async with RolloutService(unused, policies, unused) as service:
+        async with RolloutService(unused, policies, unused, unused) as service:
             for url in ("http://127.0.0.1:9/v1", "http://127.0.0.1:8/v1", "http://127.0.0.1:9/v1/"):
                 await put(service, url)
 

@@ -122,9 +122,17 @@ class RunRecord:
             save_manifest(self._folder.manifest, self._earlier.manifest, self._setup.scrub)
 
     def close(
-        self, outcome: SessionOutcome, status: str, failure: BaseException | None = None
+        self,
+        outcome: SessionOutcome,
+        status: str,
+        failure: BaseException | None = None,
+        *,
+        on_demand: bool = False,
     ) -> Summary:
-        """Write results, metadata and the end of the manifest; the manifest comes last."""
+        """Write results, metadata and the end of the manifest; the manifest comes last.
+
+        A run `on_demand` had no plan of its size, and its rollouts stay in the journal alone.
+        """
         session = msgspec.structs.replace(
             self._session,
             ended=_now(),
@@ -152,13 +160,14 @@ class RunRecord:
                 self._manifest.connections, self._setup.scrub.text
             ),
             withheld=self._manifest.withheld if self._withheld is None else self._withheld.found,
+            planned=self._earlier.tally.finished if on_demand else self._manifest.planned,
         )
-        return self._write_all()
+        return self._write_all(with_results=not on_demand)
 
-    def _write_all(self) -> Summary:
+    def _write_all(self, *, with_results: bool) -> Summary:
         tally = self._earlier.tally
         summary = self._scrubbed(summary_of(self._folder, self._manifest, tally))
-        if tally.finished:
+        if tally.finished and with_results:
             write_results(self._folder.journal, self._folder.results)
             self._write_metadata(summary)
         self._manifest = msgspec.structs.replace(
