@@ -1,0 +1,135 @@
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.training.config_file import FileRequest, read_config_file
+
+PUBLISHED = """
+model = "Qwen/Qwen3-30B-A3B-Instruct-2507"
+max_steps = 50
+batch_size = 256
+rollouts_per_example = 16
+learning_rate = 1e-4
+lora_alpha = 16
+oversampling_factor = 2.0
+trajectory_strategy = "interleaved"
+env_files = ["secrets.env"]
+
+[sampling]
+max_tokens = 512
+temperature = 0.7
+enable_thinking = false
+
+[[env]]
+id = "primeintellect/alphabet-sort"
+args = { min_turns = 3, max_turns = 5 }
+
+[eval]
+interval = 25
+num_examples = 100
+skip_first_step = true
+
+[wandb]
+project = "sorting"
+
+[checkpoints]
+interval = 10
+keep_cloud = 5
+"""
+SMALL = 'model = "m"\n[[env]]\nid = "ada/wordle"\n'
+
+
+def _read(folder: Path, text: str) -> FileRequest:
+    path = folder / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_config_file(path)
+
+
+def test_the_published_form_says_what_the_flags_would(tmp_path: Path) -> None:
+    request = _read(tmp_path, PUBLISHED)
+    assert request.values == {
+        "environment": "primeintellect/alphabet-sort",
+        "model": "Qwen/Qwen3-30B-A3B-Instruct-2507",
+        "steps": 50,
+        "batch": 16,  # prompts, where the file counts rollouts
+        "rollouts_per_example": 16,
+        "lr": 1e-4,
+        "lora": 16,
+        "lora_alpha": 16,
+        "env_args": {"min_turns": 3, "max_turns": 5},
+        "env_file": tmp_path / "secrets.env",
+        "save_every": 10,
+        "report": "wandb",
+        "max_tokens": 512,
+        "temperature": 0.7,
+        "sampling": {"chat_template_kwargs": {"enable_thinking": False}},
+        "eval_every": 25,
+        "eval_examples": 100,
+    }
+    assert request.wandb == {"WANDB_PROJECT": "sorting"}
+    assert request.said[1] == (
+        "Keys without effect on this machine: `oversampling_factor`, `trajectory_strategy`, "
+        "`checkpoints.keep_cloud`, `eval.skip_first_step`"
+    )
+
+
+def test_what_the_file_leaves_out_has_the_defaults_of_hosted_training(tmp_path: Path) -> None:
+    request = _read(tmp_path, SMALL)
+    assert request.values == {
+        "environment": "ada/wordle",
+        "model": "m",
+        "steps": 100,
+        "batch": 16,
+        "rollouts_per_example": 8,
+        "lora": 16,
+    }
+    assert len(request.said) == 1
+
+
+def test_a_taskset_of_v1_names_the_environment_and_its_arguments(tmp_path: Path) -> None:
+    text = """
+    model = "m"
+    [[env]]
+    taskset = { id = "ada/letters", n = 8 }
+    harness = { id = "null" }
+    version = "1.2"
+    """
+    values = _read(tmp_path, text).values
+    assert (values["environment"], values["env_args"]) == ("ada/letters@1.2", {"n": 8})
+    assert values["extra_args"] == {"agent": {"harness": {"id": "null"}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "hint"),
+    [
+        ("modle = 1\n" + SMALL, "`modle` is not a key", "did you mean `model`?"),
+        (SMALL + "argz = {}\n", "`env.argz` is not a key", "did you mean `args`?"),
+        (SMALL + "[sampling]\nmax_token = 1\n", "`sampling.max_token`", "`max_tokens`?"),
+        (SMALL + "[[eval.env]]\nidd = 1\n", "`eval.env.idd` is not a key", "did you mean `id`?"),
+        ("max_steps = 0\n" + SMALL, "max_steps", None),
+        ("batch_size = 10\n" + SMALL, "not a multiple", "whole groups"),
+        (SMALL + '[[env]]\nid = "other"\n', "names 2 environments", "one `[[env]]`"),
+        (SMALL + '[[eval.env]]\nid = "other"\n', "which is not trained on", "prime eval run"),
+        ('loss = "sft"\n' + SMALL, "is not offered", 'only "rl"'),
+        ('checkpoint_id = "c"\n' + SMALL, "`checkpoint_id` is not supported", "`model`"),
+        (SMALL + "max_turns = 3\n", "`env.max_turns` is not supported", "`args`"),
+        ('[model]\nname = "m"\n[orchestrator]\n', "a file of prime-rl", "--engine prime-rl"),
+        ('model = "m"\n[[eval]]\nenv_id = "x"\n', "a suite of evaluations", "prime eval run"),
+        ('model = "m"\n', "has no `env`", "[[env]]"),
+        ("model = \n", "not valid TOML", None),
+        ('env_files = ["a", "b"]\n' + SMALL, "names 2 files of variables", "one file"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    text: str, sentence: str, hint: str | None, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        _read(tmp_path, text)
+    assert sentence in refused.value.message
+    assert (hint or "") in (refused.value.hint or "")
+
+
+def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        read_config_file(tmp_path / "none.toml")
