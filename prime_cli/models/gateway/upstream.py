@@ -120,6 +120,7 @@ class ModelRouter:
         self._environ = environ
         self._offline = offline
         self._sandboxed = sandboxed
+        self._takes_no_nulls: set[str] = set()
         self._own = own = RoundRobin(endpoint.group)
         self._routes: dict[str | None, RoundRobin] = {None: own, endpoint.model: own}
         if endpoint.alias is not None:
@@ -152,7 +153,27 @@ class ModelRouter:
     async def _forward(self, call: Call, endpoint: Endpoint) -> Reply:
         if call.head.model not in (None, endpoint.model):
             call = replace(call, body=with_fields(call.body, model=endpoint.model))
-        return await self._send(endpoint, call)
+        may_have_nulls = b"null" in call.body
+        if may_have_nulls and endpoint.url in self._takes_no_nulls:
+            call = _without_nulls(call)
+        reply = await self._send(endpoint, call)
+        if may_have_nulls and reply.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            return await self._after_failure(endpoint, call, reply)
+        return reply
+
+    async def _after_failure(self, endpoint: Endpoint, call: Call, reply: Reply) -> Reply:
+        """The answer to the same without nulls, if the server's own code fails on these."""
+        from prime_cli.models.gateway import null_fields
+
+        shorter = _without_nulls(call)
+        if shorter is call or not null_fields.is_crash(reply):
+            return reply
+        again = await self._send(endpoint, shorter)
+        if again.status == HTTPStatus.OK and endpoint.url not in self._takes_no_nulls:
+            self._takes_no_nulls.add(endpoint.url)
+            if self._say:
+                self._say(null_fields.sentence(endpoint.url))
+        return again
 
     def _learn(self, name: str) -> RoundRobin:
         try:
@@ -182,6 +203,13 @@ class ModelRouter:
         if self._sandboxed and (found.address, found.key) not in known:
             raise NotAllowed(f"a sandbox does not call {found.url} with a key that was not given")
         return found
+
+
+def _without_nulls(call: Call) -> Call:
+    from prime_cli.models.gateway.null_fields import without_nulls
+
+    body = without_nulls(call.body)
+    return call if body is None else replace(call, body=body)
 
 
 CONNECT_SECONDS = 15.0

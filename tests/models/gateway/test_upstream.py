@@ -1,6 +1,7 @@
 """Calls go where their model is served, each with the key of that place and no other."""
 
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -8,13 +9,15 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.calls import Call, Reply
 from prime_cli.models.gateway.oracle import GoldAnswers
+from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.gateway.upstream import ModelRouter
 from prime_cli.models.providers import EndpointSecret, KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
 from tests.helpers.gateway_client import Answered, ask, run
-from tests.helpers.scripted_model import ScriptedModel
+from tests.helpers.scripted_model import Received, ScriptedModel
+from tests.helpers.scripted_model import Reply as Scripted
 
 
 def authorizations(model: ScriptedModel) -> list[str]:
@@ -176,3 +179,47 @@ def test_a_sandbox_asks_nothing_about_the_account(method: str, path: str) -> Non
         assert model.requests == []
     assert answered.status == 403
     assert answered.error["class"] == "environment"
+
+
+def fails_on_null(request: Received) -> Scripted:
+    """As transformers' server does."""
+    if any(value is None for message in request.messages for value in message.values()):
+        return Scripted(status=500, raw=b"Internal Server Error")
+    return Scripted("fine")
+
+
+WITH_NULL = [
+    {"role": "assistant", "content": "a", "tool_calls": None},
+    {"role": "user", "content": "b"},
+]
+
+
+def test_a_server_that_fails_on_null_fields_gets_calls_without_them() -> None:
+    said: list[str] = []
+
+    async def scenario() -> list[int]:
+        async with Gateway(Endpoint("m", model.url), say=said.append) as gate:
+            answers = [await ask(gate, model="m", messages=WITH_NULL) for _ in range(2)]
+            return [answer.status for answer in answers]
+
+    with ScriptedModel(fails_on_null) as model:
+        assert run(scenario()) == [200, 200]
+    # Only the first call is sent as it was.
+    assert ["tool_calls" in each.messages[0] for each in model.requests] == [True, False, False]
+    (sentence,) = said
+    assert "fails on fields that are null" in sentence
+
+
+@pytest.mark.parametrize(
+    ("raw", "messages"),
+    [(b'{"error": "no memory"}', WITH_NULL), (b"Internal Server Error", WITH_NULL[1:])],
+)
+def test_other_failures_of_a_server_are_passed_on(raw: bytes, messages: Any) -> None:
+    async def scenario() -> int:
+        settings = GatewaySettings(retries=RetryPolicy(server_error=0))
+        async with Gateway(Endpoint("m", model.url), settings=settings) as gate:
+            return (await ask(gate, model="m", messages=messages)).status
+
+    with ScriptedModel(lambda _: Scripted(status=500, raw=raw)) as model:
+        assert run(scenario()) == 500
+    assert len(model.requests) == 1
