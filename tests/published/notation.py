@@ -27,6 +27,10 @@ COMPUTE = ("shared", "pods", "availability", "disks", "ssh_keys")
 """What our client asks too, and other hubs are asked for by it."""
 HUB = ("shared", "evaluations", "secrets", "users")
 """What official clients ask of a hub besides, where ours answers."""
+INFERENCE = ("shared", "inference")
+"""What is asked of models; our hub has both under one address."""
+NOT_HERE = ("shared", "not_here")
+"""What our hub does not do."""
 _ADDRESS = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (\S+)(?: takes (\S+))? gives (\S+)")
 _PLAIN = re.compile(r"(string|integer|number|boolean|object|date-time)((?:[<>]=?\d+)*)")
 _BOUND = re.compile(r"([<>]=?)(\d+)")

@@ -1,39 +1,14 @@
 """What our hub answers at the published addresses of evaluations, secrets, users and teams."""
 
-import json
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.hub.accounts_hub import AccountsHub
 from tests.hub.pushing import Push
-from tests.published.checking import API, faults_of_answer
+from tests.published.held import Held
 from tests.published.notation import HUB, published
-
-
-@dataclass
-class Held:
-    """A client of which every answer is held against the tables; `seen` are good addresses."""
-
-    client: httpx.Client
-    seen: set[str] = field(default_factory=set)
-
-    def ask(self, method: str, path: str, body: Any = None, *, status: int = 200) -> Any:
-        """The JSON of the answer."""
-        answer = self.client.request(method, f"{API}{path}", json=body)
-        assert answer.status_code in (status, 201 if status == 200 else status), answer.text
-        content = answer.json() if answer.content else None
-        path = answer.request.url.path
-        faults = faults_of_answer(method, path, answer.status_code, content, tables=HUB)
-        assert not faults, f"{faults}\n{json.dumps(content, indent=1)}"
-        address = published(HUB).find(method, path.removeprefix(API))
-        assert address is not None
-        if status == 200:
-            self.seen.add(f"{address.method} {address.path}")
-        return content
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from prime_cli.hub.routes.responses import answer
-from prime_cli.wire.problems import Problem
+from prime_cli.wire.problems import WHOLE_REQUEST, Problem, Wrong
 
 _REASONS = {
     "billing": "This hub has no billing",
@@ -44,6 +44,8 @@ def routes(*, has_models: bool = False) -> list[Route]:
 
 def _refusal(reason: str) -> Callable[[Request], Awaitable[Response]]:
     async def refuse(_request: Request) -> Response:
-        return answer(Problem(detail=reason), HTTPStatus.NOT_IMPLEMENTED)
+        # The published form of errors, for clients that read no other.
+        problem = Problem(detail=reason, errors=[Wrong(WHOLE_REQUEST, reason)])
+        return answer(problem, HTTPStatus.NOT_IMPLEMENTED)
 
     return refuse

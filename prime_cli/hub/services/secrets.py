@@ -12,6 +12,7 @@ from prime_cli.hub.services.access import (
     TEAM,
     USER,
     find_by_id,
+    find_owner,
     owner_id,
     require_own,
     require_owner,
@@ -43,11 +44,20 @@ def owner_of(
 
     Raises NotLoggedIn, NotFound, and NotAllowed for a key limited to a team that is not named.
     """
+    found = _find_owner(connection, caller, team_id)
+    if found is not None:
+        return found
+    made = owner_id(hub, connection, caller.slug)
+    return connection.execute(select(owners).where(owners.c.id == made)).one()
+
+
+def _find_owner(connection: Connection, caller: Caller, team_id: str | None) -> Row[Any] | None:
+    """As `owner_of`; None for a caller who has published nothing, on a hub without accounts."""
     require_user(caller)
     if team_id is None:
         require_own(caller, f"the secrets of `{caller.slug}`")
-    wanted = owners.c.id == (team_id or owner_id(hub, connection, caller.slug))
-    row = connection.execute(select(owners).where(wanted)).one_or_none()
+        return find_owner(connection, caller.slug)
+    row = connection.execute(select(owners).where(owners.c.id == team_id)).one_or_none()
     if row is None or row.slug not in caller.reads:
         raise NotFound(f"Team `{team_id}` not found")
     return row
@@ -96,8 +106,10 @@ def shown(row: Row[Any], owner: Row[Any]) -> Secret:
 
 def list_secrets(hub: Hub, caller: Caller, query: SecretQuery) -> SecretPage:
     """The secrets of the caller or of a team, by name; without values."""
-    with hub.database.write() as connection:
-        owner = owner_of(hub, connection, caller, query.team_id)
+    with hub.database.read() as connection:
+        owner = _find_owner(connection, caller, query.team_id)
+        if owner is None:
+            return SecretPage([], 0, query.offset, query.limit)
         mine = secrets.c.owner_id == owner.id, secrets.c.environment_id.is_(None)
         rows = connection.execute(
             select(secrets)

@@ -130,3 +130,18 @@ def test_an_invalid_key_is_refused(folder: Path) -> None:
     refused = client.post(f"{API}/secrets/", json={"name": "X", "value": "x"})
     assert refused.status_code == 422
     assert "PRIME_HUB_SECRET_KEY" in refused.json()["detail"]
+
+
+def test_a_list_waits_for_nobody_who_writes(client: httpx.Client, folder: Path) -> None:
+    made = make(client)
+    with open_hub(settings_for(folder)).database.write():
+        page = client.get(f"{API}/secrets/").json()
+    assert page["data"] == [made]
+
+
+def test_a_list_on_a_new_hub_is_empty_and_writes_nothing(
+    client: httpx.Client, folder: Path
+) -> None:
+    assert client.get(f"{API}/secrets/").json()["data"] == []
+    with open_hub(settings_for(folder)).database.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM owners").scalar_one() == 0
