@@ -24,6 +24,7 @@ from prime_cli.wire.accounts import (
     UserCreated,
     UserList,
 )
+from prime_cli.wire.inference import UsageList, UsageQuery
 from prime_cli.wire.invitations import (
     InvitationList,
     InvitationMade,
@@ -117,6 +118,10 @@ class Administration:
     def revoke_all(self, user: str) -> KeysRevoked:
         """Revoke every key of a user."""
         return self._connection.call("DELETE", f"/hub/users/{_part(user)}/keys").read(KeysRevoked)
+
+    def list_usage(self, query: UsageQuery) -> UsageList:
+        """What all spent on the hub's models in a month."""
+        return self._get("/hub/usage", write_query(query)).read(UsageList)
 
     def list_audit(self, query: AuditQuery) -> AuditList:
         """The newest entries of the audit log."""

@@ -23,6 +23,7 @@ from prime_cli.wire.accounts import (
     UserCreated,
     UserList,
 )
+from prime_cli.wire.inference import UsageList, UsageQuery
 from prime_cli.wire.invitations import InvitationList, InvitationMade, NewInvitation
 
 _OPERATOR = Caller.operator()
@@ -91,6 +92,9 @@ class Operator:
 
     def revoke_all(self, user: str) -> KeysRevoked:
         return service.revoke_all(self._hub, _OPERATOR, user)
+
+    def list_usage(self, query: UsageQuery) -> UsageList:
+        return service.list_usage(self._hub, _OPERATOR, query)
 
     def list_audit(self, query: AuditQuery) -> AuditList:
         return service.list_audit(self._hub, _OPERATOR, query)

@@ -1,6 +1,10 @@
 """`/models` in OpenAI's form with prices, and what users have spent on models."""
 
+from typing import Annotated
+
 import msgspec
+
+from prime_cli.wire.queries import Param
 
 
 class ModelPricing(msgspec.Struct, frozen=True):
@@ -41,3 +45,16 @@ class ModelUsage(msgspec.Struct, frozen=True):
     output_tokens: int
     cost_usd: float
     unpriced_calls: int
+
+
+class UsageList(msgspec.Struct, frozen=True):
+    """`GET /hub/usage`, by owner and model."""
+
+    usage: list[ModelUsage]
+
+
+class UsageQuery(msgspec.Struct, frozen=True):
+    """Of which month (`2026-11`, UTC; default: this one) and owner."""
+
+    month: Annotated[str | None, Param("Of this month, such as `2026-11`")] = None
+    owner: Annotated[str | None, Param("Of this user or team")] = None

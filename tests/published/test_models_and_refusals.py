@@ -1,4 +1,4 @@
-"""What our hub answers at the published addresses of models, and at those of what it does not do."""
+"""What our hub answers at the published addresses of models, and of what it does not do."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +30,7 @@ def client(tmp_path: Path, model: ScriptedModel) -> Iterator[TestClient]:
     registry = tmp_path / "endpoints.toml"
     registry.write_text(
         f'[[endpoint]]\nendpoint_id = "small"\nmodel = "vendor/small-1"\nurl = "{model.url}"\n'
-        'price = { input = 2.0, output = 10.0 }\n'
+        "price = { input = 2.0, output = 10.0 }\n"
     )
     app = served_app(tmp_path / "hub", endpoints=registry)
     hub, operator = app.state.hub, Caller.operator()

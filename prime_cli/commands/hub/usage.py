@@ -5,13 +5,13 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.hub.options import HubData
-from prime_cli.commands.options import local_options, open_session
-from prime_cli.core.errors import UsageError
+from prime_cli.commands.options import CONTEXT, local_options, open_session
+from prime_cli.wire.inference import UsageQuery
 
 _COLUMNS = ("Owner", "Model", "Calls", "Input", "Output", "Cost USD", "Unpriced")
 
 
-@local_options()
+@local_options(CONTEXT)
 def usage(
     ctx: typer.Context,
     *,
@@ -34,17 +34,12 @@ def usage(
     \b
     Example:
       prime hub usage --month 2026-11
+      prime hub usage --owner lab --context team
     \b
     See also: `prime hub serve`, `prime eval prices`.
     """
-    if month is not None and not _is_month(month):
-        raise UsageError(f"`{month}` is not a month", hint="write it like `2026-11`")
     session = open_session(ctx)
-    hub = place.open()
-
-    from prime_cli.hub.services.usage import list_usage
-
-    found = list_usage(hub, month, owner)
+    found = place.administration(session).list_usage(UsageQuery(month, owner)).usage
     rows = [
         (
             each.owner,
@@ -58,11 +53,3 @@ def usage(
         for each in found
     ]
     session.output.table(_COLUMNS, rows, records=found)
-
-
-def _is_month(text: str) -> bool:
-    year, dash, month = text.partition("-")
-    return bool(dash) and year.isdecimal() and len(year) == 4 and month in _MONTHS  # noqa: PLR2004
-
-
-_MONTHS = frozenset(f"{number:02}" for number in range(1, 13))

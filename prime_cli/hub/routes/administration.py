@@ -27,6 +27,7 @@ from prime_cli.wire.accounts import (
     UserCreated,
     UserList,
 )
+from prime_cli.wire.inference import UsageList, UsageQuery
 from prime_cli.wire.secrets import Done
 
 router = Router(needs_key=True)
@@ -118,6 +119,11 @@ async def restore(request: Request, query: TakedownQuery) -> Done:
 @router.get("/hub/keys", "List the keys of all users, without the keys (admins of the hub)")
 async def list_keys(request: Request, query: KeyQuery) -> KeyList:
     return await call(request, service.list_keys, query.user)
+
+
+@router.get("/hub/usage", "List what all spent on the hub's models (admins of the hub)")
+async def list_usage(request: Request, query: UsageQuery) -> UsageList:
+    return await call(request, service.list_usage, query)
 
 
 @router.get("/hub/audit", "List the newest entries of the audit log (admins of the hub)")

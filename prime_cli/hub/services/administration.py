@@ -2,6 +2,7 @@
 
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services import audit, key_management, teams, users
+from prime_cli.hub.services.usage import list_usage as find_usage
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,
@@ -15,6 +16,7 @@ from prime_cli.wire.accounts import (
     UserCreated,
     UserList,
 )
+from prime_cli.wire.inference import UsageList, UsageQuery
 from prime_cli.wire.secrets import Done
 
 # --- Users ---
@@ -77,7 +79,7 @@ def remove_member(hub: Hub, caller: Caller, team: str, user: str) -> Done:
     return Done()
 
 
-# --- Keys and the log ---
+# --- Keys, usage and the log ---
 
 
 def list_keys(hub: Hub, caller: Caller, user: str | None) -> KeyList:
@@ -89,6 +91,12 @@ def list_keys(hub: Hub, caller: Caller, user: str | None) -> KeyList:
 def revoke_all(hub: Hub, caller: Caller, user: str) -> KeysRevoked:
     """As `key_management.revoke_all`."""
     return KeysRevoked(revoked=key_management.revoke_all(hub, caller, user))
+
+
+def list_usage(hub: Hub, caller: Caller, query: UsageQuery) -> UsageList:
+    """What all spent on models; raises NotAllowed, UsageError."""
+    users.require_admin(caller)
+    return UsageList(find_usage(hub, query.month, query.owner))
 
 
 def list_audit(hub: Hub, caller: Caller, query: AuditQuery) -> AuditList:

@@ -1,10 +1,11 @@
 """What owners spent on models: tokens and cost by month, and the monthly budget of tokens."""
 
+import re
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from prime_cli.core.errors import NotAllowed, NotFound, RateLimited
+from prime_cli.core.errors import NotAllowed, NotFound, RateLimited, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import model_usage, owners
 from prime_cli.hub.services.access import (
@@ -16,6 +17,8 @@ from prime_cli.hub.services.access import (
 from prime_cli.hub.services.quotas import limit_of, used_by
 from prime_cli.models.prices import PICO, Spend
 from prime_cli.wire.inference import ModelUsage
+
+_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
 def find_payer(hub: Hub, caller: Caller, team_id: str | None) -> str:
@@ -76,7 +79,9 @@ def add_usage(hub: Hub, payer: str, model: str, spend: Spend) -> None:
 
 
 def list_usage(hub: Hub, month: str | None = None, owner: str | None = None) -> list[ModelUsage]:
-    """By owner and model, of one month (default: this one)."""
+    """By owner and model, of one month (default: this one); raises UsageError for another text."""
+    if month is not None and _MONTH.fullmatch(month) is None:
+        raise UsageError(f"`{month[:80]}` is not a month", hint="write it like `2026-11`")
     query = (
         select(model_usage, owners.c.slug)
         .join(owners, model_usage.c.owner_id == owners.c.id)

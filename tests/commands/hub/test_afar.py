@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.digests import digest_bytes
+from prime_cli.hub.services.usage import add_usage
 from prime_cli.hub.services.users import create_user
+from prime_cli.models.prices import PICO, Spend, TokenUsage
 from prime_cli.session import Session
 from tests.helpers.cli import Prime, Result
 from tests.hub.accounts_hub import OPERATOR, URL, AccountsHub
@@ -82,6 +84,7 @@ def test_an_admin_makes_users_and_teams_and_takes_them_away(machines: Machines) 
         "hub quota list",
         "hub quota set --pods 2",
         "hub takedown list",
+        "hub usage",
         "hub takedown add bob --reason spam",
         "hub takedown remove bob",
     ],
@@ -182,6 +185,19 @@ def test_an_admin_sets_quotas_from_afar(machines: Machines) -> None:
     assert "Quota of `bob`: pods 2" in said.err
     for wrong in ("--pods 2GB", "--storage much", "--pods -3", ""):
         assert machines(admin, f"hub quota set {wrong}").code == 2
+
+
+def test_an_admin_reads_the_use_of_models_from_afar(machines: Machines) -> None:
+    admin = machines.admin()
+    machines.hub.user("bob")
+    spend = Spend(TokenUsage(calls=2, input=10, output=5), picodollars=PICO, unpriced=0)
+    add_usage(machines.hub.hub, "bob", "small", spend)
+    (used,) = machines(admin, "hub usage").ok().json
+    assert (used["owner"], used["model"], used["calls"], used["cost_usd"]) == ("bob", "small", 2, 1)
+    assert machines(admin, "hub usage --owner root-user").ok().json == []
+    assert machines(admin, "hub usage --month 2020-01").ok().json == []
+    refused = machines(admin, "hub usage --month May")
+    assert (refused.code, "`May` is not a month" in refused.err) == (2, True)
 
 
 def test_the_owner_and_others_are_told_why_something_is_taken_down(machines: Machines) -> None:
