@@ -23,6 +23,8 @@ _prime_step() {
     'prime team') at='prime teams' ;;
     'prime keys') at='prime keys' ;;
     'prime key') at='prime keys' ;;
+    'prime identities') at='prime identities' ;;
+    'prime identity') at='prime identities' ;;
     'prime secret') at='prime secret' ;;
     'prime secrets') at='prime secret' ;;
     'prime context') at='prime context' ;;
@@ -150,6 +152,8 @@ _prime_step() {
     'prime hub user add') at='prime hub user add' ;;
     'prime hub user list') at='prime hub user list' ;;
     'prime hub user remove') at='prime hub user remove' ;;
+    'prime hub user identities') at='prime hub user identities' ;;
+    'prime hub user unlink') at='prime hub user unlink' ;;
     'prime hub team add') at='prime hub team add' ;;
     'prime hub team list') at='prime hub team list' ;;
     'prime hub team remove') at='prime hub team remove' ;;
@@ -175,6 +179,12 @@ _prime_step() {
     'prime keys revoke') at='prime keys revoke' ;;
     'prime keys delete') at='prime keys revoke' ;;
     'prime keys rm') at='prime keys revoke' ;;
+    'prime identities list') at='prime identities list' ;;
+    'prime identities ls') at='prime identities list' ;;
+    'prime identities unlink') at='prime identities unlink' ;;
+    'prime identities remove') at='prime identities unlink' ;;
+    'prime identities rm') at='prime identities unlink' ;;
+    'prime identities delete') at='prime identities unlink' ;;
     'prime secret list') at='prime secret list' ;;
     'prime secret ls') at='prime secret list' ;;
     'prime secret set') at='prime secret set' ;;
@@ -755,6 +765,14 @@ _prime_offers() {
     'prime hub user remove --database') offers='' ;;
     'prime hub user remove --context') offers='local prime @contexts' ;;
     'prime hub user remove --output'|'prime hub user remove -o') offers='table plain json jsonl' ;;
+    'prime hub user identities --data') offers='@folders' ;;
+    'prime hub user identities --database') offers='' ;;
+    'prime hub user identities --context') offers='local prime @contexts' ;;
+    'prime hub user identities --output'|'prime hub user identities -o') offers='table plain json jsonl' ;;
+    'prime hub user unlink --data') offers='@folders' ;;
+    'prime hub user unlink --database') offers='' ;;
+    'prime hub user unlink --context') offers='local prime @contexts' ;;
+    'prime hub user unlink --output'|'prime hub user unlink -o') offers='table plain json jsonl' ;;
     'prime hub team add --member') offers='' ;;
     'prime hub team add --name') offers='' ;;
     'prime hub team add --data') offers='@folders' ;;
@@ -836,6 +854,7 @@ _prime_offers() {
     'prime hub usage --owner') offers='' ;;
     'prime hub usage --data') offers='@folders' ;;
     'prime hub usage --database') offers='' ;;
+    'prime hub usage --context') offers='local prime @contexts' ;;
     'prime hub usage --output'|'prime hub usage -o') offers='table plain json jsonl' ;;
     'prime hub audit --user') offers='' ;;
     'prime hub audit --action') offers='' ;;
@@ -903,6 +922,10 @@ _prime_offers() {
     'prime keys create --context') offers='local prime @contexts' ;;
     'prime keys revoke --output'|'prime keys revoke -o') offers='table plain json jsonl' ;;
     'prime keys revoke --context') offers='local prime @contexts' ;;
+    'prime identities list --output'|'prime identities list -o') offers='table plain json jsonl' ;;
+    'prime identities list --context') offers='local prime @contexts' ;;
+    'prime identities unlink --output'|'prime identities unlink -o') offers='table plain json jsonl' ;;
+    'prime identities unlink --context') offers='local prime @contexts' ;;
     'prime secret list --team'|'prime secret list -t') offers='' ;;
     'prime secret list --output'|'prime secret list -o') offers='table plain json jsonl' ;;
     'prime secret list --context') offers='local prime @contexts' ;;
@@ -1039,6 +1062,8 @@ _prime_offers() {
     'prime ssh-keys set-primary 0') offers='@ssh-keys' ;;
     'prime hub user add 0') offers='' ;;
     'prime hub user remove 0') offers='' ;;
+    'prime hub user identities 0') offers='' ;;
+    'prime hub user unlink 0') offers='' ;;
     'prime hub team add 0') offers='' ;;
     'prime hub team remove 0') offers='' ;;
     'prime hub invite 0') offers='' ;;
@@ -1064,6 +1089,7 @@ _prime_offers() {
     'prime teams invitations 0') offers='' ;;
     'prime teams revoke-invitation 0') offers='' ;;
     'prime keys revoke 0') offers='' ;;
+    'prime identities unlink 0') offers='' ;;
     'prime secret set 0') offers='' ;;
     'prime secret get 0') offers='' ;;
     'prime secret update 0') offers='' ;;
@@ -1088,7 +1114,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval rollouts serve availability pods disks ssh-keys gc hub login join logout whoami switch teams keys secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
+    'prime') words='env eval rollouts serve availability pods disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
     'prime env') words='init build check test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var publisher inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -1183,10 +1209,12 @@ _prime_words() {
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime hub') words='serve user team invite invitations revoke-invitation quota takedown token approve usage audit migrate gc backup restore' options='-h --help' ;;
     'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --team-admins-invite --default-visibility --tls-cert --tls-key --workers --trusted-proxies --rate-limit --uploads --connections --health-port --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-domains --oidc-groups --oidc-username-claim --oidc-no-sign-up --oidc-key-days --publisher-issuers --log-format --quiet -q -h --help' ;;
-    'prime hub user') words='add list remove' options='-h --help' ;;
+    'prime hub user') words='add list remove identities unlink' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --key --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub user list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub user remove') words='' options='--data --database --yes -y --context --output -o --quiet -q -h --help' ;;
+    'prime hub user identities') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub user unlink') words='' options='--data --database --yes -y --context --output -o --quiet -q -h --help' ;;
     'prime hub team') words='add list remove' options='-h --help' ;;
     'prime hub team add') words='' options='--member --name --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub team list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
@@ -1206,7 +1234,7 @@ _prime_words() {
     'prime hub token list') words='' options='--user --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub token remove') words='' options='--user --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub approve') words='' options='--user --data --database --output -o --quiet -q -h --help' ;;
-    'prime hub usage') words='' options='--month --owner --data --database --output -o --quiet -q -h --help' ;;
+    'prime hub usage') words='' options='--month --owner --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub audit') words='' options='--user --action --key --on --limit -n --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub migrate') words='' options='--data --database --output -o --quiet -q -h --help' ;;
     'prime hub gc') words='' options='--data --database --storage --dry-run --output -o --quiet -q -h --help' ;;
@@ -1229,6 +1257,9 @@ _prime_words() {
     'prime keys list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime keys create') words='' options='--name -n --scope --owner --expires --output -o --quiet -q --context --offline -h --help' ;;
     'prime keys revoke') words='' options='--yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime identities') words='list unlink' options='-h --help' ;;
+    'prime identities list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime identities unlink') words='' options='--yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime secret') words='list set get update delete' options='-h --help' ;;
     'prime secret list') words='' options='--team -t --output -o --quiet -q --context --offline -h --help' ;;
     'prime secret set') words='' options='--description -d --team -t --output -o --quiet -q --context --offline -h --help' ;;

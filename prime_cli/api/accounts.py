@@ -13,6 +13,8 @@ from prime_cli.wire.accounts import (
     ChallengeRequest,
     ChallengeStatus,
     ChallengeTicket,
+    IdentityItem,
+    IdentityList,
     KeyItem,
     KeyReply,
     KeyRequest,
@@ -112,6 +114,15 @@ class Accounts:
         """Revoke a key, and those created with it; `current` is the one in use."""
         path = f"/user/keys/{quote(key_id, safe='')}"
         return self._connection.call("DELETE", path, most=_MOST_BYTES).read(KeysRevoked)
+
+    def identities(self) -> list[IdentityItem]:
+        """The identities of a provider that log the user in (hubs with IDENTITIES_FEATURE)."""
+        return self._get("/user/identities").read(IdentityList).identities
+
+    def unlink_identity(self, identity_id: str) -> None:
+        """Unlink an identity; raises NotFound, and NotAllowed without the scope `admin`."""
+        path = f"/user/identities/{quote(identity_id, safe='')}"
+        self._connection.call("DELETE", path)
 
     def _get(self, path: str, **query: str | int | None) -> HubResponse:
         return self._connection.call("GET", path, query=query, most=_MOST_BYTES)

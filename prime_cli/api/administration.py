@@ -8,6 +8,7 @@ from prime_cli.api.urls import Query
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,
+    IdentityList,
     KeyList,
     KeysRevoked,
     MemberChange,
@@ -118,6 +119,14 @@ class Administration:
     def revoke_all(self, user: str) -> KeysRevoked:
         """Revoke every key of a user."""
         return self._connection.call("DELETE", f"/hub/users/{_part(user)}/keys").read(KeysRevoked)
+
+    def list_identities(self, user: str | None) -> IdentityList:
+        """The identities that log a user in, or everybody."""
+        return self._get("/hub/identities", {"user": user}).read(IdentityList)
+
+    def unlink_identity(self, identity: str) -> None:
+        """Unlink an identity of anybody's."""
+        Accounts(self._connection).unlink_identity(identity)
 
     def list_usage(self, query: UsageQuery) -> UsageList:
         """What all spent on the hub's models in a month."""

@@ -66,6 +66,10 @@ app = group(
         ),
         "teams": ("prime_cli.commands.teams:app", "List your teams, and manage their members."),
         "keys": ("prime_cli.commands.keys:app", "Manage your API keys."),
+        "identities": (
+            "prime_cli.commands.identities:app",
+            "Manage the identities that log you in.",
+        ),
         "secret": (
             "prime_cli.commands.secrets:app",
             "Manage your secrets and those of your teams.",
@@ -92,6 +96,7 @@ app = group(
     unlisted={"fork": ("prime_cli.commands.env.fork:fork", "Copy an environment.")},
     aliases={
         "key": "keys",
+        "identity": "identities",
         "secrets": "secret",
         "team": "teams",
         "pod": "pods",
@@ -99,7 +104,7 @@ app = group(
         "ssh-key": "ssh-keys",
     },
     panels={
-        "Hubs and accounts": "join logout whoami switch teams keys secret context hub",
+        "Hubs and accounts": "join logout whoami switch teams keys identities secret context hub",
         "Compute": "availability disks ssh-keys gc",
         "Settings": "config cache completion update",
     },

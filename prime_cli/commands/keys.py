@@ -66,7 +66,7 @@ def list_(ctx: typer.Context) -> None:
             key.id,
             key.prefix,
             key.name,
-            key.scope,
+            key.rights,
             key.owner or "",
             key.created_at,
             key.last_used_at or "never",

@@ -2,11 +2,12 @@
 
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services import administration as service
-from prime_cli.hub.services import invitations, quotas, takedowns
+from prime_cli.hub.services import identities, invitations, quotas, takedowns
 from prime_cli.hub.services.key_management import revoke_key
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,
+    IdentityList,
     KeyList,
     KeysRevoked,
     MemberChange,
@@ -92,6 +93,12 @@ class Operator:
 
     def revoke_all(self, user: str) -> KeysRevoked:
         return service.revoke_all(self._hub, _OPERATOR, user)
+
+    def list_identities(self, user: str | None) -> IdentityList:
+        return service.list_identities(self._hub, _OPERATOR, user)
+
+    def unlink_identity(self, identity: str) -> None:
+        identities.unlink_identity(self._hub, _OPERATOR, identity)
 
     def list_usage(self, query: UsageQuery) -> UsageList:
         return service.list_usage(self._hub, _OPERATOR, query)

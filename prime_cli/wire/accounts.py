@@ -83,7 +83,8 @@ class KeyItem(msgspec.Struct, rename="camel"):
     """A key in a list: all but the key. `prefix` is its beginning.
 
     `owner` is the only owner it is valid for, or null; `last_used_at` is exact to ten minutes.
-    `parent` is the id of the key that created it, and is revoked with it.
+    `parent` is the id of the key that created it, and is revoked with it. A key that `publishes` an
+    environment (`owner/name`, or `owner/*` for all) may write nothing else.
     """
 
     id: str
@@ -96,8 +97,14 @@ class KeyItem(msgspec.Struct, rename="camel"):
     expires_at: str | None = None
     last_used_at: str | None = None
     parent: str | None = None
+    publishes: str | None = None
     # Whether it is the key that the list was asked for with.
     current: bool = False
+
+    @property
+    def rights(self) -> str:
+        """The scope for people: `write`, or `publish lab/words`."""
+        return self.scope if self.publishes is None else f"publish {self.publishes}"
 
 
 class KeyList(msgspec.Struct):
@@ -285,10 +292,31 @@ class AuditQuery(msgspec.Struct, frozen=True):
     limit: Annotated[int, Param("Maximum number of entries", least=1, most=100_000)] = 100
 
 
-class KeyQuery(msgspec.Struct, frozen=True):
-    """Whose keys `GET /hub/keys` lists."""
+IDENTITIES_FEATURE = "identities"
+"""The feature by which hubs announce `/user/identities`, and `/hub/identities` for admins."""
 
-    user: Annotated[str | None, Param("Keys of this user")] = None
+
+class IdentityItem(msgspec.Struct, rename="camel"):
+    """An identity of a provider (`issuer`) that logs its `user` in; `email` is for people."""
+
+    id: str
+    user: str
+    issuer: str
+    email: str | None
+    created_at: str
+    last_used_at: str
+
+
+class IdentityList(msgspec.Struct):
+    """`GET /user/identities`, by user and date."""
+
+    identities: list[IdentityItem]
+
+
+class KeyQuery(msgspec.Struct, frozen=True):
+    """Whose keys `GET /hub/keys` lists, and whose identities `GET /hub/identities` does."""
+
+    user: Annotated[str | None, Param("Those of this user")] = None
 
 
 # --- Login ---

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from starlette.testclient import TestClient
 
 from tests.published.checking import API, faults_of_answer
 from tests.published.notation import HUB, published
@@ -14,7 +15,7 @@ from tests.published.notation import HUB, published
 class Held:
     """Fails over an answer that is not as published in `tables`; `seen` are good addresses."""
 
-    client: httpx.Client
+    client: httpx.Client | TestClient
     tables: tuple[str, ...] = HUB
     seen: set[str] = field(default_factory=set)
 

@@ -58,7 +58,7 @@ def test_what_this_hub_does_not_do_is_refused_as_published(
     client: TestClient, address: Address
 ) -> None:
     path = address.path.format(evaluation_id="one", run_id="one")
-    body = {} if address.takes is not None else None
+    body: dict[str, str] | None = {} if address.takes is not None else None
     refused = Held(client, NOT_HERE).ask(address.method, path, body, status=501)
     (told,) = refused["errors"]
     assert told["details"] == refused["detail"]

@@ -36,6 +36,7 @@ QUESTIONS = {
     ("commands/secrets.py", "Delete "): _SECRETS,
     ("commands/env/secrets.py", "Unlink "): _SECRETS,
     ("commands/keys.py", "Revoke "): _SECRETS,
+    ("commands/identities.py", "Unlink "): _SECRETS,
     ("commands/env/versions.py", "Delete "): f"{_PROMPTS}::test_deleting_an_environment",
     ("commands/env/install.py", "Go on?"): (
         f"{_PROMPTS}::test_moving_the_verifiers_of_a_workspace"
@@ -45,6 +46,9 @@ QUESTIONS = {
     ("commands/eval/run.py", "Run "): _RUN,
     ("commands/gc.py", "Terminate "): f"{_PODS}::test_leaks_are_ended_after_a_yes",
     ("commands/hub/teams.py", "Remove "): f"{_PROMPTS}::test_removing_a_user_and_a_team",
+    ("commands/hub/users.py", "Unlink the identity "): (
+        f"{_PROMPTS}::test_removing_a_user_and_a_team"
+    ),
     ("commands/hub/users.py", "Remove the user `"): (
         f"{_PROMPTS}::test_removing_a_user_and_a_team"
     ),

@@ -11,9 +11,11 @@ from prime_cli.commands.hub.options import HubData
 from prime_cli.envs.project.starters import mark_published
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services import teams, users
+from prime_cli.hub.services.identities import list_identities
 from prime_cli.runtime.uv_tool import find_uv
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import open_hub, publish
+from tests.helpers.identities import link_identity
 from tests.helpers.served import served_hub
 from tests.helpers.terminal import Terminal
 from tests.runs.rows import row
@@ -69,6 +71,15 @@ def test_removing_a_user_and_a_team(prime: Prime, tmp_path: Path) -> None:
         kept="Nothing was removed",
         state=lambda: len(teams.list_teams(served)),
         cwd=tmp_path,
+    )
+    identity = link_identity(served, "bob")
+    decline_then_agree(
+        *("hub", "user", "unlink", identity, "--data", str(tmp_path)),
+        asked=f"Unlink the identity {identity}?",
+        kept="Nothing was unlinked",
+        state=lambda: len(list_identities(served, OPERATOR).identities),
+        cwd=tmp_path,
+        refusals=("n\n", CTRL_D),
     )
     decline_then_agree(
         *("hub", "user", "remove", "bob", "--data", str(tmp_path)),

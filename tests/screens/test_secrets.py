@@ -4,15 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.hub.context import Caller
+from prime_cli.hub.services import key_management
+from prime_cli.hub.services.identities import list_identities
 from tests.helpers.cli import Prime
 from tests.helpers.cli import prime_process as run
 from tests.helpers.hubs import open_hub, publish
+from tests.helpers.identities import ISSUER, link_identity
 from tests.helpers.team_hub import TeamHub
 from tests.helpers.terminal import Terminal
 from tests.screens.asking import CTRL_C, CTRL_D, decline_then_agree
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
 
+OPERATOR = Caller.operator()
 VALUE = "typed-unseen-7f3a"
 FEW = ("n\n", CTRL_D, CTRL_C)
 
@@ -47,6 +52,19 @@ def test_what_is_kept_is_set_unseen_and_deleted_after_a_yes(
     )
     user = team_hub.add_user()
     key = team_hub.add_key(user)
+    link_identity(team_hub.hub, user)
+    admin = key_management.issue_key(team_hub.hub, OPERATOR, user, scope="admin")
+    words = ("login", "--hub", team_hub.url, "--name", "admin", "--token-stdin")
+    run(*words, stdin=admin.key).ok()
+    decline_then_agree(
+        *("identities", "unlink", ISSUER),
+        asked=f"Unlink the identity {user}@example.org of {ISSUER}?",
+        kept="Nothing was unlinked",
+        state=lambda: len(list_identities(team_hub.hub, OPERATOR, user).identities),
+        cwd=tmp_path,
+        refusals=FEW,
+    )
+    key_management.revoke_key(team_hub.hub, OPERATOR, admin.id)
     run("login", "--hub", team_hub.url, "--name", "team", "--token-stdin", stdin=key).ok()
     (found,) = run("keys", "list", "-o", "json").ok().json["keys"]
     decline_then_agree(

@@ -135,7 +135,7 @@ def list_(
             key.user,
             key.prefix,
             key.name,
-            key.scope,
+            key.rights,
             key.owner or "",
             key.created_at,
             key.last_used_at or "never",

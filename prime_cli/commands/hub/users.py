@@ -18,6 +18,8 @@ app = group(
         "add": (f"{_HERE}:add", "Create a user."),
         "list": (f"{_HERE}:list_", "List users."),
         "remove": (f"{_HERE}:remove", "Remove a user and all their keys."),
+        "identities": (f"{_HERE}:identities", "List the identities that log users in."),
+        "unlink": (f"{_HERE}:unlink", "Unlink an identity from its user."),
     },
 )
 
@@ -117,3 +119,60 @@ def remove(
     )
     admins.remove_user(user)
     session.output.done(f"Removed the user `{user}`", value={"user": user, "removed": True})
+
+
+@local_options(CONTEXT)
+def identities(
+    ctx: typer.Context,
+    user: Annotated[
+        str | None, typer.Argument(metavar="[USER]", help="The user.", show_default="all users")
+    ] = None,
+    *,
+    place: HubData,
+) -> None:
+    """List the identities that log users in.
+
+    They are accounts at the sign-in provider of the hub (`prime hub serve --oidc-issuer`).
+
+    \b
+    Example:
+      prime hub user identities ada --context team
+    \b
+    See also: `prime hub user unlink`, `prime hub token list`.
+    """
+    session = open_session(ctx)
+    found = place.administration(session).list_identities(user).identities
+    rows = [
+        [each.id, each.user, each.issuer, each.email or "", each.created_at, each.last_used_at]
+        for each in found
+    ]
+    session.output.table(_OF_IDENTITIES, rows, records=found)
+
+
+_OF_IDENTITIES = ("Id", "User", "Provider", "E-mail", "Linked", "Last login")
+
+
+@local_options(YES, CONTEXT)
+def unlink(
+    ctx: typer.Context,
+    identity: Annotated[str, typer.Argument(metavar="IDENTITY", help="The id of the identity.")],
+    place: HubData,
+) -> None:
+    """Unlink an identity from its user.
+
+    It no longer logs the user in; where users may sign up, its next login makes a new one. Keys of
+    earlier logins keep working.
+
+    \b
+    Example:
+      prime hub user unlink idn_0f1e2d3c4b5a6978 --yes
+    \b
+    See also: `prime hub user identities`, `prime hub token remove --user`.
+    """
+    session = open_session(ctx)
+    admins = place.administration(session)
+    session.output.confirm(f"Unlink the identity {identity}?", otherwise="Nothing was unlinked")
+    admins.unlink_identity(identity)
+    session.output.done(
+        f"Unlinked the identity {identity}", value={"id": identity, "unlinked": True}
+    )

@@ -5,13 +5,15 @@ from starlette.requests import Request
 from prime_cli import __version__
 from prime_cli.hub.dispatch import call, caller_of, hub_of
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import key_management, users
+from prime_cli.hub.services import identities, key_management, users
 from prime_cli.hub.services import teams as service
 from prime_cli.hub.services.compute import access
 from prime_cli.wire.accounts import (
     GOVERN_FEATURE,
+    IDENTITIES_FEATURE,
     Account,
     AccountQuery,
+    IdentityList,
     KeyList,
     KeyReply,
     KeyRequest,
@@ -27,10 +29,13 @@ from prime_cli.wire.locks import Capabilities
 from prime_cli.wire.pods import FEATURE as PODS
 from prime_cli.wire.publishers import PUBLISHERS_FEATURE
 from prime_cli.wire.queries import PageQuery, features_of
+from prime_cli.wire.secrets import Done
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 from prime_cli.wire.version_documents import DOCUMENT_KINDS
 
 router = Router(needs_key=True)
+
+_OF_ACCOUNTS = ("keys", GOVERN_FEATURE, INVITE_FEATURE, IDENTITIES_FEATURE)
 
 # --- The account and its teams ---
 
@@ -74,7 +79,7 @@ async def capabilities(request: Request) -> Capabilities:
         "open-secrets",
         "cursor",
         *features_of(EnvironmentQuery),
-        *(["keys", GOVERN_FEATURE, INVITE_FEATURE] if settings.accounts else []),
+        *(_OF_ACCOUNTS if settings.accounts else []),
         *([PODS] if settings.providers else []),
         *([PUBLISHERS_FEATURE] if settings.publisher_issuers else []),
     ]
@@ -112,6 +117,21 @@ async def create_key(request: Request, body: KeyRequest) -> KeyReply:
 async def revoke_key(request: Request) -> KeysRevoked:
     revoked = await call(request, key_management.revoke_key, request.path_params["key_id"])
     return KeysRevoked(revoked=len(revoked), keys=revoked)
+
+
+# --- Identities of a provider ---
+
+
+@router.get("/user/identities", "List the identities of a provider that log the caller in")
+async def list_identities(request: Request) -> IdentityList:
+    return await call(request, identities.list_identities, caller_of(request).slug)
+
+
+@router.delete(
+    "/user/identities/{identity_id}", "Unlink an identity, so that it logs nobody in any more"
+)
+async def unlink_identity(request: Request) -> Done:
+    return await call(request, identities.unlink_identity, request.path_params["identity_id"])
 
 
 # --- SSH keys ---

@@ -9,6 +9,7 @@ from prime_cli.hub.services import quotas, takedowns
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,
+    IdentityList,
     KeyList,
     KeyQuery,
     KeysRevoked,
@@ -119,6 +120,11 @@ async def restore(request: Request, query: TakedownQuery) -> Done:
 @router.get("/hub/keys", "List the keys of all users, without the keys (admins of the hub)")
 async def list_keys(request: Request, query: KeyQuery) -> KeyList:
     return await call(request, service.list_keys, query.user)
+
+
+@router.get("/hub/identities", "List the identities that log users in (admins of the hub)")
+async def list_identities(request: Request, query: KeyQuery) -> IdentityList:
+    return await call(request, service.list_identities, query.user)
 
 
 @router.get("/hub/usage", "List what all spent on the hub's models (admins of the hub)")

@@ -1,11 +1,12 @@
 """What admins of a hub do to users, teams and keys, by the API or on the hub's machine."""
 
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.services import audit, key_management, teams, users
+from prime_cli.hub.services import audit, identities, key_management, teams, users
 from prime_cli.hub.services.usage import list_usage as find_usage
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,
+    IdentityList,
     KeyList,
     KeysRevoked,
     MemberChange,
@@ -91,6 +92,12 @@ def list_keys(hub: Hub, caller: Caller, user: str | None) -> KeyList:
 def revoke_all(hub: Hub, caller: Caller, user: str) -> KeysRevoked:
     """As `key_management.revoke_all`."""
     return KeysRevoked(revoked=key_management.revoke_all(hub, caller, user))
+
+
+def list_identities(hub: Hub, caller: Caller, user: str | None) -> IdentityList:
+    """The identities of a user, or of all; raises NotAllowed."""
+    users.require_admin(caller)
+    return identities.list_identities(hub, caller, user)
 
 
 def list_usage(hub: Hub, caller: Caller, query: UsageQuery) -> UsageList:

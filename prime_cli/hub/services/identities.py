@@ -1,14 +1,15 @@
 """Which users the identities of a provider are, and logins that they approve."""
 
 import re
+from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, Row, Select, delete, insert, select, update
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import former_slugs, identities, owners
 from prime_cli.hub.identity.sign_in import Identity
-from prime_cli.hub.services.access import check_slug, suspension
+from prime_cli.hub.services.access import check_slug, require_own, require_user, suspension
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import find_caller, require_alive
 from prime_cli.hub.services.logins import (
@@ -17,7 +18,10 @@ from prime_cli.hub.services.logins import (
     few_failures,
     network_of,
 )
-from prime_cli.hub.services.users import add_user, find_user
+from prime_cli.hub.services.users import add_user, find_user, require_accounts, require_admin
+from prime_cli.hub.tokens import token_digest
+from prime_cli.wire.accounts import IdentityItem, IdentityList
+from prime_cli.wire.secrets import Done
 
 _LONGEST_SLUG = 30
 _MOST_SUFFIXES = 1000
@@ -124,6 +128,78 @@ def approve_login_by(hub: Hub, address: str, identity: Identity, code: str) -> s
             .values(last_used_at=hub.now(), email=identity.email)
         )
     return slug
+
+
+# --- Managing them ---
+
+
+def list_identities(hub: Hub, caller: Caller, user: str | None = None) -> IdentityList:
+    """The identities of `user`, or of all; of others than the caller for admins of the hub.
+
+    Raises NotAllowed, also for a key that is limited to a team.
+    """
+    if user is None or user != caller.slug:
+        require_admin(caller)
+    else:
+        require_own(caller, f"the identities of `{user}`")
+    require_accounts(hub)
+    query = _select_identities().order_by(owners.c.slug, identities.c.created_at)
+    if user is not None:
+        query = query.where(owners.c.slug == user)
+    with hub.database.read() as connection:
+        return IdentityList([_shown(row) for row in connection.execute(query)])
+
+
+def unlink_identity(hub: Hub, caller: Caller, identity_id: str) -> Done:
+    """Unlink an identity: it logs nobody in any more, until somebody connects it again.
+
+    Keys of its logins stay. Needs a key of its user with the scope `admin`, or an admin of the hub.
+    Raises NotFound, NotAllowed, NotLoggedIn.
+    """
+    require_user(caller)
+    require_accounts(hub)
+    query = _select_identities()
+    if not caller.admin:
+        query = query.where(owners.c.slug == caller.slug)
+    with hub.database.write() as connection:
+        require_alive(hub, connection, caller)
+        if not caller.admin and caller.slug not in caller.manages:
+            raise NotAllowed(
+                "This key may not unlink identities",
+                hint="use a key with the scope `admin`, or ask the hub's admin",
+            )
+        found = [row for row in connection.execute(query) if _id_of(row) == identity_id]
+        if not found:
+            lists = "hub user identities" if caller.admin else "identities list"
+            raise NotFound(
+                f"Identity `{identity_id[:80]}` not found", hint=f"list them with `prime {lists}`"
+            )
+        (row,) = found
+        mine = (identities.c.issuer == row.issuer, identities.c.subject == row.subject)
+        connection.execute(delete(identities).where(*mine))
+        detail = {"issuer": row.issuer, "subject": row.subject}
+        record(hub, connection, caller, "identity.disconnect", row.user, **detail)
+    return Done()
+
+
+def _select_identities() -> Select[Any]:
+    return select(identities, owners.c.slug.label("user")).join(
+        owners, identities.c.user_id == owners.c.id
+    )
+
+
+def _id_of(row: Row[Any]) -> str:
+    """A short name of an identity, whose own is its provider's and may be long."""
+    return f"idn_{token_digest(f'{row.issuer} {row.subject}')[:16]}"
+
+
+def _shown(row: Row[Any]) -> IdentityItem:
+    return IdentityItem(
+        _id_of(row), row.user, row.issuer, row.email, row.created_at, row.last_used_at
+    )
+
+
+# --- Shared ---
 
 
 def _find(connection: Connection, identity: Identity) -> str | None:

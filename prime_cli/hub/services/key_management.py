@@ -163,6 +163,7 @@ def _key_item(row: Row[Any], caller: Caller) -> KeyItem:
         owner=row.only,
         expires_at=row.expires_at,
         parent=row.parent_id,
+        publishes=f"{row.only}/{row.publishes}" if row.publishes is not None else None,
         last_used_at=row.last_used_at,
         current=row.id == caller.key_id,
     )

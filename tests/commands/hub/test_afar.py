@@ -11,6 +11,7 @@ from prime_cli.hub.services.users import create_user
 from prime_cli.models.prices import PICO, Spend, TokenUsage
 from prime_cli.session import Session
 from tests.helpers.cli import Prime, Result
+from tests.helpers.identities import link_identity
 from tests.hub.accounts_hub import OPERATOR, URL, AccountsHub
 from tests.hub.pushing import Push
 
@@ -85,6 +86,7 @@ def test_an_admin_makes_users_and_teams_and_takes_them_away(machines: Machines) 
         "hub quota set --pods 2",
         "hub takedown list",
         "hub usage",
+        "hub user identities",
         "hub takedown add bob --reason spam",
         "hub takedown remove bob",
     ],
@@ -185,6 +187,18 @@ def test_an_admin_sets_quotas_from_afar(machines: Machines) -> None:
     assert "Quota of `bob`: pods 2" in said.err
     for wrong in ("--pods 2GB", "--storage much", "--pods -3", ""):
         assert machines(admin, f"hub quota set {wrong}").code == 2
+
+
+def test_an_admin_lists_and_unlinks_identities_from_afar(machines: Machines) -> None:
+    admin = machines.admin()
+    machines.hub.user("bob")
+    one = link_identity(machines.hub.hub, "bob")
+    (listed,) = machines(admin, "hub user identities bob").ok().json
+    assert (listed["id"], listed["user"], listed["email"]) == (one, "bob", "bob@example.org")
+    assert machines(admin, "hub user identities root-user").ok().json == []
+    machines(admin, f"hub user unlink {one} --yes").ok()
+    assert machines(admin, "hub user identities").ok().json == []
+    assert machines(admin, f"hub user unlink {one} --yes").code == 6
 
 
 def test_an_admin_reads_the_use_of_models_from_afar(machines: Machines) -> None:

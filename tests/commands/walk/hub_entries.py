@@ -6,6 +6,7 @@ from tests.commands.walk.entry import Entry
 _CHANGING = {
     "user add": ("eve", "ada", 7),
     "user remove": ("bob --yes", "eve --yes", 6),
+    "user unlink": ("{identity} --yes", "idn_0 --yes", 6),
     "team add": ("crew --member bob", "crew --member eve", 6),
     "quota set": ("bob --pods 2", "nobody --pods 2", 6),
     "takedown add": ("bob --reason Spam", "nobody --reason Spam", 6),
@@ -42,6 +43,7 @@ OF_HUBS: dict[str, tuple[Entry, ...]] = _OF_CHANGING | {
             "hub invitations --data {served}", wrong="hub invitations --team crew --data {served}"
         ),
     ),
+    "prime hub user identities": (Entry("hub user identities --data {served}"),),
     "prime hub quota list": (Entry("hub quota list --data {served}"),),
     "prime hub takedown list": (Entry("hub takedown list --data {served}"),),
     "prime hub token list": (Entry("hub token list --data {served}"),),

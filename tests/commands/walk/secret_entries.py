@@ -59,6 +59,15 @@ OF_SECRETS: dict[str, tuple[Entry, ...]] = {
         Entry("env var list ada/puzzle", wrong="env var list ada/nothing", hub=SERVED),
     ),
     "prime keys list": (Entry("keys list", hub=SERVED),),
+    "prime identities list": (Entry("identities list", hub=SERVED),),
+    "prime identities unlink": (
+        Entry(
+            "identities unlink {identity} --yes",
+            wrong="identities unlink no-such --yes",
+            changes=True,
+            hub=SERVED,
+        ),
+    ),
     "prime keys create": (
         Entry(
             "keys create --name ci --scope read --expires 30d",

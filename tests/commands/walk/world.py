@@ -34,6 +34,7 @@ from tests.commands.walk.pods_entries import rent_pods
 from tests.evals.suites.keeping import kept
 from tests.helpers.environments import V0
 from tests.helpers.hubs import publish
+from tests.helpers.identities import link_identity
 from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.helpers.machines import Machines
 from tests.helpers.wild import Shape, write_project, write_wheel
@@ -53,12 +54,12 @@ class World:
 
     `here` is the folder to run commands in, `home` prime's, `served` the data of a hub with
     accounts and `key` a key of its admin `ada`; `link` is an invitation to its team `lab`, and
-    `invited` the id of that; `publisher` is one that it trusts. On the hub in the box are
-    `ada/wordle@1.2` and two versions of `ada/tiny-env`, one of which the workspace `here/.venv`
-    has; `run` and `other` are runs of wordle, the first of which is also the evaluation
-    `evaluation`; `made` is one that was really run, of the project `tiny-env`. The served hub rents
-    `machines`: ada has a pod `web` there, and `ada/puzzle@1.2` with a secret `PLANTED`, ada's
-    secret `LINKED` and a variable.
+    `invited` the id of that; `publisher` is one that it trusts, and `identity` one of Ada's. On the
+    hub in the box are `ada/wordle@1.2` and two versions of `ada/tiny-env`, one of which the
+    workspace `here/.venv` has; `run` and `other` are runs of wordle, the first of which is also the
+    evaluation `evaluation`; `made` is one that was really run, of the project `tiny-env`. The
+    served hub rents `machines`: ada has a pod `web` there, and `ada/puzzle@1.2` with a secret
+    `PLANTED`, ada's secret `LINKED` and a variable.
     """
 
     root: Path
@@ -67,6 +68,7 @@ class World:
     login: str = ""
     link: str = ""
     invited: str = ""
+    identity: str = ""
     publisher: str = ""
     run: str = ""
     other: str = ""
@@ -158,6 +160,7 @@ def make_world(root: Path) -> World:
         key=key,
         link=made.link,
         invited=made.invitation.id,
+        identity=link_identity(data, "ada"),
         publisher=served.publishers.add(_PUBLISHER).id,
         token=issue_key(data, _OPERATOR, "bob").id,
         login=begin_login(data, "192.0.2.7", pem(PRIVATE_KEY.public_key())).challenge,

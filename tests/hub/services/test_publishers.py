@@ -9,6 +9,7 @@ import pytest
 
 from prime_cli.api.providers import fetch
 from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.key_management import list_keys
 from prime_cli.hub.services.publishers import MOST_FAILURES
 from prime_cli.hub.services.takedowns import take_down
 from prime_cli.wire.accounts import NewTakedown
@@ -117,6 +118,14 @@ def test_key_of_a_job_does_nothing_else(jobs: Jobs) -> None:
         ),
     ]
     assert [answer.status_code for answer in refused] == [403] * len(refused)
+
+
+def test_key_of_a_job_is_listed_with_what_it_publishes(jobs: Jobs) -> None:
+    jobs.trust()
+    minted = data(jobs.mint())["key_id"]
+    found = list_keys(jobs.hub.hub, OPERATOR)
+    assert {each.rights for each in found if each.id == minted} == {"publish lab/word"}
+    assert {each.rights for each in found if each.id != minted} <= {"read", "write", "admin"}
 
 
 def test_key_of_a_job_ends_after_a_quarter_of_an_hour(jobs: Jobs) -> None:

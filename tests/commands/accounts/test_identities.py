@@ -1,0 +1,60 @@
+"""`prime identities` on a hub with accounts, and what its admin does with `prime hub user`."""
+
+import pytest
+
+from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.identities import list_identities
+from tests.commands.accounts.test_keys import Desk, desk
+from tests.helpers.cli import Prime
+from tests.helpers.identities import ISSUER, link_identity
+from tests.hub.accounts_hub import OPERATOR, actions
+
+__all__ = ["desk"]
+
+OTHER = "https://other.example.org"
+
+
+def linked(desk: Desk) -> list[tuple[str, str]]:
+    found = list_identities(desk.hub.hub, OPERATOR).identities
+    return [(each.user, each.issuer) for each in found]
+
+
+def test_a_user_lists_and_unlinks_an_identity(desk: Desk) -> None:
+    ada = desk.add("ada", scope="admin")
+    one, _ = (link_identity(desk.hub.hub, "ada", issuer=issuer) for issuer in (ISSUER, OTHER))
+    listed = desk(ada, "identities list").ok().json["identities"]
+    assert [each["issuer"] for each in listed] == [ISSUER, OTHER]
+    assert (listed[0]["id"], listed[0]["email"]) == (one, "ada@example.org")
+    ambiguous = desk(ada, "identities unlink ada@example.org --yes")
+    assert (ambiguous.code, one in ambiguous.err) == (2, True)
+    unlinked = desk(ada, f"identities unlink {ISSUER} --yes").ok()
+    assert unlinked.json == {"id": one, "unlinked": True}
+    assert linked(desk) == [("ada", OTHER)]
+    log = actions(list_entries(desk.hub.hub, action="identity."))
+    assert log[-1] == ("ada", "identity.disconnect", "ada")
+    assert desk(ada, "identities unlink nothing --yes").code == 6
+
+
+def test_nobody_unlinks_anothers_and_a_key_that_may_only_write_none(desk: Desk) -> None:
+    ada, bob = desk.add("ada", scope="admin"), desk.add("bob")
+    one, other = (link_identity(desk.hub.hub, user) for user in ("ada", "bob"))
+    client = desk.hub.client(ada)
+    assert client.delete(f"/api/v1/user/identities/{other}").status_code == 404
+    refused = desk(bob, f"identities unlink {other} --yes")
+    assert (refused.code, "scope `admin`" in refused.err) == (4, True)
+    assert [each["id"] for each in desk(bob, "identities list").ok().json["identities"]] == [other]
+    assert len(linked(desk)) == 2
+    assert [each["id"] for each in desk(ada, "identities list").ok().json["identities"]] == [one]
+
+
+def test_a_key_of_a_team_does_not_see_its_users_identities(desk: Desk) -> None:
+    desk.add("ada", scope="admin")
+    desk.hub.team("lab", ada="ADMIN")
+    refused = desk(desk.hub.key("ada", owner="lab"), "identities list")
+    assert (refused.code, "limited to `lab`" in refused.err) == (4, True)
+
+
+@pytest.mark.parametrize("line", ["identities list", "identities unlink idn_1 --yes"])
+def test_the_local_hub_has_no_identities(prime: Prime, line: str) -> None:
+    result = prime(*line.split())
+    assert (result.code, "has no logins" in result.err) == (2, True)
