@@ -37,7 +37,7 @@ def without_nulls(body: bytes) -> bytes | None:
 def sentence(url: str) -> str:
     """What the user is told of the server at `url`."""
     where = urlsplit(url).netloc
-    return f"{where} fails on fields that are null, so they are left out of its calls"
+    return f"{where} failed on a call with null fields, which are left out from now on"
 
 
 def _present(members: dict[str, Any]) -> dict[str, Any]:

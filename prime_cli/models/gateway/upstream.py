@@ -162,18 +162,18 @@ class ModelRouter:
         return reply
 
     async def _after_failure(self, endpoint: Endpoint, call: Call, reply: Reply) -> Reply:
-        """The answer to the same without nulls, if the server's own code fails on these."""
+        """The answer to the same without nulls, if the server's own code failed on the call."""
         from prime_cli.models.gateway import null_fields
 
         shorter = _without_nulls(call)
         if shorter is call or not null_fields.is_crash(reply):
             return reply
-        again = await self._send(endpoint, shorter)
-        if again.status == HTTPStatus.OK and endpoint.url not in self._takes_no_nulls:
+        # Noted first: the server may also close the connection, and the call is then retried.
+        if endpoint.url not in self._takes_no_nulls:
             self._takes_no_nulls.add(endpoint.url)
             if self._say:
                 self._say(null_fields.sentence(endpoint.url))
-        return again
+        return await self._send(endpoint, shorter)
 
     def _learn(self, name: str) -> RoundRobin:
         try:

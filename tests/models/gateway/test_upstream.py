@@ -207,7 +207,19 @@ def test_a_server_that_fails_on_null_fields_gets_calls_without_them() -> None:
     # Only the first call is sent as it was.
     assert ["tool_calls" in each.messages[0] for each in model.requests] == [True, False, False]
     (sentence,) = said
-    assert "fails on fields that are null" in sentence
+    assert "failed on a call with null fields" in sentence
+
+
+def test_a_server_that_also_closes_the_connection_is_asked_again_without_them() -> None:
+    async def scenario() -> int:
+        settings = GatewaySettings(retries=RetryPolicy(first_s=0.01))
+        async with Gateway(Endpoint("m", model.url), settings=settings) as gate:
+            return (await ask(gate, model="m", messages=WITH_NULL)).status
+
+    with ScriptedModel(fails_on_null) as model:
+        model.queue(fails_on_null, Scripted(close=True))
+        assert run(scenario()) == 200
+    assert ["tool_calls" in each.messages[0] for each in model.requests] == [True, False, False]
 
 
 @pytest.mark.parametrize(
