@@ -138,6 +138,11 @@ class RunningEngine:
         self._running().wait()
         raise self._death("ended")
 
+    def wait_for_success(self) -> None:
+        """Wait for its end; raises EngineFailed unless its exit code is 0."""
+        if self._running().wait() != 0:
+            raise self._death("ended")
+
     def _copy(self, process: "subprocess.Popen[bytes]") -> None:
         if process.stdout is None:
             return

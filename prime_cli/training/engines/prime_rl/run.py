@@ -1,0 +1,150 @@
+"""Train with prime-rl: write its file, let it judge that, start it, and follow its metrics."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+import tomli_w
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.core.progress import Progress
+from prime_cli.runtime.packages import WheelPackage
+from prime_cli.serving.launch import Launch, RunningEngine, engine_environment
+from prime_cli.training.engines.prime_rl.checkout import (
+    Checkout,
+    commit_note,
+    dry_run,
+    install_environment,
+)
+from prime_cli.training.engines.prime_rl.metrics import MetricsFile
+from prime_cli.training.engines.prime_rl.settings import METRICS, RUN, PrimeRlSettings, tables
+
+FILE, LOG = "prime-rl.toml", "engine.log"
+_HEAD = "# Written by `prime train`. A file of your own wins over it: `@ mine.toml`.\n"
+_EVERY_S = 1.0
+
+
+@dataclass(frozen=True)
+class PrimeRlRun:
+    """One training: the checkout, the environment's package, and the folder of the run.
+
+    `files` are the user's, which win over the generated one; `own` are words for its launcher.
+    """
+
+    checkout: Checkout
+    package: WheelPackage
+    settings: PrimeRlSettings
+    folder: Path
+    files: tuple[Path, ...] = ()
+    own: tuple[str, ...] = ()
+
+    @property
+    def all_files(self) -> tuple[Path, ...]:
+        """Ours, then the user's."""
+        return (self.folder / FILE, *self.files)
+
+    def check(self, progress: Progress) -> None:
+        """Write the file, install the environment, and let prime-rl check everything.
+
+        Raises UsageError for what it refuses, and as `install_environment` does.
+        """
+        _require_v1(self.package)
+        if self.settings.gpus == 1 and not self.files:
+            raise UsageError(
+                "prime-rl needs two GPUs, one to train and one for vLLM, and one is visible",
+                hint="`--engine trl` shares one, or say how in a file of yours: `@ mine.toml`",
+            )
+        note = commit_note(self.checkout)
+        if note is not None:
+            progress.say(note)
+        write_settings(self.settings, self.folder)
+        install_environment(self.checkout, self.package, progress)
+        with progress.task("Checking the file with prime-rl's own dry run"):
+            dry_run(self.checkout, self.all_files, self.own)
+
+    def train(self, environ: Mapping[str, str], progress: Progress) -> None:
+        """Run it to the end; raises EngineFailed."""
+        if self.settings.gpus == 0:
+            raise UsageError(
+                "prime-rl needs GPUs, and none is visible on this machine",
+                hint="`--dry-run` only checks the file; `--engine trl` also trains on a CPU",
+            )
+        names = ("HF_TOKEN", "WANDB_API_KEY") if self.settings.wandb is not None else ("HF_TOKEN",)
+        keys = {name: environ[name] for name in names if environ.get(name)}
+        launch = Launch(
+            "prime-rl",
+            self.checkout.command(self.all_files, self.own),
+            engine_environment(environ, keys),
+            self.folder / LOG,
+            tuple(keys.values()),
+        )
+        with (
+            MetricsFollower(self.folder / RUN / METRICS, self.folder / METRICS, progress),
+            RunningEngine(launch) as engine,
+        ):
+            engine.wait_for_success()
+
+
+def write_settings(settings: PrimeRlSettings, folder: Path) -> Path:
+    """Write the file of prime-rl to `folder`; raises StorageFailed."""
+    path = folder / FILE
+    content = _HEAD + tomli_w.dumps(tables(settings, folder))
+    write_atomically(path, content.encode(), mode=0o644)
+    return path
+
+
+def _require_v1(package: WheelPackage) -> None:
+    if package.facts.exposes == "v0":
+        raise UsageError(
+            f"{package.facts.name} is a v0 environment, and prime-rl trains v1 ones alone",
+            hint="`--engine trl` trains v0 and v1",
+        )
+
+
+class MetricsFollower(AbstractContextManager["MetricsFollower"]):
+    """Copies steps from prime-rl's file into ours, and shows the newest, until it is left."""
+
+    def __init__(self, source: Path, target: Path, progress: Progress) -> None:
+        self._source = MetricsFile(source)
+        self._target = target
+        self._progress = progress
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self) -> "MetricsFollower":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._copy(ended=True)
+
+    def _follow(self) -> None:
+        while not self._ended.wait(_EVERY_S):
+            self._copy()
+
+    def _copy(self, *, ended: bool = False) -> None:
+        for step in self._source.steps(ended=ended):
+            with storage_errors(self._target), self._target.open("ab") as file:
+                file.write(msgspec.json.encode(step) + b"\n")
+            self._progress.say(_line(step))
+
+
+def _line(step: Mapping[str, object]) -> str:
+    told: Sequence[str] = [
+        f"{name} {value:.3g}"
+        for name in ("reward", "loss", "entropy")
+        if isinstance(value := step.get(name), int | float)
+    ]
+    return f"Step {step['step']}: {', '.join(told) or 'no metrics'}"

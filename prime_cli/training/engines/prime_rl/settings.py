@@ -1,0 +1,140 @@
+"""The TOML of prime-rl's `rl`, for one commit of it: others refuse some of its keys.
+
+Sections and keys were read at that commit; the checkout's own `--dry-run` judges every file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+COMMIT = "6e8409686b826ceb222fe96b9d4cc448f240f3ad"
+"""The commit that the file is for: after the environments became `source` (July 2026)."""
+RUN = "prime-rl"
+"""The folder of its checkpoints, configs and metrics in the folder of the run."""
+METRICS = "metrics.jsonl"
+PROMPT_TOKENS = 2048
+"""The room for prompts in a sequence, beside the tokens of one answer."""
+_OFF = "None"
+"""How its TOML switches off what is on by default."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A v1 environment: `taskset` is its module, `args` the taskset's, `more` the rest."""
+
+    name: str
+    taskset: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    harness: str | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PrimeRlSettings:
+    """What is asked of prime-rl; `batch` counts prompts a step, `group` rollouts of each.
+
+    `is_local` says that `model` is a folder. `lora` is a rank, 0 for all weights; `seq_len` bounds
+    the tokens of a rollout, and `gpus` is how many this machine has. `wandb` are keys of its table,
+    None to report nothing there.
+    """
+
+    model: str
+    is_local: bool
+    source: Source
+    steps: int
+    batch: int
+    group: int
+    lr: float
+    max_tokens: int
+    temperature: float
+    save_every: int
+    keep: int
+    gpus: int
+    lora: int = 0
+    lora_alpha: float | None = None
+    seq_len: int | None = None
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    wandb: Mapping[str, str] | None = None
+
+
+def tables(settings: PrimeRlSettings, folder: Path) -> dict[str, Any]:
+    """The file as tables; everything is written below `folder` / RUN."""
+    return {
+        "max_steps": settings.steps,
+        "seq_len": settings.seq_len or settings.max_tokens + PROMPT_TOKENS,
+        "output_dir": str(folder),
+        "run": {"name": RUN},
+        "model": {"name": settings.model},
+        "deployment": _deployment(settings.gpus),
+        "ckpt": {"interval": settings.save_every, "keep_last": settings.keep},
+        "monitors": _monitors(settings),
+        "orchestrator": _orchestrator(settings),
+        "trainer": _trainer(settings),
+        "inference": {},
+    }
+
+
+def _deployment(gpus: int) -> dict[str, Any]:
+    # Sampling takes longer than learning, so it gets the odd one.
+    training = max(1, gpus // 2)
+    return {
+        "gpus_per_node": max(2, gpus),
+        "num_train_gpus": training,
+        "num_infer_gpus": max(1, gpus - training),
+    }
+
+
+def _monitors(settings: PrimeRlSettings) -> dict[str, Any]:
+    shared: dict[str, Any] = {"file": {"path": METRICS}}
+    return shared if settings.wandb is None else {**shared, "wandb": dict(settings.wandb)}
+
+
+def _orchestrator(settings: PrimeRlSettings) -> dict[str, Any]:
+    sampling: dict[str, Any] = {
+        "max_completion_tokens": settings.max_tokens,
+        "temperature": settings.temperature,
+    }
+    if settings.sampling:
+        sampling["extra_body"] = dict(settings.sampling)
+    found: dict[str, Any] = {
+        "batch_size": settings.batch * settings.group,
+        "group_size": settings.group,
+        "train": {"sampling": sampling, "source": [_source(settings.source)]},
+    }
+    if settings.is_local:
+        # Its map of renderers knows names on Hugging Face only, and refuses a folder.
+        found["renderer"] = {"name": "default"}
+    return found | _component(settings)
+
+
+def _trainer(settings: PrimeRlSettings) -> dict[str, Any]:
+    found: dict[str, Any] = {"optim": {"lr": settings.lr}}
+    if settings.lora:
+        lora: dict[str, Any] = {"rank": settings.lora}
+        if settings.lora_alpha is not None:
+            lora["alpha"] = settings.lora_alpha
+        found["model"] = {"lora": lora}
+    return found | _component(settings)
+
+
+def _component(settings: PrimeRlSettings) -> dict[str, Any]:
+    """Each of its processes reports to W&B unless it is told not to."""
+    return {} if settings.wandb is not None else {"monitors": {"wandb": _OFF}}
+
+
+def _source(source: Source) -> dict[str, Any]:
+    harness = {"id": source.harness or "null"}
+    agent = {"harness": harness, "runtime": {"type": "subprocess"}}
+    env = {"taskset": {"id": source.taskset, **source.args}, "agent": agent}
+    return {"name": source.name, "env": merged(env, source.more)}
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` updated with `over`, table by table."""
+    found = dict(base)
+    for name, value in over.items():
+        before = found.get(name)
+        both = isinstance(before, Mapping) and isinstance(value, Mapping)
+        found[name] = merged(before, value) if both else value  # type: ignore[arg-type]
+    return found
