@@ -93,6 +93,7 @@ _prime_step() {
     'prime eval tui') at='prime eval view' ;;
     'prime eval rerun') at='prime eval rerun' ;;
     'prime eval rescore') at='prime eval rescore' ;;
+    'prime eval merge') at='prime eval merge' ;;
     'prime eval compare') at='prime eval compare' ;;
     'prime eval power') at='prime eval power' ;;
     'prime eval leaderboard') at='prime eval leaderboard' ;;
@@ -499,6 +500,8 @@ _prime_offers() {
     'prime eval rescore --max-cost') offers='' ;;
     'prime eval rescore --output'|'prime eval rescore -o') offers='table plain json jsonl' ;;
     'prime eval rescore --context') offers='local prime @contexts' ;;
+    'prime eval merge --output-dir') offers='@folders' ;;
+    'prime eval merge --output'|'prime eval merge -o') offers='table plain json jsonl' ;;
     'prime eval compare --alpha') offers='' ;;
     'prime eval compare --seed') offers='' ;;
     'prime eval compare --output'|'prime eval compare -o') offers='table plain json jsonl' ;;
@@ -1031,6 +1034,7 @@ _prime_offers() {
     'prime eval view ...') offers='@runs @folders' ;;
     'prime eval rerun 0') offers='@runs @folders @evaluations' ;;
     'prime eval rescore 0') offers='@runs @folders @evaluations' ;;
+    'prime eval merge ...') offers='@folders @runs' ;;
     'prime eval compare ...') offers='@runs @folders' ;;
     'prime eval power ...') offers='@runs @folders' ;;
     'prime eval leaderboard 0') offers='' ;;
@@ -1159,13 +1163,14 @@ _prime_words() {
     'prime env publisher list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env publisher remove') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view rerun rescore compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --examples --split --shuffle --shard --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
+    'prime eval') words='run list show view rerun rescore merge compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples -n --rollouts-per-example -r --examples --split --shuffle --shard --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
     'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --examples --split --shuffle --shard --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --outputs-dir --tag --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --reduce --threshold --output -o --quiet -q -h --help' ;;
     'prime eval view') words='' options='--env-dir -e --outputs-dir -o -h --help' ;;
     'prime eval rerun') words='' options='--model -m --max-concurrent -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --max-cost --token-budget --cache --sandbox --allow-net --only-gateway --force --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval rescore') words='' options='--environment --example --replay --force --env-args -a --max-concurrent -c --env-var --endpoints-path -e --max-cost --cache --sandbox --allow-net --only-gateway --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval merge') words='' options='--partial --output-dir --output -o --quiet -q -h --help' ;;
     'prime eval compare') words='' options='--errors-as-zero --force --alpha --seed --output -o --quiet -q -h --help' ;;
     'prime eval power') words='' options='--difference -d --examples -n --rollouts -r --rate --sd --discordance --correlation --icc --alpha --power --output -o --quiet -q -h --help' ;;
     'prime eval leaderboard') words='' options='--csv --output -o --quiet -q -h --help' ;;

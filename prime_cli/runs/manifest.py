@@ -76,8 +76,8 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     `unjournaled`, by role and model. `prices` are those of the last session, `connections` the
     hosts that the environment connected to besides the gateway, `withheld` the variables it
     requested in vain. `rerun_of` and `rescored_of` name the run or evaluation that this one
-    repeats. `labels` are tags, a note and the commit; `served` counts who answered, in sessions
-    that recorded their end.
+    repeats, `parts` the runs that it was merged from. `labels` are tags, a note and the commit;
+    `served` counts who answered, in sessions that recorded their end.
     """
 
     schema: int = SCHEMA
@@ -107,6 +107,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     rerun_of: str | None = None
     rescored_of: str | None = None
     withheld: tuple[WithheldVariable, ...] = ()
+    parts: tuple[str, ...] = ()
     labels: Labels = Labels()
     served: tuple[ServedModel, ...] = ()
     prime: str = __version__

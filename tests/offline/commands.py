@@ -50,6 +50,7 @@ WORDS: dict[str, str] = {
     "eval show": "abcd1234",
     "eval rerun": "abcd1234",
     "eval rescore": "abcd1234",
+    "eval merge": "abcd1234",
     "eval compare": "a b",
     "eval power": "",
     "eval leaderboard": "",

@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, runs_folder
 from prime_cli.runs.manifest import FINISHED, RunManifest, save_manifest
 from prime_cli.runs.plan import EvalPlan, RunEnvironment
 from prime_cli.runs.rows import Row
 from prime_cli.runs.scrubber import Scrubber
+from tests.runs.rows import row
 
 PLAN = EvalPlan(
     environment=RunEnvironment("wordle", "1.2", "wordle", "ab" * 32, ref="ada/wordle@1.2"),
@@ -19,6 +22,23 @@ PLAN = EvalPlan(
     env_args={},
     extra_args={},
 )
+
+
+def save_parts(cwd: Path, count: int, **more: Any) -> list[RunFolder]:
+    """A run in `count` parts: an example each, whose rewards are their numbers."""
+    return [
+        save_part(cwd, f"{n}/{count}", row(n - 1, reward=n - 1.0), **more)
+        for n in range(1, count + 1)
+    ]
+
+
+def save_part(cwd: Path, shard: str, *rows: Row, **more: Any) -> RunFolder:
+    """One of the parts of a run with as many examples as parts, of a rollout each."""
+    plan: EvalPlan = more.pop("plan", PLAN)
+    examples = int(shard.partition("/")[2])
+    sized = msgspec.structs.replace(plan, num_examples=examples, rollouts_per_example=1)
+    told = {"examples": examples, "fingerprint": "f" * 64, "planned": 1, "unit": "rollout"} | more
+    return save_run(cwd, *rows, plan=sized.with_option("shard", shard), **told)
 
 
 def save_run(cwd: Path, *rows: Row, **manifest: Any) -> RunFolder:

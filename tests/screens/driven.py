@@ -119,6 +119,7 @@ BARS = {
     ),
     ("evals/env_check/check.py", "Checking "): _CHECKS,
     ("evals/export/exports.py", "Exporting"): _RUNS,
+    ("evals/shards/merge.py", "Merging the parts"): _RUNS,
     ("evals/execution/run.py", "self._title()"): _RUN,
     ("evals/sharing/download.py", "Fetching "): _RUNS,
     ("evals/suites/suite_run.py", "self._label"): _CHECKS,

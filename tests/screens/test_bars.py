@@ -14,7 +14,7 @@ from tests.helpers.served import served_hub
 from tests.helpers.terminal import Terminal
 from tests.helpers.wild import write_project
 from tests.runs.rows import row
-from tests.runs.saving import save_run
+from tests.runs.saving import save_parts, save_run
 from tests.screens.watching import CURSOR_SHOWN, lines, watch
 from tests.serving.scripted_engine import install_engine
 
@@ -100,6 +100,8 @@ def test_what_is_done_with_runs_is_shown(box: Path) -> None:
     watch("eval", "compare", one, two, cwd=box, shown="Comparing", columns=40)
     watch("eval", "power", one, "-d", "0.1", "--icc", "0.5", cwd=box, shown="Planning", columns=40)
     watch("eval", "export", one, "--force", cwd=box, shown="Exporting", columns=40)
+    save_parts(box / "parts", 2)
+    watch("eval", "merge", "parts", cwd=box, shown="Merging the parts", columns=40)
 
 
 def test_a_push_to_the_hugging_face_hub_is_shown(

@@ -19,6 +19,7 @@ app = group(
             f"{_HERE}.rerun:rescore",
             "Score the saved rollouts of a run again.",
         ),
+        "merge": (f"{_HERE}.merge:merge", "Merge the parts of an evaluation into one run."),
         "compare": (f"{_HERE}.compare:compare", "Test whether runs differ significantly."),
         "power": (
             f"{_HERE}.power:power",
@@ -43,7 +44,7 @@ app = group(
     aliases={"tui": "view"},
     default="run",
     panels={
-        "Repeat": "rerun rescore",
+        "Repeat": "rerun rescore merge",
         "Statistics and limits": "power gate leaderboard prices",
         "Share": "export push get samples logs delete",
     },

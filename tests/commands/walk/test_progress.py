@@ -27,6 +27,7 @@ LONG = {
     "eval compare {run} {other}": "Comparing",
     "eval power {run} -d 0.1": "Planning",
     "eval export {run}": "Exporting",
+    "eval merge parts": "Merging the parts",
     "eval push {other}": "Pushing samples",
     "eval get {evaluation} --save": "Fetching {evaluation}",
     "cache verify": "Verifying",

@@ -39,7 +39,7 @@ from tests.helpers.login_keys import PRIVATE_KEY, pem
 from tests.helpers.machines import Machines
 from tests.helpers.wild import Shape, write_project, write_wheel
 from tests.runs.rows import row
-from tests.runs.saving import save_run
+from tests.runs.saving import save_parts, save_run
 
 SERVED_URL = "https://hub.example.org"
 SECRET = "secret-planted-on-the-hub"
@@ -57,9 +57,9 @@ class World:
     `invited` the id of that; `publisher` is one that it trusts, and `identity` one of Ada's. On the
     hub in the box are `ada/wordle@1.2` and two versions of `ada/tiny-env`, one of which the
     workspace `here/.venv` has; `run` and `other` are runs of wordle, the first of which is also the
-    evaluation `evaluation`; `made` is one that was really run, of the project `tiny-env`. The
-    served hub rents `machines`: ada has a pod `web` there, and `ada/puzzle@1.2` with a secret
-    `PLANTED`, ada's secret `LINKED` and a variable.
+    evaluation `evaluation`; in the folder `parts` are those of a third; `made` is one that was
+    really run, of the project `tiny-env`. The served hub rents `machines`: ada has a pod `web`
+    there, and `ada/puzzle@1.2` with a secret `PLANTED`, ada's secret `LINKED` and a variable.
     """
 
     root: Path
@@ -147,6 +147,7 @@ def make_world(root: Path) -> World:
         save_run(world.here, row(0, reward=1.0), row(1, reward=reward), planned=2)
         for reward in (0.0, 1.0)
     ]
+    save_parts(world.here / "parts", 2)
     data = world.served_data()
     made = invite(data, _OPERATOR, NewInvitation(team="lab"))
     key = issue_key(data, _OPERATOR, "ada", scope="admin").key

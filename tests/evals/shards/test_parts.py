@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import EnvironmentFailed, UsageError
+from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.recorder import EventFilter
 from prime_cli.evals.planning.cost import budget_of, shard_words
 from prime_cli.evals.planning.parsers import parse_shard
+from prime_cli.evals.shards.merge import merge_runs
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.plan import Shard
@@ -100,6 +102,8 @@ def test_the_parts_have_the_rows_and_the_fingerprint_of_the_whole_run(tmp_path: 
     assert [part.summary.status for part in parts] == ["finished"] * 4
     found = sorted(chain.from_iterable(rows_of(part.folder) for part in parts), key=_place)
     assert found == rows_of(whole.folder)
+    merged = merge_runs([str(part.folder.path) for part in parts], tmp_path, Silent())
+    assert rows_of(merged.folder) == rows_of(whole.folder)
     every = [load_manifest(result.folder.manifest).fingerprint for result in (whole, *parts)]
     assert len(set(every)) == 1
 

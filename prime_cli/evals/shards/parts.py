@@ -1,0 +1,217 @@
+"""The parts of a run: finding them, and checking that they belong together."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from prime_cli.core.errors import Conflict, NotFound, PartialResult, UsageError
+from prime_cli.core.formatting import pluralize
+from prime_cli.core.progress import Progress
+from prime_cli.evals.resume.compatibility import (
+    ResumeChange,
+    content_differences,
+    differences,
+    package_differences,
+)
+from prime_cli.runs.folder import RunFolder, is_being_written
+from prime_cli.runs.index.run_index import JournalIndex, index_journal
+from prime_cli.runs.listing import find_run
+from prime_cli.runs.manifest import RUNNING, RunManifest
+from prime_cli.runs.plan import EvalPlan, Shard
+from prime_cli.runs.saved_run import SavedRun, open_run
+
+_DEPTH = 4
+"""Folders searched below one that is named: `outputs/evals/<environment>--<model>/<run>`."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One run of a part, as far as it has come. `shard` is what it was to run."""
+
+    folder: RunFolder
+    manifest: RunManifest
+    shard: Shard
+
+    @cached_property
+    def index(self) -> JournalIndex:
+        """Its rollouts."""
+        return index_journal(self.folder.journal)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process of this machine writes to it."""
+        return self.manifest.status == RUNNING and is_being_written(self.folder)
+
+    @property
+    def plan(self) -> EvalPlan:
+        """The plan of the whole."""
+        return self.manifest.plan.with_option("shard", None)
+
+    @property
+    def title(self) -> str:
+        return f"part {self.shard} (run {self.folder.run_id})"
+
+
+def find_parts(words: Iterable[str], cwd: Path, progress: Progress) -> list[Part]:
+    """The parts that `words` name: runs, by folder or id, and all in other folders; in order.
+
+    Says which runs in a folder are no parts, or have not begun. Raises NotFound, and UsageError
+    for a run that is named and is no part.
+    """
+    found: dict[Path, Part] = {}
+    for word in words:
+        named = cwd / word
+        in_folder = named.is_dir() and not RunFolder(named).manifest.is_file()
+        runs = _in_folder(named) if in_folder else [find_run(word, cwd)]
+        parts = [part for part in map(_part_of, runs) if part is not None]
+        if len(parts) < len(runs) and not in_folder:
+            raise UsageError(
+                f"{word} is not a part of a run, or has not loaded its examples",
+                hint="parts are made with `prime eval run … --shard I/N`",
+            )
+        if not parts:
+            raise NotFound(f"{word} has no parts of a run")
+        if len(parts) < len(runs):
+            others = len(runs) - len(parts)
+            progress.say(f"{pluralize(others, 'other run')} in {word} left out: not a begun part")
+        found.update({part.folder.path.resolve(): part for part in parts})
+    return sorted(found.values(), key=lambda part: (part.shard.number, part.folder.run_id))
+
+
+def _in_folder(folder: Path) -> list[SavedRun]:
+    paths = (
+        path.parent
+        for depth in range(1, _DEPTH + 1)
+        for path in folder.glob("/".join(["*"] * depth + ["run.json"]))
+    )
+    return [open_run(path) for path in sorted(paths)]
+
+
+def _part_of(run: SavedRun) -> Part | None:
+    manifest = run.manifest
+    if manifest is None or manifest.plan.shard is None or manifest.rescored_of is not None:
+        return None
+    if manifest.fingerprint is None or manifest.planned is None:
+        return None
+    return Part(run.folder, manifest, manifest.plan.shard)
+
+
+def require_one_run(parts: Sequence[Part]) -> None:
+    """Raise Conflict, with the differences, if `parts` are not those of a single run."""
+    first = parts[0]
+    for other in parts[1:]:
+        found = [*_differences(first, other)]
+        if found:
+            raise Conflict(
+                f"{first.title} and {other.title} are of different runs",
+                detail="\n".join(map(str, found)),
+                hint="name the parts of one run: `prime eval merge RUN RUN …`",
+            )
+
+
+def _differences(first: Part, other: Part) -> Iterator[ResumeChange]:
+    was, now = first.manifest, other.manifest
+    plans = [part.plan.with_option("output_dir", None) for part in (first, other)]
+    yield from content_differences(*plans)
+    yield from differences(msgspec.structs.replace(was, plan=plans[0]), plans[1])
+    for name in ("num_examples", "rollouts_per_example"):
+        yield from _unequal(name, getattr(plans[0], name), getattr(plans[1], name))
+    yield from _unequal("parts", first.shard.count, other.shard.count)
+    if was.interpreter is not None and now.interpreter is not None:
+        yield from package_differences(was.interpreter, now.interpreter)
+    for name in ("fingerprint", "unit", "harness", "rerun_of"):
+        yield from _unequal(name, getattr(was, name), getattr(now, name))
+
+
+def _unequal(name: str, was: object, now: object) -> Iterator[ResumeChange]:
+    if was != now:
+        yield ResumeChange(name, str(was)[:12], str(now)[:12])
+
+
+def require_same_rewards(parts: Sequence[Part]) -> None:
+    """Raise Conflict for a rollout that two runs of one part scored differently."""
+    for same in _by_number(parts):
+        rewards: dict[tuple[int, int], tuple[float | None, Part]] = {}
+        for part in same if len(same) > 1 else ():
+            entries = part.index.entries
+            for line in part.index.latest:
+                key, reward = entries.key(line), entries.reward(line)
+                before, by = rewards.setdefault(key, (reward, part))
+                if before != reward:
+                    raise Conflict(
+                        f"Rollout {key[1]} of example {key[0]} has two rewards: "
+                        f"{_reward(before)} in {by.folder.run_id}, "
+                        f"{_reward(reward)} in {part.folder.run_id}",
+                        hint="name the runs to merge, one for each part: "
+                        "`prime eval merge RUN RUN …`",
+                    )
+
+
+def _reward(value: float | None) -> str:
+    return "an error" if value is None else f"{value:g}"
+
+
+def require_whole(parts: Sequence[Part], *, partial: bool) -> str | None:
+    """What is missing, in words; None if nothing is.
+
+    Raises PartialResult for that, and Conflict for parts that are still running, unless `partial`.
+    """
+    running = [part for part in parts if part.is_running]
+    if running and not partial:
+        raise Conflict(
+            f"{_first_upper(running[0].title)} is still running",
+            hint="wait for it, or merge what is there with `--partial`",
+        )
+    manifest, count = parts[0].manifest, parts[0].shard.count
+    examples = range(manifest.examples or 0)
+    there = {part.shard.number for part in parts}
+    missing = [n for n in range(1, count + 1) if n not in there and Shard(n, count).of(examples)]
+    words = []
+    if missing:
+        noun = "part" if len(missing) == 1 else "parts"
+        verb = "is" if len(missing) == 1 else "are"
+        words.append(f"{noun} {_listed(missing)} of {count} {verb} missing")
+    cut = [each for each in map(_shortfall, _by_number(parts)) if each is not None]
+    words += [f"{each.part.title} has {each.done} of {each.planned} rollouts" for each in cut]
+    if not words:
+        return None
+    told = _first_upper("; ".join(words))
+    if not partial:
+        resume = f"finish {cut[0].part.title} with `--resume`" if cut else "run what is missing"
+        raise PartialResult(told, hint=f"{resume}, or merge what is there with `--partial`")
+    return told
+
+
+def _by_number(parts: Sequence[Part]) -> list[list[Part]]:
+    """The runs of each part; `parts` are in order."""
+    return [list(same) for _, same in groupby(parts, key=lambda part: part.shard.number)]
+
+
+class _Shortfall(NamedTuple):
+    part: Part
+    done: int
+    planned: int
+
+
+def _shortfall(same: list[Part]) -> _Shortfall | None:
+    """How much a part lacks in all its runs; None for nothing."""
+    last, planned = same[-1], same[-1].manifest.planned or 0
+    if len(same) == 1:
+        done = len(last.index.latest)
+    else:
+        done = len({part.index.entries.key(n) for part in same for n in part.index.latest})
+    return _Shortfall(last, done, planned) if done < planned else None
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    *most, last = map(str, numbers)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,58 @@
+"""Parts of a replay, merged, are the replay of the whole; as a user types it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.cli import Prime, prime_process
+from tests.runs.saving import save_parts
+
+STARTERS = ("alphabet-sort", "calculator", "reverse-text", "word-ladder")
+
+
+def test_the_merged_run_is_shown_and_opens_like_any_other(prime: Prime, tmp_path: Path) -> None:
+    save_parts(tmp_path / "parts", 3)
+    done = prime("eval", "merge", "parts", "--output", "json", cwd=tmp_path).ok().json
+    assert done["counts"] == {"planned": 3, "scored": 3, "errored": 0, "truncated": 0}
+    shown = prime("eval", "show", done["run_id"], "-o", "json", cwd=tmp_path).ok().json
+    assert shown["counts"] == done["counts"]
+
+
+def test_what_is_missing_ends_with_3_unless_it_is_not_wanted(prime: Prime, tmp_path: Path) -> None:
+    first, *_ = save_parts(tmp_path / "parts", 3)
+    missed = prime("eval", "merge", str(first.path), cwd=tmp_path)
+    assert missed.code == 3
+    assert "Parts 2 and 3 of 3 are missing" in missed.err
+    prime("eval", "merge", str(first.path), "--partial", cwd=tmp_path).ok()
+
+
+def run(folder: Path, starter: str, model: str, *flags: str) -> Path:
+    done = prime_process(
+        *("eval", "run", f"starter/{starter}", "-m", model, "-n", "5", "-r", "2", *flags),
+        *("--output", "json"),
+        cwd=folder,
+        timeout=600,
+    )
+    return folder / str(done.ok().json["path"])
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "results.jsonl").read_text("utf-8").splitlines()
+    return [{**json.loads(line), "timing": None} for line in lines]
+
+
+@pytest.mark.slow
+@pytest.mark.sample(1, "starter")
+@pytest.mark.parametrize("starter", STARTERS)
+def test_the_parts_of_a_replay_are_the_replay(starter: str, tmp_path: Path) -> None:
+    recorded = run(tmp_path, starter, "builtin/oracle")
+    whole = run(tmp_path, starter, f"builtin/replay:{recorded}")
+    for number in (1, 2, 3):
+        run(
+            *(tmp_path, starter, f"builtin/replay:{recorded}"),
+            *("--shard", f"{number}/3", "--output-dir", "parts"),
+        )
+    done = prime_process("eval", "merge", "parts", "--output", "json", cwd=tmp_path)
+    assert rows_of(tmp_path / done.ok().json["path"]) == rows_of(whole)

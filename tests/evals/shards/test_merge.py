@@ -1,0 +1,172 @@
+"""Parts become the run that would have been without parts; others are refused and say why."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from prime_cli.core.errors import Conflict, NotFound, PartialResult, UsageError
+from prime_cli.core.progress import Silent
+from prime_cli.evals.execution.run import EvalResult
+from prime_cli.evals.shards.merge import merge_runs
+from prime_cli.runs.folder import RunFolder, read_journal, writing
+from prime_cli.runs.index.file import load_entries
+from prime_cli.runs.manifest import RUNNING, InterpreterFacts, load_manifest
+from prime_cli.runs.plan import Labels
+from prime_cli.runs.saved_run import open_run
+from tests.runs.rows import row
+from tests.runs.saving import PLAN, save_part, save_parts, save_run
+
+SPENT = {"calls": 1, "input": 10, "output": 5, "cost": 0.5}
+
+
+class Heard(Silent):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def warn(self, text: str, *, hint: str | None = None) -> None:
+        self.said.append(text)
+
+
+def merged(cwd: Path, *words: str | RunFolder, **options: Any) -> EvalResult:
+    named = [str(word.path) if isinstance(word, RunFolder) else word for word in words]
+    return merge_runs(named or ["parts"], cwd, options.pop("progress", Silent()), **options)
+
+
+def test_the_merged_run_has_all_rows_in_order_and_the_plan_of_the_whole(tmp_path: Path) -> None:
+    parts = save_parts(tmp_path / "parts", 3)
+    done = merged(tmp_path)
+    assert [each.reward for each in open_run(done.folder.path).rows()] == [0.0, 1.0, 2.0]
+    results = done.folder.results.read_text("utf-8").splitlines()
+    assert [json.loads(line)["example_id"] for line in results] == [0, 1, 2]
+    manifest = load_manifest(done.folder.manifest)
+    assert (manifest.plan.shard, manifest.planned, manifest.status) == (None, 3, "finished")
+    assert set(manifest.parts) == {part.run_id for part in parts}
+    assert done.summary == open_run(done.folder.path).summary()
+    assert len(load_entries(done.folder.journal)) == 3
+    assert json.loads(done.folder.metadata.read_bytes())["avg_reward"] == 1.0
+
+
+def test_any_order_of_the_parts_gives_the_same_bytes(tmp_path: Path) -> None:
+    parts: list[str | RunFolder] = [*save_parts(tmp_path / "parts", 5)]
+    contents = []
+    for outputs in ("one", "two"):
+        random.Random(outputs).shuffle(parts)
+        done = merged(tmp_path, *parts, outputs=outputs)
+        files = {path.name: path for path in done.folder.path.iterdir() if path.name != ".lock"}
+        plain = files.pop("run.json").read_text("utf-8").replace(outputs, "")
+        contents.append((plain, {name: path.read_bytes() for name, path in files.items()}))
+    assert contents[0] == contents[1]
+
+
+def test_merging_again_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    save_parts(tmp_path / "parts", 2)
+    first, heard = merged(tmp_path), Heard()
+    again = merged(tmp_path, progress=heard)
+    assert (again.folder, again.summary) == (first.folder, first.summary)
+    assert heard.said == ["These parts are merged already"]
+
+
+def test_two_merges_at_once_are_refused(tmp_path: Path) -> None:
+    save_parts(tmp_path / "parts", 2)
+    with writing(merged(tmp_path).folder), pytest.raises(Conflict, match="by another prime"):
+        merged(tmp_path)
+
+
+def test_all_attempts_and_what_they_cost_are_kept(tmp_path: Path) -> None:
+    lost = {"unjournaled": {"policy": {"org/model": SPENT}}, "labels": Labels(tags=("nightly",))}
+    failed = row(0, reward=None, usage=SPENT)
+    save_part(tmp_path, "1/2", failed, row(0, reward=1.0, attempt=2, usage=SPENT), **lost)
+    save_part(tmp_path, "2/2", row(1, usage=SPENT), labels=Labels(tags=("nightly", "b")))
+    done = merged(tmp_path, "outputs", outputs="merged")
+    assert [each.attempt for each in read_journal(done.folder.journal)] == [1, 2, 1]
+    assert done.summary.counts.scored == 2
+    assert done.summary.usage["calls"] == 4
+    assert done.summary.cost == 2.0
+    assert done.summary.labels.tags == ("nightly", "b")
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"plan": msgspec.structs.replace(PLAN, model="other")}, "model: was org/model, now other"),
+        ({"plan": PLAN.with_option("examples", "1,2")}, "examples: was unset, now 1,2"),
+        ({"fingerprint": "e" * 64}, f"fingerprint: was {'f' * 12}, now {'e' * 12}"),
+        (
+            {"interpreter": InterpreterFacts("3.12.1", "0.1.15", "v0", lock_digest="b" * 64)},
+            "packages: was aaaaaaaaaaaa, now bbbbbbbbbbbb",
+        ),
+    ],
+)
+def test_parts_of_different_runs_are_refused_with_the_difference(
+    tmp_path: Path, other: dict[str, Any], told: str
+) -> None:
+    facts = InterpreterFacts("3.12.1", "0.1.15", "v0", lock_digest="a" * 64)
+    save_part(tmp_path / "parts", "1/2", row(0), interpreter=facts)
+    save_part(tmp_path / "parts", "2/2", row(1), **{"interpreter": facts, **other})
+    with pytest.raises(Conflict, match="are of different runs") as refused:
+        merged(tmp_path)
+    assert told in (refused.value.detail or "")
+
+
+def test_a_rollout_with_two_rewards_is_refused_and_one_with_the_same_counts_once(
+    tmp_path: Path,
+) -> None:
+    first, _ = save_parts(tmp_path / "parts", 2)
+    same = save_part(tmp_path / "more", "1/2", row(0, reward=0.0, usage=SPENT))
+    done = merged(tmp_path, "parts", same)
+    assert (done.summary.counts.planned, done.summary.counts.scored) == (2, 2)
+    assert done.summary.cost == 0.5
+    other = save_part(tmp_path / "more", "1/2", row(0, reward=0.75))
+    with pytest.raises(Conflict, match="Rollout 0 of example 0 has two rewards") as refused:
+        merged(tmp_path, "parts", other)
+    assert {first.run_id, other.run_id} <= set(refused.value.message.replace(",", "").split())
+
+
+def test_missing_parts_are_named_unless_what_is_there_is_wanted(tmp_path: Path) -> None:
+    parts = save_parts(tmp_path, 5)
+    cut = save_part(tmp_path, "3/5", status="interrupted")
+    named = [parts[0], cut, parts[4]]
+    told = f"Parts 2 and 4 of 5 are missing; part 3/5 (run {cut.run_id}) has 0 of 1 rollouts"
+    with pytest.raises(PartialResult) as refused:
+        merged(tmp_path, *named)
+    assert refused.value.message == told
+    heard = Heard()
+    done = merged(tmp_path, *named, partial=True, progress=heard)
+    assert heard.said == [told]
+    assert (done.summary.counts.planned, done.summary.counts.scored) == (5, 2)
+    assert (done.summary.status, done.summary.failure) == ("interrupted", told)
+
+
+def test_a_part_that_would_be_empty_is_not_missed(tmp_path: Path) -> None:
+    sized = {"examples": 1, "plan": PLAN}
+    part = save_part(tmp_path, "1/4", row(0), **sized)
+    assert merged(tmp_path, part).summary.counts.planned == 1
+
+
+def test_a_part_that_is_running_is_waited_for(tmp_path: Path) -> None:
+    _, last = save_parts(tmp_path / "parts", 2)
+    running = msgspec.structs.replace(load_manifest(last.manifest), status=RUNNING)
+    last.manifest.write_bytes(msgspec.json.encode(running))
+    with writing(last):
+        with pytest.raises(Conflict, match="still running"):
+            merged(tmp_path)
+        assert merged(tmp_path, partial=True).summary.counts.scored == 2
+
+
+def test_what_is_no_part_is_refused_by_name_and_left_out_of_a_folder(tmp_path: Path) -> None:
+    whole = save_run(tmp_path / "parts", row(0), planned=1)
+    with pytest.raises(UsageError, match="not a part"):
+        merged(tmp_path, whole)
+    with pytest.raises(NotFound, match="has no parts"):
+        merged(tmp_path, "parts")
+    save_parts(tmp_path / "parts", 2)
+    heard = Heard()
+    merged(tmp_path, "parts", progress=heard)
+    assert heard.said == ["1 other run in parts left out: not a begun part"]
