@@ -211,3 +211,21 @@ def test_a_signal_unwinds_and_ends_with_its_code(sent: signal.Signals, code: int
     process.send_signal(sent)
     _, told = process.communicate(timeout=120)
     assert (process.returncode, told) == (code, b"")
+
+
+@pytest.mark.parametrize("words", ["config show", "config show --nonsense"])
+def test_the_interpreter_ends_without_a_search_for_garbage(words: str) -> None:
+    program = (
+        "import atexit, gc, sys;"
+        "atexit.register(lambda: print('left:', gc.get_freeze_count(), len(gc.get_objects())));"
+        "from prime_cli.main import run; run()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words.split()],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    _, frozen, tracked = done.stdout.splitlines()[-1].split()
+    assert int(frozen) > 10_000 > int(tracked)

@@ -30,10 +30,10 @@ BUDGETS = {
     "cache list": 260,
     "eval list": 410,
     # The hub is in this process: its framework and its database are part of the command.
-    "whoami": 770,
-    "env list": 770,
-    "env versions starter/alphabet-sort": 770,
-    "env info starter/alphabet-sort": 850,
+    "whoami": 730,
+    "env list": 730,
+    "env versions starter/alphabet-sort": 730,
+    "env info starter/alphabet-sort": 780,
 }
 """How many modules a command may import, Python's own among them: what it did, and a seventh."""
 

@@ -5,7 +5,7 @@
 Makes one venv for each contestant (uv, bytecode compiled, one and the same Python), then runs the
 commands in turns, so that a busy moment of the machine meets all of them. Prints the median of
 user + system time of each process, its children included, and the ratio to Python itself as the
-median over rounds.
+median over rounds. Ends with exit code 1 when a command takes more than its limit (`LIMITS`).
 """
 
 import os
@@ -21,6 +21,10 @@ OFFICIAL = "prime==0.18.0"
 HF = "huggingface-hub==2.4.0"
 UNSET = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONPATH", "VIRTUAL_ENV", "COLUMNS")
 BASE = "python -c pass"
+ENV_LIST = "ours      env list (hub in the box)"
+ENV_INFO = "ours      env info (hub in the box)"
+LIMITS = {ENV_LIST: 35.0, ENV_INFO: 35.0}
+"""The most that a command may take, as a multiple of `BASE`: 350 ms where Python takes 10."""
 
 
 def main() -> None:
@@ -35,8 +39,10 @@ def main() -> None:
         environ = {name: value for name, value in os.environ.items() if name not in UNSET}
         environ |= {"HOME": str(work), "PRIME_HOME": str(work / ".prime"), "PRIME_UPSTREAM": "none"}
         taken = measure(contests(bins), environ, rounds)
-    show(taken)
+    ratios = show(taken)
     print(f"load average {' '.join(f'{load:.1f}' for load in os.getloadavg())}")
+    if over := [label for label, limit in LIMITS.items() if ratios[label] > limit]:
+        raise SystemExit(f"over the limit: {', '.join(over)}")
 
 
 def make_venv(folder: Path, package: str) -> Path:
@@ -70,8 +76,8 @@ def contests(bins: dict[str, Path]) -> dict[str, tuple[list[str], dict[str, str]
         runs[f"ours      {words}"] = ([ours, *words.split()], {})
         runs[f"official  {words}"] = ([official, *words.split()], {})
     runs["ours      config show (through Typer)"] = ([ours, "config", "show"], {})
-    runs["ours      env list (hub in the box)"] = ([ours, "env", "list"], {})
-    runs["ours      env info (hub in the box)"] = (
+    runs[ENV_LIST] = ([ours, "env", "list"], {})
+    runs[ENV_INFO] = (
         [ours, "env", "info", "starter/reverse-text"],
         {},
     )
@@ -108,14 +114,18 @@ def cpu_ms(argv: list[str], environ: dict[str, str]) -> float:
     return (usage.ru_utime + usage.ru_stime) * 1000
 
 
-def show(taken: dict[str, list[float]]) -> None:
+def show(taken: dict[str, list[float]]) -> dict[str, float]:
+    """Print the table; returns the ratio of each command to `BASE`."""
+    ratios = {}
     width = max(map(len, taken))
     print(f"{'CPU':<{width}}  median ms  min ms  x python")
     for label, spent in taken.items():
         ratio = statistics.median(
             mine / base for mine, base in zip(spent, taken[BASE], strict=True)
         )
+        ratios[label] = ratio
         print(f"{label:<{width}}  {statistics.median(spent):9.1f}  {min(spent):6.1f}  {ratio:8.1f}")
+    return ratios
 
 
 if __name__ == "__main__":

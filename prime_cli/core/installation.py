@@ -19,8 +19,6 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 from urllib.request import url2pathname
 
-from packaging.requirements import InvalidRequirement, Requirement
-
 from prime_cli.core.errors import UsageError
 
 DISTRIBUTION = "prime-cli"
@@ -237,6 +235,9 @@ def _git_url(noted: str) -> str:
 
 def _in_pipx(path: Path) -> tuple[str, ...]:
     """The extras in a pipx_metadata.json; none where it cannot be read."""
+    # Takes 8 ms to import, which every command that asks for one of our extras would pay.
+    from packaging.requirements import InvalidRequirement, Requirement
+
     try:
         asked = json.loads(path.read_text(encoding="utf-8"))["main_package"]["package_or_url"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -24,11 +24,8 @@ from prime_cli.envs.lookup import (
     find_link,
     last_part,
 )
-from prime_cli.envs.project.build import build_into_store
-from prime_cli.envs.project.folder import load_project
 from prime_cli.envs.project.pyproject import FILENAME as PYPROJECT
 from prime_cli.envs.project.pyproject import published_sources
-from prime_cli.envs.pull import download_sources
 from prime_cli.envs.signatures.attestations import make_statement
 from prime_cli.envs.signatures.verify import (
     SignatureVerdict,
@@ -200,6 +197,11 @@ def _download(hub: "HubClient", link: IndexLink, store: WheelStore, progress: Pr
 
 
 def _build(found: LocatedEnvironment, home: Path, progress: Progress) -> Path:
+    # Few environments are built, and what builds takes 40 ms to import.
+    from prime_cli.envs.project.build import build_into_store
+    from prime_cli.envs.project.folder import load_project
+    from prime_cli.envs.pull import download_sources
+
     progress.say(f"{found.ref} has no wheel on the hub, so it is built from its sources")
     with tempfile.TemporaryDirectory(prefix="prime-sources-") as scratch:
         sources = Path(scratch) / "sources"

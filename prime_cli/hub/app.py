@@ -38,11 +38,11 @@ from prime_cli.hub.routes import (
 from prime_cli.hub.routes.responses import answer_http_error, answer_prime_error, answer_unexpected
 from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.settings import HubSettings
-from prime_cli.hub.upstream.read_through import ReadThrough
 from prime_cli.hub.urls import API, SIGN_IN_RETURN
 
 if TYPE_CHECKING:
     from prime_cli.hub.inference import Inference
+    from prime_cli.hub.upstream.read_through import ReadThrough
 
 ROUTERS = (
     publishing.router,
@@ -102,7 +102,7 @@ def create_app(settings: HubSettings) -> Starlette:
     issuers = Issuers(settings.fetch, settings.clock) if settings.fetch else None
     app.state.issuers = issuers
     app.state.sign_in = _open_sign_in(settings, issuers)
-    app.state.through = ReadThrough(settings.upstream) if settings.upstream else None
+    app.state.through = _open_upstream(settings)
     return app
 
 
@@ -111,6 +111,15 @@ def _open_sign_in(settings: HubSettings, issuers: Issuers | None) -> SignInClien
     if settings.sign_in is None or issuers is None:
         return None
     return SignInClient(settings, issuers, settings.public_url + SIGN_IN_RETURN)
+
+
+def _open_upstream(settings: HubSettings) -> "ReadThrough | None":
+    """What fetches from the hub upstream of this one, if it has one; an embedded hub has none."""
+    if settings.upstream is None:
+        return None
+    from prime_cli.hub.upstream.read_through import ReadThrough
+
+    return ReadThrough(settings.upstream)
 
 
 def _open_models(settings: HubSettings) -> "tuple[Inference | None, list[Route]]":

@@ -15,8 +15,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
-from prime_cli.core.process import TimedOut, run
-
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -126,6 +124,9 @@ def render_bounded(text: str, files: str = "") -> str | None:
 
     Raises RenderingFailed where the text is not to blame.
     """
+    # The process that renders needs none of it, and neither does a hub until its first README.
+    from prime_cli.core.process import TimedOut, run
+
     readable = text.encode(errors="replace").decode()
     command = [sys.executable, "-I", "-X", "utf8", "-m", __name__, files]
     try:

@@ -1,6 +1,6 @@
 """What routes read from requests: the environment, JSON bodies and forms."""
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import Request
@@ -8,8 +8,10 @@ from starlette.requests import Request
 from prime_cli.core.errors import NotAllowed, TooLarge, UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.dispatch import hub_of, run_outside
-from prime_cli.hub.upstream.read_through import ReadThrough
 from prime_cli.wire.codec import convert, decode, without_nulls
+
+if TYPE_CHECKING:
+    from prime_cli.hub.upstream.read_through import ReadThrough
 
 # --- Requests of the API ---
 

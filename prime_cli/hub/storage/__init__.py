@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.installation import install_command
 
 _SCHEME = re.compile(r"s3:|[a-z][a-z0-9+.-]+://")
 
@@ -69,6 +68,8 @@ def open_storage(location: str | Path, environ: Mapping[str, str] = os.environ) 
         try:
             from prime_cli.hub.storage.s3 import open_bucket
         except ImportError as error:
+            from prime_cli.core.installation import install_command
+
             raise UsageError(
                 "Storage in a bucket needs the package obstore, which is not installed",
                 hint=f"install the extra: `{install_command('hub')}`",
