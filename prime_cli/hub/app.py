@@ -1,5 +1,8 @@
 """The hub as an ASGI application: embedded in a command, or served to a team."""
 
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -8,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 
 from prime_cli.core.errors import PrimeError
+from prime_cli.hub import routes
 from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.identity.issuers import Issuers
 from prime_cli.hub.identity.sign_in import SignInClient
@@ -16,26 +20,9 @@ from prime_cli.hub.middleware import (
     MembersOnlyMiddleware,
     TrailingSlashMiddleware,
 )
-from prime_cli.hub.routes import (
-    accounts,
-    administration,
-    environments,
-    evaluations,
-    invitations,
-    logins,
-    openapi,
-    package_index,
-    pages,
-    pods,
-    publishers,
-    publishing,
-    samples,
-    secrets,
-    sign_in,
-    unsupported,
-    versions,
-)
+from prime_cli.hub.routes import openapi, unsupported
 from prime_cli.hub.routes.responses import answer_http_error, answer_prime_error, answer_unexpected
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.urls import API, SIGN_IN_RETURN
@@ -44,24 +31,17 @@ if TYPE_CHECKING:
     from prime_cli.hub.inference import Inference
     from prime_cli.hub.upstream.read_through import ReadThrough
 
-ROUTERS = (
-    publishing.router,
-    environments.router,
-    evaluations.router,
-    samples.router,
-    accounts.router,
-    administration.router,
-    invitations.router,
-    logins.router,
-    sign_in.router,
-    publishers.router,
-    secrets.router,
-    pods.router,
-    versions.router,
-    pages.router,
-    package_index.router,
-)
-"""All routes; if two match a request, the first one answers."""
+
+def _find_routers() -> Iterator[Router]:
+    """The `router` of every module of `hub.routes` that has one, by the module's name."""
+    for each in iter_modules(routes.__path__):
+        router = getattr(import_module(f"{routes.__name__}.{each.name}"), "router", None)
+        if isinstance(router, Router):
+            yield router
+
+
+ROUTERS = tuple(_find_routers())
+"""All routes; no two modules answer the same request, so their order means nothing."""
 
 OPERATIONS = tuple(operation for router in ROUTERS for operation in router.operations)
 """Everything below the API."""
@@ -130,12 +110,13 @@ def _open_models(settings: HubSettings) -> "tuple[Inference | None, list[Route]]
     if settings.endpoints is None:
         return None, []
     # The libraries of the gateway, for hubs that serve models.
-    from prime_cli.hub.inference import Inference
-    from prime_cli.hub.routes import inference
+    from prime_cli.hub import inference
     from prime_cli.models.price_book import load_prices
     from prime_cli.models.registry import load_registry
 
-    models = Inference(load_registry(settings.endpoints, settings.endpoints.parent), load_prices())
+    models = inference.Inference(
+        load_registry(settings.endpoints, settings.endpoints.parent), load_prices()
+    )
     return models, inference.routes(models)
 
 

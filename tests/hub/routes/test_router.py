@@ -1,4 +1,5 @@
 import asyncio
+import re
 from typing import Any
 
 import httpx
@@ -7,8 +8,10 @@ import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Match
 
 from prime_cli.core.errors import PrimeError
+from prime_cli.hub.app import ROUTERS
 from prime_cli.hub.routes.responses import answer_prime_error
 from prime_cli.hub.routes.router import Router
 
@@ -100,3 +103,18 @@ def test_operations_have_the_types_of_the_annotations() -> None:
         ("PUT", dict[str, Any], dict[str, Any]),
         ("GET", None, str),
     ]
+
+
+@pytest.mark.parametrize("of_api", [True, False])
+def test_no_two_modules_answer_the_same_request(of_api: bool) -> None:
+    """Modules are found by their names, so their order must not decide who answers."""
+    routes = {
+        id(route): (number, route)
+        for number, each in enumerate(ROUTERS)
+        for route in ([one.route() for one in each.operations] if of_api else each.pages)
+    }
+    for number, route in routes.values():
+        path, method = re.sub(r"{[^}]*}", "x", route.path), min(route.methods or ())
+        request = {"type": "http", "method": method, "path": path}
+        matching = {n for n, one in routes.values() if one.matches(request)[0] is Match.FULL}
+        assert matching == {number}, f"{method} {route.path}"

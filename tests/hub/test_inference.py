@@ -13,7 +13,7 @@ from starlette.types import Message
 
 from prime_cli.core.errors import NotFound
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.routes.inference import ChargedStream
+from prime_cli.hub.inference import ChargedStream
 from prime_cli.hub.services.key_management import issue_key
 from prime_cli.hub.services.teams import create_team, set_member
 from prime_cli.hub.services.usage import list_usage
