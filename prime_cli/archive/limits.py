@@ -6,7 +6,8 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from prime_cli.core.errors import UnsafeContent
 
@@ -23,8 +24,7 @@ _DEVICE = re.compile(
 """https://learn.microsoft.com/windows/win32/fileio/naming-a-file."""
 
 
-@dataclass(frozen=True)
-class ArchiveLimits:
+class ArchiveLimits(Struct, frozen=True):
     """Bounds on one archive, checked before anything is decompressed.
 
     `members` counts every entry. `total_bytes` bounds all content together. `ratio` bounds content

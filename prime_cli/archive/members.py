@@ -9,8 +9,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import IO, BinaryIO
+
+from msgspec import Struct
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits, folded, safe_name
 from prime_cli.core.errors import IntegrityError, UnsafeContent
@@ -23,8 +24,7 @@ _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 """The zip methods that the standard library decompresses in bounded steps; wheels use no others."""
 
 
-@dataclass(frozen=True)
-class ArchiveMember:
+class ArchiveMember(Struct, frozen=True):
     """A plain file in an archive: POSIX relative path, size in bytes, time in epoch seconds."""
 
     path: str

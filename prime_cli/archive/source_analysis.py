@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct
+
 ReadModule = Callable[[str], str | None]
 """Source text of a path such as `pkg/__init__.py`, or None if there is no such file."""
 
 
-@dataclass(frozen=True)
-class Module:
+class Module(Struct, frozen=True):
     """A module: its text, and the package that its relative imports start from.
 
     `tree` is None if the text cannot be parsed, perhaps because of syntax newer than this Python.

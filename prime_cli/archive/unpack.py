@@ -5,9 +5,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO
+
+from msgspec import Struct
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, ArchiveLimits, is_windows_name, safe_name
 from prime_cli.archive.members import ArchiveMember, archive_errors, read_members
@@ -17,8 +18,7 @@ from prime_cli.core.paths import make_folder, storage_errors
 _BLOCK = 1 << 20
 
 
-@dataclass(frozen=True)
-class MemberContent:
+class MemberContent(Struct, frozen=True):
     """The first bytes of a member; `total_bytes` is its full size, `truncated` if cut."""
 
     content: bytes

@@ -4,10 +4,10 @@ import configparser
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from msgspec import Struct
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits
@@ -27,8 +27,7 @@ _MODULE_SUFFIXES = (".py", ".so", ".pyd")
 _SITE_SUFFIXES = (*_MODULE_SUFFIXES, ".pyi", ".pth")
 
 
-@dataclass(frozen=True)
-class WheelFacts:
+class WheelFacts(Struct, frozen=True):
     """A wheel as read from its file.
 
     `name` and `version` are spelled as in METADATA; `members` are POSIX paths without `./`; `tags`

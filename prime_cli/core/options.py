@@ -13,13 +13,13 @@ read the same fields with `option_fields`.
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from msgspec import NODEFAULT, Struct, structs
 
-@dataclass(frozen=True)
-class Option:
+
+class Option(Struct, frozen=True):
     """How the option of a field is spelled, limited and explained.
 
     `names` default to `--` and the field's name; `--x/--no-x` also offers the opposite. `least` and
@@ -56,16 +56,15 @@ class Only:
         by_name = {each.name: each for each in fields}
         for name in self.fields:
             field = by_name[name]
-            option = dataclasses.replace(field.option, **self.changes.get(name, {}))
-            yield dataclasses.replace(field, option=option)
+            option = structs.replace(field.option, **self.changes.get(name, {}))
+            yield structs.replace(field, option=option)
 
 
 REQUIRED: Any = dataclasses.MISSING
 """The default of a required field."""
 
 
-@dataclass(frozen=True)
-class OptionField:
+class OptionField(Struct, frozen=True):
     """A field of a record that an option sets; `kind` is its type without metadata."""
 
     name: str
@@ -133,9 +132,7 @@ def _defaults(record: type) -> dict[str, Any]:
         fields: Any = [each for each in dataclasses.fields(record) if each.init]
         missing: Any = dataclasses.MISSING
     elif hasattr(record, "__struct_fields__"):
-        import msgspec  # Not needed to start a command without such a record.
-
-        fields, missing = msgspec.structs.fields(record), msgspec.NODEFAULT
+        fields, missing = structs.fields(record), NODEFAULT
     else:
         return {}
     return {each.name: _default(each, missing) for each in fields}

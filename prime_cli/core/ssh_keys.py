@@ -8,7 +8,8 @@ OpenSSH's PROTOCOL.u2f for hardware keys.
 import base64
 import binascii
 import hashlib
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from prime_cli.core.errors import UsageError
 
@@ -68,8 +69,7 @@ _OTHER_FORMS = ("BEGIN SSH2 PUBLIC KEY", "BEGIN PUBLIC KEY", "BEGIN RSA PUBLIC K
 _NEW_KEY = "create one with `ssh-keygen -t ed25519`"
 
 
-@dataclass(frozen=True)
-class PublicKey:
+class PublicKey(Struct, frozen=True):
     """A key that OpenSSH accepts. `encoded` is its blob in canonical base64."""
 
     kind: str

@@ -1,7 +1,8 @@
 """List and delete environments on a hub."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+
+from msgspec import Struct
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
@@ -11,8 +12,7 @@ from prime_cli.envs.names import resolve_name, suggest_names
 from prime_cli.wire.environments import EnvironmentDetail, EnvironmentItem, EnvironmentQuery
 
 
-@dataclass(frozen=True)
-class ListedEnvironment:
+class ListedEnvironment(Struct, frozen=True):
     """One row of a listing; `environment` is `owner/name`, times are ISO 8601."""
 
     environment: str
@@ -40,8 +40,7 @@ COLUMNS: Mapping[str, Callable[[ListedEnvironment], str]] = {
 _FROM_HUB = frozenset(EnvironmentItem.__struct_fields__) - {"tags"}
 
 
-@dataclass(frozen=True)
-class EnvironmentListing:
+class EnvironmentListing(Struct, frozen=True):
     """One page of environments and how many there are in all."""
 
     environments: tuple[ListedEnvironment, ...]
@@ -55,8 +54,7 @@ class EnvironmentListing:
         return self.page * self.per_page < self.total
 
 
-@dataclass(frozen=True)
-class ListedVersion:
+class ListedVersion(Struct, frozen=True):
     """One version; `sha256` is the content hash, `artifacts` how many files it consists of.
 
     `wheel_sha256` is None if the hub does not state it, `yanked` if installers use it.
@@ -108,7 +106,7 @@ def list_versions(hub: HubClient, ref: EnvRef) -> tuple[ListedVersion, ...]:
 
 def _listed(item: EnvironmentItem) -> ListedEnvironment:
     """The row of an item: what has the same name in both is the same."""
-    names = (each.name for each in fields(ListedEnvironment) if each.name in _FROM_HUB)
+    names = (name for name in ListedEnvironment.__struct_fields__ if name in _FROM_HUB)
     return ListedEnvironment(
         environment=f"{item.owner.name}/{item.name}",
         version=item.latest_version,
@@ -117,8 +115,7 @@ def _listed(item: EnvironmentItem) -> ListedEnvironment:
     )
 
 
-@dataclass(frozen=True)
-class Deletion:
+class Deletion(Struct, frozen=True):
     """What is to go: one version when `content_hash` is set, else everything in `versions`."""
 
     ref: EnvRef

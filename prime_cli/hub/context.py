@@ -1,7 +1,8 @@
 """The context of every service: settings, database, storage, index files; and the caller."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from prime_cli.core.paths import make_folder
 from prime_cli.hub.db.engine import Database
@@ -14,8 +15,7 @@ from prime_cli.hub.storage.files import FileStorage
 OPERATOR = "cli"
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The caller of a request, and the slugs of the owners that it may act for.
 
     `slug` is empty without a key. `reads` are the owners whose private environments and evaluations
@@ -53,8 +53,7 @@ class Caller:
         return self.admin and self.slug == OPERATOR
 
 
-@dataclass(frozen=True)
-class Hub:
+class Hub(Struct, frozen=True):
     """The parts of one hub application; `tree` is None unless it is embedded.
 
     `began` is when this process opened it, as the tables keep times.

@@ -6,11 +6,11 @@ in the server's own code (the ASGI extension `http.response.pathsend`), or throu
 
 import base64
 import os
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -102,8 +102,7 @@ class BlockAnswer(Response):
             await send({"type": "http.response.body", "body": block, "more_body": False})
 
 
-@dataclass(frozen=True)
-class _Opened:
+class _Opened(Struct, frozen=True):
     """A blob opened past the `first` bytes of the requested part."""
 
     file: BinaryIO

@@ -1,9 +1,10 @@
 """HTTP headers of downloads and index pages: Range, Accept and Content-Disposition."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
+
+from msgspec import Struct
 
 BASIC_CHALLENGE = 'Basic realm="prime hub", charset="UTF-8"'
 """Asks a browser or an installer for a key, which it sends as the password."""
@@ -21,8 +22,7 @@ class Unsatisfiable(Exception):
         self.size = size
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Bytes `start` to `stop` (not included) of a file of `size` bytes."""
 
     start: int

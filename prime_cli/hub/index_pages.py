@@ -3,11 +3,12 @@
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from prime_cli.core.paths import make_folder, storage_errors, write_atomically
 from prime_cli.hub.storage.files import FileStorage
@@ -19,8 +20,7 @@ METADATA_SUFFIX = ".metadata"
 """The suffix of a wheel's URL for its METADATA (PEP 658)."""
 
 
-@dataclass(frozen=True)
-class IndexedWheel:
+class IndexedWheel(Struct, frozen=True):
     """One wheel on a page; `url` may be relative to the page.
 
     `metadata_sha256` is the digest of the file at the URL with `METADATA_SUFFIX`, None if there is

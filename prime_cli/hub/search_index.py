@@ -4,10 +4,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2s
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -76,8 +76,7 @@ def _fold(text: str) -> Iterator[str]:
 # any of these sets.
 
 
-@dataclass(frozen=True)
-class VisibilitySet:
+class VisibilitySet(Struct, frozen=True):
     """Listed environments of a visibility; `owner_id` None means those of everybody."""
 
     visibility: str

@@ -12,13 +12,13 @@ made of `parameters_of`.
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import Struct
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option
@@ -31,8 +31,7 @@ _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _SHOWN = 80
 
 
-@dataclass(frozen=True)
-class Param:
+class Param(Struct, frozen=True):
     """What a field is in a query string, and its limits; its type says how it is read.
 
     `help` defaults to that of the field's Option, and `name` to the field's. `longest` is the
@@ -55,8 +54,7 @@ class Param:
     feature: str | None = None
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A field of a query as a single text of at most `longest` characters.
 
     An empty one means none.
@@ -96,7 +94,7 @@ class Parameter:
         return UsageError(sentence, hint=hint, param=self.name)
 
 
-class ChoiceParameter(Parameter):
+class ChoiceParameter(Parameter, frozen=True):
     """A value of an enumeration."""
 
     def write(self, value: Any) -> str | None:
@@ -121,7 +119,7 @@ class ChoiceParameter(Parameter):
         return {"type": "string", "enum": [str(each) for each in self.kind]}
 
 
-class TextsParameter(Parameter):
+class TextsParameter(Parameter, frozen=True):
     """A repeatable text."""
 
     def read(self, texts: Sequence[str]) -> tuple[str, ...]:
@@ -139,7 +137,7 @@ class TextsParameter(Parameter):
         return {"type": "array", "items": super().schema(), "maxItems": self.param.repeats}
 
 
-class FlagParameter(Parameter):
+class FlagParameter(Parameter, frozen=True):
     """Yes or no. Python clients also write `True`; anything else is no."""
 
     def read(self, texts: Sequence[str]) -> bool:
@@ -155,7 +153,7 @@ class FlagParameter(Parameter):
         return {"type": "boolean", "default": False}
 
 
-class NumberParameter(Parameter):
+class NumberParameter(Parameter, frozen=True):
     """A whole number between `least` and `most`; 0 for one that may be None."""
 
     def read(self, texts: Sequence[str]) -> int | None:
@@ -189,7 +187,7 @@ class NumberParameter(Parameter):
         }
 
 
-class RealParameter(Parameter):
+class RealParameter(Parameter, frozen=True):
     """A number that may have a fraction."""
 
     def check(self, text: str) -> float:

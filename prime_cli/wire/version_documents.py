@@ -1,8 +1,9 @@
 """Documents of a version on our hubs, one of each kind, at `…/@{version}/{path}`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
 
 from prime_cli.wire.check_reports import CheckReport, CheckSummary, summarize
 from prime_cli.wire.locks import LONGEST_SIGNATURE, MOST_SIGNATURES, Lock, Signatures
@@ -14,8 +15,7 @@ def _itself(document: Any) -> Any:
     return document
 
 
-@dataclass(frozen=True)
-class DocumentKind(Generic[D]):
+class DocumentKind(Struct, Generic[D], frozen=True):
     """A kind of document: its name, type and maximum size.
 
     `feature` is the name by which hubs announce it. The answer to storing one is `reply`, a

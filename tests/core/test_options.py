@@ -28,8 +28,7 @@ class WireQuery(msgspec.Struct, frozen=True):
     cursor: str | None = None
 
 
-@dataclass(frozen=True)
-class Resumable(Option):
+class Resumable(Option, frozen=True):
     may_change: bool = False
 
 

@@ -1,10 +1,10 @@
 """`prime env list`."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
+from msgspec import Struct
 
 from prime_cli.commands.options import PythonOpt, hub_options, open_session
 from prime_cli.core.completion_cache import remember
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _INSTALLED_COLUMNS = ("Environment", "Version", "Generation", "From")
 
 
-@dataclass(frozen=True)
-class Paging:
+class Paging(Struct, frozen=True):
     """Which page to show; `page` counts from 1."""
 
     rows: Annotated[

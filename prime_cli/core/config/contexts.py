@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+from msgspec import Struct
+
 from prime_cli.core.config.parsers import normalize_hub_url, parse_hub_url
 from prime_cli.core.errors import NotFound, StorageFailed, UsageError
 
@@ -15,8 +17,7 @@ T = TypeVar("T")
 DEFAULT = "default"
 
 
-@dataclass(frozen=True)
-class Setting(Generic[T]):
+class Setting(Struct, Generic[T], frozen=True):
     """One value and where it came from: a flag, a variable, a file, or `default`.
 
     `shadows` is the value in config.toml that a flag or a variable overrides.

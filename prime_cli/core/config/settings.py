@@ -6,9 +6,10 @@ Parsing, `prime config`, its completion and docs/settings.md all derive from it.
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
 
 from prime_cli.core.config import parsers
 from prime_cli.core.config.contexts import (
@@ -28,8 +29,7 @@ _ENVIRONMENT = re.compile(r"(?:[\w.-]+/)?[\w.-]+")
 _SECRETS = ("key", "api_key", "token", "password", "prime_api_key")
 
 
-@dataclass(frozen=True)
-class SettingSpec(Generic[T]):
+class SettingSpec(Struct, Generic[T], frozen=True):
     """One setting.
 
     `variables` set it, the first non-empty one winning; `kind` is its type in config.toml; `parse`

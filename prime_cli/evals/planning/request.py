@@ -29,8 +29,7 @@ OPTIONS = "options"
 """The field of a plan, and of what a worker gets, that holds flags without a field of their own."""
 
 
-@dataclass(frozen=True)
-class Flag(Option):
+class Flag(Option, frozen=True):
     """A flag of `prime eval run`: an option, and its use in a plan, a suite and a worker.
 
     `plan` is the field of an EvalPlan that the value decides; None leaves no trace there. It is

@@ -13,6 +13,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, overload
 
+from msgspec import Struct
+
 from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import make_folder, storage_errors, write_atomically
 from prime_cli.hub.compute.provider import PodProvider
@@ -26,8 +28,7 @@ def _say_nothing(_sentence: str) -> None:
     pass
 
 
-@dataclass(frozen=True)
-class ProviderContext:
+class ProviderContext(Struct, frozen=True):
     """The context for opening a provider.
 
     It keeps its files in its own folder in `data`. An embedded hub has one user, whose machine it

@@ -1,9 +1,9 @@
 """Routes, declared by a decorator on a function; `/openapi.json` describes the same."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar, Unpack
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -18,8 +18,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One method of one address below the API.
 
     `answers` is the wire type of the answer, inside `{"data": …}` if `enveloped`; `takes` is that

@@ -1,8 +1,8 @@
 """The list of environments: filters, order, pages."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, or_, select
 
 from prime_cli.core.errors import UsageError
@@ -88,8 +88,7 @@ def _count(connection: Connection, sets: list[VisibilitySet]) -> dict[Visibility
 # --- Finding ---
 
 
-@dataclass(frozen=True)
-class Conditions:
+class Conditions(Struct, frozen=True):
     """What environments must all satisfy; `words` None for any text.
 
     `columns` are conditions on rows of the table.

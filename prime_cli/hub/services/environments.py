@@ -1,11 +1,11 @@
 """One environment: detail at a version, status, stars, deletion, and its files."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, Row, delete, exists, func, insert, or_, select, update
 
 from prime_cli.archive.members import ArchiveMember
@@ -255,8 +255,7 @@ def forget_mirrored(hub: Hub, slug: str) -> None:
 # --- Downloads ---
 
 
-@dataclass(frozen=True)
-class PublishedFile:
+class PublishedFile(Struct, frozen=True):
     """A blob, and its name when downloaded."""
 
     sha256: str

@@ -2,11 +2,11 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, Literal, get_args
 
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -110,8 +110,7 @@ _USE_IS_NOTED_EVERY = 600
 _LONGEST_LIFE = 100 * 366 * 24 * 3600
 
 
-@dataclass(frozen=True)
-class NewKey:
+class NewKey(Struct, frozen=True):
     """A new key; `key` is in no table and cannot be retrieved again.
 
     `line` are the ids of the keys that led to it, its parent last.

@@ -4,10 +4,10 @@ import ipaddress
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, Row, delete, insert, select, text, update
 
 from prime_cli.core.errors import (
@@ -116,8 +116,7 @@ _ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _CODE_LENGTH = 8
 
 
-@dataclass(frozen=True)
-class PendingLogin:
+class PendingLogin(Struct, frozen=True):
     """What the approver sees of a login."""
 
     code: str

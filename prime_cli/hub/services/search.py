@@ -8,11 +8,11 @@ that ends with `*` stands for all that begin so, which only PostgreSQL takes.
 import base64
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
@@ -239,8 +239,7 @@ _place = itemgetter(1, 0)
 _Keys = Select[Any] | CompoundSelect[Any]
 
 
-@dataclass(frozen=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """A part of an order: `limit` environments, past `offset` others or the one at `after`.
 
     Environments with the same key follow their ids, up or down as their keys do.

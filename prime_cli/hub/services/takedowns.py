@@ -5,9 +5,9 @@ changed, by its owner either; everybody who could see it is told why.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, Row, select, update
 
 from prime_cli.core.errors import NotFound, UsageError
@@ -25,8 +25,7 @@ from prime_cli.wire.secrets import Done
 _LONGEST_REASON = 1000
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """What a target names. `reason` is why it is taken down, None if it is not.
 
     `put` stores another reason, or None, with all that follows from it.

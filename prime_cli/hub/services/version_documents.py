@@ -1,9 +1,9 @@
 """Documents beside a version: its lock, its check report and its signatures."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic
 
+from msgspec import Struct
 from sqlalchemy import (
     Table,
     delete,
@@ -79,8 +79,7 @@ def put_document(hub: Hub, caller: Caller, ref: EnvRef, kind: DocumentKind[D], d
 # --- Tables of documents ---
 
 
-@dataclass(frozen=True)
-class _Store(Generic[D]):
+class _Store(Struct, Generic[D], frozen=True):
     """How one kind is kept: its table, what may be in it, and what the audit log says.
 
     `columns` are those beside the body; None keeps no row. `subject` is what a sentence about a

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import httpx
 import pytest
+from msgspec import structs
 from sqlalchemy import select, update
 
 from prime_cli.core.refs import EnvRef
@@ -49,7 +50,8 @@ def test_a_served_hub_renders_a_readme_when_it_is_published(
     accounts_hub: AccountsHub, ada: httpx.Client
 ) -> None:
     publish(ada, "# About *words*\n")
-    served = replace(accounts_hub.hub, settings=replace(accounts_hub.hub.settings, embedded=False))
+    settings = replace(accounts_hub.hub.settings, embedded=False)
+    served = structs.replace(accounts_hub.hub, settings=settings)
     render_soon(served, Caller("ada", reads=frozenset({"ada"})), EnvRef("ada", "word", "0.1.0"))
     deadline = time.monotonic() + 30
     while not kept(accounts_hub):

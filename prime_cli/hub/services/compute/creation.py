@@ -1,11 +1,11 @@
 """Create a pod: its row is written first, so that nothing is ever forgotten."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from msgspec import Struct
 from sqlalchemy import Connection, func, insert, select
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, UsageError
@@ -37,8 +37,7 @@ from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
 # --- Owner and members ---
 
 
-@dataclass(frozen=True)
-class PodOwner:
+class PodOwner(Struct, frozen=True):
     """A pod's user, its team, and the ids of the members who see it if not all do."""
 
     user_id: str

@@ -1,12 +1,12 @@
 """Leaks: orphaned and expired pods and disks, found and terminated."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, Table, select, true
 
 from prime_cli.core.errors import NotAllowed, PrimeError
@@ -34,8 +34,7 @@ DISK = "disk that nobody has"
 SILENT = "provider that does not answer"
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A leak, and how to end it."""
 
     leak: Leak

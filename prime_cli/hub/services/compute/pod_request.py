@@ -3,9 +3,9 @@
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from msgspec import Struct
 from sqlalchemy import Connection, select
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
@@ -30,8 +30,7 @@ _LONGEST_VALUE = 32 * 1024
 _SEE = "see what there is with `prime availability list`"
 
 
-@dataclass(frozen=True)
-class ChosenOffer:
+class ChosenOffer(Struct, frozen=True):
     """The offer for a pod, and its provider."""
 
     provider: PodProvider

@@ -6,10 +6,10 @@ a batch changes is one transaction, so a client whose answer was lost sends it a
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import Connection, Row, bindparam, exists, insert, select, update
 
 from prime_cli.core.errors import Conflict, UsageError
@@ -42,8 +42,7 @@ _NUMBER = msgspec.json.Decoder(float)
 _NAME = msgspec.json.Decoder(str | int)
 
 
-@dataclass(slots=True)
-class Sample:
+class Sample(Struct):
     """One rollout. `identity` tells it from others, None if it does not say which one it is;
     `scores` are the numbers in it by name, `body` is its JSON.
     """

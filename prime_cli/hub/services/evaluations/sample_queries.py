@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, Select, desc, func, or_, select
 
 from prime_cli.core.errors import NotFound
@@ -30,8 +30,7 @@ _PART_BYTES = 4 * 1024 * 1024
 _SELECT: Select[Any] = select(samples.c.number, samples.c.size)
 
 
-@dataclass(frozen=True)
-class SampleSlice:
+class SampleSlice(Struct, frozen=True):
     """A page: numbers of samples in `parts`, and the total on all pages."""
 
     evaluation_id: str
