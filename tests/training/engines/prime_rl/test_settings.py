@@ -9,6 +9,8 @@ import pytest
 from prime_cli.training.engines.prime_rl.run import write_settings
 from prime_cli.training.engines.prime_rl.settings import PrimeRlSettings, Source, tables
 
+# Read when this is imported, since each test is given an environment without it.
+CHECKOUT = os.environ.get("PRIME_RL_DIR")
 SETTINGS = PrimeRlSettings(
     model="Qwen/Qwen3-0.6B",
     is_local=False,
@@ -100,11 +102,10 @@ def test_gpus_are_shared_by_training_and_sampling(
 
 def test_the_schema_of_a_real_checkout_accepts_the_file(tmp_path: Path) -> None:
     """PRIME_RL_DIR names an installed checkout; its own environments must have reverse-text."""
-    checkout = os.environ.get("PRIME_RL_DIR")
-    if not checkout:
+    if CHECKOUT is None:
         pytest.skip("prime-rl's source is not at hand: PRIME_RL_DIR names no checkout")
     source = Source("reverse-text", "reverse_text_v1")
     path = write_settings(replace(SETTINGS, source=source), tmp_path)
     words = ["uv", "run", "--no-sync", "rl", "@", str(path), "--dry-run"]
-    done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
