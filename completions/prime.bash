@@ -3,6 +3,7 @@ _prime_step() {
   case $1 in
     'prime env') at='prime env' ;;
     'prime eval') at='prime eval' ;;
+    'prime train') at='prime train' ;;
     'prime rollouts') at='prime rollouts' ;;
     'prime serve') at='prime serve' ;;
     'prime availability') at='prime availability' ;;
@@ -105,6 +106,10 @@ _prime_step() {
     'prime eval samples') at='prime eval samples' ;;
     'prime eval logs') at='prime eval logs' ;;
     'prime eval delete') at='prime eval delete' ;;
+    'prime train run') at='prime train run' ;;
+    'prime train list') at='prime train list' ;;
+    'prime train show') at='prime train show' ;;
+    'prime train stop') at='prime train stop' ;;
     'prime rollouts serve') at='prime rollouts serve' ;;
     'prime rollouts dump') at='prime rollouts dump' ;;
     'prime availability list') at='prime availability list' ;;
@@ -225,6 +230,7 @@ _prime_step() {
 _prime_default() {
   case $1 in
     'prime eval') at='prime eval run' ;;
+    'prime train') at='prime train run' ;;
     *) return 1 ;;
   esac
 }
@@ -551,6 +557,93 @@ _prime_offers() {
     'prime eval logs --context') offers='local prime @contexts' ;;
     'prime eval delete --output'|'prime eval delete -o') offers='table plain json jsonl' ;;
     'prime eval delete --context') offers='local prime @contexts' ;;
+    'prime train --model'|'prime train -m') offers='builtin/echo builtin/oracle @models' ;;
+    'prime train --num-examples'|'prime train -n') offers='' ;;
+    'prime train --rollouts-per-example'|'prime train -r'|'prime train --group') offers='' ;;
+    'prime train --max-tokens'|'prime train -t') offers='' ;;
+    'prime train --temperature'|'prime train -T') offers='' ;;
+    'prime train --sampling-args'|'prime train -S') offers='' ;;
+    'prime train --max-concurrent'|'prime train --max-concurrent-requests'|'prime train -c') offers='' ;;
+    'prime train --max-retries') offers='' ;;
+    'prime train --max-cost') offers='' ;;
+    'prime train --call-timeout') offers='' ;;
+    'prime train --score-timeout') offers='' ;;
+    'prime train --rollout-timeout'|'prime train --timeout') offers='' ;;
+    'prime train --endpoints-path'|'prime train -e') offers='@files' ;;
+    'prime train --env-args'|'prime train -a') offers='' ;;
+    'prime train --extra-env-kwargs'|'prime train -x') offers='' ;;
+    'prime train --examples') offers='' ;;
+    'prime train --env-var') offers='' ;;
+    'prime train --env-file') offers='@files' ;;
+    'prime train --split') offers='' ;;
+    'prime train --verifiers') offers='' ;;
+    'prime train --python') offers='@files' ;;
+    'prime train --with') offers='' ;;
+    'prime train --output-dir') offers='@folders' ;;
+    'prime train --steps') offers='' ;;
+    'prime train --batch') offers='' ;;
+    'prime train --lr') offers='' ;;
+    'prime train --lora') offers='' ;;
+    'prime train --seed') offers='' ;;
+    'prime train --save-every') offers='' ;;
+    'prime train --keep-checkpoints') offers='' ;;
+    'prime train --max-hours') offers='' ;;
+    'prime train --eval-every') offers='' ;;
+    'prime train --eval-examples') offers='' ;;
+    'prime train --eval-rollouts') offers='' ;;
+    'prime train --stall') offers='' ;;
+    'prime train --engine') offers='' ;;
+    'prime train --engine-python') offers='@files' ;;
+    'prime train --set') offers='' ;;
+    'prime train --report') offers='wandb tensorboard trackio' ;;
+    'prime train --resume') offers='' ;;
+    'prime train --output'|'prime train -o') offers='table plain json jsonl' ;;
+    'prime train --context') offers='local prime @contexts' ;;
+    'prime train run --model'|'prime train run -m') offers='builtin/echo builtin/oracle @models' ;;
+    'prime train run --num-examples'|'prime train run -n') offers='' ;;
+    'prime train run --rollouts-per-example'|'prime train run -r'|'prime train run --group') offers='' ;;
+    'prime train run --max-tokens'|'prime train run -t') offers='' ;;
+    'prime train run --temperature'|'prime train run -T') offers='' ;;
+    'prime train run --sampling-args'|'prime train run -S') offers='' ;;
+    'prime train run --max-concurrent'|'prime train run --max-concurrent-requests'|'prime train run -c') offers='' ;;
+    'prime train run --max-retries') offers='' ;;
+    'prime train run --max-cost') offers='' ;;
+    'prime train run --call-timeout') offers='' ;;
+    'prime train run --score-timeout') offers='' ;;
+    'prime train run --rollout-timeout'|'prime train run --timeout') offers='' ;;
+    'prime train run --endpoints-path'|'prime train run -e') offers='@files' ;;
+    'prime train run --env-args'|'prime train run -a') offers='' ;;
+    'prime train run --extra-env-kwargs'|'prime train run -x') offers='' ;;
+    'prime train run --examples') offers='' ;;
+    'prime train run --env-var') offers='' ;;
+    'prime train run --env-file') offers='@files' ;;
+    'prime train run --split') offers='' ;;
+    'prime train run --verifiers') offers='' ;;
+    'prime train run --python') offers='@files' ;;
+    'prime train run --with') offers='' ;;
+    'prime train run --output-dir') offers='@folders' ;;
+    'prime train run --steps') offers='' ;;
+    'prime train run --batch') offers='' ;;
+    'prime train run --lr') offers='' ;;
+    'prime train run --lora') offers='' ;;
+    'prime train run --seed') offers='' ;;
+    'prime train run --save-every') offers='' ;;
+    'prime train run --keep-checkpoints') offers='' ;;
+    'prime train run --max-hours') offers='' ;;
+    'prime train run --eval-every') offers='' ;;
+    'prime train run --eval-examples') offers='' ;;
+    'prime train run --eval-rollouts') offers='' ;;
+    'prime train run --stall') offers='' ;;
+    'prime train run --engine') offers='' ;;
+    'prime train run --engine-python') offers='@files' ;;
+    'prime train run --set') offers='' ;;
+    'prime train run --report') offers='wandb tensorboard trackio' ;;
+    'prime train run --resume') offers='' ;;
+    'prime train run --output'|'prime train run -o') offers='table plain json jsonl' ;;
+    'prime train run --context') offers='local prime @contexts' ;;
+    'prime train list --output'|'prime train list -o') offers='table plain json jsonl' ;;
+    'prime train show --output'|'prime train show -o') offers='table plain json jsonl' ;;
+    'prime train stop --output'|'prime train stop -o') offers='table plain json jsonl' ;;
     'prime rollouts serve --num-examples'|'prime rollouts serve -n') offers='' ;;
     'prime rollouts serve --model'|'prime rollouts serve -m') offers='builtin/echo builtin/oracle @models' ;;
     'prime rollouts serve --max-concurrent'|'prime rollouts serve --max-concurrent-requests'|'prime rollouts serve -c') offers='' ;;
@@ -1046,6 +1139,10 @@ _prime_offers() {
     'prime eval samples 0') offers='@evaluations' ;;
     'prime eval logs 0') offers='@runs @folders @evaluations' ;;
     'prime eval delete 0') offers='@evaluations' ;;
+    'prime train 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime train run 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime train show 0') offers='' ;;
+    'prime train stop 0') offers='' ;;
     'prime rollouts serve 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime rollouts dump 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime serve 0') offers='builtin/echo builtin/oracle @models' ;;
@@ -1118,7 +1215,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval rollouts serve availability pods disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
+    'prime') words='env eval train rollouts serve availability pods disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
     'prime env') words='init build check test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var publisher inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -1182,6 +1279,11 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
+    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train list') words='' options='--output -o --quiet -q -h --help' ;;
+    'prime train show') words='' options='--output -o --quiet -q -h --help' ;;
+    'prime train stop') words='' options='--output -o --quiet -q -h --help' ;;
     'prime rollouts') words='serve dump' options='-h --help' ;;
     'prime rollouts serve') words='' options='--num-examples -n --model -m --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --split --shuffle --independent-scoring -i --max-retries --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --port --workers --yes -y --quiet -q --context --offline -h --help' ;;
     'prime rollouts dump') words='' options='--num-examples -n --rollouts-per-example -r --examples --max-error-rate --fail-fast --no-fail-fast --model -m --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --split --shuffle --independent-scoring -i --max-retries --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --out -o --force --yes -y --quiet -q --context --offline -h --help' ;;

@@ -77,7 +77,8 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     hosts that the environment connected to besides the gateway, `withheld` the variables it
     requested in vain. `rerun_of` and `rescored_of` name the run or evaluation that this one
     repeats, `parts` the runs that it was merged from. `labels` are tags, a note and the commit;
-    `served` counts who answered, in sessions that recorded their end.
+    `served` counts who answered, in sessions that recorded their end. `training` is what a training
+    adds, for `prime_cli.training`.
     """
 
     schema: int = SCHEMA
@@ -110,6 +111,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[str, ...] = ()
     labels: Labels = Labels()
     served: tuple[ServedModel, ...] = ()
+    training: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     prime: str = __version__
     system: str = msgspec.field(default_factory=platform.platform)
 

@@ -1,7 +1,8 @@
 """Run a command, and end it with everything that it started when stdin ends.
 
 Stdin is a pipe that the starting process holds open, and the system closes it however that process
-ends, by SIGKILL too. Imports nothing of prime.
+ends, by SIGKILL too. The command's own stdin ends in the same way with this program. Imports
+nothing of prime.
 """
 
 import os
@@ -18,7 +19,7 @@ def main() -> int:
     """The command's exit code, 128 + its signal if one ended it, or 127 if it is not there."""
     try:
         engine = subprocess.Popen(
-            sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=sys.platform != "win32"
+            sys.argv[1:], stdin=subprocess.PIPE, start_new_session=sys.platform != "win32"
         )
     except OSError as error:
         sys.stderr.write(f"{sys.argv[1]} cannot be started: {error.strerror}\n")

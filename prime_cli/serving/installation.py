@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from prime_cli.core.errors import NotFound, Offline, ResolveFailed
 from prime_cli.core.file_locks import locked, mark_in_use
@@ -14,7 +15,6 @@ from prime_cli.core.process import Completed
 from prime_cli.core.progress import Progress
 from prime_cli.envs.cache.entries import FINISHED
 from prime_cli.runtime.uv_tool import network_failure, reason_of_failure, run_uv
-from prime_cli.serving.engines import Engine
 
 ENGINES = "engines"
 _LONGEST_SECONDS = 3600.0
@@ -23,7 +23,27 @@ _NEWEST_PYTHON = (3, 13)
 _BIN = "Scripts" if sys.platform == "win32" else "bin"
 
 
-def engine_folder(engine: Engine, home: Path, *, has_gpu: bool) -> Path:
+class Installable(Protocol):
+    """What an environment is made of; `size` is said before it is downloaded."""
+
+    @property
+    def name(self) -> str:
+        """The first part of the folder's name."""
+
+    @property
+    def title(self) -> str:
+        """Its name in sentences."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Requirements for uv."""
+
+    @property
+    def size(self) -> str:
+        """How many packages, and how much."""
+
+
+def engine_folder(engine: Installable, home: Path, *, has_gpu: bool) -> Path:
     """Where the environment of `engine` is or will be; other packages are another folder."""
     text = "\n".join((*engine.packages, str(has_gpu), _python()))
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -35,7 +55,7 @@ def is_installed(folder: Path) -> bool:
     return (folder / FINISHED).is_file()
 
 
-def program_of(engine: Engine, python: Path) -> Path:
+def program_of(engine: Installable, python: Path) -> Path:
     """The engine's program beside the interpreter `python`; raises NotFound."""
     found = shutil.which(engine.name, path=str(python.parent))
     if found is None:
@@ -48,7 +68,7 @@ def program_of(engine: Engine, python: Path) -> Path:
 
 
 def install(
-    engine: Engine, folder: Path, progress: Progress, *, has_gpu: bool, offline: bool
+    engine: Installable, folder: Path, progress: Progress, *, has_gpu: bool, offline: bool
 ) -> Path:
     """The interpreter of the environment in `folder`, installed unless it is there.
 
@@ -75,7 +95,7 @@ def install(
     return python
 
 
-def _install(engine: Engine, folder: Path, python: Path, *, has_gpu: bool) -> None:
+def _install(engine: Installable, folder: Path, python: Path, *, has_gpu: bool) -> None:
     made = run_uv(
         ["venv", "--quiet", "--clear", "--python", _python(), folder], download_python=True
     )
@@ -86,7 +106,7 @@ def _install(engine: Engine, folder: Path, python: Path, *, has_gpu: bool) -> No
         (folder / FINISHED).touch()
 
 
-def _size(engine: Engine, *, has_gpu: bool) -> str:
+def _size(engine: Installable, *, has_gpu: bool) -> str:
     if has_gpu or _torch_variables(os.environ, has_gpu=False):
         return engine.size
     return f"{engine.size}, 5 GB where your index has torch with CUDA"
@@ -107,7 +127,7 @@ def _python() -> str:
     return sys.executable if sys.version_info[:2] <= _NEWEST_PYTHON else "3.13"
 
 
-def _check(engine: Engine, done: Completed) -> None:
+def _check(engine: Installable, done: Completed) -> None:
     if done.ok:
         return
     if failure := network_failure(done, offline=False):

@@ -43,13 +43,17 @@ def engine_environment(environ: Mapping[str, str], secrets: Mapping[str, str]) -
 
 @dataclass(frozen=True)
 class Launch:
-    """What to start: argv, the whole environment, its log, and what is removed from output."""
+    """What to start: argv, the whole environment, its log, and what is removed from output.
+
+    The log is begun anew, unless it is to `append`.
+    """
 
     title: str
     argv: tuple[str, ...]
     env: Mapping[str, str]
     log_path: Path
     secrets: tuple[str, ...] = ()
+    append: bool = False
 
 
 class RunningEngine:
@@ -71,8 +75,8 @@ class RunningEngine:
         launch = self._launch
         make_folder(launch.log_path.parent)
         guard = str(Path(__file__).with_name("guard.py"))
-        with storage_errors(launch.log_path):
-            launch.log_path.write_bytes(b"")
+        with storage_errors(launch.log_path), launch.log_path.open("ab" if launch.append else "wb"):
+            pass
         self._process = subprocess.Popen(
             [sys.executable, "-I", guard, *launch.argv],
             env=dict(launch.env),

@@ -125,7 +125,7 @@ def plan_serving(
     for option, hint in _BEFORE_DASHES.items():
         if names(own, option):
             raise UsageError(f"prime itself must know the engine's `{option}`", hint=hint)
-    folder = _model_folder(model, cwd)
+    folder = model_folder(model, cwd)
     sent = model if folder is None else str(folder)
     family = find_family(sent, folder)
     port = _free_port(request.host, request.port)
@@ -202,7 +202,7 @@ def _check_engine(engine: Engine, request: ServeRequest, gpus: tuple[str, ...]) 
         )
 
 
-def _model_folder(model: str, cwd: Path) -> Path | None:
+def model_folder(model: str, cwd: Path) -> Path | None:
     """The folder of a local model; None for a name on Hugging Face."""
     looks_local = model.startswith((".", "/", "~", "\\"))
     folder = Path(cwd, Path(model).expanduser())

@@ -7,7 +7,7 @@ under the same numbers and with a higher attempt. A rollout is delivered at most
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
@@ -87,7 +87,8 @@ class Demand(Generic[T]):
     """Asks the workers that `make_worker` makes; `start` is what the first one said.
 
     Each runs at most `concurrency` rollouts at a time, or one larger group. Rollouts go to
-    `keeper`, then to the one who asked. Deaths are told to `progress`.
+    `keeper`, then to the one who asked. Deaths are told to `progress`. `numbers` are the next ones
+    by example, where they do not begin at 0.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Demand(Generic[T]):
         *,
         workers: int = 1,
         concurrency: int,
+        numbers: Mapping[int, int] | None = None,
     ) -> None:
         self.start: Start | None = None
         self._make_worker = make_worker
@@ -105,7 +107,7 @@ class Demand(Generic[T]):
         self._progress = progress
         self._concurrency = concurrency
         self._seats: list[_Seat[T]] = [_Seat() for _ in range(workers)]
-        self._next: Counter[int] = Counter()
+        self._next: Counter[int] = Counter(numbers)
         self._deaths = 0
         self._finishing = False
         self._loaded = asyncio.Event()

@@ -1,11 +1,13 @@
-"""What rollouts for training need beyond the plan of an evaluation."""
+"""What a training does, and what its rollouts need beyond the plan of an evaluation."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.progress import Progress
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
@@ -20,6 +22,68 @@ UNNAMED = "policy"
 """The model of a service whose trainer has not named one yet."""
 TEMPERATURE = 1.0
 """That of samples from the policy itself, which most trainers assume."""
+
+
+class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that decides what a training does, beside the plan of its rollouts.
+
+    `model` is a folder or a name on Hugging Face, `batch` counts prompts a step, `group` rollouts
+    of each. `examples` bounds the training data, -1 for all. `options` go to the engine unchanged.
+    """
+
+    model: str
+    engine: str
+    steps: int
+    group: int
+    batch: int
+    lr: float
+    max_tokens: int
+    temperature: float
+    seed: int
+    examples: int
+    lora: int
+    save_every: int
+    keep: int
+    eval_every: int
+    eval_examples: int
+    eval_rollouts: int
+    probe: bool
+    stall: int
+    max_hours: float | None
+    report: str | None
+    trust_remote_code: bool
+    options: dict[str, Any]
+    gpus: tuple[str, ...] = ()
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The plan as labelled lines, one decision each."""
+        each = f"{pluralize(self.batch, 'prompt')} x {self.group} rollouts"
+        prompts = "all examples" if self.examples == ALL else f"{self.examples} examples"
+        what = f"adapters of rank {self.lora}" if self.lora else "all weights"
+        tested = "none"
+        if self.eval_examples:
+            count = self.eval_examples * self.eval_rollouts
+            tested = f"{self.eval_examples} held-out examples x {self.eval_rollouts} = {count}"
+            tested += " rollouts, before and after"
+            if self.eval_every:
+                tested += f", and every {self.eval_every} steps"
+        limits = [f"{self.max_hours:g} hours"] if self.max_hours else []
+        lines = [
+            ("Model", self.model),
+            ("Engine", f"{self.engine}, on {', '.join(self.gpus) or 'CPU'}"),
+            ("Training", f"{pluralize(self.steps, 'step')} of {each}, from {prompts}"),
+            ("Weights", f"{what}, learning rate {self.lr:g}"),
+            ("Sampling", f"temperature {self.temperature:g}, {self.max_tokens} tokens"),
+            ("Checkpoints", f"every {self.save_every} steps, the last {self.keep} are kept"),
+            ("Evaluation", tested),
+        ]
+        if limits:
+            lines.append(("Limit", ", ".join(limits)))
+        if self.report:
+            lines.append(("Report", self.report))
+        if self.options:
+            lines.append(("Settings", msgspec.json.encode(self.options).decode()))
+        return lines
 
 
 def require_token_ids(request: EvalRequest) -> None:

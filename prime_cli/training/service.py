@@ -3,9 +3,11 @@
     GET  /v1/environment    LoadedEnvironment
     PUT  /v1/policy         PolicyUpdate
     POST /v1/rollouts       RolloutAsk -> TrainingRollouts as JSON lines, each when it finishes
-    POST /v1/steps          TrainingStep
+    POST /v1/steps          TrainingStep -> StepAnswer
     POST /v1/checkpoints    TrainerCheckpoint
     POST /v1/log            TrainerLog
+    POST /v1/evaluations    EvaluationAsk -> Evaluated
+    POST /v1/failures       EngineFailure
 
 Every request carries the session's bearer token. Closing a connection gives up its rollouts.
 """
@@ -17,7 +19,7 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from http import HTTPStatus
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -32,10 +34,14 @@ from prime_cli.training.policies import Policies, Policy
 from prime_cli.training.recording import LENGTHS
 from prime_cli.training.trainer_events import TrainerEvents
 from prime_cli.wire.rollouts import (
+    EngineFailure,
+    Evaluated,
+    EvaluationAsk,
     LoadedEnvironment,
     PolicyUpdate,
     RolloutAsk,
     ServiceError,
+    StepAnswer,
     TrainerCheckpoint,
     TrainerLog,
     TrainingRollout,
@@ -56,6 +62,15 @@ class SessionFiles(Protocol):
 
     def expect(self, ask: RolloutAsk, numbers: list[int]) -> None:
         """These rollouts were asked for, and will be kept as the ask says."""
+
+    def judge_step(self, step: int, line: dict[str, Any]) -> StepAnswer:
+        """A step was kept: whether the trainer goes on."""
+
+    async def evaluate(self, step: int) -> Evaluated:
+        """Evaluate the policy on held-out examples; raises PrimeError."""
+
+    def note_failure(self, failure: EngineFailure) -> None:
+        """The trainer says why it ends."""
 
 
 class RolloutService:
@@ -90,6 +105,8 @@ class RolloutService:
                 web.post("/v1/steps", self._step),
                 web.post("/v1/checkpoints", self._checkpoint),
                 web.post("/v1/log", self._log),
+                web.post("/v1/evaluations", self._evaluate),
+                web.post("/v1/failures", self._fail),
             ]
         )
         runner = web.AppRunner(
@@ -143,7 +160,16 @@ class RolloutService:
         return _json({})
 
     async def _step(self, request: web.Request) -> web.Response:
-        self._told.keep_step(await _read(request, TrainingStep))
+        step = await _read(request, TrainingStep)
+        line = self._told.keep_step(step)
+        return _json(self._files.judge_step(step.step, line))
+
+    async def _evaluate(self, request: web.Request) -> web.Response:
+        asked = await _read(request, EvaluationAsk)
+        return _json(await self._files.evaluate(asked.step))
+
+    async def _fail(self, request: web.Request) -> web.Response:
+        self._files.note_failure(await _read(request, EngineFailure))
         return _json({})
 
     async def _checkpoint(self, request: web.Request) -> web.Response:

@@ -5,13 +5,14 @@ Its folder has the journal and the workers' log of an evaluation, and the traine
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import msgspec
 
-from prime_cli.core.errors import PartialResult, PrimeError, StorageFailed
+from prime_cli.core.errors import PartialResult, PrimeError, StorageFailed, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.execution.early_stop import interruptible
@@ -47,8 +48,11 @@ from prime_cli.training.recording import TokenRecorder
 from prime_cli.training.service import RolloutService
 from prime_cli.training.trainer_events import TrainerEvents
 from prime_cli.wire.rollouts import (
+    EngineFailure,
+    Evaluated,
     LoadedEnvironment,
     RolloutAsk,
+    StepAnswer,
     TrainingRollout,
 )
 
@@ -56,16 +60,42 @@ Announce = Callable[[str, str, RunFolder], None]
 """Called with the service's URL and token, and the session's folder, when it can be asked."""
 
 
+class Training(Protocol):
+    """A training that prime itself runs beside the session."""
+
+    async def run(self, session: "RolloutSession", url: str, token: str) -> None:
+        """Run its engine to the end; raises PrimeError."""
+
+    async def stop(self) -> None:
+        """Stop after the running step, and wait for that."""
+
+    def begin(self, start: Start) -> list[int] | None:
+        """The environment is loaded; returns the examples to train on, None for all."""
+
+    def judge_step(self, step: int, line: dict[str, Any]) -> StepAnswer:
+        """A step was kept: whether the engine goes on."""
+
+    async def evaluate(self, step: int) -> Evaluated:
+        """Evaluate the current weights."""
+
+    def note_failure(self, failure: EngineFailure) -> None:
+        """The engine says why it ends."""
+
+
 @dataclass(frozen=True)
 class ServiceOptions:
     """How rollouts are served: on which port (0: a free one), by how many `workers`.
 
-    Without a policy from the start, calls of the policy wait until a trainer names one.
+    Without a policy from the start, calls of the policy wait until a trainer names one. The session
+    lasts as long as its `training`, if there is one. `numbers` are those of the next rollouts, by
+    example, if earlier sessions had some.
     """
 
     port: int = 0
     workers: int = 1
     has_policy: bool = True
+    training: Training | None = None
+    numbers: Mapping[int, int] = field(default_factory=dict)
 
 
 def serve_rollouts(
@@ -151,6 +181,7 @@ class RolloutSession:
         self._ended = asyncio.Event()
         self._gateway: Gateway
         self._start: Start | None = None
+        self._numbers: list[int] | None = None
         self._said_what_to_serve = False
         # The workers share what may run at a time.
         self._concurrency = math.ceil(setup.plan.concurrency / options.workers)
@@ -170,6 +201,7 @@ class RolloutSession:
             self._progress,
             workers=self._options.workers,
             concurrency=self._concurrency,
+            numbers=self._options.numbers,
         )
         service = RolloutService(demand, self.policies, self, self._told, port=self._options.port)
         async with (
@@ -215,17 +247,25 @@ class RolloutSession:
         serving = asyncio.ensure_future(demand.run())
         ending = asyncio.ensure_future(self._ended.wait())
         announcing = asyncio.ensure_future(announce_it())
-        tasks = (serving, ending, announcing)
+        tasks = [serving, ending, announcing]
+        training = self._options.training
+        if training is not None:
+            beside = training.run(self, service.url, service.token)
+            tasks.append(asyncio.ensure_future(beside))
         try:
-            await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
-            if serving.done():
-                await serving
+            ends = [task for task in tasks if task is not announcing]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for task in ends:
+                if task.done():
+                    await task
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _stop(self) -> None:
+        if self._options.training is not None:
+            await self._options.training.stop()
         self._ended.set()
 
     def _make_worker(self) -> Worker:
@@ -290,6 +330,8 @@ class RolloutSession:
                     self._start = event
                     # How many rollouts there will be only the trainer knows.
                     self._record.begin(msgspec.structs.replace(event, planned=0))
+                    if self._options.training is not None:
+                        self._numbers = self._options.training.begin(event)
                     for said in event.said:
                         self._progress.say(said)
                     announce_agents(event.agents, self._progress, sandbox=self._setup.plan.sandbox)
@@ -320,7 +362,7 @@ class RolloutSession:
             ref=plan.environment.title,
             sha256=plan.environment.sha256,
             examples=start.examples,
-            numbers=start.numbers,
+            numbers=self._numbers or start.numbers,
             unit=start.unit,
             split=plan.option("split"),
             fingerprint=start.fingerprint,
@@ -331,6 +373,21 @@ class RolloutSession:
     def expect(self, ask: RolloutAsk, numbers: list[int]) -> None:
         asked = _Asked(ask, numbers[0])
         self._asks.update({(ask.example, number): asked for number in numbers})
+
+    def judge_step(self, step: int, line: dict[str, Any]) -> StepAnswer:
+        training = self._options.training
+        return StepAnswer() if training is None else training.judge_step(step, line)
+
+    async def evaluate(self, step: int) -> Evaluated:
+        return await self._training().evaluate(step)
+
+    def note_failure(self, failure: EngineFailure) -> None:
+        self._training().note_failure(failure)
+
+    def _training(self) -> Training:
+        if self._options.training is None:
+            raise UsageError("Only a training of `prime train` has evaluations and failures")
+        return self._options.training
 
 
 def _capped(reason: str) -> PartialResult:

@@ -24,7 +24,7 @@ CHECKPOINTS = "checkpoints.jsonl"
 TRAINER_LOG = "trainer.log"
 NAMES = (
     "reward reward_std no_spread rollouts errors truncated segments forked tokens_own tokens_env "
-    "loss grad_norm entropy kl clip lr version_lag logprob_gap seconds memory_mb"
+    "length loss grad_norm entropy kl clip lr version_lag logprob_gap seconds memory_mb"
 ).split()
 """The metrics of a step in the order of a line; a trainer's others are under `extra`."""
 _SAME = 1e-9
@@ -125,9 +125,11 @@ class TrainerEvents:
         self._scrub = scrub
         self._progress = progress
 
-    def keep_step(self, step: TrainingStep) -> None:
-        """A line of metrics.jsonl; raises StorageFailed, as the others do."""
-        self._write(METRICS, msgspec.json.encode(self.steps.line(step)))
+    def keep_step(self, step: TrainingStep) -> dict[str, Any]:
+        """Write a line of metrics.jsonl, and return it; raises StorageFailed, as the others do."""
+        line = self.steps.line(step)
+        self._write(METRICS, msgspec.json.encode(line))
+        return line
 
     def keep_checkpoint(self, checkpoint: TrainerCheckpoint) -> None:
         """Where weights are: a line of checkpoints.jsonl, and one for the user."""

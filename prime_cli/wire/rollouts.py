@@ -119,6 +119,39 @@ class TrainingStep(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     metrics: dict[str, Any] = {}
 
 
+class StepAnswer(msgspec.Struct, kw_only=True, frozen=True):
+    """Whether to `stop` after this step, with a checkpoint."""
+
+    stop: bool = False
+
+
+class EvaluationAsk(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """POST /v1/evaluations, of `prime train` alone: evaluate the weights after `step` steps.
+
+    They must answer until the request is answered.
+    """
+
+    step: Whole
+
+
+class Evaluated(msgspec.Struct, kw_only=True, frozen=True):
+    """The mean reward over held-out examples; null without a scored rollout."""
+
+    step: int
+    reward: float | None
+
+
+class EngineFailure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """POST /v1/failures, of `prime train` alone: why the engine ends now.
+
+    `code` is one of prime's errors, such as gate_failed, usage, not_found or engine_failed.
+    """
+
+    code: str
+    message: str
+    hint: str | None = None
+
+
 class TrainerCheckpoint(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """POST /v1/checkpoints: the weights after a step lie whole in the folder `path`."""
 

@@ -87,7 +87,7 @@ def test_a_name_of_another_tool_is_an_environment_before_it_is_a_command(
         ("docs", "use `prime COMMAND --help`"),
         ("tui", "use `prime eval view`"),
         ("vf-eval my-env -n 3", "use `prime eval run`"),
-        ("train my.toml", "use prime-rl"),
+        ("train metrics", "use `prime train show RUN`"),
         ("sandbox create --name x", "`prime pods create`"),
         ("secret set A --value x", "`prime secret set NAME < FILE`"),
         ("pod rm web", "`prime pods terminate`"),

@@ -223,6 +223,7 @@ class WorkerSession:
             fingerprint=fingerprint(environment.lines, self._spec.prefix, self._spec.fingerprint),
             weights=environment.weights if self._spec.survey else None,
             said=self._spec.said,
+            has_eval=self._spec.has_eval,
             load_s=round(time.perf_counter() - self._started, 3),
         )
 

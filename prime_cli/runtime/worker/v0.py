@@ -160,6 +160,8 @@ def read_examples(environment: Any, spec: WorkerSpec) -> list[Row]:
     options = {} if spec.seed is None else {"seed": spec.seed}
     try:
         read = _reader(environment, spec.own_split)
+        if spec.follow and spec.own_split == "train":
+            spec.has_eval = _has(environment, "eval_dataset")
         try:
             dataset = read(n=spec.n, **options)
         except IndexError:  # up to 0.1.4, when there are fewer than n
@@ -177,13 +179,16 @@ def read_examples(environment: Any, spec: WorkerSpec) -> list[Row]:
 def _reader(environment: Any, split: str | None) -> Callable[..., Any]:
     """What reads the examples: those for evaluation, else for training, unless one is asked."""
     name = "dataset" if split == "train" else "eval_dataset"
-    if split is not None:
-        build = getattr(environment, f"build_{name}", None)  # since 0.1.10
-        if (getattr(environment, name, None) if build is None else build()) is None:
-            problem = f"the environment has no data for the split `{split}`"
-            raise failures.StageFailed("arguments", failures.BadArguments(problem))
+    if split is not None and not _has(environment, name):
+        problem = f"the environment has no data for the split `{split}`"
+        raise failures.StageFailed("arguments", failures.BadArguments(problem))
     reader: Callable[..., Any] = getattr(environment, f"get_{name}")
     return reader
+
+
+def _has(environment: Any, name: str) -> bool:
+    build = getattr(environment, f"build_{name}", None)  # since 0.1.10
+    return (getattr(environment, name, None) if build is None else build()) is not None
 
 
 def _state_error(error: Any) -> dict[str, Any]:

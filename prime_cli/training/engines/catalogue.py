@@ -57,15 +57,15 @@ class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @dataclass(frozen=True)
 class Engine:
-    """A trainer: `entry` is its program, started by an interpreter that has what it `requires`.
+    """A trainer: `entry` is its program, started by an interpreter that has its `packages`.
 
-    `requires` are requirements for uv, `python` a specifier such as `>=3.11`. It `needs` devices,
+    `packages` are requirements for uv, `python` a specifier such as `>=3.11`. It `needs` devices,
     and `takes` environments of these generations of verifiers. `size` is said before an install.
     """
 
     name: str
     title: str
-    requires: tuple[str, ...]
+    packages: tuple[str, ...]
     python: str
     entry: Path
     needs: tuple[str, ...]

@@ -133,6 +133,15 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "prime serve": (
         Entry("serve no/model --port 0 --dry-run", wrong="serve ./no-such --port 0 --dry-run"),
     ),
+    "prime train run": (
+        Entry(
+            "train run tiny-env -m no/model --dry-run",
+            wrong="train run tiny-env -m ./no-such --dry-run",
+        ),
+    ),
+    "prime train list": (Entry("train list"),),
+    "prime train show": (Entry("train show", code=6, wrong="train show no-such"),),
+    "prime train stop": (Entry("train stop", code=6, wrong="train stop no-such"),),
     # --- cache ---
     "prime cache list": (Entry("cache list"),),
     "prime cache prune": (Entry("cache prune --all", changes=True),),

@@ -20,7 +20,7 @@ def test_the_engine_that_is_built_in_is_complete() -> None:
     engine = find_engine("trl")
     assert engine.entry.is_file()
     assert engine.takes == ("v0", "v1")
-    assert any(each.startswith("trl") for each in engine.requires)
+    assert any(each.startswith("trl") for each in engine.packages)
 
 
 def test_a_folder_with_engine_toml_is_an_engine(tmp_path: Path) -> None:

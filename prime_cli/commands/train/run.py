@@ -1,0 +1,206 @@
+"""`prime train run`, which is `prime train`."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.eval.summary import exit_if_signalled, relative_path
+from prime_cli.commands.options import (
+    CONTEXT,
+    OFFLINE,
+    OUTPUT,
+    QUIET,
+    YES,
+    DryRunOpt,
+    common_options,
+    open_session,
+    panel_order,
+)
+from prime_cli.commands.train.saved import evaluation_lines
+from prime_cli.commands.trust_prompt import trust_policy_of
+from prime_cli.core.errors import UsageError
+from prime_cli.core.options import Only
+from prime_cli.core.paths import prime_home
+from prime_cli.evals.comparison.compare import require_statistics
+from prime_cli.evals.planning.parsers import given_variables
+from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.serving.installation import engine_folder, install, is_installed
+from prime_cli.session import Session
+from prime_cli.training.plan import TrainingPlan
+from prime_cli.training.prepare import (
+    PreparedTraining,
+    engine_packages,
+    prepare_resume,
+    prepare_training,
+)
+from prime_cli.training.record import find_training
+from prime_cli.training.request import TrainRequest
+from prime_cli.training.run import TrainingResult, train
+
+_SHARED = (
+    *("model", "num_examples", "rollouts_per_example", "max_tokens", "temperature", "sampling"),
+    *("max_concurrent", "max_retries", "max_cost", "call_timeout", "score_timeout"),
+    *("rollout_timeout", "endpoints_path", "env_args", "extra_args", "examples", "env_vars"),
+    *("env_file", "secrets", "split", "independent_scoring", "verifiers", "python"),
+    *("with_packages", "sandbox", "allow_net", "only_gateway", "hub_only", "output_dir"),
+)
+_CHANGES = {
+    "model": {"help": "The model: a folder, or a name on Hugging Face."},
+    "num_examples": {"show_default": "all", "help": "Train on the first N examples."},
+    "rollouts_per_example": {
+        "names": ("--rollouts-per-example", "-r", "--group"),
+        "show_default": "8",
+        "help": "Rollouts of each prompt, whose rewards are compared.",
+    },
+    "max_tokens": {"show_default": "2048"},
+    "temperature": {"show_default": "1.0"},
+    "split": {"show_default": "train"},
+}
+
+
+@panel_order(
+    *("Training", "Checks and evaluation", "Engine"),
+    *("Limits and errors", "Model and sampling", "Environment", "Results"),
+)
+@common_options(OUTPUT, YES, QUIET, CONTEXT, OFFLINE)
+def run(
+    ctx: typer.Context,
+    environment: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ENVIRONMENT",
+            help="`owner/name[@version]`, a name, a project folder, or a built wheel.",
+        ),
+    ] = None,
+    *,
+    request: Annotated[EvalRequest, Only(*_SHARED, **_CHANGES)],
+    asked: TrainRequest,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            "--resume",
+            metavar="[TRAINING]",
+            help="Continue a training at its last checkpoint; without a value, the newest.",
+            rich_help_panel="Training",
+        ),
+    ] = None,
+    dry_run: DryRunOpt = False,
+) -> None:
+    """Train a model on an environment.
+
+    Rollouts of the environment are scored as in `prime eval run`, and an engine in a virtual
+    environment of its own, made on first use, updates the weights by them. At the end the trained
+    and the untrained weights are compared on examples that were not trained on.
+
+    \b
+    Example:
+      prime train starter/alphabet-sort -m Qwen/Qwen3-0.6B
+      prime train ./my-env -m ./model --steps 200 -r 8 --batch 8 -t 512
+      prime train --resume 1f2e3d4c
+    \b
+    See also: `prime rollouts serve`, `prime eval compare`, `prime serve`.
+    """
+    session = open_session(ctx)
+    if environment is None and resume is None:
+        raise UsageError("What shall the model be trained on?", hint="`prime train ENV -m MODEL`")
+    if asked.eval_examples:
+        require_statistics("The verdict at the end")
+    given = given_variables(request.env_vars, request.env_file)
+    request = replace(request, environment=environment or "", env_vars=given.names, env_file=None)
+    lookup = session.lookup_context(trust_policy_of(session))
+    saved = None
+    if resume is not None:
+        _check_resume(ctx)
+        saved = find_training(resume or None, Path.cwd())
+        prepared = prepare_resume(saved, request, asked, lookup, os.environ, session.progress)
+    else:
+        prepared = prepare_training(request, asked, lookup, os.environ, session.progress)
+    engine = engine_packages(prepared.engine, prepared.plan)
+    prepared = replace(prepared, engine=engine)
+    _show_plan(session, prepared, asked.engine_python, dry_run=dry_run)
+    if dry_run:
+        return
+    python = _engine_python(session, prepared, asked.engine_python)
+    result = train(prepared, python, session.run_context(given=given.values), saved)
+    _show(session, result)
+    exit_if_signalled(session, result.signal, None)
+
+
+_ON_RESUME = frozenset(
+    (
+        "resume max_hours stall engine_python max_concurrent max_cost call_timeout score_timeout "
+        "rollout_timeout env_vars env_file secrets sandbox output quiet yes context offline dry_run"
+    ).split()
+)
+"""What may be given again when a training goes on."""
+
+
+def _check_resume(ctx: typer.Context) -> None:
+    """Raise UsageError for what a training that goes on cannot change."""
+    source = ctx.get_parameter_source
+    given = [
+        each.opts[-1] if each.param_type_name == "option" else "ENVIRONMENT"
+        for each in ctx.command.params
+        if each.name is not None
+        and each.name not in _ON_RESUME
+        and (found := source(each.name)) is not None
+        and found.name == "COMMANDLINE"
+    ]
+    if given:
+        raise UsageError(
+            f"A training that goes on cannot change {', '.join(given)}",
+            hint="omit it, or begin a new training, from the last checkpoint as its model",
+        )
+
+
+def _show_plan(
+    session: Session, prepared: PreparedTraining, python: Path | None, *, dry_run: bool
+) -> None:
+    plan, engine = prepared.plan, prepared.engine
+    folder = engine_folder(engine, prime_home(), has_gpu=bool(plan.gpus))
+    where = f"{python} is used"
+    if python is None:
+        state = "is used" if is_installed(folder) else f"will be installed: {engine.size}"
+        where = f"{folder} {state}"
+    title = prepared.rollouts.plan.environment.title
+    lines = [("Environment", title), *plan.lines(), ("Interpreter", where)]
+    if dry_run:
+        record = {"environment": title, "plan": plan, "interpreter": str(python or folder)}
+        session.output.show(record, lines=lines)
+        return
+    wide = max(len(label) for label, _ in lines)
+    for label, text in lines:
+        session.output.say(f"{label:<{wide}}  {text}")
+
+
+def _engine_python(session: Session, prepared: PreparedTraining, python: Path | None) -> Path:
+    if python is not None:
+        return Path.cwd() / python.expanduser()
+    has_gpu = bool(prepared.plan.gpus)
+    folder = engine_folder(prepared.engine, prime_home(), has_gpu=has_gpu)
+    return install(
+        prepared.engine,
+        folder,
+        session.progress,
+        has_gpu=has_gpu,
+        offline=session.config.offline,
+    )
+
+
+def _show(session: Session, result: TrainingResult) -> None:
+    facts = result.facts
+    path = relative_path(str(result.folder.path))
+    lines = [("Training", result.folder.run_id), ("Steps", _steps(facts.plan, facts.step))]
+    lines += evaluation_lines(facts)
+    if result.is_whole:
+        lines.append(("Model", f"{path}/model"))
+    lines.append(("Folder", path))
+    record = {"training": result.folder.run_id, "path": str(result.folder.path), "facts": facts}
+    session.output.show(record, lines=lines)
+
+
+def _steps(plan: TrainingPlan, done: int) -> str:
+    return str(done) if done >= plan.steps else f"{done} of {plan.steps}"

@@ -1,0 +1,161 @@
+"""`prime train list`, `show` and `stop`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.eval.summary import relative_path
+from prime_cli.commands.options import local_options, open_session
+from prime_cli.core.errors import Conflict
+from prime_cli.core.paths import storage_errors
+from prime_cli.runs.folder import RunFolder, is_being_written
+from prime_cli.runs.saved_run import status_of
+from prime_cli.training.curves import DRAWN, read_steps, series, sparkline
+from prime_cli.training.record import (
+    STOP,
+    SavedTraining,
+    TrainingFacts,
+    find_training,
+    last_checkpoint,
+    list_trainings,
+)
+from prime_cli.training.trainer_events import METRICS
+
+_WIDEST_CURVE = 48
+_COLUMNS = ("Training", "Environment", "Model", "Steps", "Reward", "Status", "Started", "Path")
+TrainingArg = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="TRAINING", help="A training's id or its folder.", show_default="the newest here"
+    ),
+]
+
+
+@local_options()
+def list_saved(ctx: typer.Context) -> None:
+    """List the trainings in the current folder.
+
+    \b
+    Example:
+      prime train list
+    \b
+    See also: `prime train show`.
+    """
+    session = open_session(ctx)
+    found = list_trainings(Path.cwd())
+    session.output.table(
+        _COLUMNS, [_row(each) for each in found], records=[_record(each) for each in found]
+    )
+    if not found:
+        session.output.hint("train a model: `prime train ENV -m MODEL`")
+
+
+@local_options()
+def show(ctx: typer.Context, training: TrainingArg = None) -> None:
+    """Show a training: its steps as curves, its evaluations and its verdict.
+
+    \b
+    Example:
+      prime train show
+      prime train show 1f2e3d4c --output json
+    \b
+    See also: `prime eval view FOLDER`, `prime train --resume`.
+    """
+    session = open_session(ctx)
+    found = find_training(training, Path.cwd())
+    steps = read_steps(found.folder / METRICS)
+    lines = [
+        ("Training", found.manifest.run_id),
+        ("Environment", found.manifest.plan.environment.title),
+        *found.facts.plan.lines(),
+        ("Status", _status(found)),
+        ("Steps", f"{found.facts.step} of {found.facts.plan.steps}"),
+    ]
+    for name in DRAWN:
+        values = series(steps, name)
+        if values and max(values) > min(values):
+            curve = sparkline(values, _WIDEST_CURVE)
+            lines.append((name, f"{values[0]:.3g} {curve} {values[-1]:.3g}"))
+    checkpoint = last_checkpoint(RunFolder(found.folder))
+    if checkpoint is not None:
+        lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
+    lines += evaluation_lines(found.facts)
+    session.output.show({**_record(found), "metrics": steps}, lines=lines)
+
+
+@local_options()
+def stop(ctx: typer.Context, training: TrainingArg = None) -> None:
+    """Stop a training after its running step, with a checkpoint.
+
+    \b
+    Example:
+      prime train stop 1f2e3d4c
+    \b
+    See also: `prime train --resume`.
+    """
+    session = open_session(ctx)
+    found = find_training(training, Path.cwd())
+    name = found.manifest.run_id
+    if not is_being_written(RunFolder(found.folder)):
+        raise Conflict(f"{name} is not running", hint="see them with `prime train list`")
+    path = found.folder / STOP
+    with storage_errors(path):
+        path.touch()
+    session.output.done(
+        f"{name} stops after its running step; continue with `prime train --resume {name}`",
+        value={"training": name},
+    )
+
+
+def evaluation_lines(facts: TrainingFacts) -> list[tuple[str, str]]:
+    """The rewards on held-out examples, and the verdict."""
+    lines = [
+        (f"Reward at {each.step}", "none" if each.reward is None else f"{each.reward:.3f}")
+        for each in facts.evaluations
+    ]
+    if facts.verdict is None:
+        return lines
+    verdict = facts.verdict
+    interval = ""
+    if verdict.interval is not None:
+        low, high = verdict.interval
+        interval = f" (95 % {low:+.3f} to {high:+.3f})"
+    return [
+        *lines,
+        ("Difference", f"{verdict.difference:+.3f}{interval}, p {verdict.p:.4f}"),
+        ("Verdict", verdict.sentence),
+    ]
+
+
+def _row(found: SavedTraining) -> list[str]:
+    facts, manifest = found.facts, found.manifest
+    reward = ""
+    if facts.verdict is not None:
+        reward = f"{facts.verdict.before:.3f} to {facts.verdict.after:.3f}"
+    return [
+        manifest.run_id,
+        manifest.plan.environment.title,
+        manifest.plan.model,
+        f"{facts.step} of {facts.plan.steps}",
+        reward,
+        _status(found),
+        manifest.started,
+        relative_path(str(found.folder)),
+    ]
+
+
+def _record(found: SavedTraining) -> dict[str, object]:
+    return {
+        "training": found.manifest.run_id,
+        "environment": found.manifest.plan.environment.title,
+        "model": found.manifest.plan.model,
+        "status": _status(found),
+        "started": found.manifest.started,
+        "path": str(found.folder),
+        "facts": found.facts,
+    }
+
+
+def _status(found: SavedTraining) -> str:
+    return status_of(RunFolder(found.folder), found.manifest)

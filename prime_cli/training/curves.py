@@ -1,0 +1,41 @@
+"""The steps of a training as small curves."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.paths import storage_errors
+
+_MARKS = "▁▂▃▄▅▆▇█"
+DRAWN = ("reward", "reward_std", "no_spread", "length", "entropy", "loss", "version_lag")
+"""The metrics that are shown, of those that a training has."""
+
+
+def read_steps(path: Path) -> list[dict[str, Any]]:
+    """The lines of metrics.jsonl, but for one that is being written."""
+    if not path.is_file():
+        return []
+    with storage_errors(path):
+        lines = path.read_bytes().split(b"\n")[:-1]
+    return [msgspec.json.decode(line) for line in lines]
+
+
+def series(steps: Sequence[dict[str, Any]], name: str) -> list[float]:
+    """The values of one metric, without steps that lack it."""
+    found = (step.get(name) for step in steps)
+    return [float(value) for value in found if isinstance(value, float | int)]
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """The values as one line of marks; more than `width` of them are averaged."""
+    if not values:
+        return ""
+    count = min(width, len(values))
+    bounds = [len(values) * place // count for place in range(count + 1)]
+    means = [sum(values[low:high]) / (high - low) for low, high in pairwise(bounds)]
+    low, high = min(means), max(means)
+    scale = (len(_MARKS) - 1) / (high - low) if high > low else 0.0
+    return "".join(_MARKS[round((mean - low) * scale)] for mean in means)

@@ -1,0 +1,1 @@
+"""TRL's GRPOTrainer on rollouts of prime; imports nothing of prime."""

@@ -1,0 +1,42 @@
+"""Checkpoints that are whole or not there: written aside, synced, then renamed."""
+
+import os
+import shutil
+from pathlib import Path
+
+
+def folder_aside(folder: Path, step: int) -> Path:
+    """An empty folder to write the checkpoint of a step into."""
+    aside = folder / f".tmp-{step}"
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    return aside
+
+
+def publish(written: Path, place: Path) -> None:
+    """Make what was `written` appear at `place`, all of it at once."""
+    for path in [*written.rglob("*"), written]:
+        _sync(path)
+    if place.exists():
+        shutil.rmtree(place)
+    written.rename(place)
+    _sync(place.parent)
+
+
+def remove_old(folder: Path, keep: int) -> None:
+    """Keep the last `keep` checkpoints, and nothing half written."""
+    for path in folder.glob(".tmp-*"):
+        shutil.rmtree(path, ignore_errors=True)
+    steps = sorted(int(path.name) for path in folder.iterdir() if path.name.isdecimal())
+    for step in steps[:-keep]:
+        shutil.rmtree(folder / str(step), ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

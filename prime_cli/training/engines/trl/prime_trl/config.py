@@ -1,0 +1,45 @@
+"""What prime asks of the engine: engine.json."""
+
+import json
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Config:
+    """engine.json; `batch` counts prompts a step, `group` rollouts of each.
+
+    `resume` is a checkpoint's folder. `options` are fields of GRPOConfig, from `--set`.
+    """
+
+    model: str
+    steps: int
+    group: int
+    batch: int
+    lr: float
+    max_tokens: int
+    temperature: float
+    seed: int
+    save_every: int
+    keep: int = 2
+    eval_every: int = 0
+    evaluate: bool = True
+    probe: bool = True
+    lora: int = 0
+    report: str | None = None
+    resume: str | None = None
+    trust_remote_code: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Rollouts a step."""
+        return self.group * self.batch
+
+
+def read_config(path: str) -> Config:
+    """The config in a file, without keys of a later prime."""
+    found = json.loads(Path(path).read_text(encoding="utf-8"))
+    known = {each.name for each in fields(Config)}
+    return Config(**{name: value for name, value in found.items() if name in known})

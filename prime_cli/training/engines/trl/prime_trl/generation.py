@@ -1,0 +1,101 @@
+"""Answers of the policy: one `generate` for calls that wait together, each call with its own dice.
+
+What a call gets depends on its prompt, its seed and the weights alone, not on what it happened to
+be batched with; so a training that is resumed goes on as if it had never been stopped.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import LogitsProcessor, LogitsProcessorList
+
+STOP, LENGTH = "stop", "length"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One call: its prompt, at most how many tokens, at which temperature, and its seed."""
+
+    ids: list[int]
+    most: int
+    temperature: float
+    seed: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The sampled tokens, one log-probability for each, and why they end."""
+
+    ids: list[int]
+    logprobs: list[float]
+    ended: str
+
+
+class _Draws(LogitsProcessor):  # type: ignore[misc]
+    """Chooses each row's token by the row's own generator, and keeps its log-probability.
+
+    `generate` then takes the only token that is left. So no step's logits are kept.
+    """
+
+    def __init__(self, wanted: list[Wanted]) -> None:
+        self.logprobs: list[torch.Tensor] = []
+        self._heat = torch.tensor([[each.temperature or 1.0] for each in wanted])
+        self._greedy = torch.tensor([each.temperature == 0 for each in wanted])
+        self._dice = [_generator(each.seed) for each in wanted]
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        heat, greedy = self._heat.to(scores.device), self._greedy.to(scores.device)
+        logprobs = (scores.float() / heat).log_softmax(-1)
+        sums = logprobs.double().exp().cumsum(-1)
+        thrown = torch.stack(
+            [torch.rand(1, generator=one, dtype=torch.double) for one in self._dice]
+        )
+        # Below the last sum, which rounding keeps from being 1.
+        marks = thrown.to(scores.device) * sums[:, -1:]
+        drawn = torch.searchsorted(sums, marks, right=True).clamp(max=scores.shape[-1] - 1)
+        chosen = torch.where(greedy[:, None], logprobs.argmax(-1, keepdim=True), drawn)
+        self.logprobs.append(logprobs.gather(-1, chosen))
+        return torch.full_like(scores, float("-inf")).scatter(-1, chosen, 0.0)
+
+
+def _generator(seed: str) -> torch.Generator:
+    number = int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=8).digest(), "big")
+    return torch.Generator().manual_seed(number >> 1)
+
+
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def generate(model: Any, wanted: list[Wanted], *, pad: int, end: int) -> list[Answer]:
+    """Answer all of them at once."""
+    device = next(model.parameters()).device
+    width = max(len(each.ids) for each in wanted)
+    ids = torch.tensor([[pad] * (width - len(each.ids)) + each.ids for each in wanted])
+    mask = torch.tensor([[0] * (width - len(each.ids)) + [1] * len(each.ids) for each in wanted])
+    draws = _Draws(wanted)
+    found = model.generate(
+        input_ids=ids.to(device),
+        attention_mask=mask.to(device),
+        max_new_tokens=max(each.most for each in wanted),
+        do_sample=False,
+        temperature=None,
+        top_p=None,
+        top_k=None,
+        logits_processor=LogitsProcessorList([draws]),
+        pad_token_id=pad,
+        eos_token_id=end,
+        disable_compile=True,
+    )
+    tokens = found[:, width:].tolist()
+    logprobs = torch.cat(draws.logprobs, dim=-1).tolist()
+    return [
+        _cut(row, told, each.most, end)
+        for row, told, each in zip(tokens, logprobs, wanted, strict=True)
+    ]
+
+
+def _cut(tokens: list[int], logprobs: list[float], most: int, end: int) -> Answer:
+    tokens, ended = tokens[:most], LENGTH
+    if end in tokens:
+        tokens, ended = tokens[: tokens.index(end) + 1], STOP
+    return Answer(tokens, logprobs[: len(tokens)], ended)

@@ -1,0 +1,52 @@
+"""Whether a model and its optimizer fit into this machine."""
+
+from pathlib import Path
+
+import psutil
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from .config import Config
+from .failures import Stopped
+
+_WHOLE = 16
+"""Bytes for a parameter in float32: itself, its gradient, and two moments of Adam."""
+_FROZEN = 5
+"""The same under adapters, which are small."""
+
+
+def require_memory(config: Config) -> None:
+    """Raise Stopped if what every parameter needs is more than there is."""
+    try:
+        described = AutoConfig.from_pretrained(
+            config.model, trust_remote_code=config.trust_remote_code
+        )
+    except (OSError, ValueError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise Stopped("not_found", f"The model cannot be loaded: {first}") from error
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(
+            described, trust_remote_code=config.trust_remote_code
+        )
+    count = sum(parameter.numel() for parameter in model.parameters())
+    needed, there = count * (_FROZEN if config.lora else _WHOLE), free_memory()
+    if needed <= there:
+        return
+    hint = "use a smaller model" if config.lora else "train adapters alone with `--lora 16`"
+    raise Stopped(
+        "engine_failed",
+        f"{Path(config.model).name} has {count:,} parameters, which need {_gb(needed)} to be "
+        f"trained; {_gb(there)} are free",
+        hint,
+    )
+
+
+def free_memory() -> int:
+    """Bytes that can be used: the GPU's, else the machine's."""
+    if torch.cuda.is_available():
+        return int(torch.cuda.mem_get_info()[0])
+    return int(psutil.virtual_memory().available)
+
+
+def _gb(count: int) -> str:
+    return f"{count / 1e9:.1f} GB"

@@ -1,0 +1,187 @@
+"""The policy as a server on loopback, in vLLM's dialect of chat completions.
+
+HTTP has a thread of its own; tokens are generated on the thread that calls `pump`, so that only one
+ever touches the model. A conversation continues with the very tokens that were sampled: only what
+is new in it is tokenized, so that a rollout of several turns stays one row.
+"""
+
+import asyncio
+import json
+import queue
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from aiohttp import web
+
+from .generation import Answer, Wanted, generate
+
+_LARGEST_REQUEST = 64 << 20
+_MOST_TOGETHER = 128
+_Call = tuple[Wanted, "Future[Answer]"]
+
+
+class Policy:
+    """The endpoint; `waited` and `generated` are seconds, `tokens` counts what was sampled."""
+
+    def __init__(self, tokenizer: Any, *, seed: int, most: int) -> None:
+        self.url = ""
+        self.waited = self.generated = 0.0
+        self.tokens = 0
+        self._phase = ""
+        self._tokenizer, self._seed, self._most = tokenizer, seed, most
+        self._calls: queue.Queue[_Call] = queue.Queue()
+        self._known: dict[tuple[str, str], list[int]] = {}
+        self._same: Counter[str] = Counter()
+        ready = threading.Event()
+        threading.Thread(target=lambda: asyncio.run(self._serve(ready)), daemon=True).start()
+        ready.wait()
+
+    def begin(self, phase: str) -> None:
+        """From now on calls belong to `phase`, such as a step: part of their seeds."""
+        self._phase = phase
+        self._known.clear()
+        self._same.clear()
+
+    def pump(self, model: Any, until: Callable[[], bool]) -> None:
+        """Answer calls on this thread until `until()` is true."""
+        was_training = model.training
+        model.eval()
+        try:
+            while not until():
+                began = time.perf_counter()
+                calls = self._take()
+                self.waited += time.perf_counter() - began
+                if calls:
+                    self._answer(model, calls)
+        finally:
+            model.train(was_training)
+
+    def _take(self, quiet: float = 0.02) -> list[_Call]:
+        """The calls that come with less than `quiet` seconds between them."""
+        calls: list[_Call] = []
+        while len(calls) < _MOST_TOGETHER:
+            try:
+                calls.append(self._calls.get(timeout=quiet))
+            except queue.Empty:
+                break
+        return sorted(calls, key=lambda call: call[0].seed)
+
+    def _answer(self, model: Any, calls: list[_Call]) -> None:
+        began = time.perf_counter()
+        tokenizer = self._tokenizer
+        wanted = [each for each, _ in calls]
+        try:
+            answers = generate(
+                model, wanted, pad=tokenizer.pad_token_id, end=tokenizer.eos_token_id
+            )
+        except BaseException as error:
+            for _, future in calls:
+                future.set_exception(RuntimeError(f"the policy failed: {error}"))
+            raise
+        for (_, future), answer in zip(calls, answers, strict=True):
+            self.tokens += len(answer.ids)
+            future.set_result(answer)
+        self.generated += time.perf_counter() - began
+
+    # --- HTTP ---
+
+    async def _serve(self, ready: threading.Event) -> None:
+        app = web.Application(client_max_size=_LARGEST_REQUEST)
+        app.add_routes([web.post("/v1/chat/completions", self._chat)])
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        ready.set()
+        await asyncio.Event().wait()
+
+    async def _chat(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        messages, who = body["messages"], str(body.get("user") or "")
+        ids = self._render(messages, body.get("tools"), who)
+        temperature = body.get("temperature")
+        asked = body.get("max_completion_tokens") or body.get("max_tokens") or self._most
+        future: Future[Answer] = Future()
+        wanted = Wanted(
+            ids,
+            int(asked),
+            1.0 if temperature is None else float(temperature),
+            self._seed_of(ids, who),
+        )
+        self._calls.put((wanted, future))
+        answer = await asyncio.wrap_future(future)
+        said = {
+            "role": "assistant",
+            "content": self._tokenizer.decode(answer.ids, skip_special_tokens=True),
+        }
+        if who:
+            self._known[who, _key([*messages, said])] = ids + answer.ids
+        return web.json_response(_completion(body, ids, answer, said))
+
+    def _seed_of(self, ids: list[int], who: str) -> str:
+        same = f"{self._seed} {self._phase} {who} {ids}"
+        self._same[same] += 1
+        return f"{same} {self._same[same]}"
+
+    def _text(self, messages: list[Any], tools: Any, *, ask: bool) -> str:
+        return str(
+            self._tokenizer.apply_chat_template(
+                messages, tools=tools, tokenize=False, add_generation_prompt=ask
+            )
+        )
+
+    def _render(self, messages: list[Any], tools: Any, who: str) -> list[int]:
+        """The prompt's ids; where an earlier turn of the same rollout is its beginning, those."""
+        whole = self._text(messages, tools, ask=True)
+        end = self._tokenizer.eos_token
+        for length in range(len(messages) - 1, 0, -1):
+            known = self._known.get((who, _key(messages[:length])))
+            if known is None:
+                continue
+            before = self._text(messages[:length], tools, ask=False)
+            cut = before.rfind(end)  # where the last answer ends
+            if known[-1] == self._tokenizer.eos_token_id:
+                cut += len(end)
+            if cut >= 0 and whole.startswith(before[:cut]):
+                added = self._tokenizer.encode(whole[cut:], add_special_tokens=False)
+                return known + list(added)
+        return list(self._tokenizer.encode(whole, add_special_tokens=False))
+
+
+def _completion(
+    body: dict[str, Any], ids: list[int], answer: Answer, said: dict[str, Any]
+) -> dict[str, Any]:
+    choice: dict[str, Any] = {"index": 0, "finish_reason": answer.ended, "message": said}
+    given, own = len(ids), len(answer.ids)
+    found: dict[str, Any] = {
+        "id": uuid.uuid4().hex,
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": body.get("model", "policy"),
+        "choices": [choice],
+        "usage": {
+            "prompt_tokens": given,
+            "completion_tokens": own,
+            "total_tokens": given + own,
+        },
+    }
+    if body.get("logprobs"):
+        tokens = zip(answer.ids, answer.logprobs, strict=True)
+        choice["logprobs"] = {
+            "content": [
+                {"token": f"token_id:{token}", "logprob": told, "bytes": None, "top_logprobs": []}
+                for token, told in tokens
+            ]
+        }
+    if body.get("return_token_ids"):
+        found["prompt_token_ids"], choice["token_ids"] = ids, answer.ids
+    return found
+
+
+def _key(messages: list[Any]) -> str:
+    return json.dumps([[m["role"], m.get("content"), m.get("tool_calls")] for m in messages])

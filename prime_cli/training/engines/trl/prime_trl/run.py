@@ -1,0 +1,174 @@
+"""One training, from the model to its trained weights."""
+
+import faulthandler
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
+
+from datasets import Dataset
+from transformers import AutoTokenizer
+
+from .checkpoints import publish, remove_old
+from .config import Config, read_config
+from .failures import Stopped, reason_of
+from .memory import require_memory
+from .policy import Policy
+from .service import Refused, Service
+from .trainer import (
+    Rollouts,
+    Steps,
+    WholeTrainer,
+    evaluate,
+    reward_of_environment,
+    training_arguments,
+)
+
+_PROBED = 8
+
+
+def main(path: str) -> int:
+    """The exit code; prime has been told of any failure but a bug."""
+    if hasattr(signal, "SIGUSR1"):
+        faulthandler.register(signal.SIGUSR1, all_threads=True)
+    service = Service()
+    try:
+        train(read_config(path), service, Path(os.environ["PRIME_RUN_FOLDER"]))
+    except Refused as refused:  # prime knows why
+        sys.stderr.write(f"{refused}\n")
+        return 1
+    except BaseException as error:  # noqa: BLE001 - the end of the program
+        traceback.print_exc()
+        if (reason := reason_of(error)) is not None:
+            service.fail(reason.code, reason.message, reason.hint)
+        return 1
+    return 0
+
+
+def train(config: Config, service: Service, folder: Path) -> None:
+    """Train, evaluate before and after, and save; raises Stopped for what users must know."""
+    require_memory(config)
+    tokenizer = _tokenizer(config)
+    policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens)
+    sampling = {"temperature": config.temperature, "max_tokens": config.max_tokens}
+    service.set_policy(url=policy.url, model=config.model, version=0, sampling=sampling)
+    environment = service.environment()
+    numbers = environment["numbers"] or list(range(environment["examples"]))
+    rollouts = Rollouts(config, service, policy, tokenizer.eos_token_id)
+    steps = Steps(config, service, rollouts, policy)
+    trainer = WholeTrainer(
+        run_folder=folder,
+        keep=config.keep,
+        model=config.model,
+        reward_funcs=reward_of_environment,
+        train_dataset=Dataset.from_list([{"prompt": str(number)} for number in numbers]),
+        processing_class=tokenizer,
+        rollout_func=rollouts,
+        callbacks=[steps],
+        args=training_arguments(config, folder),
+        peft_config=_lora(config),
+    )
+    steps.trainer = trainer
+    if config.resume is None:
+        _before(config, service, policy, rollouts, trainer, numbers)
+    trainer.train(resume_from_checkpoint=config.resume)
+    if trainer.state.global_step >= config.steps:
+        _save(trainer, tokenizer, folder)
+        if config.evaluate:
+            evaluate(service, policy, trainer, trainer.state.global_step)
+
+
+def _before(
+    config: Config,
+    service: Service,
+    policy: Policy,
+    rollouts: Rollouts,
+    trainer: Any,
+    numbers: list[int],
+) -> None:
+    """The probe, and the evaluation of the untrained weights."""
+    if config.probe:
+        model = trainer.accelerator.unwrap_model(trainer.model)
+        groups = [(number, config.group) for number in numbers[:_PROBED]]
+        found = rollouts.ask(groups, model, "probe", {"step": 0, "probe": True})
+        _require_spread([rollout["reward"] for rollout in found], config.group)
+    if config.evaluate:
+        evaluate(service, policy, trainer, 0)
+
+
+def _require_spread(rewards: list[float | None], group: int) -> None:
+    groups = [rewards[start : start + group] for start in range(0, len(rewards), group)]
+    if any(len({each for each in one if each is not None}) > 1 for one in groups):
+        return
+    scored = {each for each in rewards if each is not None}
+    if not scored:
+        raise Stopped(
+            "gate_failed",
+            f"Nothing to learn from: none of {len(rewards)} rollouts of the probe has a reward",
+            "see their errors with `prime eval view`",
+        )
+    if len(scored) == 1:
+        what = f"every rollout of the probe earned {scored.pop():g}"
+    else:
+        what = "in each group of the probe all rollouts earned the same"
+    raise Stopped(
+        "gate_failed",
+        f"Nothing to learn from: {what}",
+        "choose easier examples, a better model or a finer reward; `--no-probe` trains anyway",
+    )
+
+
+def _tokenizer(config: Config) -> Any:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            config.model, trust_remote_code=config.trust_remote_code
+        )
+    except (OSError, ValueError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise Stopped("not_found", f"The model cannot be loaded: {first}") from error
+    if tokenizer.chat_template is None:
+        raise Stopped(
+            "usage",
+            f"{config.model} has no chat template, so it cannot be asked as a chat model",
+            "train an instruct model, or add chat_template.jinja to its folder",
+        )
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def _lora(config: Config) -> Any:
+    if not config.lora:
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=config.lora,
+        lora_alpha=2 * config.lora,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+
+
+def _save(trainer: Any, tokenizer: Any, folder: Path) -> None:
+    """Write the trained weights to `model/`, adapters merged into them."""
+    aside = folder / "checkpoints" / ".tmp-model"
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    if hasattr(model, "merge_adapter"):
+        model.merge_adapter()
+        state = {
+            name.replace(".base_layer", ""): value
+            for name, value in model.get_base_model().state_dict().items()
+            if ".lora_" not in name
+        }
+        model.get_base_model().save_pretrained(aside, state_dict=state)
+        model.unmerge_adapter()
+    else:
+        model.save_pretrained(aside)
+    tokenizer.save_pretrained(aside)
+    publish(aside, folder / "model")
+    remove_old(folder / "checkpoints", trainer._keep)  # noqa: SLF001

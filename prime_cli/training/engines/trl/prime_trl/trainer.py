@@ -1,0 +1,246 @@
+"""TRL's GRPOTrainer, which gets its rollouts from prime and writes whole checkpoints."""
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+from transformers import Trainer, TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
+
+from .checkpoints import folder_aside, publish, remove_old
+from .config import Config
+from .exactness import is_due, logprob_gap
+from .failures import Stopped
+from .policy import Policy
+from .rows import Counts, TrainingRow, row_of
+from .service import Service
+
+_LONGEST_ROW = 1 << 20
+"""TRL's limit must not cut rows: lengths are limited where tokens are sampled."""
+
+
+class Rollouts:
+    """TRL's `rollout_func`: asks prime for the groups of a step, and makes rows of them."""
+
+    def __init__(self, config: Config, service: Service, policy: Policy, filler: int) -> None:
+        self.counts = Counts()
+        self.gap: float | None = None
+        self.seconds = 0.0
+        self._config, self._service, self._policy = config, service, policy
+        self._filler = filler
+
+    def __call__(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
+        began = time.perf_counter()
+        step = trainer.state.global_step + 1
+        self.counts, self.gap = Counts(), None
+        self._service.set_policy(version=step - 1)
+        model = trainer.accelerator.unwrap_model(trainer.model)
+        found = self.ask(_grouped(prompts), model, f"train {step}", {"step": step})
+        rows = [row_of(each, self.counts, self._filler, str(self._config.seed)) for each in found]
+        if is_due(step):
+            self.gap = logprob_gap(model, rows, self._config.temperature)
+        self.seconds = time.perf_counter() - began
+        return _columns(rows)
+
+    def ask(
+        self, groups: list[tuple[int, int]], model: Any, phase: str, tag: dict[str, Any]
+    ) -> list[Any]:
+        """The rollouts of (example, count), in order; the model answers until all are there."""
+        self._policy.begin(phase)
+        waiting = [self._service.group(example, count, tag) for example, count in groups]
+        self._policy.pump(model, lambda: all(each.done() for each in waiting))
+        return [rollout for each in waiting for rollout in each.result()]
+
+
+def _grouped(prompts: list[str]) -> list[tuple[int, int]]:
+    """Prompts come repeated, once for each rollout of a group."""
+    groups: list[tuple[int, int]] = []
+    for example in map(int, prompts):
+        if groups and groups[-1][0] == example:
+            groups[-1] = example, groups[-1][1] + 1
+        else:
+            groups.append((example, 1))
+    return groups
+
+
+def _columns(rows: list[TrainingRow]) -> dict[str, list[Any]]:
+    return {
+        "prompt_ids": [row.prompt for row in rows],
+        "completion_ids": [row.completion for row in rows],
+        "logprobs": [row.logprobs for row in rows],
+        "env_mask": [row.mask for row in rows],
+        "env_reward": [row.reward for row in rows],
+    }
+
+
+def reward_of_environment(env_reward: list[float | None], **_: Any) -> list[float | None]:
+    """The reward that came with each row."""
+    return env_reward
+
+
+class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
+    """Applies no step that is not finite, and publishes checkpoints only when they are whole."""
+
+    def __init__(self, *args: Any, run_folder: Path, keep: int, **options: Any) -> None:
+        self._place = run_folder / "checkpoints"
+        self._aside: Path | None = None
+        self._keep = keep
+        super().__init__(*args, **options)
+
+    def training_step(self, *args: Any, **options: Any) -> Any:
+        """One backward pass; raises Stopped before a loss that is not finite is applied."""
+        loss = super().training_step(*args, **options)
+        if not torch.isfinite(loss).all():
+            raise _not_finite("loss", self.state.global_step)
+        return loss
+
+    def _get_output_dir(self, trial: Any) -> str:
+        return str(super()._get_output_dir(trial) if self._aside is None else self._aside)
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        step = self.state.global_step
+        self._aside = folder_aside(self._place, step)
+        try:
+            # Not GRPOTrainer's, which also writes a page about the model.
+            Trainer._save_checkpoint(self, model, trial)  # noqa: SLF001
+            publish(self._aside / f"checkpoint-{step}", self._place / str(step))
+        finally:
+            self._aside = None
+        remove_old(self._place, self._keep)
+
+
+class Steps(TrainerCallback):  # type: ignore[misc]
+    """Reports each step to prime, and saves and evaluates when it is time."""
+
+    def __init__(
+        self, config: Config, service: Service, rollouts: Rollouts, policy: Policy
+    ) -> None:
+        self.trainer: Any = None
+        self._config, self._service = config, service
+        self._rollouts, self._policy = rollouts, policy
+        self._mark = (time.perf_counter(), 0.0, 0.0)
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Note when the step began."""
+        self._mark = time.perf_counter(), self._policy.generated, self._policy.waited
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Raise Stopped where a gradient is not finite."""
+        for parameter in self.trainer.model.parameters():
+            if parameter.grad is not None and not torch.isfinite(parameter.grad).all():
+                raise _not_finite("gradient", state.global_step)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> Any:
+        """Report the step; prime says whether it is the last one."""
+        if not logs or "loss" not in logs:
+            return control
+        step = state.global_step
+        if self._service.keep_step(step, self._metrics(logs)):
+            control.should_save = control.should_training_stop = True
+        if step % self._config.save_every == 0 or step == self._config.steps:
+            control.should_save = True
+        return control
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Evaluate after the checkpoint, so that a failure there loses nothing."""
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Evaluate in between, if that was asked for."""
+        config, step = self._config, state.global_step
+        if config.eval_every and step % config.eval_every == 0 and step < config.steps:
+            evaluate(self._service, self._policy, self.trainer, step)
+
+    def _metrics(self, logs: dict[str, Any]) -> dict[str, Any]:
+        began, generated, waited = self._mark
+        seconds = {
+            "rollouts": self._rollouts.seconds,
+            "generate": self._policy.generated - generated,
+            "wait": self._policy.waited - waited,
+            "train": time.perf_counter() - began - self._rollouts.seconds,
+        }
+        known = {name: logs.get(key) for name, key in _NAMES.items()}
+        extra = {
+            name: value
+            for name, value in logs.items()
+            if name not in _NAMES.values() and isinstance(value, float | int)
+        }
+        return {
+            **known,
+            **self._rollouts.counts.metrics(),
+            "version_lag": 0,
+            "logprob_gap": self._rollouts.gap,
+            "seconds": {name: round(value, 3) for name, value in seconds.items()},
+            "memory_mb": _memory_mb(),
+            "extra": extra,
+        }
+
+
+_NAMES = {
+    "reward": "reward",
+    "reward_std": "reward_std",
+    "no_spread": "frac_reward_zero_std",
+    "loss": "loss",
+    "grad_norm": "grad_norm",
+    "entropy": "entropy",
+    "kl": "kl",
+    "clip": "clip_ratio/region_mean",
+    "lr": "learning_rate",
+    "length": "completions/mean_length",
+}
+"""Names of metrics.jsonl by TRL's own."""
+
+
+def _memory_mb() -> int:
+    if torch.cuda.is_available():
+        return int(torch.cuda.max_memory_allocated() >> 20)
+    return int(psutil.Process().memory_info().rss >> 20)
+
+
+def _not_finite(what: str, done: int) -> Stopped:
+    return Stopped(
+        "gate_failed",
+        f"The {what} of step {done + 1} is not finite; the step was not applied",
+        "use a smaller `--lr`",
+    )
+
+
+def evaluate(service: Service, policy: Policy, trainer: Any, step: int) -> dict[str, Any]:
+    """Let prime evaluate the current weights, while they answer."""
+    policy.begin(f"eval {step}")
+    waiting = service.evaluate(step)
+    policy.pump(trainer.accelerator.unwrap_model(trainer.model), waiting.done)
+    return waiting.result()
+
+
+def training_arguments(config: Config, run_folder: Path) -> GRPOConfig:
+    """GRPO's defaults of TRL, but for what was asked for; `--set` comes last and wins."""
+    has_gpu = torch.cuda.is_available()
+    options: dict[str, Any] = {
+        "output_dir": str(run_folder / "checkpoints"),
+        "use_cpu": not has_gpu,
+        "bf16": has_gpu,
+        "beta": 0.0,
+        "per_device_train_batch_size": config.rows,
+        "num_generations": config.group,
+        "max_steps": config.steps,
+        "learning_rate": config.lr,
+        "lr_scheduler_type": "constant",
+        "max_completion_length": _LONGEST_ROW,
+        "logging_steps": 1,
+        "logging_nan_inf_filter": False,
+        "temperature": config.temperature,
+        "report_to": [config.report] if config.report else [],
+        "save_strategy": "no",
+        "seed": config.seed,
+        "gradient_checkpointing": has_gpu,
+        "disable_tqdm": True,
+        "dataloader_pin_memory": has_gpu,
+        "model_init_kwargs": {"dtype": "float32", "trust_remote_code": config.trust_remote_code},
+    } | config.options
+    size = options["per_device_train_batch_size"]
+    if math.isqrt(size) and config.rows % size == 0:
+        options.setdefault("gradient_accumulation_steps", config.rows // size)
+    return GRPOConfig(**options)

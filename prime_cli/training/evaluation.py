@@ -1,0 +1,130 @@
+"""The policy of a training on held-out examples, and the trained weights against the untrained."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import Conflict, EnvironmentFailed
+from prime_cli.evals.comparison.compare import CompareOptions, compare_all
+from prime_cli.evals.comparison.sides import side_of
+from prime_cli.evals.execution.run import run_with
+from prime_cli.evals.execution.setup import RunSetup
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.prices import FREE
+from prime_cli.runs.plan import ALL
+from prime_cli.runs.saved_run import open_run
+from prime_cli.runtime.protocol import Start
+from prime_cli.training.plan import TRAIN, TrainingPlan
+from prime_cli.training.record import Evaluation, Verdict
+
+EVAL = "eval"
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The examples to evaluate on: the first `count` of `split`, or those of the `numbers`.
+
+    `left` are the examples that may be trained on; None for all. `words` say which is which.
+    """
+
+    count: int
+    left: list[int] | None
+    words: str
+    split: str | None = None
+    numbers: str | None = None
+
+
+def hold_out(start: Start, plan: TrainingPlan, split: str | None) -> HeldOut:
+    """Choose them for an environment that has loaded its training data.
+
+    Those that it has for evaluation, else the last ones of its training data, which are then not
+    trained on; at most half of these. Raises EnvironmentFailed if too few are left.
+    """
+    numbers = list(range(start.examples)) if start.numbers is None else start.numbers
+    most = len(numbers) if plan.examples == ALL else plan.examples
+    if not plan.eval_examples:
+        return HeldOut(0, numbers[:most], "none")
+    if start.has_eval and split == TRAIN:
+        words = "the environment's own evaluation data"
+        return HeldOut(plan.eval_examples, numbers[:most], words, split=EVAL)
+    count = min(plan.eval_examples, len(numbers) // 2)
+    if not count:
+        raise EnvironmentFailed(
+            "The environment has a single example: there is none to evaluate on",
+            hint="train without a verdict: `--eval-examples 0`",
+        )
+    kept, held = numbers[:-count], numbers[-count:]
+    words = f"the last {count} of {len(numbers)} examples, which are not trained on"
+    return HeldOut(count, kept[:most], words, split=split, numbers=_spans(held))
+
+
+def _spans(numbers: Sequence[int]) -> str:
+    """Numbers as `--examples` takes them: `3,7,10-20`."""
+    spans: list[list[int]] = []
+    for number in sorted(numbers):
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def evaluate(setup: RunSetup, plan: TrainingPlan, held: HeldOut, url: str, step: int) -> Evaluation:
+    """Evaluate the weights that answer at `url`; in a thread of its own.
+
+    Raises PrimeError; EnvironmentFailed also if a signal ended it.
+    """
+    name = f"{setup.plan.model}@{step}"
+    own = {} if setup.plan.options is msgspec.UNSET else setup.plan.options
+    options = {key: value for key, value in own.items() if key not in ("split", "examples")}
+    options["output_dir"] = str(setup.folder.path)
+    if held.split is not None:
+        options["split"] = held.split
+    if held.numbers is not None:
+        options["examples"] = held.numbers
+    changed = msgspec.structs.replace(
+        setup.plan,
+        model=name,
+        endpoint=url,
+        num_examples=held.count,
+        rollouts_per_example=plan.eval_rollouts,
+        options=options,
+    )
+    endpoint = Endpoint(name, url, price=FREE)
+    prepared = replace(setup.prepared, plan=changed, endpoint=endpoint)
+    context = replace(setup.context, budget=setup.gateway.budget)
+    result = run_with(prepared, setup.interpreter, setup.access, context)
+    if result.signal is not None:
+        raise EnvironmentFailed("The evaluation was stopped")
+    path = result.folder.path.relative_to(setup.folder.path)
+    return Evaluation(step=step, path=path.as_posix(), reward=result.summary.reward.mean)
+
+
+def judge(folder: Path, evaluations: Sequence[Evaluation]) -> Verdict | None:
+    """The last evaluation against that of the untrained weights; None if either is missing.
+
+    Raises UsageError without scipy.
+    """
+    by_step = {each.step: each for each in evaluations}
+    if len(by_step) < 2 or 0 not in by_step:  # noqa: PLR2004 - a pair
+        return None
+    first, other = (side_of(open_run(folder / by_step[step].path)) for step in (0, max(by_step)))
+    try:
+        found = compare_all([(first, other)], CompareOptions())[0]
+    except Conflict:  # no example has a reward in both
+        return None
+    names = {found.first.name: "the untrained model", found.other.name: "The trained model"}
+    sentence = found.sentence
+    for name, words in names.items():
+        sentence = sentence.replace(name, words)
+    return Verdict(
+        before=found.first.mean,
+        after=found.other.mean,
+        difference=found.difference,
+        interval=found.interval,
+        p=found.p,
+        verdict=found.verdict,
+        sentence=sentence,
+    )

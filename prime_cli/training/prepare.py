@@ -1,0 +1,183 @@
+"""What a training will do, decided before anything starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.progress import Progress
+from prime_cli.evals.planning.locate import LookupContext
+from prime_cli.evals.planning.prepare import PreparedRun, prepare
+from prime_cli.evals.planning.request import EvalRequest, completed_by
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.builtin import ORACLE
+from prime_cli.models.prices import FREE
+from prime_cli.runs.plan import ALL
+from prime_cli.serving.engines import find_gpus
+from prime_cli.serving.plan import model_folder
+from prime_cli.training.engines.catalogue import Engine, find_engine
+from prime_cli.training.plan import TrainingPlan, for_training
+from prime_cli.training.record import SavedTraining
+from prime_cli.training.request import GROUP, MAX_TOKENS, TrainRequest, parse_settings
+
+OWN = "training"
+"""The endpoint in the plan of a training: the engine's, whose address is new each time."""
+
+
+@dataclass(frozen=True)
+class PreparedTraining:
+    """A plan, the rollouts that it needs, and the engine that trains."""
+
+    plan: TrainingPlan
+    rollouts: PreparedRun
+    engine: Engine
+
+
+def prepare_training(
+    request: EvalRequest,
+    asked: TrainRequest,
+    lookup: LookupContext,
+    environ: Mapping[str, str],
+    progress: Progress,
+) -> PreparedTraining:
+    """Decide and fetch; raises UsageError, NotFound, and what `evals.planning.prepare` raises."""
+    if request.model is None:
+        raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
+    engine = find_engine(asked.engine)
+    folder = model_folder(request.model, lookup.cwd)
+    model = request.model if folder is None else str(folder)
+    gpus = find_gpus()
+    if "gpu" in engine.needs and not gpus:
+        raise UsageError(f"{engine.title} needs a GPU, and nvidia-smi finds none here")
+    placed = replace(
+        request, model=ORACLE, num_examples=ALL, rollouts_per_example=1, max_tokens=None
+    )
+    prepared = for_training(prepare(placed, lookup, environ, progress, own_weights=True))
+    _require_generation(engine, prepared)
+    plan = _plan(request, asked, model, engine, prepared, gpus)
+    name = model.rstrip("/").rpartition("/")[2] if folder is not None else model
+    return PreparedTraining(plan, as_policy(prepared, plan, name), engine)
+
+
+def prepare_resume(
+    saved: SavedTraining,
+    request: EvalRequest,
+    asked: TrainRequest,
+    lookup: LookupContext,
+    environ: Mapping[str, str],
+    progress: Progress,
+) -> PreparedTraining:
+    """The training that goes on, as it was planned; its deadlines and limits may be new ones.
+
+    Raises Conflict if its environment has changed, and as `prepare_training`.
+    """
+    plan, before = saved.facts.plan, saved.manifest.plan
+    environment = before.environment
+    completed = completed_by(request, before)
+    request = replace(
+        request,
+        **completed,
+        environment=environment.ref or environment.path or environment.name,
+        model=ORACLE,
+        num_examples=ALL,
+        rollouts_per_example=1,
+        max_tokens=None,
+        temperature=None,
+        sampling=before.sampling,
+    )
+    prepared = prepare(request, lookup, environ, progress, before=environment, own_weights=True)
+    found = prepared.plan.environment
+    if found.sha256 != environment.sha256:
+        raise Conflict(
+            f"{found.title} has changed since {saved.manifest.run_id} began",
+            hint="begin a new training, from the last checkpoint as its model",
+        )
+    plan = msgspec.structs.replace(
+        plan, max_hours=asked.max_hours, stall=asked.stall, gpus=find_gpus()
+    )
+    name = before.model
+    return PreparedTraining(plan, as_policy(prepared, plan, name), find_engine(plan.engine))
+
+
+def as_policy(prepared: PreparedRun, plan: TrainingPlan, name: str) -> PreparedRun:
+    """The rollouts of a policy of that name, whose weights the engine serves."""
+    sampling = {"temperature": plan.temperature, "max_tokens": plan.max_tokens}
+    changed = msgspec.structs.replace(
+        prepared.plan,
+        model=name,
+        endpoint=OWN,
+        rollouts_per_example=plan.group,
+        sampling=prepared.plan.sampling | sampling,
+    )
+    return replace(prepared, plan=changed, endpoint=Endpoint(name, price=FREE), asked=None)
+
+
+def _plan(
+    request: EvalRequest,
+    asked: TrainRequest,
+    model: str,
+    engine: Engine,
+    prepared: PreparedRun,
+    gpus: tuple[str, ...],
+) -> TrainingPlan:
+    group = request.rollouts_per_example or GROUP
+    if group == 1:
+        raise UsageError(
+            "A group of one rollout teaches nothing: its reward is compared with no other",
+            hint="`-r 8`",
+        )
+    temperature = prepared.plan.sampling["temperature"]
+    if not temperature:
+        raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")
+    return TrainingPlan(
+        model=model,
+        engine=engine.name,
+        steps=asked.steps,
+        group=group,
+        batch=asked.batch,
+        lr=asked.lr,
+        max_tokens=request.max_tokens or MAX_TOKENS,
+        temperature=temperature,
+        seed=asked.seed,
+        examples=ALL if request.num_examples is None else request.num_examples,
+        lora=asked.lora,
+        save_every=asked.save_every,
+        keep=asked.keep,
+        eval_every=asked.eval_every,
+        eval_examples=asked.eval_examples,
+        eval_rollouts=asked.eval_rollouts,
+        probe=asked.probe,
+        stall=asked.stall,
+        max_hours=asked.max_hours,
+        report=None if asked.report is None else asked.report.value,
+        trust_remote_code=asked.trust_remote_code,
+        options=parse_settings(asked.options),
+        gpus=gpus,
+    )
+
+
+def _require_generation(engine: Engine, prepared: PreparedRun) -> None:
+    kind = prepared.subject.package.facts.exposes
+    if kind is not None and kind in ("v0", "v1") and kind not in engine.takes:
+        raise UsageError(
+            f"{engine.title} takes no {kind} environments", hint="train it with `--engine trl`"
+        )
+
+
+def engine_packages(engine: Engine, plan: TrainingPlan) -> Engine:
+    """The engine with what this plan needs besides."""
+    if plan.report is None:
+        return engine
+    return replace(engine, packages=(*engine.packages, plan.report))
+
+
+def engine_config(plan: TrainingPlan, resume: Path | None) -> dict[str, Any]:
+    """engine.json: what the engine is given."""
+    return {
+        **msgspec.to_builtins(plan),
+        "evaluate": plan.eval_examples > 0,
+        "resume": None if resume is None else str(resume),
+    }

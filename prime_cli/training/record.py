@@ -1,0 +1,133 @@
+"""run.json of a training: that of an evaluation, and what a training adds."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.evals.execution.earlier_sessions import EarlierSessions
+from prime_cli.evals.execution.run_record import RunRecord
+from prime_cli.evals.execution.setup import RunSetup
+from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import RunManifest
+from prime_cli.runs.saved_run import open_run
+from prime_cli.training.plan import TrainingPlan
+
+CHECKPOINTS, MODEL, STOP = "checkpoints", "model", "stop"
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """The weights after `step` steps on held-out examples; `path` is that run's folder."""
+
+    step: int
+    path: str
+    reward: float | None
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The trained weights against the untrained, on the same examples."""
+
+    before: float
+    after: float
+    difference: float
+    interval: tuple[float, float] | None
+    p: float
+    verdict: str
+    sentence: str
+
+
+class TrainingFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What run.json has under `training`; `step` is the last one that was reported."""
+
+    plan: TrainingPlan
+    step: int = 0
+    evaluations: tuple[Evaluation, ...] = ()
+    verdict: Verdict | None = None
+    held_out: str | None = None
+
+
+class TrainingRecord(RunRecord):
+    """Writes run.json; `facts` are kept up to date there."""
+
+    def __init__(self, setup: RunSetup, earlier: EarlierSessions, facts: TrainingFacts) -> None:
+        super().__init__(setup, earlier)
+        self.facts = facts
+        self.note(facts)
+
+    def note(self, facts: TrainingFacts, *, save: bool = False) -> None:
+        """Remember `facts`, in the file too if it is to `save` them now."""
+        self.facts = facts
+        training = msgspec.to_builtins(facts)
+        self._manifest = msgspec.structs.replace(self._manifest, training=training)
+        if save:
+            self._save()
+
+
+def facts_in(manifest: RunManifest) -> TrainingFacts | None:
+    """What `manifest` says of a training; None for evaluations. Raises UsageError."""
+    if manifest.training is msgspec.UNSET:
+        return None
+    try:
+        return msgspec.convert(manifest.training, TrainingFacts)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{manifest.run_id} was written by another prime: {error}") from error
+
+
+def last_checkpoint(folder: RunFolder) -> tuple[int, Path] | None:
+    """The newest whole checkpoint and its step; None before the first one."""
+    place = folder.path / CHECKPOINTS
+    found = place.iterdir() if place.is_dir() else ()
+    steps = {int(path.name): path for path in found if path.name.isdecimal()}
+    return max(steps.items()) if steps else None
+
+
+class SavedTraining(msgspec.Struct, frozen=True):
+    """A training on disk."""
+
+    folder: Path
+    manifest: RunManifest
+    facts: TrainingFacts
+
+    @property
+    def started(self) -> datetime:
+        """When its first session began."""
+        return datetime.fromisoformat(self.manifest.started).astimezone(UTC)
+
+
+def list_trainings(cwd: Path, outputs: Path | None = None) -> list[SavedTraining]:
+    """Those below `outputs/train`, newest first; folders that cannot be read are skipped."""
+    found = []
+    for path in (cwd / (outputs or "outputs")).glob("train/*/*"):
+        try:
+            found.append(_open(path))
+        except (NotFound, UsageError):
+            continue
+    return sorted(found, key=lambda each: each.started, reverse=True)
+
+
+def find_training(wanted: str | None, cwd: Path, outputs: Path | None = None) -> SavedTraining:
+    """The training whose id begins with `wanted`, or in that folder; the newest one for None.
+
+    Raises NotFound, UsageError if several match.
+    """
+    if wanted is not None and (cwd / wanted).is_dir():
+        return _open(cwd / wanted)
+    found = list_trainings(cwd, outputs)
+    if wanted is not None:
+        found = [each for each in found if each.manifest.run_id.startswith(wanted)]
+    if not found:
+        what = "There are no trainings here" if wanted is None else f"No local training `{wanted}`"
+        raise NotFound(what, hint="list them with `prime train list`")
+    if wanted is not None and len(found) > 1:
+        listed = ", ".join(each.manifest.run_id for each in found)
+        raise UsageError(f"`{wanted}` matches several: {listed}", hint="use more of the id")
+    return found[0]
+
+
+def _open(path: Path) -> SavedTraining:
+    manifest = open_run(path).manifest
+    facts = None if manifest is None else facts_in(manifest)
+    if manifest is None or facts is None:
+        raise NotFound(f"{path} is no training", hint="list them with `prime train list`")
+    return SavedTraining(path, manifest, facts)

@@ -1,0 +1,112 @@
+"""The options of `prime train` that an evaluation does not have."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.options import Option
+from prime_cli.evals.planning.parsers import parse_span
+
+_TRAINING = "Training"
+_CHECKS = "Checks and evaluation"
+_ENGINE = "Engine"
+GROUP = 8
+MAX_TOKENS = 2048
+
+
+class Reporter(StrEnum):
+    """A service or program that the engine reports metrics to."""
+
+    WANDB = "wandb"
+    TENSORBOARD = "tensorboard"
+    TRACKIO = "trackio"
+
+
+def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
+    """`KEY=VALUE` of the engine, where a value is JSON or else text; raises UsageError."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"`--set {text}` is not KEY=VALUE")
+        try:
+            found[name] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            found[name] = value
+    return found
+
+
+@dataclass(frozen=True)
+class TrainRequest:
+    """What the user asks of the training itself."""
+
+    # fmt: off
+    steps: Annotated[int, Option(
+        "Updates of the weights.", ("--steps",), least=1, panel=_TRAINING
+    )] = 100
+    batch: Annotated[int, Option(
+        "Prompts of each step.", ("--batch",), least=1, panel=_TRAINING
+    )] = 8
+    lr: Annotated[float, Option(
+        "Learning rate.", ("--lr",), least=0, panel=_TRAINING
+    )] = 1e-6
+    lora: Annotated[int, Option(
+        "Train adapters of this rank instead of all weights.", ("--lora",), metavar="RANK", least=0,
+        panel=_TRAINING, show_default=False
+    )] = 0
+    seed: Annotated[int, Option(
+        "Of the order of prompts, and of every sampled token.", ("--seed",), panel=_TRAINING
+    )] = 0
+    save_every: Annotated[int, Option(
+        "Steps between checkpoints.", ("--save-every",), least=1, panel=_TRAINING
+    )] = 50
+    keep: Annotated[int, Option(
+        "How many checkpoints to keep.", ("--keep-checkpoints",), least=1, panel=_TRAINING
+    )] = 2
+    max_hours: Annotated[float | None, Option(
+        "Stop after this time, with a checkpoint.", ("--max-hours",), panel=_TRAINING
+    )] = None
+    eval_every: Annotated[int, Option(
+        "Also evaluate after every N steps.", ("--eval-every",), metavar="N", least=0,
+        panel=_CHECKS, show_default="only at the end"
+    )] = 0
+    eval_examples: Annotated[int, Option(
+        "Held-out examples to evaluate on; 0 skips it.", ("--eval-examples",), metavar="N", least=0,
+        panel=_CHECKS
+    )] = 50
+    eval_rollouts: Annotated[int, Option(
+        "Rollouts of each held-out example.", ("--eval-rollouts",), metavar="N", least=1,
+        panel=_CHECKS
+    )] = 4
+    probe: Annotated[bool, Option(
+        "Refuse to start where all rewards of a group are equal.", ("--probe/--no-probe",),
+        show_default="probe", panel=_CHECKS
+    )] = True
+    stall: Annotated[int, Option(
+        "Stop if no rollout and no step ends for so long.", ("--stall",), metavar="SPAN",
+        parse=partial(parse_span, flag="--stall"), show_default="30m", panel=_CHECKS
+    )] = 1800
+    engine: Annotated[str, Option(
+        "The trainer: a name, or a folder with engine.toml.", ("--engine",), panel=_ENGINE
+    )] = "trl"
+    engine_python: Annotated[Path | None, Option(
+        "An interpreter with the engine, instead of one made by prime.", ("--engine-python",),
+        metavar="PYTHON", panel=_ENGINE
+    )] = None
+    options: Annotated[tuple[str, ...], Option(
+        "Pass a setting to the engine; repeatable.", ("--set",), metavar="KEY=VALUE",
+        panel=_ENGINE
+    )] = ()
+    report: Annotated[Reporter | None, Option(
+        "Let the engine report its metrics there too.", ("--report",), panel=_ENGINE
+    )] = None
+    trust_remote_code: Annotated[bool, Option(
+        "Run Python code that comes with the model.", ("--trust-remote-code",), panel=_ENGINE
+    )] = False
+    # fmt: on
