@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,14 +18,13 @@ from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.identity import PANEL as SIGN_IN
 from prime_cli.hub.serving.identity import IdentityOptions
 from prime_cli.hub.serving.options import (
-    CONNECTIONS,
     HOST,
+    LIMITS,
     POD_IMAGE,
     PODS_HOST,
     PORT,
-    RATE_LIMIT,
-    UPLOADS,
     Downloads,
+    LimitOptions,
     ServeOptions,
 )
 from prime_cli.terminal.output import Output
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from prime_cli.hub.serving.server import Started
 
 
-_STORAGE, _NETWORK, _LIMITS, _SIGN_IN, _MODELS, _PODS = _PANELS = (
+_STORAGE, _NETWORK, _, _SIGN_IN, _MODELS, _PODS = _PANELS = (
     "Storage",
     "Network",
-    "Limits",
+    LIMITS,
     SIGN_IN,
     "Models",
     "Pods",
@@ -125,7 +125,7 @@ def serve(
         int,
         typer.Option(
             "--workers",
-            rich_help_panel=_LIMITS,
+            rich_help_panel=LIMITS,
             envvar="PRIME_HUB_WORKERS",
             min=1,
             help="Number of processes.",
@@ -141,39 +141,6 @@ def serve(
             help="Proxies whose X-Forwarded-* headers count, like 10.0.0.0/8,127.0.0.1.",
         ),
     ] = "",
-    rate_limit: Annotated[
-        float,
-        typer.Option(
-            "--rate-limit",
-            rich_help_panel=_LIMITS,
-            envvar="PRIME_HUB_RATE_LIMIT",
-            min=0,
-            metavar="N",
-            help="Requests per second for each key, half as many without a key; 0 means no limit.",
-        ),
-    ] = RATE_LIMIT,
-    uploads: Annotated[
-        int,
-        typer.Option(
-            "--uploads",
-            rich_help_panel=_LIMITS,
-            envvar="PRIME_HUB_UPLOADS",
-            min=1,
-            metavar="N",
-            help="Maximum number of concurrent uploads, in each process.",
-        ),
-    ] = UPLOADS,
-    connections: Annotated[
-        int,
-        typer.Option(
-            "--connections",
-            rich_help_panel=_LIMITS,
-            envvar="PRIME_HUB_CONNECTIONS",
-            min=0,
-            metavar="N",
-            help="Open connections of one address (IPv6: /64), on Linux; 0 means no limit.",
-        ),
-    ] = CONNECTIONS,
     health_port: Annotated[
         int | None,
         typer.Option(
@@ -276,6 +243,7 @@ def serve(
             help="Tokens of those models that each user or team may use; 0 means no limit.",
         ),
     ] = 0,
+    limits: LimitOptions,
     identity: IdentityOptions,
     log_format: Annotated[
         LogFormat,
@@ -318,9 +286,7 @@ def serve(
         tls_key=tls_key,
         workers=workers,
         trusted_proxies=tuple(trusted_proxies.replace(",", " ").split()),
-        rate_limit=rate_limit,
-        uploads=uploads,
-        connections=connections,
+        **asdict(limits),
         health_port=health_port,
         upstream=None if upstream == "none" else upstream,
         open_upstream=open_upstream,

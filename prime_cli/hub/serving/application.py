@@ -161,6 +161,7 @@ def wrap(app: Starlette, options: ServeOptions, log: AccessLog) -> ASGIApp:
         app,
         upload_bytes=max(limits.wheel_bytes, limits.sources_bytes),
         uploads=options.uploads,
+        pace=options.pace,
     )
     if most := options.connections_of_a_process:
         layers = ShareMiddleware(layers, most)

@@ -220,10 +220,13 @@ _UPLOAD = "/upload/"
 
 @dataclass(frozen=True)
 class MinimumRate:
-    """A body must bring `bytes` within every `seconds` that the hub waits for it."""
+    """A client must send or take `bytes` within every `seconds` that the hub waits for it."""
 
     bytes: int = 32 * 1024
     seconds: float = 30.0
+
+    def __str__(self) -> str:
+        return f"{self.bytes // 1024} KiB in {self.seconds:g} s"
 
 
 class BodyLimitMiddleware:

@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.options import Option
 from prime_cli.hub.compute.engine.entry import ENGINE
 from prime_cli.hub.compute.registry import InstalledProviders
 from prime_cli.hub.identity import Fetch
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.identity import IdentityOptions
+from prime_cli.hub.serving.limits import MinimumRate
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import open_storage
 from prime_cli.hub.upstream import UpstreamHub
@@ -23,9 +26,8 @@ from prime_cli.wire.environments import Visibility
 
 HOST = "127.0.0.1"
 PORT = 8480
-RATE_LIMIT = 100.0
-UPLOADS = 64
-CONNECTIONS = 1024
+LIMITS = "Limits"
+"""Heading of the help."""
 POD_IMAGE = "prime-pod"
 PODS_HOST = "127.0.0.1"
 SECRET_KEY = "PRIME_HUB_SECRET_KEY"  # noqa: S105 - the name of the variable
@@ -40,15 +42,60 @@ class Downloads(StrEnum):
     REDIRECT = "redirect"
 
 
+@dataclass(frozen=True, kw_only=True)
+class LimitOptions:
+    """What clients may ask of a served hub."""
+
+    rate_limit: Annotated[
+        float,
+        Option(
+            "Requests per second for each key, half as many without a key; 0 means no limit.",
+            metavar="N",
+            panel=LIMITS,
+            least=0,
+            variable="PRIME_HUB_RATE_LIMIT",
+        ),
+    ] = 100.0
+    uploads: Annotated[
+        int,
+        Option(
+            "Maximum number of concurrent uploads, in each process.",
+            metavar="N",
+            panel=LIMITS,
+            least=1,
+            variable="PRIME_HUB_UPLOADS",
+        ),
+    ] = 64
+    connections: Annotated[
+        int,
+        Option(
+            "Open connections of one address (IPv6: /64), on Linux; 0 means no limit.",
+            metavar="N",
+            panel=LIMITS,
+            least=0,
+            variable="PRIME_HUB_CONNECTIONS",
+        ),
+    ] = 1024
+    slow_timeout: Annotated[
+        float,
+        Option(
+            "End requests that send, and on Linux answers that are read, less than 32 KiB in this "
+            "time.",
+            metavar="SECONDS",
+            panel=LIMITS,
+            least=1,
+            variable="PRIME_HUB_SLOW_TIMEOUT",
+        ),
+    ] = 30.0
+
+
 @dataclass(frozen=True)
-class ServeOptions:
+class ServeOptions(LimitOptions):
     """The choices of `prime hub serve`, as plain values that another process can be given.
 
     `database` and `storage` are as in `HubSettings` and `open_storage`; None is a file and a folder
     in `data`. `public_url` is how clients reach the hub, by default the address it listens on.
-    `trusted_proxies` are networks; `rate_limit` is in requests a second for each key, and 0 is
-    none; `uploads` is how many may be under way in one process, and `connections` how many an
-    address may hold, where 0 is any number; `health_port` is where `/healthz` is answered
+    `trusted_proxies` are networks; `health_port` is where `/healthz` is answered
     besides. With `local_pods` the hub's machine is one of its providers: pods are containers of
     `pod_images` (the first is the default), and their ports are published on its address
     `pods_host`. `sky` is a SkyPilot that is another, at the places `sky_infra`, or all where that
@@ -69,9 +116,6 @@ class ServeOptions:
     tls_key: Path | None = None
     workers: int = 1
     trusted_proxies: tuple[str, ...] = ()
-    rate_limit: float = RATE_LIMIT
-    uploads: int = UPLOADS
-    connections: int = CONNECTIONS
     health_port: int | None = None
     downloads: Downloads = Downloads.PROXY
     log_format: LogFormat = LogFormat.JSON
@@ -105,6 +149,11 @@ class ServeOptions:
     def connections_of_a_process(self) -> int:
         """The part of `connections` that each worker allows: the kernel spreads them evenly."""
         return math.ceil(self.connections / self.workers)
+
+    @property
+    def pace(self) -> MinimumRate:
+        """How fast clients have to send and to read."""
+        return MinimumRate(seconds=self.slow_timeout)
 
     @property
     def exposed(self) -> bool:

@@ -212,6 +212,7 @@ def load_app(options: ServeOptions) -> Any:
     watch_connections(
         options.port,
         options.connections_of_a_process,
+        options.pace,
         options.trusted_proxies,
         logging.getLogger(__name__).warning,
     )
