@@ -134,6 +134,7 @@ class Session:
             budget,
             given=given or {},
             open_secrets=self._open_secrets,
+            open_sandboxes=self.sandbox_hub,
         )
 
     def _open_secrets(self, environment: "RunEnvironment") -> "OpenedSecrets":
@@ -141,6 +142,28 @@ class Session:
         from prime_cli.accounts.secrets import open_secrets
 
         return open_secrets(self.hub, environment.slug if environment.ref else None)
+
+    def sandbox_hub(self, provider: str | None = None) -> "HubClient":
+        """The hub that has the sandboxes of a run: `local`, `prime`, or the current one.
+
+        The public hub, whose sandboxes cost money, is taken only by its name. Raises NotLoggedIn.
+        """
+        from prime_cli.core.config import PRIME, PRIME_API_URL, load_config
+        from prime_cli.core.credentials import find_credential
+        from prime_cli.core.errors import NotLoggedIn
+
+        at = self.config.context.base_url
+        if provider != PRIME:
+            return self._box if provider is not None or at == PRIME_API_URL else self.hub
+        if at == PRIME_API_URL and self.credential.key:
+            return self.hub
+        key = find_credential(load_config(context=PRIME)).key
+        if key is None:
+            raise NotLoggedIn(
+                "Sandboxes of the public hub need its key",
+                hint="log in with `prime login --context prime`, or set PRIME_API_KEY",
+            )
+        return self.hub_at(PRIME_API_URL, key)
 
     @cached_property
     def hub(self) -> "HubClient":

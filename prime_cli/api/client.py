@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from prime_cli.api.evaluations import Evaluations
     from prime_cli.api.invitations import Invitations
     from prime_cli.api.publishers import Publishers
+    from prime_cli.api.sandboxes import Sandboxes
     from prime_cli.api.secrets import Secrets
 
 Transport = httpx.BaseTransport
@@ -124,6 +125,13 @@ class HubClient:
         from prime_cli.api.compute import Pods
 
         return Pods(self._connection)
+
+    @cached_property
+    def sandboxes(self) -> "Sandboxes":
+        """Places where an environment runs code."""
+        from prime_cli.api.sandboxes import Sandboxes
+
+        return Sandboxes(self._connection)
 
     @cached_property
     def disks(self) -> "Disks":

@@ -177,6 +177,27 @@ class HubConnection:
         with self._send(request, repeatable=content is None, attempts=attempts) as response:
             yield response
 
+    def relay(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        content: Iterator[bytes] | bytes | None = None,
+        with_key: bool,
+        seconds: float,
+    ) -> httpx.Response:
+        """The unread response to somebody else's request, whatever its status; to be closed.
+
+        It is sent once, to this `url` and no further. Raises Unreachable.
+        """
+        request = self._request(
+            method, url, content=content, headers=headers, with_key=with_key, seconds=seconds
+        )
+        client = self._hub if self._is_hub(request.url) else self._outside
+        with _failures(request.url):
+            return client.send(request, stream=True)
+
     def close(self) -> None:
         """Close the open sockets."""
         for name in ("_hub", "_outside"):
@@ -201,7 +222,7 @@ class HubConnection:
         *,
         query: Query | None = None,
         body: Body | None = None,
-        content: Iterator[bytes] | None = None,
+        content: Iterator[bytes] | bytes | None = None,
         headers: Mapping[str, str] | None = None,
         with_key: bool = True,
         seconds: float | None = None,

@@ -24,6 +24,12 @@ def open_client(transport: httpx.BaseTransport | None, timeout: httpx.Timeout) -
         ) from error
 
 
+HTTP_ERROR = httpx.HTTPError
+"""What reading an answer may raise, for those who do not know the library."""
+Answer = httpx.Response
+"""An answer that is passed on."""
+
+
 class OfflineTransport(httpx.BaseTransport):
     """Refuses every request before any socket or name lookup; raises Offline."""
 

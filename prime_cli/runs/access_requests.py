@@ -8,10 +8,7 @@ import msgspec
 from prime_cli.core.progress import Progress
 from prime_cli.runs.tally import RolloutKey
 from prime_cli.runtime.protocol import AskedVariable, Network, Rollout
-from prime_cli.runtime.variables import Variables
-
-STAND_IN, PRIME_KEY = "OPENAI_API_KEY", "PRIME_API_KEY"
-"""The worker sees the gateway's token under the first, and where it is v1 under both."""
+from prime_cli.runtime.variables import STAND_IN, Variables
 
 _LONGEST = 200
 _PROBING = frozenset({"huggingface_hub", "datasets", "transformers"})

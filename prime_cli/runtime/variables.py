@@ -7,6 +7,7 @@ instead.
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from prime_cli.core.secret_detection import (
     contains_credential,
@@ -46,6 +47,15 @@ _QUIET = {
     "TOKENIZERS_PARALLELISM": "false",
     "PRIME_TRACES_OPT_OUT": "1",
 }
+
+STAND_IN, PRIME_KEY = "OPENAI_API_KEY", "PRIME_API_KEY"
+"""Under these the worker sees the gateway's token."""
+
+_OF_THE_USER = frozenset({"PRIME_CONTEXT", "PRIME_TEAM_ID", "PRIME_TEAM", "PRIME_USER_ID"})
+"""For prime itself; a client of sandboxes would take them for its own, and may fail."""
+
+HUB = "/hub"
+"""Where the gateway has the API of sandboxes, beside `/v1`."""
 
 _SHORTEST = 8
 """Shorter keys (`x`, `EMPTY`) are placeholders, and may equal other values by chance."""
@@ -105,6 +115,28 @@ def process_variables(
 ) -> dict[str, str]:
     """What is passed of `base` if nothing more is known, and all of `own`."""
     return dict(share(base, own).given)
+
+
+def worker_variables(
+    variables: Variables, *, base_url: str, token: str, python: Path
+) -> dict[str, str]:
+    """All variables of the worker; judges with a default client also reach the gateway.
+
+    So do clients of sandboxes, for which it is a hub. Variables that were allowed by name keep the
+    user's value, even if the gateway has one.
+    """
+    own = {
+        "OPENAI_BASE_URL": base_url,
+        "PRIME_INFERENCE_URL": base_url,
+        STAND_IN: token,
+        "VIRTUAL_ENV": str(python.parent.parent),
+    }
+    if PRIME_KEY not in variables.allowed:
+        own |= {"PRIME_API_BASE_URL": base_url.removesuffix("/v1") + HUB, PRIME_KEY: token}
+    stand_ins = {name: value for name, value in own.items() if name not in variables.allowed}
+    left_out = _OF_THE_USER - variables.allowed
+    given = {name: value for name, value in variables.given.items() if name not in left_out}
+    return {**given, **stand_ins}
 
 
 def without_network(env: Mapping[str, str]) -> dict[str, str]:

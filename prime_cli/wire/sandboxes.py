@@ -265,6 +265,20 @@ class SandboxStates(msgspec.Struct):
     errors: list[NotLookedUp]
 
 
+class SandboxPlan(msgspec.Struct):
+    """`POST /sandbox/plan`, ours: what a creation would give.
+
+    `hosts` are what the network `packages` reaches, and `differs` is what is not as it was asked
+    for, in sentences.
+    """
+
+    provider: str
+    image: str
+    network: str
+    hosts: list[str] = []
+    differs: list[str] = []
+
+
 class SandboxSweep(msgspec.Struct, forbid_unknown_fields=True):
     """`POST /sandbox/sweep`, ours: find what is left of sandboxes, and remove it."""
 

@@ -32,6 +32,7 @@ from prime_cli.wire.evaluations import (
 )
 from prime_cli.wire.offers import DiskOfferQuery, OfferQuery
 from prime_cli.wire.pods import PodCreation, PodRequest, ProviderChoice
+from prime_cli.wire.sandboxes import SandboxCreation, SandboxDeletion, SandboxQuery
 from tests.helpers.public_wire import DETAIL, HASH, METADATA, PublicWire
 from tests.helpers.replay import Replay
 
@@ -47,6 +48,9 @@ WHEEL = ArtifactRequest(
 SOURCES = ArtifactRequest(HASH, "tiny-v18-0.1.0-c65b3405.tar.gz", "00", "0.1.0")
 RUNPOD = ProviderChoice("runpod")
 POD = PodCreation(PodRequest("gpu_1x_a100", "A100_80GB", 1, socket="PCIe"), RUNPOD)
+
+SANDBOX = SandboxCreation(name="x", docker_image="python:3.11-slim", labels=["mine"])
+DELETION, MINE = SandboxDeletion(labels=["mine"]), SandboxQuery(labels=("mine",))
 
 Call = Callable[[HubClient, Path], object]
 
@@ -154,6 +158,16 @@ CALLS: dict[str, Call] = {
     "secrets.of_owner": lambda hub, _: hub.secrets.of_owner("cmteam").list()[0].id,
     "secrets.of_environment": lambda hub, _: hub.secrets.of_environment("env_1").list()[0].id,
     "secrets.variables_of": lambda hub, _: hub.secrets.variables_of("env_1").list()[0].value,
+    "sandboxes.create": lambda hub, _: hub.sandboxes.create(SANDBOX).memory_gb,
+    "sandboxes.page": lambda hub, _: hub.sandboxes.page(SandboxQuery()).sandboxes[0].labels,
+    "sandboxes.all": lambda hub, _: next(hub.sandboxes.all(MINE)).id,
+    "sandboxes.count_live": lambda hub, _: hub.sandboxes.count_live("mine"),
+    "sandboxes.get": lambda hub, _: hub.sandboxes.get("sbx_1").kubernetes_job_id,
+    "sandboxes.logs": lambda hub, _: hub.sandboxes.logs("sbx_1").splitlines(),
+    "sandboxes.error_context": lambda hub, _: hub.sandboxes.error_context("sbx_1").error_type,
+    "sandboxes.delete": lambda hub, _: hub.sandboxes.delete("sbx_1"),
+    "sandboxes.delete_many": lambda hub, _: hub.sandboxes.delete_many(DELETION).succeeded,
+    "sandboxes.auth": lambda hub, _: hub.sandboxes.auth("sbx_1").gateway_url.split(":"),
 }
 
 STORES: dict[str, Callable[[HubClient], ItemStore]] = {
@@ -172,6 +186,7 @@ OURS = {
     *("pods.endable", "pods.sweep"),
     *("invitations.show", "invitations.accept"),
     *("publishers.list", "publishers.add", "publishers.remove", "publishers.mint_key"),
+    *("sandboxes.plan", "sandboxes.sweep", "sandboxes.pass_on"),
 }
 """Not of the public wire: sent only to hubs whose capabilities name them."""
 

@@ -6,7 +6,7 @@ request of ours that no entry allows is one that nobody has seen that hub take.
 
 import httpx
 
-from tests.helpers import public_compute, public_evaluations, public_secrets
+from tests.helpers import public_compute, public_evaluations, public_sandboxes, public_secrets
 from tests.helpers.exchanges import Body, Exchange, keys
 from tests.published.checking import faults_of_traffic
 
@@ -172,6 +172,7 @@ EXCHANGES = (
     *public_evaluations.EXCHANGES,
     *public_compute.EXCHANGES,
     *public_secrets.EXCHANGES,
+    *public_sandboxes.EXCHANGES,
 )
 
 

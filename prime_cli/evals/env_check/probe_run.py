@@ -8,7 +8,7 @@ import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.core.progress import Progress, Task
-from prime_cli.evals.execution.setup import make_spec, worker_variables
+from prime_cli.evals.execution.setup import make_spec
 from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import (
@@ -36,7 +36,7 @@ from prime_cli.runtime.protocol import (
     Survey,
     WorkerSpec,
 )
-from prime_cli.runtime.variables import Variables
+from prime_cli.runtime.variables import Variables, worker_variables
 
 
 @dataclass(frozen=True)

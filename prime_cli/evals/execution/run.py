@@ -37,10 +37,9 @@ from prime_cli.evals.resume.candidates import is_complete, resumable_manifest
 from prime_cli.evals.resume.compatibility import require_same, require_same_packages
 from prime_cli.models.gateway.completion_cache import CompletionStore
 from prime_cli.models.gateway.limits.shared_state import limits_folder
-from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.models.gateway.settings import GatewaySettings, HubRelay, OpenRelay
 from prime_cli.models.price_book import load_prices
 from prime_cli.models.prices import Budget
-from prime_cli.runs.access_requests import PRIME_KEY, STAND_IN
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, runs_folder, writing
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
 from prime_cli.runs.plan import EvalPlan, resume_command
@@ -51,6 +50,7 @@ from prime_cli.runs.summary import Summary
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import Start
+from prime_cli.runtime.variables import PRIME_KEY, STAND_IN
 
 
 @dataclass
@@ -323,10 +323,11 @@ def set_up_run(
     cache = open_cache(scrub) if plan.cache else None
     outputs = plan.option("output_dir")
     parent = runs_folder(plan.environment.name, plan.model, context.cwd, outputs)
+    run_folder = resumed or new_run_folder(parent)
     return RunSetup(
         prepared=prepared,
         context=context,
-        folder=resumed or new_run_folder(parent),
+        folder=run_folder,
         interpreter=interpreter,
         access=access,
         gateway=GatewaySettings(
@@ -341,11 +342,34 @@ def set_up_run(
             also_accepted=tuple(
                 key for name in (STAND_IN, PRIME_KEY) if (key := access.passed.get(name))
             ),
+            hub=relay_for(plan, context, run_folder.run_id, resumes=resumed is not None),
         ),
         prices=prices,
         scrub=scrub,
         namespace=namespace_for(plan, context.progress),
     )
+
+
+_SPARE_SANDBOXES = 2
+"""More than rollouts at once: one may be on its way out while the next is made."""
+
+
+def relay_for(
+    plan: EvalPlan, context: RunContext, run_id: str, *, resumes: bool
+) -> OpenRelay | None:
+    """What passes on what the environment asks of sandboxes; None if there are to be none."""
+    provider, open_hub = plan.option("sandbox_provider"), context.open_sandboxes
+    if provider == "none" or open_hub is None:
+        return None
+
+    def open_relay(say: Callable[[str], None]) -> HubRelay:
+        from prime_cli.models.gateway.sandboxes import SandboxAccess, SandboxRelay
+
+        label, most = f"prime-run:{run_id}", plan.concurrency + _SPARE_SANDBOXES
+        access = SandboxAccess(lambda: open_hub(provider), label, most, resumes)
+        return SandboxRelay(access, say)
+
+    return open_relay
 
 
 def open_cache(scrub: Scrubber) -> CompletionStore:

@@ -16,7 +16,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.planning.request import worker_fields
-from prime_cli.evals.planning.source_scan import declared_keys, warn_of_uncounted
+from prime_cli.evals.planning.source_scan import declared_keys, sandbox_use, warn_of_uncounted
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.gateway.calls import Step
@@ -26,7 +26,6 @@ from prime_cli.models.price_book import PriceBook
 from prime_cli.models.prices import Budget
 from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry
-from prime_cli.runs.access_requests import PRIME_KEY, STAND_IN
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import EvalPlan, RunEnvironment
@@ -38,12 +37,23 @@ from prime_cli.runtime.launch import Isolation, Worker
 from prime_cli.runtime.protocol import WorkerSpec
 from prime_cli.runtime.sandbox import NetworkNamespace, Sandbox, find_namespace, find_sandbox
 from prime_cli.runtime.uv_tool import find_uv
-from prime_cli.runtime.variables import KnownKeys, Variables, share
+from prime_cli.runtime.variables import (
+    PRIME_KEY,
+    STAND_IN,
+    KnownKeys,
+    Variables,
+    share,
+    worker_variables,
+)
 from prime_cli.runtime.worker_log import OnPrint
 
 if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
     from prime_cli.wire.secrets import OpenedSecrets
 
+
+OpenSandboxes = Callable[[str | None], "HubClient"]
+"""Opens the hub that has the sandboxes of a provider, None for the usual one; raises PrimeError."""
 
 OpenSecrets = Callable[[RunEnvironment], "OpenedSecrets"]
 """Gets an environment's secrets and variables from its hub; raises PrimeError."""
@@ -68,8 +78,9 @@ class RunContext:
     earlier sessions spent. `switchboard` forwards signals to a run outside the main thread; runs
     hold `turn` while they choose an interpreter. `given` are variables for the environment alone:
     from an `--env-file`, or with a value on the command line. `open_secrets` asks the hub for
-    those of `--secrets`. With `verbose` what the environment prints is shown; with `debug` it has
-    this terminal, for as long as it likes. A `tap` records more than a run can be resumed with.
+    those of `--secrets`, and `open_sandboxes` opens the hub that has sandboxes. With `verbose` what
+    the environment prints is shown; with `debug` it has this terminal, for as long as it likes. A
+    `tap` records more than a run can be resumed with.
     `began` is when the command did, by `time.monotonic`.
     """
 
@@ -82,6 +93,7 @@ class RunContext:
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
     given: Mapping[str, str] = field(default_factory=dict)
     open_secrets: "OpenSecrets | None" = None
+    open_sandboxes: "OpenSandboxes | None" = None
     verbose: bool = False
     debug: bool = False
     tap: RunTap | None = None
@@ -149,6 +161,11 @@ def grant_access(prepared: PreparedRun, context: RunContext) -> WorkerAccess:
     sandbox = sandbox_for(plan)
     warn_of_uncounted(plan, wheel, context.budget, context.progress)
     opened = _opened(plan, context)
+    use = sandbox_use(wheel)
+    if use is not None:
+        from prime_cli.evals.execution.sandboxes import announce_sandboxes
+
+        announce_sandboxes(use, plan, context)
     kept = {**opened.variables, **opened.secrets} if opened is not None else {}
     # What the user named wins over the hub, the hub over what merely is in this shell.
     named = {name: context.variables[name] for name in plan.env_vars if name in context.variables}
@@ -306,23 +323,6 @@ def known_keys(
         names=frozenset(source.variable for source in sources if source.variable),
         values=frozenset(key.reveal() for key in keys if key is not None),
     )
-
-
-def worker_variables(
-    variables: Variables, *, base_url: str, token: str, python: Path
-) -> dict[str, str]:
-    """All variables of the worker; judges with a default client also reach the gateway.
-
-    Variables that were allowed by name keep the user's value, even if the gateway has one.
-    """
-    own = {
-        "OPENAI_BASE_URL": base_url,
-        "PRIME_INFERENCE_URL": base_url,
-        STAND_IN: token,
-        "VIRTUAL_ENV": str(python.parent.parent),
-    }
-    stand_ins = {name: value for name, value in own.items() if name not in variables.allowed}
-    return {**variables.given, **stand_ins}
 
 
 SANDBOX = "sandbox"

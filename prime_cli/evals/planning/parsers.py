@@ -132,6 +132,19 @@ def parse_shard(text: str) -> str:
     return text if match is None else f"{int(match[1])}/{int(match[2])}"
 
 
+SANDBOX_PROVIDERS = ("local", "prime", "none")
+
+
+def parse_sandbox_provider(text: str) -> str:
+    """One of SANDBOX_PROVIDERS; raises UsageError."""
+    if text not in SANDBOX_PROVIDERS:
+        raise UsageError(
+            f"`--sandbox-provider {text}` is not one of {', '.join(SANDBOX_PROVIDERS)}",
+            hint="`local` is this machine, `prime` Prime's cloud, which costs money",
+        )
+    return text
+
+
 def parse_folder(text: str) -> str:
     """A folder, spelled in one way, so that a resume finds it the same."""
     return str(Path(text).expanduser())

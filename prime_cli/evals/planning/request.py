@@ -13,6 +13,7 @@ from prime_cli.evals.planning.parsers import (
     parse_names,
     parse_object,
     parse_requirements,
+    parse_sandbox_provider,
     parse_shard,
     parse_span,
 )
@@ -222,6 +223,11 @@ class EvalRequest:
         "Refuse connections that bypass the gateway.", panel=_ENVIRONMENT, plan="only_gateway",
         fixed=False, worker="only_gateway"
     )] = False
+    sandbox_provider: Annotated[str | None, Flag(
+        "Where the environment's own sandboxes are.", metavar="local|prime|none",
+        show_default="the current hub", panel=_ENVIRONMENT, parse=parse_sandbox_provider,
+        plan=OPTIONS, fixed=False
+    )] = None
     debug: Annotated[bool, Flag(
         "Stop at breakpoint(); one rollout, on this terminal.", panel=_ENVIRONMENT, suite=()
     )] = False

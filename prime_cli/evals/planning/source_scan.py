@@ -154,3 +154,60 @@ def _name_of(function: ast.expr) -> str | None:
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else None
+
+
+_SANDBOXED = frozenset({"SandboxEnv", "PythonEnv"})
+_WITH_TUNNEL = frozenset({"CliAgentEnv", "HarborEnv", "OpenCodeEnv", "RLMEnv"})
+_REQUESTS = frozenset({"CreateSandboxRequest"})
+_USES = _SANDBOXED | _WITH_TUNNEL | _REQUESTS
+
+
+@dataclass(frozen=True)
+class SandboxUse:
+    """What code shows of its sandboxes: `images` that it names, and what `needs_tunnel`.
+
+    `has_default`: some may be of the default image.
+    """
+
+    images: tuple[str, ...] = ()
+    needs_tunnel: tuple[str, ...] = ()
+    has_default: bool = False
+
+
+def sandbox_use(wheel: Path) -> SandboxUse | None:
+    """What the modules of `wheel` show of their sandboxes; None if they ask for none."""
+    images, names = dict[str, None](), set[str]()
+    with open_wheel(wheel) as opened:
+        for _, source in opened.modules(largest=_LARGEST):
+            if any(word in source for word in _USES):
+                found, used = _sandboxes_in(source)
+                images.update(dict.fromkeys(found))
+                names |= used
+    if not names:
+        return None
+    tunnels = tuple(sorted(names & _WITH_TUNNEL))
+    return SandboxUse(tuple(images), tunnels, has_default=bool(names & _SANDBOXED) and not images)
+
+
+def _sandboxes_in(source: str) -> tuple[list[str], set[str]]:
+    """The images that a module names, and the names by which it asks for sandboxes."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return [], set()
+    imported = _imported(tree)
+    dotted = {
+        _dotted(node, imported)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name | ast.Attribute)
+    }
+    libraries = ("verifiers.", "prime_sandboxes.")
+    names = {name.rpartition(".")[2] for name in dotted if name.startswith(libraries)} & _USES
+    given = [
+        word.value
+        for node in ast.walk(tree)
+        for word in (node.keywords if isinstance(node, ast.Call) else ())
+        if word.arg == "docker_image"
+    ]
+    texts = [each.value for each in given if isinstance(each, ast.Constant)]
+    return [text for text in texts if isinstance(text, str)] if names else [], names

@@ -38,10 +38,11 @@ from prime_cli.models.gateway.limits.endpoint_limits import EndpointLimits
 from prime_cli.models.gateway.oracle import GoldAnswers
 from prime_cli.models.gateway.replay import Recording, ReplayStep
 from prime_cli.models.gateway.retries import Retries
-from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.models.gateway.settings import GatewaySettings, HubRelay, OpenRelay
 from prime_cli.models.gateway.streams import ask_for_usage
 from prime_cli.models.gateway.upstream import EndpointPool, ModelRouter, allow_only_model_calls
 from prime_cli.models.registry import Registry
+from prime_cli.runtime.variables import HUB
 
 _LARGEST_REQUEST = 512 * 1024 * 1024
 _LONGEST_SOCKET_PATH = 100  # sun_path holds 104 bytes on macOS, 108 on Linux
@@ -122,11 +123,13 @@ class Gateway:
             self.ledger.read_answers,
         )
         self._answer = chain(steps, router)
+        self._hub = _Hub(settings.hub, say or (lambda _: None))
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             stack.callback(self._limits.close)
             await stack.enter_async_context(self._upstream)
+            stack.push_async_callback(self._hub.close)
             server = web.Server(
                 self._serve,
                 request_factory=_large_request,
@@ -161,6 +164,8 @@ class Gateway:
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
+            if request.path.startswith(f"{HUB}/"):
+                return await self._hub.answer(request, self._check_token)
             self._check_token(request.headers)
             call = _read_call(request, await request.read())
             reply = await self._answer(call)
@@ -186,6 +191,31 @@ class Gateway:
                 blame="environment",
                 code="invalid_api_key",
             )
+
+
+class _Hub:
+    """The API of sandboxes, which few environments use: loaded with the first call."""
+
+    def __init__(self, open_relay: OpenRelay | None, say: Callable[[str], None]) -> None:
+        self._open = open_relay
+        self._say = say
+        self._relay: HubRelay | None = None
+
+    async def answer(
+        self, request: web.BaseRequest, check: Callable[[Mapping[str, str]], None]
+    ) -> web.StreamResponse:
+        """Pass a request on; `check` is for those without a token of a single sandbox."""
+        if self._open is None:
+            raise CallFailed(
+                "This run has no sandboxes", status=403, blame="environment", code="no_sandboxes"
+            )
+        self._relay = self._relay or self._open(self._say)
+        return await self._relay.answer(request, check)
+
+    async def close(self) -> None:
+        """End the sandboxes of the run."""
+        if self._relay is not None:
+            await self._relay.close()
 
 
 def _responses_step(

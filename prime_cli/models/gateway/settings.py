@@ -1,8 +1,11 @@
 """How a gateway treats the calls of its run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
+
+from aiohttp import web
 
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, Step
@@ -18,6 +21,22 @@ IDLE_SECONDS = 300
 """How long a started stream may stall."""
 
 
+class HubRelay(Protocol):
+    """What answers below `/hub`, beside the models."""
+
+    async def answer(
+        self, request: web.BaseRequest, check: Callable[[Mapping[str, str]], None]
+    ) -> web.StreamResponse:
+        """Answer a request; `check` raises CallFailed for headers without the run's token."""
+
+    async def close(self) -> None:
+        """Called when the run has ended."""
+
+
+OpenRelay = Callable[[Callable[[str], None]], HubRelay]
+"""Opens it with the first call; the argument says a sentence to the user."""
+
+
 @dataclass(frozen=True)
 class GatewaySettings:
     """How calls are treated; what a model answers is not changed, and with a `cache` kept.
@@ -28,7 +47,8 @@ class GatewaySettings:
     are called, with keys that the run or a registry names alone. With `fail_fast` calls stop once
     the run's endpoint has refused the key. `also_accepted` are keys of the user's that open
     the gateway as its token does. A `tap` sees calls before all that answers them.
-    `policy_of` names the endpoint for a call of the policy, None for that of the run.
+    `policy_of` names the endpoint for a call of the policy, None for that of the run. `hub` opens
+    what answers calls of sandboxes; None refuses them.
     """
 
     call_seconds: float = CALL_SECONDS
@@ -43,3 +63,4 @@ class GatewaySettings:
     also_accepted: tuple[str, ...] = ()
     tap: Step | None = None
     policy_of: Callable[[Call], Endpoint | None] | None = None
+    hub: OpenRelay | None = None

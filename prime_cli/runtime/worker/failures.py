@@ -6,6 +6,7 @@ short, and always include the environment's own lines.
 """
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
@@ -113,6 +114,9 @@ MODEL = {"ModelError", "ProviderError", "OpenAIError", "AnthropicError"}
 CLASSES = ("infra", "model", "environment")
 CLIENT_MODULES = {"openai", "httpx", "httpx2", "httpcore", "httpcore2"}
 RETRY_LATER = {408, 409, 425, 429}
+SANDBOX_CLIENT = "prime_sandboxes"
+NO_SUCH_SANDBOX = {"SandboxImagePullError"}
+_REFUSED_WISH = re.compile(r"\bHTTP (?:400|413|422)\b|\bIMAGE_PULL_FAILED\b")
 NO_ACCESS = {401, 402, 403, 404}
 """A wrong key, account or address says nothing about the model."""
 SERVER_FAULT = 500
@@ -179,7 +183,7 @@ def error_in(state: Mapping[str, Any]) -> Any:
 def classify(error: BaseException) -> Verdict:
     """(class, whether another attempt may succeed) of an exception."""
     for link in chain(error):
-        found = _by_status(link) or _by_name(link)
+        found = _by_sandbox(link) or _by_status(link) or _by_name(link)
         if found:
             return found
     if _raised_in_client(error):
@@ -221,6 +225,13 @@ def _by_status(error: BaseException) -> Verdict | None:
         return None
     body = getattr(error, "body", None)
     return by_status(status, body.get("class") if isinstance(body, dict) else None)
+
+
+def _by_sandbox(error: BaseException) -> Verdict | None:
+    """A wish that no sandbox here can meet, such as an image: asking again would not help."""
+    is_client = type(error).__module__.partition(".")[0] == SANDBOX_CLIENT
+    refused = is_client and (_names(error) & NO_SUCH_SANDBOX or _REFUSED_WISH.search(str(error)))
+    return ("environment", False) if refused else None
 
 
 def _by_name(error: BaseException) -> Verdict | None:

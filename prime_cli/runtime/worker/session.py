@@ -31,6 +31,8 @@ PROTOCOL = 1
 FEWEST_THREADS = 32
 BASE_URLS = ("OPENAI_BASE_URL", "PRIME_INFERENCE_URL")
 """Where clients without another URL connect: OpenAI's, and those of a v1 environment."""
+HUB = "/hub"
+"""Where the gateway has the API of sandboxes."""
 
 
 def main(events_descriptor: int, control_descriptor: int) -> NoReturn:
@@ -117,16 +119,21 @@ class WorkerSession:
         self._network.gateway = peer_of_url(spec.base_url)
         # For the environment's own clients, such as judges, by default.
         os.environ.setdefault("OPENAI_API_KEY", spec.token)
-        if spec.generation == "v1":
-            os.environ.setdefault("PRIME_API_KEY", spec.token)
         for name in BASE_URLS:
             if os.environ.get(name, outside) == outside:
                 os.environ[name] = spec.base_url
+        self._name_hub(outside)
         for name in ("NO_PROXY", "no_proxy"):
             others = os.environ.get(name)
             os.environ[name] = "127.0.0.1,localhost" + (f",{others}" if others else "")
         own = {spec.module.partition(".")[0], *top_level_modules(spec.env_id)}
         withheld_variables.watch(spec.withheld, spec.left_out, own, self._note)
+
+    def _name_hub(self, outside: str) -> None:
+        """Have clients of sandboxes ask the gateway, wherever it is reached from here."""
+        there, here = (f"{url.removesuffix('/v1')}{HUB}" for url in (outside, self._spec.base_url))
+        if os.environ.get("PRIME_API_BASE_URL") == there:
+            os.environ["PRIME_API_BASE_URL"] = here
 
     def _note(self, name: str, by: str | None) -> None:
         self._events.send("asked", name=name, by=by, host=None)

@@ -17,7 +17,6 @@ from prime_cli.evals.execution.setup import (
     access_to,
     passed_keys,
     sandbox_for,
-    worker_variables,
 )
 from prime_cli.evals.planning.locate import EvalDefaults
 from prime_cli.evals.planning.prepare import make_plan
@@ -27,7 +26,7 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.providers import EndpointSecret
 from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.runtime.variables import share
+from prime_cli.runtime.variables import share, worker_variables
 from tests.evals.execution.leaks import exports_of, leaks_of
 from tests.helpers.environments import ECHO, interpreter_with, small_interpreter
 from tests.helpers.live_run import KEY, prepared_run, run_live

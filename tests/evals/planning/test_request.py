@@ -32,6 +32,7 @@ def flag_of(field: OptionField) -> Flag:
     return field.option
 
 
+PARSED = {"examples": "7", "sandbox_provider": "local"}
 FIELDS = option_fields(EvalRequest)
 IN_PLAN = [each for each in FIELDS if flag_of(each).plan and not flag_of(each).computed]
 SIZES = ("num_examples", "rollouts_per_example")
@@ -39,8 +40,8 @@ SIZES = ("num_examples", "rollouts_per_example")
 
 
 def sample(field: OptionField) -> Any:
-    if field.name == "examples":
-        return "7"
+    if field.name in PARSED:
+        return PARSED[field.name]
     kind = get_args(field.kind)[0] if type(None) in get_args(field.kind) else field.kind
     value = SAMPLES[get_origin(kind) or kind]
     return not field.default if kind is bool else value

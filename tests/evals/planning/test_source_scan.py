@@ -5,9 +5,15 @@ import msgspec
 import pytest
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.planning.source_scan import clients_in, warn_of_uncounted
+from prime_cli.evals.planning.source_scan import (
+    SandboxUse,
+    clients_in,
+    sandbox_use,
+    warn_of_uncounted,
+)
 from prime_cli.models.prices import Budget
 from tests.helpers.live_run import PLAN
+from tests.helpers.wheelhouse import package
 
 
 def names_in(source: str) -> list[str]:
@@ -82,3 +88,34 @@ def test_without_a_cap_or_own_clients_nothing_is_reported(wheel: Path) -> None:
     assert warned(wheel) == []
     assert warned(wheel, max_cost=1.0, only_gateway=True) == []
     assert warned(wheel, max_cost=1.0, sandbox=True) == []
+
+
+SANDBOX = "import verifiers as vf\n\n\ndef load_environment():\n    return {}\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("vf.SingleTurnEnv()", None),
+        ("vf.PythonEnv()", SandboxUse(has_default=True)),
+        ("vf.SandboxEnv(docker_image='gcc:13')", SandboxUse(("gcc:13",))),
+        ("vf.SandboxEnv(docker_image=image)", SandboxUse(has_default=True)),
+        (
+            "vf.CliAgentEnv(docker_image='a:1')",
+            SandboxUse(("a:1",), needs_tunnel=("CliAgentEnv",)),
+        ),
+        ("print('PythonEnv', docker_image='x')", None),
+    ],
+)
+def test_what_code_shows_of_its_sandboxes_is_read(
+    tmp_path: Path, source: str, expected: SandboxUse | None
+) -> None:
+    assert sandbox_use(package(tmp_path, SANDBOX.format(source)).path) == expected
+
+
+def test_an_image_of_a_request_is_read(tmp_path: Path) -> None:
+    source = (
+        "from prime_sandboxes import CreateSandboxRequest\n"
+        "ASK = CreateSandboxRequest(name='x', docker_image='gcc:13')\n"
+    )
+    assert sandbox_use(package(tmp_path, source).path) == SandboxUse(("gcc:13",))

@@ -34,6 +34,8 @@ APIConnectionError = error_class("APIConnectionError")
 ModelError = error_class("ModelError")
 EmptyModelResponseError = error_class("EmptyModelResponseError", ModelError)
 SandboxError = error_class("SandboxError", error_class("InfraError"))
+ClientError = type("APIError", (Exception,), {"__module__": "prime_sandboxes.core"})
+ImagePullError = type("SandboxImagePullError", (ClientError,), {"__module__": "prime_sandboxes"})
 
 
 @pytest.mark.parametrize(
@@ -53,6 +55,10 @@ SandboxError = error_class("SandboxError", error_class("InfraError"))
         (APIConnectionError("x"), ("infra", True)),
         (EmptyModelResponseError("x"), ("model", True)),
         (SandboxError("x"), ("infra", True)),
+        (raised(SandboxError("x"), ClientError("HTTP 503: the hub is down")), ("infra", True)),
+        (raised(SandboxError("x"), ClientError("HTTP 429: too many")), ("infra", True)),
+        (raised(SandboxError("x"), ClientError("HTTP 422: no GPU")), ("environment", False)),
+        (raised(SandboxError("x"), ImagePullError("no image")), ("environment", False)),
         (ModelError(), ("model", True)),
         (TypeError("x"), ("environment", False)),
         (ConnectionError("the environment's own socket"), ("environment", False)),

@@ -1,0 +1,317 @@
+"""The API of sandboxes beside that of models: what a run's environment asks is passed on to a hub.
+
+The environment has the token of its run, never a key, and sees the sandboxes of its run alone. Each
+of them has the run's label; all are ended with it.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+from aiohttp import web
+
+from prime_cli.api.client import HubClient
+from prime_cli.core.errors import PrimeError
+from prime_cli.models.gateway.threads import chunks_of, in_thread, wait_for
+from prime_cli.runtime.variables import HUB
+from prime_cli.wire.sandboxes import LIVE, SandboxDeletion
+
+Fields = dict[str, Any]
+
+_CONTROL = f"{HUB}/api/v1"
+_INSIDE = re.compile(rf"{HUB}/inside/(\d+)(/.*)")
+_ONE = re.compile(r"/sandbox/([^/]+)(/.*)?")
+_BATCHES = ("/sandbox/status:batchGet", "/sandbox/background-jobs/status:batchGet")
+_CHUNK = 64 * 1024
+
+_WAIT_SECONDS = 20.0
+"""How long a new sandbox waits for another one to end; clients before 0.3 do not come back."""
+_POLL_SECONDS = 0.2
+_RETRY_AFTER = "10"
+
+_PASSED = ("accept", "content-type", "connect-protocol-version", "connect-timeout-ms", "user-agent")
+_ANSWERED = ("content-type", "content-encoding", "content-length", "retry-after")
+
+
+@dataclass(frozen=True)
+class SandboxAccess:
+    """The sandboxes that a run may have, `most` at once, each with `label`.
+
+    `open_hub` opens the hub that has them on first use; raises PrimeError. `resumes`: an earlier
+    session may have left some.
+    """
+
+    open_hub: Callable[[], HubClient]
+    label: str
+    most: int
+    resumes: bool = False
+
+
+class SandboxRelay:
+    """The sandboxes of one run. `say` is told what could not be ended."""
+
+    def __init__(self, access: SandboxAccess, say: Callable[[str], None]) -> None:
+        self._access = access
+        self._say = say
+        self._opening = asyncio.Lock()
+        self._hub: HubClient | None = None
+        self._own: set[str] = set()
+        self._live: set[str] = set()
+        self._on_their_way = 0
+        self._origins: list[str] = []
+
+    async def answer(
+        self, request: web.BaseRequest, check: Callable[[Mapping[str, str]], None]
+    ) -> web.StreamResponse:
+        """Pass a request on; `check` raises for those without the token of the run."""
+        path = request.raw_path.partition("?")[0]
+        try:
+            if inside := _INSIDE.fullmatch(path):
+                return await self._inside(request, int(inside[1]), inside[2])
+            check(request.headers)
+            return await self._control(request, path.removeprefix(_CONTROL).rstrip("/"))
+        except PrimeError as error:
+            return _refused(HTTPStatus.SERVICE_UNAVAILABLE, error.message)
+
+    async def close(self) -> None:
+        """End what the run has left; says what could not be ended."""
+        if self._hub is None or not self._own:
+            return
+        try:
+            await self._end_all(self._hub)
+        except PrimeError as error:
+            self._say(
+                f"Sandboxes of this run may still be there, since they could not be ended: "
+                f"{error.message}; `prime sandbox delete --label {self._access.label}` ends them"
+            )
+
+    async def _open(self) -> HubClient:
+        async with self._opening:
+            if self._hub is None:
+                hub = await in_thread(self._access.open_hub)
+                if self._access.resumes:
+                    await self._end_all(hub)
+                self._hub = hub
+            return self._hub
+
+    async def _end_all(self, hub: HubClient) -> None:
+        deletion = SandboxDeletion(labels=[self._access.label])
+        await in_thread(lambda: hub.sandboxes.delete_many(deletion))
+
+    # --- Control ---
+
+    async def _control(self, request: web.BaseRequest, path: str) -> web.Response:
+        hub = await self._open()
+        call = request.method, path
+        body = await _read_fields(request)
+        if call == ("POST", "/sandbox"):
+            return await self._create(hub, request, body)
+        if call == ("GET", "/sandbox"):
+            return await self._send(hub, request, f"/sandbox?{self._query(request)}")
+        if call == ("DELETE", "/sandbox"):
+            return await self._delete(hub, request, body)
+        if call[0] == "POST" and path in _BATCHES:
+            return await self._look_up(hub, request, path, body)
+        if (one := _ONE.fullmatch(path)) and one[1] in self._own:
+            answer = await self._send(hub, request, path, body)
+            self._note(request.method, one[1], one[2] or "", answer)
+            return answer
+        return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
+
+    async def _create(self, hub: HubClient, request: web.BaseRequest, body: Fields) -> web.Response:
+        self._on_their_way += 1
+        try:
+            if not await self._has_room(hub):
+                return _too_many(self._access.most)
+            answer = await self._send(hub, request, "/sandbox", self._order(hub, body))
+        finally:
+            self._on_their_way -= 1
+        made = _fields_of(answer)
+        if answer.status < HTTPStatus.BAD_REQUEST and isinstance(made.get("id"), str):
+            self._own.add(made["id"])
+            self._live.add(made["id"])
+        elif answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+            return _refused(
+                answer.status, f"{_reason(made)} (`--sandbox-provider` chooses another)"
+            )
+        return answer
+
+    def _order(self, hub: HubClient, body: Fields) -> Fields:
+        labels = body.get("labels")
+        body["labels"] = [*(labels if isinstance(labels, list) else ()), self._access.label]
+        for name in ("team_id", "user_id", "provider", "process"):
+            body.pop(name, None)
+        if hub.in_process:
+            # Nothing of the run outlives this process, however it ends.
+            body["process"] = os.getpid()
+        return body
+
+    async def _has_room(self, hub: HubClient) -> bool:
+        """Whether one more fits, which one that ends in the meantime may decide."""
+        until = asyncio.get_running_loop().time() + _WAIT_SECONDS
+        while len(self._live) + self._on_their_way > self._access.most:
+            if asyncio.get_running_loop().time() > until:
+                # Those that ended by themselves are not known here.
+                return await self._count_live(hub) < self._access.most
+            await asyncio.sleep(_POLL_SECONDS)
+        return True
+
+    async def _count_live(self, hub: HubClient) -> int:
+        return await in_thread(lambda: hub.sandboxes.count_live(self._access.label))
+
+    async def _delete(self, hub: HubClient, request: web.BaseRequest, body: Fields) -> web.Response:
+        ids = body.get("sandbox_ids")
+        if isinstance(ids, list):
+            order: Fields = {"sandbox_ids": [each for each in ids if each in self._own]}
+        else:
+            labels = body.get("labels")
+            order = {"labels": [*(labels if isinstance(labels, list) else ()), self._access.label]}
+        answer = await self._send(hub, request, "/sandbox", order)
+        found = _fields_of(answer)
+        self._live.difference_update(found.get("succeeded") or ())
+        if not isinstance(ids, list) or answer.status >= HTTPStatus.BAD_REQUEST:
+            return answer
+        strange = [each for each in ids if each not in self._own]
+        failed = [{"sandbox_id": each, "error": "Sandbox not found"} for each in strange]
+        found["failed"] = [*(found.get("failed") or ()), *failed]
+        return _json(found, answer.status)
+
+    async def _look_up(
+        self, hub: HubClient, request: web.BaseRequest, path: str, body: Fields
+    ) -> web.Response:
+        ids = body.get("sandbox_ids")
+        if isinstance(ids, list) and not self._own.issuperset(map(str, ids)):
+            # Clients then ask for each, of which the strange ones are not found.
+            return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
+        return await self._send(hub, request, path, body)
+
+    def _note(self, method: str, sandbox_id: str, rest: str, answer: web.Response) -> None:
+        if answer.status >= HTTPStatus.BAD_REQUEST or rest not in ("", "/error-context"):
+            return
+        status = _fields_of(answer).get("status")
+        if method == "DELETE" or (isinstance(status, str) and status not in LIVE):
+            self._live.discard(sandbox_id)
+
+    def _query(self, request: web.BaseRequest) -> str:
+        """The query of a list, of this run alone."""
+        asked = parse_qsl(request.raw_path.partition("?")[2])
+        kept = [pair for pair in asked if pair[0] not in ("team_id", "user_id")]
+        return urlencode([*kept, ("labels", self._access.label)])
+
+    async def _send(
+        self, hub: HubClient, request: web.BaseRequest, address: str, body: Fields | None = None
+    ) -> web.Response:
+        """The whole answer to a request of control, with the gateway's own address in it."""
+        headers = _headers_of(request)
+        content = msgspec.json.encode(body) if body else None
+
+        def ask() -> tuple[int, Mapping[str, str], bytes]:
+            found = hub.sandboxes.pass_on(request.method, address, headers, content)
+            try:
+                return found.status_code, found.headers, found.read()
+            finally:
+                found.close()
+
+        status, headers_back, content_back = await in_thread(ask)
+        kept = {name: headers_back[name] for name in ("retry-after",) if name in headers_back}
+        answer = web.Response(
+            status=status, body=content_back, headers=kept, content_type="application/json"
+        )
+        return self._at_this_door(request, answer)
+
+    def _at_this_door(self, request: web.BaseRequest, answer: web.Response) -> web.Response:
+        """Replace where the inside of a sandbox is by an address below this gateway's."""
+        found = _fields_of(answer)
+        asked = [found, found.get("gatewayAuth"), found.get("gateway_auth")]
+        places = [each for each in asked if isinstance(each, dict) and each.get("gateway_url")]
+        if not places or answer.status >= HTTPStatus.BAD_REQUEST:
+            return answer
+        for place in places:
+            url = str(place["gateway_url"]).rstrip("/")
+            if url not in self._origins:
+                self._origins.append(url)
+            number = self._origins.index(url)
+            place["gateway_url"] = f"http://{request.host}{HUB}/inside/{number}"
+        return _json(found, answer.status)
+
+    # --- Inside ---
+
+    async def _inside(self, request: web.BaseRequest, number: int, path: str) -> web.StreamResponse:
+        """Pass a call to a sandbox on; bodies stream both ways."""
+        hub = self._hub
+        if hub is None or number >= len(self._origins) or ".." in path:
+            return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
+        # As it was written: a path in it may hold `&`.
+        _, mark, query = request.raw_path.partition("?")
+        address = f"{self._origins[number]}{path}{mark}{query}"
+        headers = _headers_of(request, *_PASSED, "authorization", "content-length")
+        loop = asyncio.get_running_loop()
+
+        def sent() -> Iterator[bytes]:
+            while chunk := wait_for(request.content.read(_CHUNK), loop):
+                yield chunk
+
+        content = sent() if request.can_read_body else None
+        found = await in_thread(
+            lambda: hub.sandboxes.pass_on(request.method, address, headers, content)
+        )
+        kept = {name: found.headers[name] for name in _ANSWERED if name in found.headers}
+        answer = web.StreamResponse(status=found.status_code, headers=kept)
+        async with aclosing(chunks_of(found)) as chunks:
+            first = await anext(chunks, b"")
+            await answer.prepare(request)
+            if first:
+                await answer.write(first)
+            async for chunk in chunks:
+                await answer.write(chunk)
+        await answer.write_eof()
+        return answer
+
+
+async def _read_fields(request: web.BaseRequest) -> Fields:
+    """The JSON object of a request, {} for none."""
+    with suppress(msgspec.DecodeError):
+        found = msgspec.json.decode(await request.read() or b"{}")
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _headers_of(request: web.BaseRequest, *names: str) -> dict[str, str]:
+    return {name: request.headers[name] for name in names or _PASSED if name in request.headers}
+
+
+def _fields_of(answer: web.Response) -> Fields:
+    with suppress(msgspec.DecodeError):
+        found = msgspec.json.decode(bytes(answer.body or b"{}"))  # type: ignore[arg-type]  # bytes
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _reason(answer: Fields) -> str:
+    detail = answer.get("detail") or answer.get("message") or "the hub refused the sandbox"
+    return detail if isinstance(detail, str) else msgspec.json.encode(detail).decode()
+
+
+def _json(body: Fields, status: int, headers: Mapping[str, str] | None = None) -> web.Response:
+    return web.Response(
+        status=status,
+        body=msgspec.json.encode(body),
+        headers=headers,
+        content_type="application/json",
+    )
+
+
+def _refused(status: int, reason: str) -> web.Response:
+    return _json({"detail": reason}, status)
+
+
+def _too_many(most: int) -> web.Response:
+    words = f"This run has {most} sandboxes, as many as it may: two more than rollouts at once"
+    return _json({"detail": words}, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": _RETRY_AFTER})

@@ -1,0 +1,345 @@
+"""What a run's environment asks of sandboxes goes to a hub, for this run alone."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import httpx
+import pytest
+
+from prime_cli.api.client import HubClient
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway import sandboxes
+from prime_cli.models.gateway.sandboxes import SandboxAccess, SandboxRelay
+from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.models.providers import EndpointSecret
+
+KEY = "pit_planted_key_of_the_user"
+HUB = "http://hub.example"
+INSIDE = "http://inside.example:81/gw"
+LABEL = "prime-run:1f2e3d4c"
+Json = dict[str, Any]
+
+
+class Chunks(httpx.SyncByteStream):
+    """A body that comes in two parts."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b"one "
+        yield b"two"
+
+
+@dataclass
+class ScriptedHub:
+    """A hub that says yes, and keeps what it was asked; `refuses` is its answer to a creation."""
+
+    asked: list[httpx.Request] = field(default_factory=list)
+    refuses: tuple[int, Json] | None = None
+    alive: set[str] = field(default_factory=set)
+    is_down: bool = False
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        if self.is_down:
+            raise httpx.ConnectError("refused", request=request)
+        self.asked.append(request)
+        if request.url.host != "hub.example":
+            return httpx.Response(200, headers={"content-type": "text/plain"}, stream=Chunks())
+        path = request.url.path.removeprefix("/api/v1/sandbox").strip("/")
+        status, body = self._many(request) if not path else self._one(request.method, path)
+        return httpx.Response(status, json=body)
+
+    def _many(self, request: httpx.Request) -> tuple[int, Json]:
+        if request.method == "POST":
+            name = f"box{len(self.asked)}"
+            if self.refuses is None:
+                self.alive.add(name)
+            return self.refuses or (201, {"id": name, "status": "RUNNING", "name": "x"})
+        if request.method == "DELETE":
+            wanted = json.loads(request.content).get("sandbox_ids") or list(self.alive)
+            self.alive.difference_update(wanted)
+            return 200, {"succeeded": wanted, "failed": [], "message": ""}
+        fields = {"name": "x", "dockerImage": "x", "status": "RUNNING"}
+        found = [{"id": each, **fields} for each in self.alive]
+        return 200, {"sandboxes": found, "total": len(found)}
+
+    def _one(self, method: str, path: str) -> tuple[int, Json]:
+        if path.endswith("/auth"):
+            place = {"gateway_url": INSIDE, "user_ns": "u", "job_id": "j"}
+            return 200, {"token": "t-1", **place}
+        if method == "DELETE":
+            self.alive.discard(path)
+        return 200, {"id": path, "status": "RUNNING"}
+
+    def orders(self, method: str, path: str) -> list[Json]:
+        """The bodies of the requests to `path`."""
+        found = [each for each in self.asked if (each.method, each.url.path) == (method, path)]
+        return [json.loads(each.content or b"{}") for each in found]
+
+
+@dataclass
+class Door:
+    """A run's gateway, as its environment has it."""
+
+    gate: Gateway
+    client: aiohttp.ClientSession
+
+    async def ask(
+        self, method: str, path: str, body: Json | None = None, token: str | None = None
+    ) -> tuple[int, Any]:
+        url = path if path.startswith("http") else self.gate.base_url.removesuffix("/v1") + path
+        headers = {"authorization": f"Bearer {self.gate.token if token is None else token}"}
+        async with self.client.request(method, url, json=body, headers=headers) as answer:
+            text = await answer.text()
+            is_json = answer.content_type == "application/json"
+            return answer.status, json.loads(text) if is_json else text
+
+
+@asynccontextmanager
+async def door(
+    hub: ScriptedHub, *, most: int = 4, resumes: bool = False, said: list[str] | None = None
+) -> AsyncIterator[Door]:
+    way = httpx.MockTransport(hub)
+
+    def open_hub() -> HubClient:
+        return HubClient(HUB, key=KEY, transport=way, outside=way)
+
+    access = SandboxAccess(open_hub, LABEL, most, resumes)
+    endpoint = Endpoint("m", "http://127.0.0.1:9/v1", EndpointSecret("sk-real"))
+    settings = GatewaySettings(hub=lambda say: SandboxRelay(access, say))
+    say = (lambda _: None) if said is None else said.append
+    async with (
+        Gateway(endpoint, environ={}, settings=settings, say=say) as gate,
+        aiohttp.ClientSession() as client,
+    ):
+        yield Door(gate, client)
+
+
+CREATE = ("POST", "/hub/api/v1/sandbox", {"name": "x", "docker_image": "python:3.11-slim"})
+
+
+def test_a_sandbox_is_created_with_the_users_key_and_the_label_of_the_run() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            asked = {**CREATE[2], "labels": ["mine"], "team_id": "theirs", "process": 1}
+            status, made = await run.ask(*CREATE[:2], asked)
+            assert (status, made["id"]) == (201, "box1")
+
+    asyncio.run(scenario())
+    order = hub.orders("POST", "/api/v1/sandbox")[0]
+    assert order == {**CREATE[2], "labels": ["mine", LABEL]}
+    assert hub.asked[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_what_is_left_at_the_end_of_the_run_is_ended_by_its_label() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            await run.ask(*CREATE)
+            assert hub.alive
+
+    asyncio.run(scenario())
+    assert hub.orders("DELETE", "/api/v1/sandbox") == [{"labels": [LABEL]}]
+    assert not hub.alive
+
+
+def test_a_run_that_had_none_asks_the_hub_nothing() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub, resumes=True):
+            pass
+
+    asyncio.run(scenario())
+    assert hub.asked == []
+
+
+def test_a_resumed_run_ends_what_its_earlier_sessions_left() -> None:
+    hub = ScriptedHub()
+    hub.alive.add("left")
+
+    async def scenario() -> None:
+        async with door(hub, resumes=True) as run:
+            await run.ask(*CREATE)
+            assert "left" not in hub.alive
+            assert len(hub.alive) == 1
+
+    asyncio.run(scenario())
+
+
+def test_the_inside_of_a_sandbox_is_reached_through_the_gateway_with_its_own_token() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            await run.ask(*CREATE)
+            _, auth = await run.ask("POST", "/hub/api/v1/sandbox/box1/auth")
+            assert auth["gateway_url"].startswith(run.gate.base_url.removesuffix("/v1"))
+            url = f"{auth['gateway_url']}/{auth['user_ns']}/{auth['job_id']}/exec?path=a%26b"
+            assert await run.ask("POST", url, {"command": "true"}, "t-1") == (200, "one two")
+
+    asyncio.run(scenario())
+    inside = next(each for each in hub.asked if each.url.host == "inside.example")
+    assert str(inside.url) == f"{INSIDE}/u/j/exec?path=a%26b"
+    assert inside.headers["authorization"] == "Bearer t-1"
+    assert json.loads(inside.content) == {"command": "true"}
+    assert KEY not in str(inside.headers)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("GET", "/hub/api/v1/sandbox/other"),
+        ("DELETE", "/hub/api/v1/sandbox/other"),
+        ("POST", "/hub/api/v1/sandbox/other/auth"),
+        ("POST", "/hub/api/v1/sandbox/status:batchGet", {"sandbox_ids": ["other"]}),
+        ("GET", "/hub/api/v1/whoami"),
+        ("GET", "/hub/api/v1/secrets/"),
+        ("GET", "/hub/api/v1/sandbox/../secrets/"),
+        ("GET", "/hub/inside/0/u/j/exec"),
+    ],
+    ids=lambda call: call[1],
+)
+def test_nothing_else_of_the_user_is_reached(call: tuple[Any, ...]) -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            status, _ = await run.ask(*call)
+            assert status == 404
+            assert hub.asked == []
+
+    asyncio.run(scenario())
+
+
+def test_a_list_and_a_deletion_see_the_run_alone() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            await run.ask(*CREATE)
+            await run.ask("GET", "/hub/api/v1/sandbox?labels=a&team_id=t&page=2")
+            order = {"sandbox_ids": ["box1", "other"]}
+            _, gone = await run.ask("DELETE", "/hub/api/v1/sandbox", order)
+            assert gone["succeeded"] == ["box1"]
+            assert gone["failed"] == [{"sandbox_id": "other", "error": "Sandbox not found"}]
+            await run.ask("DELETE", "/hub/api/v1/sandbox", {"labels": ["a"]})
+
+    asyncio.run(scenario())
+    listed = next(each for each in hub.asked if each.method == "GET")
+    assert listed.url.params.get_list("labels") == ["a", LABEL]
+    assert "team_id" not in listed.url.params
+    orders = hub.orders("DELETE", "/api/v1/sandbox")
+    assert orders[:2] == [{"sandbox_ids": ["box1"]}, {"labels": ["a", LABEL]}]
+
+
+@pytest.mark.parametrize("token", ["", "wrong"])
+def test_without_the_runs_token_the_hub_is_not_asked(token: str) -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            assert (await run.ask(*CREATE, token))[0] == 401
+
+    asyncio.run(scenario())
+    assert hub.asked == []
+
+
+def test_more_than_the_run_may_have_wait_and_are_then_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sandboxes, "_WAIT_SECONDS", 0.5)
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub, most=2) as run:
+            await run.ask(*CREATE)
+            await run.ask(*CREATE)
+            waiting = asyncio.create_task(run.ask(*CREATE))
+            await asyncio.sleep(0.1)
+            await run.ask("DELETE", "/hub/api/v1/sandbox/box1")
+            assert (await waiting)[0] == 201
+            status, refused = await run.ask(*CREATE)
+            assert status == 429
+            assert refused["detail"].startswith("This run has 2 sandboxes")
+            assert len(hub.alive) == 2
+
+    asyncio.run(scenario())
+
+
+def test_a_refusal_gives_the_hubs_reason_and_the_flag() -> None:
+    hub = ScriptedHub(refuses=(422, {"detail": "gcc:13 needs Docker or Podman"}))
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            status, refused = await run.ask(*CREATE)
+            assert status == 422
+            assert refused["detail"] == (
+                "gcc:13 needs Docker or Podman (`--sandbox-provider` chooses another)"
+            )
+
+    asyncio.run(scenario())
+
+
+def test_a_hub_that_is_down_is_said_to_be() -> None:
+    said: list[str] = []
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub, said=said) as run:
+            await run.ask(*CREATE)
+            hub.is_down = True
+            status, refused = await run.ask("GET", "/hub/api/v1/sandbox/box1")
+            assert status == 503
+            assert "hub.example" in refused["detail"]
+
+    asyncio.run(scenario())
+    assert LABEL in said[0]
+
+
+def test_sandboxes_of_the_hub_in_this_process_end_with_it() -> None:
+    hub = ScriptedHub()
+
+    class InProcess(HubClient):
+        """A hub that is not asked over a socket."""
+
+        @property
+        def in_process(self) -> bool:
+            return True
+
+    async def scenario() -> None:
+        way = httpx.MockTransport(hub)
+        access = SandboxAccess(lambda: InProcess(HUB, transport=way), LABEL, 3)
+        endpoint = Endpoint("m", "http://127.0.0.1:9/v1", EndpointSecret("sk-real"))
+        settings = GatewaySettings(hub=lambda say: SandboxRelay(access, say))
+        async with (
+            Gateway(endpoint, environ={}, settings=settings) as gate,
+            aiohttp.ClientSession() as client,
+        ):
+            await Door(gate, client).ask(*CREATE)
+
+    asyncio.run(scenario())
+    assert hub.orders("POST", "/api/v1/sandbox")[0]["process"] == os.getpid()
+
+
+def test_a_run_without_sandboxes_refuses_them() -> None:
+    async def scenario() -> None:
+        endpoint = Endpoint("m", "http://127.0.0.1:9/v1", EndpointSecret("sk-real"))
+        async with (
+            Gateway(endpoint, environ={}) as gate,
+            aiohttp.ClientSession() as client,
+        ):
+            status, refused = await Door(gate, client).ask(*CREATE)
+            assert status == 403
+            assert refused["error"]["message"] == "This run has no sandboxes"
+
+    asyncio.run(scenario())
