@@ -165,6 +165,7 @@ _prime_step() {
     'prime hub team remove') at='prime hub team remove' ;;
     'prime hub quota set') at='prime hub quota set' ;;
     'prime hub quota list') at='prime hub quota list' ;;
+    'prime hub quota show') at='prime hub quota show' ;;
     'prime hub takedown add') at='prime hub takedown add' ;;
     'prime hub takedown list') at='prime hub takedown list' ;;
     'prime hub takedown remove') at='prime hub takedown remove' ;;
@@ -915,6 +916,8 @@ _prime_offers() {
     'prime hub quota list --database') offers='' ;;
     'prime hub quota list --context') offers='local prime @contexts' ;;
     'prime hub quota list --output'|'prime hub quota list -o') offers='table plain json jsonl' ;;
+    'prime hub quota show --output'|'prime hub quota show -o') offers='table plain json jsonl' ;;
+    'prime hub quota show --context') offers='local prime @contexts' ;;
     'prime hub takedown add --reason') offers='' ;;
     'prime hub takedown add --data') offers='@folders' ;;
     'prime hub takedown add --database') offers='' ;;
@@ -1332,9 +1335,10 @@ _prime_words() {
     'prime hub invite') words='' options='--team --admin --uses --expires --data --database --public-url --context --output -o --quiet -q -h --help' ;;
     'prime hub invitations') words='' options='--team --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub revoke-invitation') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
-    'prime hub quota') words='set list' options='-h --help' ;;
+    'prime hub quota') words='set list show' options='-h --help' ;;
     'prime hub quota set') words='' options='--storage --pods --tokens --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub quota list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub quota show') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime hub takedown') words='add list remove' options='-h --help' ;;
     'prime hub takedown add') words='' options='--reason --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub takedown list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;

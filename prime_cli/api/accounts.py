@@ -20,6 +20,8 @@ from prime_cli.wire.accounts import (
     KeyRequest,
     KeysRevoked,
     MemberPage,
+    Quota,
+    QuotaList,
     Team,
     TeamPage,
 )
@@ -114,6 +116,10 @@ class Accounts:
         """Revoke a key, and those created with it; `current` is the one in use."""
         path = f"/user/keys/{quote(key_id, safe='')}"
         return self._connection.call("DELETE", path, most=_MOST_BYTES).read(KeysRevoked)
+
+    def quotas(self) -> list[Quota]:
+        """What the user and its teams may have, and have; raises NotFound on other hubs."""
+        return self._get("/user/quotas").read(QuotaList).quotas
 
     def identities(self) -> list[IdentityItem]:
         """The identities of a provider that log the user in (hubs with IDENTITIES_FEATURE)."""

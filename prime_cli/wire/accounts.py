@@ -265,7 +265,10 @@ class Quota(msgspec.Struct):
 
 
 class QuotaList(msgspec.Struct):
-    """`GET /hub/quotas`: what all may have first, then users and teams by name."""
+    """`GET /hub/quotas`: what all may have first, then users and teams by name.
+
+    `GET /user/quotas` has the caller's own and those of its teams alone.
+    """
 
     quotas: list[Quota]
 

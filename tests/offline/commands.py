@@ -76,6 +76,7 @@ WORDS: dict[str, str] = {
     "hub revoke-invitation": "inv_1 --data hub-data",
     "hub quota set": "--pods 2 --data hub-data",
     "hub quota list": "--data hub-data",
+    "hub quota show": "",
     "hub takedown add": "ada --reason spam --data hub-data",
     "hub takedown list": "--data hub-data",
     "hub takedown remove": "ada --data hub-data",

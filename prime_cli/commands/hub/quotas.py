@@ -1,15 +1,17 @@
 """`prime hub quota …`."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.hub.options import HubData
-from prime_cli.commands.options import CONTEXT, local_options, open_session
-from prime_cli.core.errors import UsageError
+from prime_cli.commands.options import CONTEXT, hub_options, local_options, open_session
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import format_bytes
+from prime_cli.session import Session
 from prime_cli.wire.accounts import QUOTA_KINDS, UNLIMITED, NewQuota, Quota
 
 _HERE = "prime_cli.commands.hub.quotas"
@@ -19,6 +21,7 @@ app = group(
     {
         "set": (f"{_HERE}:set_", "Set a quota of a user, a team or everybody."),
         "list": (f"{_HERE}:list_", "List quotas, and what is used of them."),
+        "show": (f"{_HERE}:show", "Show your own quotas and those of your teams."),
     },
 )
 
@@ -89,10 +92,34 @@ def list_(ctx: typer.Context, place: HubData) -> None:
     Example:
       prime hub quota list
     \b
-    See also: `prime hub quota set`, `prime hub usage`.
+    See also: `prime hub quota set`, `prime hub quota show`, `prime hub usage`.
     """
     session = open_session(ctx)
-    found = place.administration(session).list_quotas().quotas
+    _print(session, place.administration(session).list_quotas().quotas)
+
+
+@hub_options()
+def show(ctx: typer.Context) -> None:
+    """Show your own quotas and those of your teams.
+
+    Each column of what is used is followed by its limit. A `*` marks a limit set for that user or
+    team alone. Tokens are those of this month.
+
+    \b
+    Example:
+      prime hub quota show
+    \b
+    See also: `prime whoami`, `prime teams list`.
+    """
+    session = open_session(ctx)
+    try:
+        found = session.hub.accounts.quotas()
+    except NotFound as error:
+        raise UsageError(f"{session.hub.host} has no quotas to show") from error
+    _print(session, found)
+
+
+def _print(session: Session, found: Sequence[Quota]) -> None:
     rows = [
         [each.owner or "(default)", *(cell for kind in QUOTA_KINDS for cell in _cells(each, kind))]
         for each in found

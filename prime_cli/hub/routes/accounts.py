@@ -8,6 +8,7 @@ from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import identities, key_management, users
 from prime_cli.hub.services import teams as service
 from prime_cli.hub.services.compute import access
+from prime_cli.hub.services.quotas import list_own_quotas
 from prime_cli.wire.accounts import (
     GOVERN_FEATURE,
     IDENTITIES_FEATURE,
@@ -19,6 +20,7 @@ from prime_cli.wire.accounts import (
     KeyRequest,
     KeysRevoked,
     MemberPage,
+    QuotaList,
     SlugRequest,
     TeamPage,
 )
@@ -53,6 +55,11 @@ async def change_slug(request: Request, body: SlugRequest) -> Account:
 @router.get("/user/teams", "List the caller's teams", enveloped=False)
 async def teams(request: Request, query: PageQuery) -> TeamPage:
     return await call(request, service.list_own_teams, query)
+
+
+@router.get("/user/quotas", "List what the caller and its teams may have, and have")
+async def list_quotas(request: Request) -> QuotaList:
+    return await call(request, list_own_quotas)
 
 
 @router.get(

@@ -74,6 +74,27 @@ def require_pod(hub: Hub, connection: Connection, owner_id: str) -> None:
         )
 
 
+# --- For everybody ---
+
+
+def list_own_quotas(hub: Hub, caller: Caller) -> QuotaList:
+    """What the owners for which the caller may read have, and may have, by name."""
+    with hub.database.read() as connection:
+        theirs = select(owners).where(owners.c.slug.in_(caller.reads)).order_by(owners.c.slug)
+        return QuotaList(
+            [_quota_of(hub, connection, row) for row in connection.execute(theirs).all()]
+        )
+
+
+def _quota_of(hub: Hub, connection: Connection, owner: Row[Any]) -> Quota:
+    limits = {kind: limit_of(hub, connection, owner.id, kind) for kind in QUOTA_KINDS}
+    used = {kind: used_by(hub, connection, owner.id, kind) for kind in QUOTA_KINDS}
+    its = select(quotas).where(quotas.c.subject == owner.id)
+    own = connection.execute(its).mappings().one_or_none()
+    named = [kind for kind in QUOTA_KINDS if own is not None and own[kind] is not None]
+    return Quota(owner.slug, Amounts(**limits), Amounts(**used), named)
+
+
 # --- For admins ---
 
 

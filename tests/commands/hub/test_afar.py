@@ -183,6 +183,8 @@ def test_an_admin_sets_quotas_from_afar(machines: Machines) -> None:
         None,
         ["storage", "pods"],
     )
+    own = machines(machines.hub.key("bob"), "hub quota show").ok()
+    assert [each["owner"] for each in own.json] == ["bob"]
     said = machines(admin, "hub quota set bob --pods default").ok()
     assert "Quota of `bob`: pods 2" in said.err
     for wrong in ("--pods 2GB", "--storage much", "--pods -3", ""):

@@ -1,7 +1,7 @@
 """With which words the commands of `prime hub` are run."""
 
 from prime_cli.core.errors import ExitCode
-from tests.commands.walk.entry import Entry
+from tests.commands.walk.entry import SERVED, Entry
 
 _CHANGING = {
     "user add": ("eve", "ada", 7),
@@ -45,6 +45,7 @@ OF_HUBS: dict[str, tuple[Entry, ...]] = _OF_CHANGING | {
     ),
     "prime hub user identities": (Entry("hub user identities --data {served}"),),
     "prime hub quota list": (Entry("hub quota list --data {served}"),),
+    "prime hub quota show": (Entry("hub quota show", hub=SERVED), Entry("hub quota show")),
     "prime hub takedown list": (Entry("hub takedown list --data {served}"),),
     "prime hub token list": (Entry("hub token list --data {served}"),),
     "prime hub audit": (Entry("hub audit --data {served}"),),

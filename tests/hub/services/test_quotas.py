@@ -155,3 +155,18 @@ def test_only_an_admin_sets_quotas_and_only_good_ones(
     for wrong in ({}, {"pods": -2}, {"storage": 2**63}, {"reset": ["disks"]}):
         with pytest.raises(UsageError):
             limit(accounts_hub, **wrong)
+
+
+def test_users_see_what_they_and_their_teams_may_have_alone(
+    accounts_hub: AccountsHub, ada: httpx.Client
+) -> None:
+    bob = accounts_hub.user("bob")
+    accounts_hub.team("lab", ada="admin")
+    push = Push(ada).run()
+    limit(accounts_hub, storage=10**9)
+    limit(accounts_hub, "lab", pods=3)
+    assert [each["owner"] for each in data(bob.get(f"{API}/user/quotas"))["quotas"]] == ["bob"]
+    mine, team = data(ada.get(f"{API}/user/quotas"))["quotas"]
+    assert (mine["owner"], mine["limits"]["storage"], mine["own"]) == ("ada", 10**9, [])
+    assert (mine["used"]["storage"], mine["used"]["pods"]) == (size(push), 0)
+    assert (team["owner"], team["limits"]["pods"], team["own"]) == ("lab", 3, ["pods"])
