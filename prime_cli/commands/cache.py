@@ -31,7 +31,12 @@ app = group(
 
 
 KindOpt = Annotated[
-    list[CacheKind] | None, typer.Option("--kind", help="Only entries of this kind; repeatable.")
+    list[CacheKind] | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help=f"Only entries of this kind; repeatable. One of: {', '.join(CacheKind)}.",
+    ),
 ]
 
 
