@@ -8,6 +8,8 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from prime_cli.runs.rows import (
@@ -164,15 +166,15 @@ class Tally:
         for pair, slot in self._ordered():
             yield Attempt(pair, self._attempts[slot], _STEPS[self._steps[slot]])
 
-    def rewards(self) -> list[float]:
+    def rewards(self) -> "array[float]":
         """Every reward, in the order of examples and rollouts."""
-        return [reward for _, reward in self._scores() if reward is not None]
+        return array("d", (reward for _, reward in self._scores() if reward is not None))
 
-    def metrics(self) -> dict[str, list[float]]:
+    def metrics(self) -> dict[str, "array[float]"]:
         """Each metric's values over the scored rollouts."""
-        order = [slot for _, slot in self._ordered()]
+        order = array("q", (slot for _, slot in self._ordered()))
         found = {
-            name: [column[slot] for slot in order if not math.isnan(column[slot])]
+            name: array("d", (column[slot] for slot in order if not math.isnan(column[slot])))
             for name, column in self._metrics.items()
         }
         return {name: values for name, values in found.items() if values}
@@ -184,13 +186,13 @@ class Tally:
             found.setdefault(rollout, []).append(reward)
         return dict(sorted(found.items()))
 
-    def by_example(self) -> list[list[float]]:
+    def by_example(self) -> "list[array[float]]":
         """The rewards of each example, without errored rollouts."""
-        found: dict[int, list[float]] = {}
-        for (example, _), reward in self._scores():
-            if reward is not None:
-                found.setdefault(example, []).append(reward)
-        return list(found.values())
+        scored = ((pair[0], reward) for pair, reward in self._scores() if reward is not None)
+        return [
+            array("d", (reward for _, reward in same))
+            for _, same in groupby(scored, key=itemgetter(0))
+        ]
 
     def errors(self) -> list[tuple[Failure, int]]:
         """One failure per class and type, the first one seen, and its count; most common first."""

@@ -6,6 +6,7 @@ computed without scipy, which runs must not require.
 """
 
 import math
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -117,7 +118,7 @@ def moments_of(clusters: Sequence[Sequence[float]]) -> MeanEstimate:
     The variance is that of clusters with n / (n - 1) for few of them, as in Miller, "Adding Error
     Bars to Evals" (2024, arXiv:2411.00640).
     """
-    rewards = [reward for cluster in clusters for reward in cluster]
+    rewards = array("d", (reward for cluster in clusters for reward in cluster))
     count = len(clusters)
     mean = math.fsum(rewards) / len(rewards)
     # Equal rewards have residuals of 1e-17 if the mean is rounded.
@@ -141,10 +142,9 @@ def interval_of(clusters: Sequence[Sequence[float]], moments: MeanEstimate) -> I
     Rewards between 0 and 1 are taken to have that range, which no interval leaves. Otherwise the
     range is unknown, and nothing is cut off.
     """
-    rewards = {reward for cluster in clusters for reward in cluster}
-    if not all(0 <= reward <= 1 for reward in rewards):
+    if not all(0 <= reward <= 1 for cluster in clusters for reward in cluster):
         return _hall(moments) if moments.stderr else None
-    if not rewards <= {0.0, 1.0}:
+    if not all(reward in (0.0, 1.0) for cluster in clusters for reward in cluster):
         return _wilson(moments)
     if all(min(cluster) == max(cluster) for cluster in clusters) and _are_of_one_size(clusters):
         return Interval(*_beta(moments.mean, moments.examples), CLOPPER_PEARSON)

@@ -8,7 +8,6 @@ import typer
 from prime_cli.commands.eval.summary import summary_lines
 from prime_cli.commands.options import OUTPUT, QUIET, common_options, open_session
 from prime_cli.evals.shards.merge import merge_runs
-from prime_cli.runs.saved_run import check_errors
 
 
 @common_options(OUTPUT, QUIET)
@@ -51,4 +50,3 @@ def merge(
     session = open_session(ctx)
     result = merge_runs(runs, Path.cwd(), session.progress, outputs=output_dir, partial=partial)
     session.output.show(result.summary, lines=summary_lines(result.summary))
-    check_errors(result.summary, result.plan)

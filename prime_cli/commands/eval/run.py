@@ -14,6 +14,7 @@ from prime_cli.commands.eval.run_options import (
     AcceptedOptions,
     DatasetOptions,
     GateOptions,
+    JobOptions,
     ReportOptions,
     ResultOptions,
     ResumeOptions,
@@ -79,6 +80,7 @@ def run(
     reports: ReportOptions,
     pushed: ResultOptions,
     dataset: DatasetOptions,
+    job: JobOptions,
     accepted: AcceptedOptions,
 ) -> None:
     """Evaluate a model on an environment.
@@ -103,12 +105,15 @@ def run(
     given = given_variables(request.env_vars, request.env_file)
     name = environment or ""
     request = replace(request, environment=name, env_vars=given.names, env_file=None)
+    if job != JobOptions():
+        from prime_cli.commands.eval.job import print_job
+
+        others = (resume, limits, reports, pushed, dataset)
+        print_job(session, request, job, has_values=bool(given.values), others=others)
+        return
     if request.debug:
         request = to_debug(request, resume)
-    if request.shard == AUTO:
-        from prime_cli.evals.shards.engines import shard_here
-
-        request = replace(request, shard=shard_here(os.environ, session.progress))
+    request = _placed(session, request)
     if request.environment.endswith(".toml"):
         _check_suite(request, limits, reports, dataset)
         lookup = session.lookup_context(trust_policy_of(session))
@@ -138,6 +143,15 @@ def run(
     check_errors(result.summary, result.plan)
     if judgement.outcomes:
         check_gates(judgement.outcomes, result.summary.run_id)
+
+
+def _placed(session: Session, request: EvalRequest) -> EvalRequest:
+    """`request` with the part that the cluster has given to this process, if it is to say."""
+    if request.shard != AUTO:
+        return request
+    from prime_cli.evals.shards.engines import shard_here
+
+    return replace(request, shard=shard_here(os.environ, session.progress))
 
 
 def _check_suite(

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,12 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _GATES = "Gates and reports"
 _RESULTS = "Results"
 
-PANELS = ("Limits and errors", "Model and sampling", "Environment", "Resume", _GATES, _RESULTS)
+_CLUSTERS = "Clusters"
+
+PANELS = (
+    *("Limits and errors", "Model and sampling", "Environment", "Resume"),
+    *(_CLUSTERS, _GATES, _RESULTS),
+)
 """The headings of the help, in their order."""
 
 
@@ -151,6 +157,28 @@ class DatasetOptions:
             metavar="NAME",
             panel=_RESULTS,
         ),
+    ] = None
+
+
+class Engine(StrEnum):
+    """What can start the parts of an evaluation; `prime_cli.evals.shards.jobs` writes for each."""
+
+    SLURM = "slurm"
+    KUBERNETES = "kubernetes"
+    SKY = "sky"
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """A file for a cluster, printed in place of a run."""
+
+    print_job: Annotated[
+        Engine | None,
+        Option("Print a job that runs this in parts and merges them.", panel=_CLUSTERS),
+    ] = None
+    shards: Annotated[
+        int | None,
+        Option("The number of parts in the printed job.", metavar="N", least=1, panel=_CLUSTERS),
     ] = None
 
 

@@ -25,6 +25,7 @@ _ENVIRONMENT = "Environment"
 _LIMITS = "Limits and errors"
 _RESUME = "Resume"
 _RESULTS = "Results"
+_CLUSTERS = "Clusters"
 
 OPTIONS = "options"
 """The field of a plan, and of what a worker gets, that holds flags without a field of their own."""
@@ -89,7 +90,7 @@ class EvalRequest:
     )] = None
     shard: Annotated[str | None, Flag(
         "Run the I-th of N parts of the examples; `auto` asks the cluster.", metavar="I/N",
-        panel=_ENVIRONMENT, parse=parse_shard, plan=OPTIONS, suite=(), worker=OPTIONS
+        panel=_CLUSTERS, parse=parse_shard, plan=OPTIONS, suite=(), worker=OPTIONS
     )] = None
     max_concurrent: Annotated[int | None, Flag(
         "Maximum number of concurrent rollouts.",

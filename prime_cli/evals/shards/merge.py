@@ -60,9 +60,9 @@ def merge_runs(
 ) -> EvalResult:
     """Merge the parts that `words` name into a new run below `outputs`, or below `cwd`.
 
-    Raises Conflict for parts of different runs, rollouts with two rewards, a part that is still
-    running or a merge of the same parts that is; PartialResult for what is missing, unless
-    `partial`; UsageError, NotFound and StorageFailed.
+    Raises Conflict for parts of different runs, rollouts with two rewards, and while another
+    process merges them; PartialResult for what is missing or still running, unless `partial`;
+    UsageError, NotFound and StorageFailed.
     """
     parts = find_parts(words, cwd, progress)
     require_one_run(parts)

@@ -159,11 +159,11 @@ def _reward(value: float | None) -> str:
 def require_whole(parts: Sequence[Part], *, partial: bool) -> str | None:
     """What is missing, in words; None if nothing is.
 
-    Raises PartialResult for that, and Conflict for parts that are still running, unless `partial`.
+    Raises PartialResult for that, and for parts that are still running, unless `partial`.
     """
     running = [part for part in parts if part.is_running]
     if running and not partial:
-        raise Conflict(
+        raise PartialResult(
             f"{_first_upper(running[0].title)} is still running",
             hint="wait for it, or merge what is there with `--partial`",
         )

@@ -148,10 +148,10 @@ class IndexEntries:
                 found[-1] = number
         return found
 
-    def ordered(self) -> list[int]:
+    def ordered(self) -> "array[int]":
         """The numbers of all entries by example and rollout, earlier lines first."""
         keys = self._sort_keys()
-        return sorted(range(len(keys)), key=keys.__getitem__)
+        return array("q", sorted(range(len(keys)), key=keys.__getitem__))
 
     def examples(self, numbers: Iterable[int]) -> list[int]:
         """The example ids of these entries."""
