@@ -111,6 +111,7 @@ _prime_step() {
     'prime train show') at='prime train show' ;;
     'prime train stop') at='prime train stop' ;;
     'prime rollouts serve') at='prime rollouts serve' ;;
+    'prime rollouts adapter') at='prime rollouts adapter' ;;
     'prime rollouts dump') at='prime rollouts dump' ;;
     'prime availability list') at='prime availability list' ;;
     'prime availability ls') at='prime availability list' ;;
@@ -681,6 +682,7 @@ _prime_offers() {
     'prime rollouts serve --port') offers='' ;;
     'prime rollouts serve --workers') offers='' ;;
     'prime rollouts serve --context') offers='local prime @contexts' ;;
+    'prime rollouts adapter --output'|'prime rollouts adapter -o') offers='table plain json jsonl' ;;
     'prime rollouts dump --num-examples'|'prime rollouts dump -n') offers='' ;;
     'prime rollouts dump --rollouts-per-example'|'prime rollouts dump -r') offers='' ;;
     'prime rollouts dump --examples') offers='' ;;
@@ -1154,6 +1156,8 @@ _prime_offers() {
     'prime train show 0') offers='' ;;
     'prime train stop 0') offers='' ;;
     'prime rollouts serve 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime rollouts adapter 0') offers='verl tinker rllm' ;;
+    'prime rollouts adapter 1') offers='@folders' ;;
     'prime rollouts dump 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime serve 0') offers='builtin/echo builtin/oracle @models' ;;
     'prime serve ...') offers='' ;;
@@ -1294,8 +1298,9 @@ _prime_words() {
     'prime train list') words='' options='--output -o --quiet -q -h --help' ;;
     'prime train show') words='' options='--output -o --quiet -q -h --help' ;;
     'prime train stop') words='' options='--output -o --quiet -q -h --help' ;;
-    'prime rollouts') words='serve dump' options='-h --help' ;;
+    'prime rollouts') words='serve adapter dump' options='-h --help' ;;
     'prime rollouts serve') words='' options='--num-examples -n --model -m --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --split --shuffle --independent-scoring -i --max-retries --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --port --workers --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime rollouts adapter') words='' options='--force --output -o --quiet -q -h --help' ;;
     'prime rollouts dump') words='' options='--num-examples -n --rollouts-per-example -r --examples --max-error-rate --fail-fast --no-fail-fast --model -m --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --split --shuffle --independent-scoring -i --max-retries --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --out -o --force --yes -y --quiet -q --context --offline -h --help' ;;
     'prime serve') words='' options='--engine --for --host --port --engine-python --trust-remote-code --temperature -T --start-timeout --dry-run --output -o --quiet -q -h --help' ;;
     'prime availability') words='list gpu-types disks' options='-h --help' ;;

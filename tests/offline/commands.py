@@ -49,6 +49,7 @@ WORDS: dict[str, str] = {
     "train show": "no-such",
     "train stop": "no-such",
     "rollouts serve": f"{REF} -m some-model -b https://model.invalid/v1",
+    "rollouts adapter": "verl work",
     "rollouts dump": f"{REF} -m some-model -b https://model.invalid/v1",
     "eval list": "--hub",
     "eval show": "abcd1234",

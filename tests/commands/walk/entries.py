@@ -142,6 +142,9 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "prime train list": (Entry("train list"),),
     "prime train show": (Entry("train show", code=6, wrong="train show no-such"),),
     "prime train stop": (Entry("train stop", code=6, wrong="train stop no-such"),),
+    "prime rollouts adapter": (
+        Entry("rollouts adapter verl work", wrong="rollouts adapter nothing", changes=True),
+    ),
     # --- cache ---
     "prime cache list": (Entry("cache list"),),
     "prime cache prune": (Entry("cache prune --all", changes=True),),

@@ -6,6 +6,7 @@ PRIME_VERL_PYTHON and PRIME_TINKER_PYTHON name interpreters that have verl and t
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from prime_cli.training import adapters
 from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.rollout_service import Trainer, serve
+from tests.helpers.wild import write_project
 
 PROGRAMS = Path(__file__).parent / "programs"
 # Read when this is imported, since each test is given an environment without them.
@@ -23,21 +25,36 @@ PYTHONS = {trainer: os.environ.get(variable) for trainer, variable in VARIABLES.
 @pytest.mark.slow
 @pytest.mark.parametrize("trainer", VARIABLES)
 def test_the_adapter_trains_on_exactly_what_was_sampled(trainer: str, tmp_path: Path) -> None:
-    python = PYTHONS[trainer]
-    if python is None:
-        pytest.skip(f"{trainer} is not at hand: {VARIABLES[trainer]} names no interpreter")
+    python = _python(trainer)
     shutil.copytree(Path(adapters.__file__).parent, tmp_path / "prime_adapters")
 
     def scenario(session: Trainer) -> None:
-        told = {
-            **os.environ,
-            "PYTHONPATH": f"{tmp_path}{os.pathsep}{PROGRAMS}",
-            "PRIME_ROLLOUTS_URL": session.url,
-            "PRIME_ROLLOUTS_TOKEN": session.token,
-            "OMP_NUM_THREADS": "1",
-        }
-        program = [python, str(PROGRAMS / f"with_{trainer}.py"), str(tmp_path / "data")]
-        done = subprocess.run(program, env=told, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[-3000:]
+        told = {"PRIME_ROLLOUTS_URL": session.url, "PRIME_ROLLOUTS_TOKEN": session.token}
+        _run(python, trainer, tmp_path, str(tmp_path / "data"), **told)
 
     serve(small_interpreter(tmp_path / "echo", ECHO), tmp_path, scenario)
+
+
+@pytest.mark.slow
+def test_the_words_of_rllms_example_start_verl_on_the_environment(tmp_path: Path) -> None:
+    python = _python("verl")
+    shutil.copytree(Path(adapters.__file__).parent, tmp_path / "prime_adapters")
+    project = write_project(tmp_path / "tiny_env")
+    beside = Path(sys.executable).parent
+    found = f"{beside}{os.pathsep}{os.environ['PATH']}"
+    _run(python, "rllm", tmp_path, str(project), str(tmp_path / "data"), PATH=found)
+
+
+def _python(trainer: str) -> str:
+    python = PYTHONS[trainer]
+    if python is None:
+        pytest.skip(f"{trainer} is not at hand: {VARIABLES[trainer]} names no interpreter")
+    return python
+
+
+def _run(python: str, program: str, folder: Path, *words: str, **variables: str) -> None:
+    command = [python, str(PROGRAMS / f"with_{program}.py"), *words]
+    path = f"{folder}{os.pathsep}{PROGRAMS}"
+    env = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **variables}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]

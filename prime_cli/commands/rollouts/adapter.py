@@ -1,0 +1,64 @@
+"""`prime rollouts adapter`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import ForceOpt, local_options, open_session
+from prime_cli.core.errors import Conflict
+from prime_cli.core.paths import write_atomically
+from prime_cli.training.adapters.files import PACKAGE, files_of
+
+
+class Trainer(StrEnum):
+    """A trainer with a program of its own."""
+
+    VERL = "verl"
+    TINKER = "tinker"
+    RLLM = "rllm"
+
+
+@local_options()
+def adapter(
+    ctx: typer.Context,
+    trainer: Annotated[Trainer, typer.Argument(help="The trainer.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The project that trains.")
+    ] = Path(),
+    *,
+    force: ForceOpt = False,
+) -> None:
+    """Copy the adapter of a trainer into a project.
+
+    Writes the package prime_adapters, whose modules let verl, the Tinker cookbook, or rLLM's
+    example for verifiers train on what `prime rollouts serve` gives them. They need nothing of
+    prime, and may be changed.
+
+    \b
+    Example:
+      prime rollouts adapter verl
+      prime rollouts adapter tinker ./my-training
+    \b
+    See also: `prime rollouts serve`.
+    """
+    session = open_session(ctx)
+    target = folder / PACKAGE
+    files = files_of(trainer.value)
+    changed = [name for name, content in files.items() if _differs(target / name, content)]
+    if changed and not force:
+        raise Conflict(
+            f"{target / changed[0]} exists, and is another file",
+            hint="choose another folder, or overwrite it with `--force`",
+        )
+    target.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        write_atomically(target / name, content, mode=0o644)
+    written = [str(target / name) for name in files]
+    session.output.text("\n".join(written), record={"trainer": trainer.value, "files": written})
+    session.output.hint("docs/training-engines.md has the commands")
+
+
+def _differs(path: Path, content: bytes) -> bool:
+    return path.exists() and path.read_bytes() != content

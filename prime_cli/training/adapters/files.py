@@ -1,0 +1,19 @@
+"""Which files of this folder an adapter consists of; used by `prime rollouts adapter` alone."""
+
+from pathlib import Path
+
+PACKAGE = "prime_adapters"
+"""The folder that they are copied to, which is imported by this name."""
+
+ADAPTERS = {
+    "verl": ("service", "continuation", "verl"),
+    "tinker": ("service", "tinker"),
+    "rllm": ("service", "continuation", "verl", "rllm"),
+}
+
+
+def files_of(name: str) -> dict[str, bytes]:
+    """{file name: content} of the adapter `name`; raises KeyError for an unknown one."""
+    here = Path(__file__).parent
+    names = ("__init__", *ADAPTERS[name])
+    return {f"{each}.py": (here / f"{each}.py").read_bytes() for each in names}
