@@ -25,6 +25,7 @@ from prime_cli.hub.services.compute.offers import (
     ask,
     find_provider,
     gather,
+    prefix_of,
     provider_named,
     require_providers,
     tag_of,
@@ -328,10 +329,19 @@ def look_again(hub: Hub, caller: Caller) -> None:
         provider = find_provider(hub, name)
         if provider is None:
             continue
-        prefix = tag_prefix(hub)
-        tags = ask(provider, lambda each: each.list_disk_tags(prefix))  # noqa: B023 - called at once
+        its = [row for row in rows if row.provider == name]
+        tags = list_disks_there(provider, its)
         if not isinstance(tags, PrimeError):
-            _settle(hub, provider, (row for row in rows if row.provider == name), tags)
+            _settle(hub, provider, its, tags)
+
+
+def list_disks_there(provider: PodProvider, rows: Iterable[Row[Any]]) -> set[str] | PrimeError:
+    """The tags of a provider's disks with the prefixes of these, or why they are unknown."""
+    prefixes = {prefix_of(row.tag) for row in rows}
+    return ask(
+        provider,
+        lambda each: {tag for prefix in prefixes for tag in each.list_disk_tags(prefix)},
+    )
 
 
 def attached_pods(connection: Connection, disk_ids: Collection[str]) -> dict[str, list[str]]:

@@ -182,6 +182,12 @@ def tag_of(prefix: str, thing_id: str) -> str:
     return f"{prefix}{thing_id[:_LENGTH]}"
 
 
+def prefix_of(tag: str) -> str:
+    """The prefix of a tag: this hub's own, or that of the hub that it was restored from."""
+    prime, number, _ = tag.split("-", 2)
+    return f"{prime}-{number}-"
+
+
 def tag_prefix(hub: Hub) -> str:
     """The prefix of all tags of this hub, and no other: a number drawn once."""
     with hub.database.read() as connection:
