@@ -210,10 +210,12 @@ class Session:
         from prime_cli.api.transports import AppTransport
         from prime_cli.hub.app import create_app
         from prime_cli.hub.compute.registry import InstalledProviders
-        from prime_cli.hub.settings import HubSettings
+        from prime_cli.hub.settings import HubSettings, SandboxSettings
 
         machines = InstalledProviders(data, options=self._provider_options(), say=self.progress.say)
-        settings = HubSettings(data=data, owner=owner, providers=machines)
+        settings = HubSettings(
+            data=data, owner=owner, providers=machines, sandboxes=SandboxSettings()
+        )
         client = HubClient(
             EMBEDDED_URL,
             transport=AppTransport(create_app(settings)),

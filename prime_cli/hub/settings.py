@@ -30,6 +30,25 @@ class UploadLimits:
 
 
 @dataclass(frozen=True)
+class SandboxSettings:
+    """How a hub makes sandboxes.
+
+    `providers` are tried in this order, and `network` is the default level. Of a hub that `is_own`
+    all sandboxes are one user's; of another, those of users who do not trust each other are kept
+    apart by the provider, unless the admin says that all `users_trust_each_other`. `holder` is the
+    id of this server among those of one hub. Sandboxes may have `memory_share` of the machine's
+    memory together, which most never fill.
+    """
+
+    providers: tuple[str, ...] = ("engine", "bubblewrap")
+    network: str = "packages"
+    is_own: bool = True
+    users_trust_each_other: bool = False
+    holder: str = ""
+    memory_share: float = 8.0
+
+
+@dataclass(frozen=True)
 class HubSettings:
     """A hub's data folder, who calls it, and where it can be reached.
 
@@ -44,9 +63,10 @@ class HubSettings:
     With `members_only` callers without a key are refused, also by what is public; with
     `team_admins_invite` new users may sign up by invitations of any team's admin. New environments
     have `default_visibility`. A process that serves keeps `hot_page_bytes` of ready pages. Machines
-    come from `providers`. Models are those of the registry of endpoints in the file `endpoints`; an
-    owner may use `tokens_per_month` of them, 0 for as many as wanted. Users may `sign_in` with a
-    provider, and CI jobs publish with tokens of `publisher_issuers`; both are asked with `fetch`.
+    come from `providers`, and `sandboxes` says how it makes those, if it does. Models are those of
+    the registry of endpoints in the file `endpoints`; an owner may use `tokens_per_month` of them,
+    0 for as many as wanted. Users may `sign_in` with a provider, and CI jobs publish with tokens of
+    `publisher_issuers`; both are asked with `fetch`.
     """
 
     data: Path
@@ -67,6 +87,7 @@ class HubSettings:
     secret_key: str | None = None
     upstream: UpstreamHub | None = None
     providers: Sequence[PodProvider] = ()
+    sandboxes: SandboxSettings | None = None
     endpoints: Path | None = None
     tokens_per_month: int = 0
     sign_in: SignInSettings | None = None

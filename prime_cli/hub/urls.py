@@ -5,6 +5,7 @@ from urllib.parse import quote, urlsplit
 API = "/api/v1"
 FILES = "/files/{owner}/{name}/{sha256}/{filename}"
 UPLOAD = "/upload/{token}"
+SANDBOX_GATEWAY = "/gateway"
 LOGIN_PAGE = "/dashboard/tokens/challenge"
 SIGN_IN_PAGE = f"{LOGIN_PAGE}/oidc"
 SIGN_IN_RETURN = f"{SIGN_IN_PAGE}/callback"

@@ -26,7 +26,7 @@ GATEWAY = Path("/run/prime/gateway.sock")
 DATA = Path("/run/prime/data")
 """The path of data sets inside, kept between runs."""
 
-_SYSTEM = (
+SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/alternatives",
     "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/mime.types",
     # Certificates, without the folders beside them that hold private keys.
@@ -105,10 +105,10 @@ class Sandbox:
         return (kept if self.network else without_network(kept)) | own
 
     def _bwrap_command(self) -> list[str]:
-        words = [str(self.program), *_ISOLATION.split(), *_proc()]
+        words = [str(self.program), *_ISOLATION.split(), *cover_proc()]
         if self.network:
             words.append("--share-net")
-        for path in (*_SYSTEM, *(_NETWORK if self.network else ())):
+        for path in (*SYSTEM, *(_NETWORK if self.network else ())):
             words += ["--ro-bind-try", path, path]
         return words
 
@@ -144,9 +144,10 @@ def try_program(command: Sequence[str]) -> str | None:
     return None if completed.ok else completed.last_lines(1) or f"exit code {completed.code}"
 
 
-def _proc() -> list[str]:
-    """Make /proc read-only: the kernel lets uid 0 of the machine write /proc/sys from within too.
+def cover_proc() -> list[str]:
+    """Words that make /proc read-only.
 
+    The kernel lets uid 0 of the machine write /proc/sys from within too:
     bubblewrap skips its own covers of /proc/sys if the folder itself is not writable, as for root
     without capabilities, even though the files in it may be.
     """

@@ -230,16 +230,17 @@ class Takedown(msgspec.Struct):
     reason: str
 
 
-QUOTA_KINDS = ("storage", "pods", "tokens")
+QUOTA_KINDS = ("storage", "pods", "tokens", "sandboxes")
 UNLIMITED = -1
 
 
 class Amounts(msgspec.Struct):
-    """Bytes of published files, live pods, and tokens of models in this month."""
+    """Bytes of published files, live pods, tokens of models in this month, and live sandboxes."""
 
     storage: int | None = None
     pods: int | None = None
     tokens: int | None = None
+    sandboxes: int | None = None
 
 
 class NewQuota(Amounts, omit_defaults=True, forbid_unknown_fields=True):

@@ -50,13 +50,17 @@ def set_(
         str | None,
         typer.Option("--tokens", metavar="N", help="Tokens of the hub's models in a month."),
     ] = None,
+    sandboxes: Annotated[
+        str | None,
+        typer.Option("--sandboxes", metavar="N", help="Sandboxes at the same time."),
+    ] = None,
     place: HubData,
 ) -> None:
     """Set a quota of a user, a team or everybody.
 
     Without OWNER, it is the quota of each user and team that has no own one. `unlimited` removes
-    the limit, and `default` the own quota. Pushes, forks, pods and calls to models above it are
-    refused; what is there already stays.
+    the limit, and `default` the own quota. Pushes, forks, pods, sandboxes and calls to models above
+    it are refused; what is there already stays.
 
     \b
     Example:
@@ -66,10 +70,10 @@ def set_(
     See also: `prime hub quota list`, `prime hub usage`.
     """
     session = open_session(ctx)
-    given = {"storage": storage, "pods": pods, "tokens": tokens}
+    given = {"storage": storage, "pods": pods, "tokens": tokens, "sandboxes": sandboxes}
     typed = {kind: text for kind, text in given.items() if text is not None}
     if not typed:
-        raise UsageError("Give `--storage`, `--pods` or `--tokens`")
+        raise UsageError("Give `--storage`, `--pods`, `--tokens` or `--sandboxes`")
     numbers = {kind: _parse(kind, text) for kind, text in typed.items() if text != _DEFAULT}
     reset = [kind for kind, text in typed.items() if text == _DEFAULT]
     new = NewQuota(**numbers, owner=owner, reset=reset)
@@ -78,7 +82,7 @@ def set_(
     session.output.done(f"Quota of {f'`{owner}`' if owner else 'everybody'}: {limits}", value=made)
 
 
-_COLUMNS = ("Owner", "Storage", "of", "Pods", "of", "Tokens", "of")
+_COLUMNS = ("Owner", "Storage", "of", "Pods", "of", "Tokens", "of", "Sandboxes", "of")
 
 
 @local_options(CONTEXT)

@@ -181,6 +181,25 @@ def serve(
             help="Give pods on this machine, each in a container of Podman or Docker.",
         ),
     ] = False,
+    sandboxes: Annotated[
+        str,
+        typer.Option(
+            "--sandboxes",
+            rich_help_panel=_PODS,
+            envvar="PRIME_HUB_SANDBOXES",
+            metavar="PROVIDERS",
+            help="Give sandboxes on this machine: `engine`, `bubblewrap`, or both in this order.",
+        ),
+    ] = "",
+    users_trust_each_other: Annotated[
+        bool,
+        typer.Option(
+            "--users-trust-each-other",
+            rich_help_panel=_PODS,
+            envvar="PRIME_HUB_USERS_TRUST_EACH_OTHER",
+            help="Let sandboxes of different users be side by side in bubblewrap.",
+        ),
+    ] = False,
     pod_images: Annotated[
         str,
         typer.Option(
@@ -292,6 +311,8 @@ def serve(
         open_upstream=open_upstream,
         downloads=downloads,
         local_pods=local_pods,
+        sandboxes=tuple(sandboxes.replace(",", " ").split()),
+        users_trust_each_other=users_trust_each_other,
         pod_images=tuple(pod_images.replace(",", " ").split()),
         pods_host=pods_host,
         sky=sky,

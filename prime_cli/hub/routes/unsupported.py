@@ -18,7 +18,7 @@ _REASONS = {
     "hosted-evaluations": "This hub runs no evaluations; use `prime eval run`",
     "images": "This hub builds no images",
     "rft": "This hub trains no models",
-    "sandbox": "This hub has no sandboxes",
+    "sandbox": "Sandboxes of this hub cannot do that; see `prime sandbox --help`",
     "slurm-clusters": "This hub has no Slurm clusters",
     "traces": "This hub stores no traces; set PRIME_TRACES_OPT_OUT=1",
     "training": "This hub trains no models",

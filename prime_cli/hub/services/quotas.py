@@ -1,15 +1,25 @@
-"""Quotas of users and teams: storage, pods and tokens; set by admins, and required in the
-transaction that uses them, so that requests at once cannot exceed them together.
+"""Quotas of users and teams: storage, pods, sandboxes and tokens.
+
+Set by admins, and required in the transaction that uses them, so that requests at once cannot
+exceed them together.
 """
 
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 
-from prime_cli.core.errors import NotAllowed, NotFound, UsageError
+from prime_cli.core.errors import NotAllowed, NotFound, RateLimited, UsageError
 from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import artifacts, environments, model_usage, owners, pods, quotas
+from prime_cli.hub.db.tables import (
+    artifacts,
+    environments,
+    model_usage,
+    owners,
+    pods,
+    quotas,
+    sandboxes,
+)
 from prime_cli.hub.services.access import UPSTREAM, find_owner
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.users import require_accounts, require_admin
@@ -23,6 +33,7 @@ from prime_cli.wire.accounts import (
 )
 
 EVERYBODY = "*"
+_KINDS = " or ".join(QUOTA_KINDS).replace(" or ", ", ", len(QUOTA_KINDS) - 2)
 _MOST = 2**62
 
 # --- Required by what uses them ---
@@ -72,6 +83,24 @@ def require_pod(hub: Hub, connection: Connection, owner_id: str) -> None:
             f"`{slug}` has {pluralize(used, 'pod')}, and this hub allows {limit}",
             hint="terminate one with `prime pods terminate`, or ask the hub's admins for more",
         )
+
+
+def require_sandbox(hub: Hub, connection: Connection, owner_id: str) -> None:
+    """Raise RateLimited if a user or team may have no other sandbox now."""
+    limit = limit_of(hub, connection, owner_id, "sandboxes")
+    if limit is None:
+        return
+    used = used_by(hub, connection, owner_id, "sandboxes")
+    if used >= limit:
+        slug = connection.execute(select(owners.c.slug).where(owners.c.id == owner_id)).scalar()
+        raise RateLimited(
+            f"`{slug}` has {pluralize(used, 'sandbox', 'sandboxes')}, and this hub allows {limit}",
+            hint="delete one with `prime sandbox delete`, or ask the hub's admins for more",
+            retry_after=_SANDBOX_SECONDS,
+        )
+
+
+_SANDBOX_SECONDS = 10.0
 
 
 # --- For everybody ---
@@ -150,9 +179,9 @@ def list_quotas(hub: Hub, caller: Caller) -> QuotaList:
 
 def _check(new: NewQuota, given: dict[str, int]) -> None:
     if wrong := set(new.reset) - set(QUOTA_KINDS):
-        raise UsageError(f"`{min(wrong)[:80]}` is no quota", hint="write storage, pods or tokens")
+        raise UsageError(f"`{min(wrong)[:80]}` is no quota", hint=f"write {_KINDS}")
     if not given and not new.reset:
-        raise UsageError("No quota is given", hint="name storage, pods or tokens")
+        raise UsageError("No quota is given", hint=f"name {_KINDS}")
     if any(not UNLIMITED <= number <= _MOST for number in given.values()):
         raise UsageError("A quota is a number from 0, or -1 for no limit")
 
@@ -183,6 +212,13 @@ def _select_used(hub: Hub, kind: str) -> Select[Any, Any]:
             .join(artifacts, artifacts.c.environment_id == environments.c.id)
             .where(artifacts.c.published)
             .group_by(environments.c.owner_id)
+        )
+    if kind == "sandboxes":
+        whose = func.coalesce(sandboxes.c.team_id, sandboxes.c.user_id)
+        return (
+            select(whose.label("owner_id"), func.count(sandboxes.c.id).label("amount"))
+            .where(sandboxes.c.terminated_at.is_(None))
+            .group_by(whose)
         )
     if kind == "pods":
         holder, amount = func.coalesce(pods.c.team_id, pods.c.user_id), func.count(pods.c.id)

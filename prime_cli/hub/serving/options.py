@@ -14,15 +14,16 @@ from urllib.parse import urlsplit
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option
 from prime_cli.hub.compute.engine.entry import ENGINE
-from prime_cli.hub.compute.registry import InstalledProviders
+from prime_cli.hub.compute.registry import InstalledProviders, read_server_id
 from prime_cli.hub.identity import Fetch
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.identity import IdentityOptions
 from prime_cli.hub.serving.limits import MinimumRate
-from prime_cli.hub.settings import HubSettings
+from prime_cli.hub.settings import HubSettings, SandboxSettings
 from prime_cli.hub.storage import open_storage
 from prime_cli.hub.upstream import UpstreamHub
 from prime_cli.wire.environments import Visibility
+from prime_cli.wire.sandboxes import BUBBLEWRAP
 
 HOST = "127.0.0.1"
 PORT = 8480
@@ -123,6 +124,8 @@ class ServeOptions(LimitOptions):
     team_admins_invite: bool = False
     default_visibility: Visibility = Visibility.PUBLIC
     local_pods: bool = False
+    sandboxes: tuple[str, ...] = ()
+    users_trust_each_other: bool = False
     sky: str | None = None
     sky_infra: tuple[str, ...] = ()
     pod_images: tuple[str, ...] = (POD_IMAGE,)
@@ -192,6 +195,7 @@ class ServeOptions(LimitOptions):
             secret_key=os.environ.get(SECRET_KEY) or None,
             upstream=self._upstream(),
             providers=self.providers(),
+            sandboxes=self.sandbox_settings(),
             endpoints=self.endpoints,
             tokens_per_month=self.tokens_per_month,
             sign_in=self.identity.sign_in(),
@@ -210,6 +214,31 @@ class ServeOptions(LimitOptions):
         if self.sky is not None:
             options["sky"] = {"command": self.sky, "infra": self.sky_infra}
         return InstalledProviders(self.data, is_embedded=False, options=options)
+
+    def sandbox_settings(self) -> SandboxSettings | None:
+        """How sandboxes are made, if they are; raises UsageError for an unknown provider, and for
+        one that does not keep users apart.
+        """
+        if not self.sandboxes:
+            return None
+        for name in self.sandboxes:
+            if name not in (BUBBLEWRAP, ENGINE):
+                raise UsageError(
+                    f"`{name[:80]}` is no provider of sandboxes",
+                    hint=f"write `{ENGINE}` or `{BUBBLEWRAP}`",
+                )
+            if name == BUBBLEWRAP and not self.users_trust_each_other:
+                raise UsageError(
+                    "bubblewrap does not keep the users of a hub apart as an engine does",
+                    hint="use `--sandboxes engine`, or say `--users-trust-each-other`",
+                )
+        return SandboxSettings(
+            providers=self.sandboxes,
+            is_own=False,
+            users_trust_each_other=self.users_trust_each_other,
+            holder=read_server_id(self.data),
+            memory_share=1.0,
+        )
 
     def _upstream(self) -> UpstreamHub | None:
         if self.upstream is None or self.open_upstream is None:

@@ -133,7 +133,7 @@ def test_quotas_are_inherited_listed_and_recorded(
 ) -> None:
     limit(accounts_hub, storage=1000, pods=2)
     assert limit(accounts_hub, "ada", pods=UNLIMITED) == Quota(
-        "ada", Amounts(1000, None, None), Amounts(0, 0, 0), ["pods"]
+        "ada", Amounts(1000, None, None), Amounts(0, 0, 0, 0), ["pods"]
     )
     assert limit(accounts_hub, "ada", storage=5).own == ["storage", "pods"]
     assert limit(accounts_hub, "ada", reset=["pods"]).limits == Amounts(5, 2, None)

@@ -17,6 +17,7 @@ from prime_cli.hub.db.migrations import (
     s0004_additions,
     s0007_compute,
     s0014_identities,
+    s0017_sandboxes,
 )
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
@@ -36,6 +37,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0014_identities.upgrade,
     s0004_additions.add_takedowns,
     s0004_additions.add_quotas,
+    s0017_sandboxes.upgrade,
 )
 
 

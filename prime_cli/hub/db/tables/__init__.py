@@ -26,6 +26,9 @@ from prime_cli.hub.db.tables.compute import (
     pod_disks,
     pod_members,
     pods,
+    sandbox_labels,
+    sandbox_tokens,
+    sandboxes,
     ssh_keys,
 )
 from prime_cli.hub.db.tables.environments import (
@@ -52,7 +55,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 16
+SCHEMA = 17
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [
@@ -88,6 +91,9 @@ __all__ = [
     "readmes",
     "reports",
     "samples",
+    "sandbox_labels",
+    "sandbox_tokens",
+    "sandboxes",
     "secret_links",
     "secrets",
     "signatures",

@@ -248,8 +248,10 @@ quotas = Table(
     # The id of the owner; `*` for all without a number of their own.
     Column("subject", String, primary_key=True),
     Column("owner_id", ForeignKey("owners.id", ondelete="CASCADE")),
-    # Bytes of published files, live pods, and tokens a month; -1 for as many as wanted.
+    # Bytes of published files, live pods, tokens a month, and live sandboxes; -1 for as many as
+    # wanted.
     Column("storage", BigInteger),
     Column("pods", BigInteger),
     Column("tokens", BigInteger),
+    Column("sandboxes", BigInteger),
 )

@@ -1,6 +1,16 @@
-"""Rented machines: pods, disks, and SSH public keys."""
+"""Rented machines: pods, disks, and SSH public keys; and sandboxes."""
 
-from sqlalchemy import Boolean, Column, Float, ForeignKey, Integer, String, Table, Text
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 
 from prime_cli.hub.db.tables.base import metadata, text
 
@@ -114,4 +124,55 @@ ssh_keys = Table(
     Column("is_primary", Boolean, nullable=False),
     text("created_at"),
     text("updated_at"),
+)
+
+sandboxes = Table(
+    "sandboxes",
+    metadata,
+    Column("id", String, primary_key=True),
+    # The provider's name for it.
+    Column("tag", String, nullable=False, unique=True),
+    Column("user_id", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("team_id", ForeignKey("owners.id"), index=True),
+    text("name"),
+    text("image"),
+    text("provider"),
+    # What was asked for, as wire type in JSON, without the values of variables and secrets, which
+    # are the provider's alone; and what the provider guarantees, by subject.
+    Column("request", Text, nullable=False),
+    Column("facts", Text, nullable=False),
+    Column("memory_gb", Float, nullable=False),
+    # A status of `wire.sandboxes`, which only moves forward.
+    Column("status", String, nullable=False, index=True),
+    Column("exit_code", Integer),
+    Column("error_type", String),
+    Column("error_message", Text),
+    text("created_at"),
+    text("updated_at"),
+    Column("started_at", String),
+    Column("terminated_at", String, index=True),
+    Column("stop_at", String, nullable=False, index=True),
+    # A retried creation has the key of the first; kept for a day.
+    Column("idempotency_key", String),
+    # The id of the server that has it; empty for the hub of a command.
+    text("holder"),
+    UniqueConstraint("user_id", "idempotency_key"),
+)
+
+sandbox_labels = Table(
+    "sandbox_labels",
+    metadata,
+    Column("sandbox_id", ForeignKey("sandboxes.id", ondelete="CASCADE"), primary_key=True),
+    Column("label", String, primary_key=True, index=True),
+)
+
+sandbox_tokens = Table(
+    "sandbox_tokens",
+    metadata,
+    # The digest of a token that opens one sandbox until `expires_at`.
+    Column("digest", String, primary_key=True),
+    Column(
+        "sandbox_id", ForeignKey("sandboxes.id", ondelete="CASCADE"), nullable=False, index=True
+    ),
+    Column("expires_at", String, nullable=False, index=True),
 )

@@ -1,0 +1,1 @@
+"""Sandboxes on this machine: providers, and the supervisor that holds what they make."""

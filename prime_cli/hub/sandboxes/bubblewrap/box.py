@@ -1,0 +1,231 @@
+"""A sandbox of bubblewrap that runs: its agent, and the commands started through it.
+
+What the agent says is a stranger's: two whole numbers of it are read, and nothing else.
+"""
+
+import asyncio
+import itertools
+import os
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+
+import msgspec
+
+from prime_cli.core.errors import EnvironmentFailed, NotFound, UsageError
+from prime_cli.hub.sandboxes.bubblewrap.groups import Groups
+from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, CommandOrder, End
+from prime_cli.wire.sandboxes import ENDED, OOM_KILLED
+
+_KILLED = 137
+"""128 + SIGKILL."""
+_LARGEST_ANSWER = 4096
+_LARGEST_REQUEST = 200_000
+_BUFFER = 1 << 18
+
+
+class _Said(msgspec.Struct):
+    id: int = -1
+    code: int | None = None
+
+
+class BubblewrapBox:
+    """The sandbox whose first process is `process`; `control` is our end of its agent's socket."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        control: socket.socket,
+        groups: Groups,
+        variables: Mapping[str, str],
+        facts: Mapping[str, str],
+    ) -> None:
+        self.facts = facts
+        self._process = process
+        self._control = control
+        self._groups = groups
+        self._ids = itertools.count(1)
+        self._codes: dict[int, asyncio.Future[int]] = {}
+        self._variables = variables
+        self._closing: list[asyncio.AbstractServer] = []
+        self._nothing = os.open(os.devnull, os.O_RDONLY)
+        control.setblocking(False)  # noqa: FBT003 - its only form
+        asyncio.get_running_loop().add_reader(control, self._hear)
+
+    async def run(self, order: CommandOrder) -> "BubblewrapCommand":
+        """As `Box.run`."""
+        self._require(order)
+        key, cwd = next(self._ids), order.cwd or "/root"
+        ask = {"id": key, "argv": order.argv, "env": {**self._variables, **order.env}, "cwd": cwd}
+        request = msgspec.json.encode(ask)
+        if len(request) > _LARGEST_REQUEST:
+            raise _too_long()
+        pipes = _Pipes(stdin=order.stdin)
+        code = asyncio.get_running_loop().create_future()
+        self._codes[key] = code
+        stdin = self._nothing if pipes.stdin is None else pipes.stdin[0]
+        try:
+            socket.send_fds(self._control, [request], [stdin, pipes.stdout[1], pipes.stderr[1]])
+        except OSError as error:
+            self._codes.pop(key, None)
+            pipes.close_ours()
+            raise NotFound("The sandbox does not answer") from error
+        finally:
+            pipes.close_theirs()
+        return await BubblewrapCommand.open(self, key, code, pipes)
+
+    def kill(self, key: int, number: int) -> None:
+        """Have the agent send a signal to the group of a command."""
+        with suppress(OSError):
+            self._control.send(msgspec.json.encode({"kill": key, "signal": number}))
+
+    def also_close(self, server: asyncio.AbstractServer) -> None:
+        """Close a server of ours with the sandbox."""
+        self._closing.append(server)
+
+    async def gone(self) -> End:
+        """As `Box.gone`."""
+        await self._process.wait()
+        if self._groups.was_out_of_memory():
+            return End(OOM_KILLED, "it needed more memory than it had")
+        return End(ENDED, "its first process was ended")
+
+    async def end(self) -> None:
+        """As `Box.end`."""
+        for server in self._closing:
+            server.close()
+        self._closing.clear()
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+        await self._process.wait()
+        self._hang_up()
+        await self._groups.remove()
+
+    def _require(self, order: CommandOrder) -> None:
+        if sum(map(len, order.argv)) > LONGEST_COMMAND:
+            raise _too_long()
+        if order.user not in (None, "", "root", "0"):
+            raise UsageError(
+                f"A sandbox of bubblewrap has no user `{order.user[:80]}`, only root",
+                hint="the provider `engine` (Podman or Docker) has the users of its image",
+            )
+        if self._process.returncode is not None or self._control.fileno() < 0:
+            raise NotFound("The sandbox has ended")
+
+    def _hear(self) -> None:
+        try:
+            data = self._control.recv(_LARGEST_ANSWER)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._hang_up()
+            return
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            said = msgspec.json.decode(data, type=_Said)
+            code = self._codes.get(said.id)
+            if code is not None and said.code is not None:
+                del self._codes[said.id]
+                if not code.done():
+                    code.set_result(said.code & 0xFF)
+
+    def _hang_up(self) -> None:
+        if self._control.fileno() < 0:
+            return
+        # Before it is closed, or the next sandbox to get this descriptor would never be heard.
+        asyncio.get_running_loop().remove_reader(self._control)
+        self._control.close()
+        os.close(self._nothing)
+        for code in self._codes.values():
+            if not code.done():
+                code.set_result(_KILLED)
+        self._codes.clear()
+
+
+def _too_long() -> UsageError:
+    return UsageError(
+        f"The command is longer than {LONGEST_COMMAND} characters",
+        hint="upload a file, and run that",
+    )
+
+
+class _Pipes:
+    """The pipes of a command; each is (read, write)."""
+
+    def __init__(self, *, stdin: bool) -> None:
+        try:
+            self.stdin = os.pipe() if stdin else None
+            self.stdout, self.stderr = os.pipe(), os.pipe()
+        except OSError as error:
+            raise EnvironmentFailed(f"No pipe for a command: {error.strerror}") from error
+
+    def close_theirs(self) -> None:
+        for fd in (self.stdin and self.stdin[0], self.stdout[1], self.stderr[1]):
+            if fd is not None:
+                os.close(fd)
+
+    def close_ours(self) -> None:
+        for fd in (self.stdin and self.stdin[1], self.stdout[0], self.stderr[0]):
+            if fd is not None:
+                os.close(fd)
+
+
+class BubblewrapCommand:
+    """A command in the box; see `Running`."""
+
+    def __init__(
+        self,
+        box: BubblewrapBox,
+        key: int,
+        code: "asyncio.Future[int]",
+        *,
+        stdout: tuple[asyncio.StreamReader, asyncio.BaseTransport],
+        stderr: tuple[asyncio.StreamReader, asyncio.BaseTransport],
+        stdin: asyncio.StreamWriter | None,
+    ) -> None:
+        self.stdout, self.stderr, self.stdin = stdout[0], stderr[0], stdin
+        self._transports = (stdout[1], stderr[1])
+        self._box, self._key, self._code = box, key, code
+
+    @classmethod
+    async def open(
+        cls, box: BubblewrapBox, key: int, code: "asyncio.Future[int]", pipes: _Pipes
+    ) -> "BubblewrapCommand":
+        """The command whose other ends of `pipes` the agent has."""
+        stdout = await _read_pipe(pipes.stdout[0])
+        stderr = await _read_pipe(pipes.stderr[0])
+        stdin = None if pipes.stdin is None else await _write_pipe(pipes.stdin[1])
+        return cls(box, key, code, stdout=stdout, stderr=stderr, stdin=stdin)
+
+    async def wait(self) -> int:
+        """As `Running.wait`."""
+        return await asyncio.shield(self._code)
+
+    async def signal(self, number: int) -> None:
+        """As `Running.signal`."""
+        self._box.kill(self._key, number)
+
+    def close(self) -> None:
+        """As `Running.close`."""
+        for transport in self._transports:
+            transport.close()
+        if self.stdin is not None:
+            self.stdin.close()
+
+
+async def _read_pipe(fd: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
+    reader = asyncio.StreamReader(limit=_BUFFER)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb", 0)
+    )
+    return reader, transport
+
+
+async def _write_pipe(fd: int) -> asyncio.StreamWriter:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(
+        asyncio.streams.FlowControlMixin, os.fdopen(fd, "wb", 0)
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop)

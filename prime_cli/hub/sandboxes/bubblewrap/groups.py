@@ -1,0 +1,179 @@
+"""Control groups of a sandbox: what of memory, CPU and processes the system lets us hold.
+
+Version 1 needs root. Version 2 needs a group of our own that is delegated, as systemd gives one to
+each user's services; what cannot be held is left out, and said.
+"""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from prime_cli.core.formatting import format_bytes
+from prime_cli.hub.sandboxes.provider import PROCESSES, SandboxSpec
+
+_ROOT = Path("/sys/fs/cgroup")
+_PERIOD = 100_000
+_TRIES, _PAUSE = 100, 0.02
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """A limit: what it is for, its file, its value, and the value as it is shown."""
+
+    subject: str
+    file: str
+    value: str
+    shown: str
+
+
+class Groups:
+    """The groups of one sandbox, one per controller or one in all."""
+
+    def __init__(self, made: list[Path], facts: dict[str, str]) -> None:
+        self._made = made
+        self.facts = facts
+        """What is held, by subject: only what was read back."""
+
+    def enter(self) -> None:
+        """Put the calling process in; called between fork and exec."""
+        for group in self._made:
+            with (group / "cgroup.procs").open("w") as procs:
+                procs.write(str(os.getpid()))
+
+    def was_out_of_memory(self) -> bool:
+        """Whether the system ever killed something in them for want of memory."""
+        for group in self._made:
+            for name in ("memory.oom_control", "memory.events"):
+                with suppress(OSError):
+                    words = (group / name).read_text().split()
+                    if "oom_kill" in words and words[words.index("oom_kill") + 1] != "0":
+                        return True
+        return False
+
+    async def remove(self) -> None:
+        """Remove them; their processes are being ended."""
+        for group in self._made:
+            await _remove(group)
+        self._made.clear()
+
+
+def make_groups(spec: SandboxSpec, root: Path = _ROOT) -> Groups:
+    """The groups of a sandbox, with its limits; fewer or none where the system refuses."""
+    made: list[Path] = []
+    facts: dict[str, str] = {}
+    for parent, limits in _places(spec, root):
+        group = parent / spec.tag
+        with suppress(OSError):
+            group.mkdir(exist_ok=True)
+            made.append(group)
+        for limit in limits:
+            with suppress(OSError):
+                (group / limit.file).write_text(limit.value)
+                if _same(limit, (group / limit.file).read_text()):
+                    facts[limit.subject] = limit.shown
+    return Groups(made, facts)
+
+
+def list_groups(prefix: str, root: Path = _ROOT) -> dict[str, list[Path]]:
+    """The groups that exist, by tag."""
+    found: dict[str, list[Path]] = {}
+    for parent in (*(root / name for name in ("memory", "pids", "cpu")), _own_group(root)):
+        if parent is not None and parent.is_dir():
+            for path in parent.glob(f"{prefix}*/"):
+                found.setdefault(path.name, []).append(path)
+    return found
+
+
+async def remove_groups(groups: list[Path]) -> None:
+    """Kill what is in groups, and remove them."""
+    for group in groups:
+        with suppress(OSError):
+            _kill_members(group)
+        await _remove(group)
+
+
+def _kill_members(group: Path) -> None:
+    for pid in (group / "cgroup.procs").read_text().split():
+        with suppress(OSError):
+            os.kill(int(pid), 9)
+
+
+def _places(spec: SandboxSpec, root: Path) -> Iterator[tuple[Path, list[_Limit]]]:
+    memory, processes = format_bytes(spec.memory), f"at most {PROCESSES}"
+    cpu = f"{spec.cpu_cores:g} CPU" + ("s" if spec.cpu_cores != 1 else "")
+    quota = str(max(1000, int(spec.cpu_cores * _PERIOD)))
+    swap = _Limit("swap", "memory.memsw.limit_in_bytes", str(spec.memory), "none")
+    if (root / "cgroup.controllers").exists():
+        own = _own_group(root)
+        if own is not None:
+            yield (
+                own,
+                [
+                    _Limit("memory", "memory.max", str(spec.memory), memory),
+                    _Limit("swap", "memory.swap.max", "0", "none"),
+                    _Limit("cpu", "cpu.max", f"{quota} {_PERIOD}", cpu),
+                    _Limit("processes", "pids.max", str(PROCESSES), processes),
+                ],
+            )
+        return
+    limit = _Limit("memory", "memory.limit_in_bytes", str(spec.memory), memory)
+    yield root / "memory", [limit, swap]
+    yield root / "cpu", [_Limit("cpu", "cpu.cfs_quota_us", quota, cpu)]
+    yield root / "pids", [_Limit("processes", "pids.max", str(PROCESSES), processes)]
+
+
+def _own_group(root: Path) -> Path | None:
+    """The group of version 2 that this process may divide; its processes are moved to a leaf."""
+    with suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+            if line.startswith("0::/") and (root / "cgroup.controllers").exists():
+                group = root / line.removeprefix("0::/")
+                group = group.parent if group.name == _LEAF else group
+                return group if os.access(group / "cgroup.subtree_control", os.W_OK) else None
+    return None
+
+
+_LEAF = "supervisor"
+
+
+def divide_own_group(root: Path = _ROOT) -> None:
+    """Prepare this process' own group of version 2 for groups inside of it, if it is delegated.
+
+    The kernel allows either processes or groups in one.
+    """
+    group = _own_group(root)
+    if group is None or group == root:
+        return
+    with suppress(OSError):
+        leaf = group / _LEAF
+        leaf.mkdir(exist_ok=True)
+        (leaf / "cgroup.procs").write_text(str(os.getpid()))
+        for controller in ("memory", "cpu", "pids"):
+            with suppress(OSError):
+                (group / "cgroup.subtree_control").write_text(f"+{controller}")
+
+
+def _same(limit: _Limit, found: str) -> bool:
+    """Whether the system took the value; it rounds bytes down to whole pages."""
+    found = found.strip()
+    if found == limit.value:
+        return True
+    is_bytes = found.isdecimal() and limit.value.isdecimal()
+    return is_bytes and 0 <= int(limit.value) - int(found) < os.sysconf("SC_PAGESIZE")
+
+
+async def _remove(group: Path) -> None:
+    for _ in range(_TRIES):
+        if _is_removed(group):
+            return
+        await asyncio.sleep(_PAUSE)
+
+
+def _is_removed(group: Path) -> bool:
+    """Try to; the kernel refuses while a process in it has not been reaped."""
+    with suppress(OSError):
+        group.rmdir()
+    return not group.exists()

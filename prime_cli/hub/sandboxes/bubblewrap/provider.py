@@ -1,0 +1,269 @@
+"""Sandboxes of bubblewrap: a root in memory of exact size, this system's /usr, and one Python."""
+
+import asyncio
+import shutil
+import socket
+import sys
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from prime_cli.core.errors import EnvironmentFailed, UsageError
+from prime_cli.core.formatting import format_bytes
+from prime_cli.core.paths import make_folder, write_atomically
+from prime_cli.hub.sandboxes.bubblewrap.box import BubblewrapBox
+from prime_cli.hub.sandboxes.bubblewrap.groups import (
+    Groups,
+    list_groups,
+    make_groups,
+    remove_groups,
+)
+from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn, stand_in
+from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.proxy import serve_proxy
+from prime_cli.hub.sandboxes.registry import SandboxContext
+from prime_cli.runtime.sandbox import SYSTEM, cover_proc
+from prime_cli.wire.sandboxes import INTERNET, NONE, PACKAGES
+
+BUBBLEWRAP = "bubblewrap"
+PROXY_PORT = 3128
+_AGENT = Path(__file__).with_name("agent.py")
+_AGENT_INSIDE = "/run/prime/agent.py"
+_UP_SECONDS = 20.0
+_STDERR = 64 * 1024
+
+_ISOLATION = (
+    "--unshare-all --unshare-user --disable-userns --uid 0 --gid 0 --cap-drop ALL --new-session"
+    " --die-with-parent"
+).split()
+
+
+class BubblewrapProvider:
+    """Makes sandboxes as children of this process, which end with it."""
+
+    name = BUBBLEWRAP
+    # Inside, the processes of all users of a hub are those of one user of the machine.
+    separates_users = False
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        """For files of every sandbox."""
+
+    def _files(self) -> Path:
+        folder = make_folder(self._folder / "etc")
+        for name, text in _FILES.items():
+            if not (folder / name).exists():
+                write_atomically(folder / name, text.encode())
+        return folder
+
+    async def check(self, spec: SandboxSpec) -> tuple[str, ...]:
+        """As `SandboxProvider.check`."""
+        _require_program()
+        if spec.network == INTERNET:
+            raise UsageError(
+                "bubblewrap has no network `internet` yet",
+                hint="use the network `packages`, or the provider `engine`",
+            )
+        return ((await stand_in(spec.image)).sentence,)
+
+    async def create(self, spec: SandboxSpec) -> BubblewrapBox:
+        """As `SandboxProvider.create`."""
+        await self.check(spec)
+        python = await stand_in(spec.image)
+        groups = make_groups(spec)
+        size = int(min(spec.disk_size_gb * 10**9, spec.memory / 2))
+        try:
+            inside = ["--", str(python.python), "-I", "-S", _AGENT_INSIDE]
+            words = [*_words(spec, python, size, self._files()), *inside]
+            process, control, listener = await _start(spec, words, groups)
+        except BaseException:
+            await groups.remove()
+            raise
+        facts = {**_promises(spec, python, size), **_limits(groups)}
+        box = BubblewrapBox(process, control, groups, _variables(spec), facts)
+        if listener is not None:
+            box.also_close(await serve_proxy(listener, spec.hosts))
+        return box
+
+    async def list_tags(self, prefix: str) -> Collection[str]:
+        """Only groups outlive their supervisor: processes end with it."""
+        return sorted(list_groups(prefix))
+
+    async def remove(self, tag: str) -> None:
+        """As `SandboxProvider.remove`."""
+        await remove_groups(list_groups(tag).get(tag, []))
+
+
+def _require_program() -> str:
+    found = shutil.which("bwrap") if sys.platform == "linux" else None
+    if found is None:
+        where = "install it (`apt install bubblewrap`)" if sys.platform == "linux" else None
+        raise UsageError(
+            "Sandboxes of this machine need bubblewrap, which it does not have",
+            hint=where or "it exists only on Linux: start Podman or Docker instead",
+        )
+    return found
+
+
+async def _start(
+    spec: SandboxSpec, words: Sequence[str], groups: Groups
+) -> tuple[asyncio.subprocess.Process, socket.socket, socket.socket | None]:
+    """The first process, our end of the agent's socket, and the socket that its proxy has inside.
+
+    Raises EnvironmentFailed with what bubblewrap says.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setblocking(False)  # noqa: FBT003 - its only form
+    port = PROXY_PORT if spec.network == PACKAGES else 0
+    with theirs:
+        process = await asyncio.create_subprocess_exec(
+            *words,
+            *map(str, (theirs.fileno(), spec.stop_at, port)),
+            pass_fds=[theirs.fileno()],
+            env={},
+            preexec_fn=groups.enter,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            limit=_STDERR,
+        )
+    listener: socket.socket | None = None
+    try:
+        async with asyncio.timeout(_UP_SECONDS):
+            fds = await _greeting(ours)
+        if port:
+            listener = _listener(fds)
+    except (OSError, TimeoutError, EnvironmentFailed) as error:
+        ours.close()
+        with suppress(ProcessLookupError):
+            process.kill()
+        said = await _last_line(process)
+        raise EnvironmentFailed(f"bubblewrap did not start a sandbox: {said or error}") from error
+    except BaseException:
+        ours.close()
+        with suppress(ProcessLookupError):
+            process.kill()
+        raise
+    return process, ours, listener
+
+
+async def _greeting(control: socket.socket) -> list[int]:
+    """The descriptors that come with the agent's first words; raises EnvironmentFailed."""
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(control, _settle, ready)
+    try:
+        await ready
+    finally:
+        loop.remove_reader(control)
+    data, fds, _, _ = socket.recv_fds(control, 4096, 1)
+    if not data:
+        raise EnvironmentFailed("its agent ended at once")
+    return fds
+
+
+def _settle(ready: "asyncio.Future[None]") -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+def _listener(fds: Sequence[int]) -> socket.socket:
+    """The socket that the agent sent, which was started by us but runs beside strangers."""
+    if len(fds) != 1:
+        raise EnvironmentFailed("its agent sent no socket")
+    listener = socket.socket(fileno=fds[0])
+    if listener.family != socket.AF_INET or listener.type != socket.SOCK_STREAM:
+        listener.close()
+        raise EnvironmentFailed("its agent sent no socket that listens")
+    listener.setblocking(False)  # noqa: FBT003 - its only form
+    return listener
+
+
+async def _last_line(process: asyncio.subprocess.Process) -> str:
+    said = b"" if process.stderr is None else await process.stderr.read(_STDERR)
+    await process.wait()
+    lines = said.decode(errors="replace").strip().splitlines()
+    return lines[-1][:500] if lines else ""
+
+
+def _words(spec: SandboxSpec, python: StandIn, size: int, folder: Path) -> list[str]:
+    words = [_require_program(), *_ISOLATION, "--hostname", spec.id[:12]]
+    words += ["--size", str(size), "--tmpfs", "/"]
+    for path in SYSTEM:
+        words += ["--ro-bind-try", path, path]
+    words += ["--tmpfs", "/usr/local", "--dir", "/usr/local/bin", "--proc", "/proc"]
+    # What root of the machine owns there is root's to write, also without a capability.
+    words += ["--ro-bind", "/proc/sys", "/proc/sys", *cover_proc(), "--dev", "/dev"]
+    for place in ("/tmp", "/var/tmp"):  # noqa: S108 - of the sandbox
+        words += ["--perms", "1777", "--dir", place]
+    words += ["--dir", "/root", "--dir", "/workspace", "--ro-bind", str(_AGENT), _AGENT_INSIDE]
+    if python.folder is not None:
+        words += ["--ro-bind", str(python.folder), str(python.folder)]
+    for name in ("python", "python3", f"python{python.minor}"):
+        words += ["--symlink", str(python.python), f"/usr/local/bin/{name}"]
+    for name in ("pip", "pip3"):
+        if (target := python.python.with_name(name)).exists():
+            words += ["--symlink", str(target), f"/usr/local/bin/{name}"]
+    for name in _FILES:
+        words += ["--ro-bind", str(folder / name), f"/etc/{name}"]
+    for path in spec.folders:
+        words += ["--ro-bind-try", path, path]
+    return [*words, "--chdir", "/root"]
+
+
+_FILES = {
+    "passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+    "group": "root:x:0:\nnogroup:x:65534:\n",
+    "hosts": "127.0.0.1 localhost\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+}
+"""What is in /etc besides the system's certificates; nothing of the machine's users."""
+
+
+def _variables(spec: SandboxSpec) -> dict[str, str]:
+    given = {
+        "PATH": "/root/.local/bin:/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/root",
+        "LANG": "C.UTF-8",
+        "PIP_BREAK_SYSTEM_PACKAGES": "1",
+        "PIP_ROOT_USER_ACTION": "ignore",
+        "PYTHONUSERBASE": "/root/.local",
+    }
+    if spec.network == PACKAGES:
+        proxy = f"http://127.0.0.1:{PROXY_PORT}"
+        for name in ("http_proxy", "https_proxy"):
+            given |= {name: proxy, name.upper(): proxy}
+        given |= {"no_proxy": "localhost,127.0.0.1", "NO_PROXY": "localhost,127.0.0.1"}
+    return given | spec.variables
+
+
+def _promises(spec: SandboxSpec, python: StandIn, size: int) -> dict[str, str]:
+    """What holds by the way it was started."""
+    network = {
+        PACKAGES: f"the package indexes ({', '.join(spec.hosts) or 'none'}) through a proxy",
+        NONE: "none",
+    }
+    return {
+        "provider": BUBBLEWRAP,
+        "image": python.sentence,
+        "files": "its own root in memory; this system's /usr, read-only",
+        "disk": f"{format_bytes(size)} in memory",
+        "network": network.get(spec.network, spec.network),
+        "kernel": "this machine's",
+    }
+
+
+_LIMITED = ("memory", "swap", "cpu", "processes")
+
+
+def _limits(groups: Groups) -> dict[str, str]:
+    """What the system holds, and does not; read back from it."""
+    return {
+        subject: groups.facts.get(subject, "not limited: this system lets us hold none")
+        for subject in _LIMITED
+    }
+
+
+def open_provider(context: SandboxContext) -> BubblewrapProvider:
+    """The provider, which needs no options."""
+    return BubblewrapProvider(context.folder / BUBBLEWRAP)

@@ -1,0 +1,90 @@
+"""The Python that stands in for an image: `python:3.X` is the 3.X that uv or the system has."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from prime_cli.core.errors import UsageError
+from prime_cli.runtime.pythons import Python, find_pythons
+
+_IMAGE = re.compile(
+    r"(?:docker\.io/)?(?:library/)?python:3\.(\d+)(?:\.\d+)?(?:-[\w.-]+)?", re.ASCII
+)
+_LEAST = 9
+"""The agent needs 3.9, which can receive descriptors."""
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A Python for an image: `python` is its program, in `folder`; None if it is in /usr."""
+
+    image: str
+    python: Path
+    version: str
+    folder: Path | None
+
+    @property
+    def minor(self) -> str:
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def sentence(self) -> str:
+        """What is there instead of the image."""
+        return (
+            f"{self.image} is Python {self.version} on this system's own programs ({_system()}), "
+            "not the image"
+        )
+
+
+async def stand_in(image: str) -> StandIn:
+    """The Python for an image; raises UsageError for one that bubblewrap cannot stand in for."""
+    found = _IMAGE.fullmatch(image)
+    if found is None:
+        raise UsageError(
+            f"bubblewrap has no images, and `{image[:200]}` is not one of Python alone",
+            hint="start Podman (`systemctl enable --now podman.socket`) or Docker, or choose an "
+            "image as `python:3.11-slim`",
+        )
+    minor = int(found[1])
+    if minor < _LEAST:
+        raise UsageError(
+            f"bubblewrap cannot stand in for `{image[:200]}`: it needs Python 3.{_LEAST} or later",
+            hint="start Podman or Docker, which have images",
+        )
+    installed = _pythons() if _pythons.cache_info().currsize else await asyncio.to_thread(_pythons)
+    for each in installed:
+        if each.minor == f"3.{minor}":
+            return StandIn(image, each.path, each.version, _folder_of(each.path))
+    raise UsageError(
+        f"`{image[:200]}` asks for Python 3.{minor}, which is not installed here",
+        hint=f"install it with `uv python install 3.{minor}`, or start Podman or Docker",
+    )
+
+
+@cache
+def _pythons() -> tuple[Python, ...]:
+    return tuple(find_pythons())
+
+
+def forget_pythons() -> None:
+    """Look again at what is installed."""
+    _pythons.cache_clear()
+
+
+def _folder_of(python: Path) -> Path | None:
+    """The folder to show inside; None for a Python of the system."""
+    real = python.resolve()
+    return None if real.is_relative_to("/usr") else real.parent.parent
+
+
+@cache
+def _system() -> str:
+    """`Debian GNU/Linux 12 (bookworm)`."""
+    try:
+        lines = Path("/etc/os-release").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return "Linux"
+    named = dict(line.split("=", 1) for line in lines if "=" in line)
+    return named.get("PRETTY_NAME", "Linux").strip('"')

@@ -1,0 +1,100 @@
+"""The package indexes of this machine's user, as a sandbox reaches them.
+
+Credentials in addresses stay here: who runs code inside could read them.
+"""
+
+import configparser
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+_PYPI = ("pypi.org:443", "files.pythonhosted.org:443")
+_ONE = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
+_MANY = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_FIND_LINKS", "PIP_FIND_LINKS")
+_FILES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_PORTS = {"https": 443, "http": 80}
+
+
+@dataclass(frozen=True)
+class Indexes:
+    """`hosts` as `host:port`, folders of this machine, and the variables that lead there."""
+
+    hosts: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_indexes(environ: Mapping[str, str] | None = None) -> Indexes:
+    """Those that uv's and pip's variables name and pip's configuration, and PyPI otherwise."""
+    environ = os.environ if environ is None else environ
+    hosts: dict[str, None] = {}
+    folders: dict[str, None] = {}
+    variables: dict[str, str] = {}
+    settings = {**_pip_settings(environ), **{k: v for k, v in environ.items() if v}}
+    for name in (*_ONE, *_MANY):
+        if name not in settings:
+            continue
+        words = [_plain(each) for each in settings[name].replace(",", " ").split()]
+        for word in words:
+            _add(word, hosts, folders)
+        variables[name] = " ".join(words)
+    for name in _FILES:
+        if Path(settings.get(name, "")).is_file():
+            folders[settings[name]] = None
+            variables[name] = settings[name]
+    if not any(name in variables for name in _ONE):
+        hosts |= dict.fromkeys(_PYPI)
+    return Indexes(tuple(hosts), tuple(folders), variables)
+
+
+def _add(word: str, hosts: dict[str, None], folders: dict[str, None]) -> None:
+    url = word.partition("=")[2] if "=" in word.partition("://")[0] else word
+    parts = urlsplit(url)
+    if parts.scheme in _PORTS and parts.hostname:
+        hosts[f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}"] = None
+        if parts.hostname == "pypi.org":
+            hosts |= dict.fromkeys(_PYPI)
+        return
+    path = Path(unquote(parts.path)) if parts.scheme == "file" else Path(url)
+    if path.is_absolute() and path.is_dir():
+        folders[str(path)] = None
+
+
+def _plain(word: str) -> str:
+    """An address without its user and password."""
+    parts = urlsplit(word)
+    if "@" not in parts.netloc:
+        return word
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """What pip's configuration files say, under the names of the variables."""
+    found: dict[str, str] = {}
+    for path in _pip_files(environ):
+        parser = configparser.RawConfigParser()
+        with suppress(OSError, configparser.Error, UnicodeDecodeError):
+            parser.read(path, encoding="utf-8")
+        for section in ("global", "install"):
+            if parser.has_section(section):
+                for key, value in parser.items(section):
+                    name = f"PIP_{key.upper().replace('-', '_')}"
+                    if name in (*_ONE, *_MANY, *_FILES):
+                        found[name] = value
+    return found
+
+
+def _pip_files(environ: Mapping[str, str]) -> Iterator[Path]:
+    """In pip's order: what is later counts."""
+    if environ.get("PIP_CONFIG_FILE") == os.devnull:
+        return
+    yield Path("/etc/pip.conf")
+    with suppress(RuntimeError):
+        home = Path.home()
+        yield home / ".pip" / "pip.conf"
+        yield Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "pip" / "pip.conf"
+    if environ.get("PIP_CONFIG_FILE"):
+        yield Path(environ["PIP_CONFIG_FILE"])

@@ -1,0 +1,133 @@
+"""The interface between a supervisor of sandboxes and the providers that make them.
+
+A provider knows tags, not users: everything it makes is named `prime-<hub>-<sandbox>`, so that what
+exists can always be compared with what the hub's tables say should exist.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+PROCESSES = 1024
+"""The most processes of a sandbox."""
+
+LONGEST_COMMAND = 120_000
+"""Characters of a command: one word of execve(2) may have 128 KiB."""
+
+
+class SandboxSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A sandbox to create.
+
+    Sizes are in GB; `network` is a level of `wire.sandboxes.NETWORKS`, and `hosts` are what
+    `packages` reaches, as `host:port`, with `folders` of this machine to read. It ends at `stop_at`
+    (seconds since the epoch), after `idle_seconds` without a call, and with the process `process`
+    of this machine. `variables` are set for its commands, the first of which is `start`.
+    """
+
+    tag: str
+    id: str
+    image: str
+    stop_at: float
+    cpu_cores: float = 1
+    memory_gb: float = 2
+    disk_size_gb: float = 5
+    network: str = "packages"
+    hosts: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    variables: dict[str, str] = {}
+    start: tuple[str, ...] = ()
+    idle_seconds: float | None = None
+    process: int | None = None
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory."""
+        return int(self.memory_gb * 10**9)
+
+
+class CommandOrder(msgspec.Struct, frozen=True):
+    """A program to run in a sandbox; None for the sandbox's own folder and user."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    user: str | None = None
+    stdin: bool = False
+
+
+@dataclass(frozen=True)
+class End:
+    """Why a sandbox ended by itself: an `errorType`, and a sentence."""
+
+    kind: str
+    sentence: str
+
+
+class Running(Protocol):
+    """A command that runs."""
+
+    @property
+    def stdout(self) -> asyncio.StreamReader: ...
+
+    @property
+    def stderr(self) -> asyncio.StreamReader: ...
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter | None:
+        """None unless asked for."""
+
+    async def wait(self) -> int:
+        """Its exit code, or 128 + the signal that ended it; 137 if its sandbox is gone."""
+
+    async def signal(self, number: int) -> None:
+        """Send a signal to it and what it has started."""
+
+    def close(self) -> None:
+        """Let go of its pipes."""
+
+
+class Box(Protocol):
+    """A sandbox that runs."""
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """What holds it, by subject: each was read back from the system after the start."""
+
+    async def run(self, order: CommandOrder) -> Running:
+        """Start a command. Raises UsageError for one that cannot be, NotFound if it is gone."""
+
+    async def gone(self) -> End:
+        """Wait until it ends by itself."""
+
+    async def end(self) -> None:
+        """Remove everything of it; idempotent."""
+
+
+class SandboxProvider(Protocol):
+    """Makes sandboxes. Constructing one is cheap: it starts and reads nothing."""
+
+    @property
+    def name(self) -> str:
+        """`bubblewrap`, `engine`."""
+
+    @property
+    def separates_users(self) -> bool:
+        """Whether sandboxes of users who do not trust each other may be side by side."""
+
+    async def check(self, spec: SandboxSpec) -> tuple[str, ...]:
+        """What of a sandbox would differ from what is asked for, in sentences.
+
+        Raises UsageError naming the first wish that cannot be met, and who could meet it.
+        """
+
+    async def create(self, spec: SandboxSpec) -> Box:
+        """Make a sandbox and return once it runs. Raises PrimeError, and leaves nothing then."""
+
+    async def list_tags(self, prefix: str) -> Collection[str]:
+        """All tags with this prefix under which anything exists, in any state."""
+
+    async def remove(self, tag: str) -> None:
+        """Remove everything of a sandbox whose supervisor is gone; idempotent."""

@@ -1,0 +1,260 @@
+"""How a hub talks to its supervisor of sandboxes, and starts it.
+
+A hub in a command has no event loop, and a served one calls services in threads: both block.
+"""
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from prime_cli.core.errors import PrimeError, StorageFailed, Unreachable, UsageError
+from prime_cli.core.file_locks import locked, take_lock
+from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
+from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.supervisor.place import Place
+from prime_cli.hub.sandboxes.supervisor.protocol import (
+    Check,
+    Checked,
+    Creation,
+    Ending,
+    Found,
+    Log,
+    Seen,
+)
+from prime_cli.wire.codec import decode, encode
+from prime_cli.wire.problems import Problem, to_error
+
+T = TypeVar("T")
+
+_MAIN = Path(__file__).with_name("main.py")
+_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_BEGIN_SECONDS = 30.0
+_PAUSE = 0.01
+_SECONDS = 150.0
+_ERRORS = 400
+
+
+@dataclass(frozen=True)
+class Supervisor:
+    """The supervisor of the hub with the folder `data`; started by what needs it."""
+
+    data: Path
+
+    @property
+    def place(self) -> Place:
+        """Its files."""
+        return Place(self.data.absolute() / "sandboxes")
+
+    # --- Sandboxes; each raises Unreachable if it does not answer ---
+
+    def check(self, providers: Iterable[str], spec: SandboxSpec) -> Checked:
+        """The first provider that can make it; raises UsageError with the reason of the last."""
+        return self._ask("POST", "/check", Checked, Check(list(providers), spec))
+
+    def create(self, provider: str, spec: SandboxSpec, seconds: float) -> Seen:
+        """Start a sandbox; waits for up to `seconds` until it runs."""
+        return self._ask("POST", "/sandboxes", Seen, Creation(provider, spec, seconds))
+
+    def look(self) -> dict[str, Seen]:
+        """Every sandbox that it holds or that has ended, by tag; does not start it."""
+        found = self._ended()
+        if self.is_alive:
+            with suppress(Unreachable):
+                found |= self._ask("GET", "/sandboxes", dict[str, Seen], start=False)
+        return found
+
+    def end(self, tag: str, why: Ending) -> Seen | None:
+        """End a sandbox; None if it is not held."""
+        if not self.is_alive:
+            return None
+        return self._ask("POST", f"/sandboxes/{tag}/end", Seen, why, start=False)
+
+    def log(self, tag: str) -> str:
+        """The output of its start command."""
+        with storage_errors(self.place.folder), suppress(FileNotFoundError):
+            return (self.place.folder / f"{tag}.log").read_text("utf-8", "replace")
+        if not self.is_alive:
+            return ""
+        return self._ask("GET", f"/sandboxes/{tag}/log", Log, start=False).log
+
+    def stop(self) -> None:
+        """End every sandbox, and the supervisor; returns when it has ended."""
+        if self.is_alive:
+            self._ask("POST", "/stop", dict[str, str], start=False)
+            while self.is_alive:
+                time.sleep(_PAUSE)
+
+    def found(self, prefix: str) -> dict[str, list[str]]:
+        """The tags under which a provider has anything, by provider."""
+        return self._ask("GET", f"/found?prefix={prefix}", Found).tags
+
+    def remove(self, provider: str, tag: str) -> None:
+        """Remove what a provider has under a tag that is not held."""
+        self._ask("DELETE", f"/found/{provider}/{tag}", dict[str, str])
+
+    def forget(self, tag: str) -> None:
+        """Remove what is kept of a sandbox that ended."""
+        for name in (f"{tag}.json", f"{tag}.log"):
+            with storage_errors(self.place.folder):
+                (self.place.folder / name).unlink(missing_ok=True)
+
+    def kept_tags(self, prefix: str) -> list[str]:
+        """The tags of which a file is kept."""
+        with storage_errors(self.place.folder), suppress(FileNotFoundError):
+            files = sorted(self.place.folder.iterdir())
+            return sorted({each.stem for each in files if each.name.startswith(prefix)})
+        return []
+
+    # --- Connections ---
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        lock = take_lock(self.place.lock, is_shared=True)
+        if lock is not None:
+            os.close(lock)
+        return lock is None and self.place.lock.exists()
+
+    @contextmanager
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | Iterable[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+        seconds: float = _SECONDS,
+    ) -> Iterator[http.client.HTTPResponse]:
+        """The answer to a request, while it is read. Raises Unreachable."""
+        connection = UnixConnection(self.place.socket, seconds)
+        try:
+            connection.request(method, path, body=body, headers=dict(headers or {}))
+            yield connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            raise Unreachable(
+                f"The supervisor of this hub's sandboxes does not answer: {error}"
+            ) from error
+        finally:
+            connection.close()
+
+    def start(self) -> None:
+        """Start it unless it runs. Raises StorageFailed, UsageError on Windows."""
+        if sys.platform == "win32":
+            raise UsageError(
+                "Sandboxes of one's own need Linux or macOS",
+                hint="use a hub that is served by a machine with Linux: `prime login --hub URL`",
+            )
+        if self.is_alive and self.place.socket.exists():
+            return
+        make_folder(self.place.folder)
+        with locked(self.place.folder / "starting", seconds=_BEGIN_SECONDS):
+            lock = take_lock(self.place.lock, is_new=True)
+            if lock is not None:
+                self._spawn(lock)
+            self._wait()
+
+    def _spawn(self, lock: int) -> None:
+        argv = [sys.executable, "-I", "-X", "utf8", str(_MAIN), str(self.place.folder), str(lock)]
+        # Nothing of our environment, which contains keys, except what leads to an engine and uv.
+        environ = {"PATH": os.environ.get("PATH", _SYSTEM_PATH)}
+        environ |= {name: os.environ[name] for name in _PASSED if os.environ.get(name)}
+        with suppress(FileNotFoundError):
+            self.place.socket.unlink()
+        try:
+            with storage_errors(self.place.log):
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+                descriptor = open_descriptor(self.place.log, flags)
+            with os.fdopen(descriptor, "ab") as log:
+                subprocess.run(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd="/",
+                    env=environ,
+                    pass_fds=[lock],
+                    timeout=_BEGIN_SECONDS,
+                    check=True,
+                )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise StorageFailed(
+                f"The supervisor of sandboxes cannot be started: {error}"
+            ) from error
+        finally:
+            os.close(lock)
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + _BEGIN_SECONDS
+        while not (self.is_alive and self.place.socket.exists()):
+            if time.monotonic() > deadline or not self.is_alive:
+                with suppress(OSError):
+                    said = self.place.log.read_text("utf-8", "replace").strip()
+                    raise StorageFailed(
+                        "The supervisor of sandboxes ended at once", detail=said[-2000:] or None
+                    )
+            time.sleep(_PAUSE)
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        kind: type[T],
+        body: msgspec.Struct | None = None,
+        *,
+        start: bool = True,
+    ) -> T:
+        if start:
+            self.start()
+        content = None if body is None else encode(body)
+        with self.request(method, path, body=content) as response:
+            answer = response.read()
+            if response.status >= _ERRORS:
+                raise read_problem(response.status, answer)
+            return decode(answer, kind)
+
+    def _ended(self) -> dict[str, Seen]:
+        found: dict[str, Seen] = {}
+        with storage_errors(self.place.folder), suppress(FileNotFoundError):
+            for file in self.place.folder.glob("prime-*.json"):
+                with suppress(FileNotFoundError, PrimeError):
+                    found[file.stem] = decode(file.read_bytes(), Seen)
+        return found
+
+
+_PASSED = (
+    "HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "CONTAINER_HOST", "DOCKER_HOST", "PYENV_ROOT",
+    "UV_PYTHON_INSTALL_DIR", "PRIME_HOME", "DBUS_SESSION_BUS_ADDRESS", "COVERAGE_PROCESS_START",
+)  # fmt: skip
+
+
+def read_problem(status: int, content: bytes) -> PrimeError:
+    """The error that the supervisor raised."""
+    try:
+        problem = decode(content, Problem)
+    except UsageError:
+        problem = Problem(detail=f"The supervisor of sandboxes answered {status}")
+    return to_error(status, problem.detail, problem.code, problem.hint)
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__("supervisor", timeout=seconds)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connect to the socket."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))

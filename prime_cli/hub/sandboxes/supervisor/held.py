@@ -1,0 +1,242 @@
+"""The sandboxes of a supervisor: each is made, watched, ended, and remembered for a while."""
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import Conflict, NotFound, PrimeError, UsageError
+from prime_cli.core.paths import write_atomically
+from prime_cli.hub.sandboxes.provider import Box, CommandOrder, SandboxProvider, SandboxSpec
+from prime_cli.hub.sandboxes.supervisor.output import merged
+from prime_cli.hub.sandboxes.supervisor.protocol import Seen
+from prime_cli.wire.sandboxes import (
+    ENDED,
+    ERROR,
+    PENDING,
+    RUNNING,
+    START_FAILED,
+    TERMINATED,
+    TIMED_OUT,
+    TIMEOUT,
+)
+
+_LOG_BYTES = 10 * 1024 * 1024
+_GLANCE = 1.0
+_KEPT_SECONDS = 3600.0
+
+
+class Held:
+    """One sandbox."""
+
+    def __init__(self, spec: SandboxSpec, provider: SandboxProvider, folder: Path) -> None:
+        self.spec = spec
+        self.provider = provider
+        self.seen = Seen(status=PENDING)
+        self.settled = asyncio.Event()
+        """Set once it runs, or never will."""
+        self.ended = asyncio.Event()
+        self.log = bytearray()
+        self.used_at = time.monotonic()
+        self.calls = 0
+        """Calls that are going on: then it is not idle."""
+        self._box: Box | None = None
+        self._folder = folder
+        self._stopping = asyncio.Event()
+        self._wanted_end: tuple[str, str | None, str | None] | None = None
+        self._task = asyncio.create_task(self._live())
+
+    @property
+    def box(self) -> Box:
+        """The running sandbox; raises Conflict if it does not run (yet)."""
+        if self._box is None or self.seen.status != RUNNING:
+            raise Conflict(f"The sandbox is not running: it is {self.seen.status}")
+        return self._box
+
+    async def end(
+        self, status: str = TERMINATED, kind: str | None = None, why: str | None = None
+    ) -> None:
+        """End it, and wait until nothing is left; the first reason stays."""
+        if self._wanted_end is None:
+            self._wanted_end = (status, kind, why)
+        self._stopping.set()
+        await self.ended.wait()
+
+    async def _live(self) -> None:
+        helpers: list[asyncio.Task[None]] = []
+        try:
+            self._box = await self.provider.create(self.spec)
+            self._change(status=RUNNING, started_at=time.time(), facts=dict(self._box.facts))
+            self.settled.set()
+            helpers = [asyncio.create_task(self._watch_clock())]
+            if self.spec.start:
+                helpers.append(asyncio.create_task(self._run_start(self._box)))
+            await self._until_end(self._box)
+        except PrimeError as error:
+            refused = isinstance(error, UsageError)
+            self._change(
+                status=ERROR,
+                error_type=START_FAILED,
+                error_message=error.message,
+                hint=error.hint,
+                is_refused=refused,
+            )
+        except Exception as error:
+            self._change(
+                status=ERROR,
+                error_type=START_FAILED,
+                error_message=f"{type(error).__name__}: {error}",
+            )
+            raise
+        finally:
+            for helper in helpers:
+                helper.cancel()
+            if self._box is not None:
+                await self._box.end()
+            if self.seen.status in (PENDING, RUNNING):
+                status, kind, why = self._wanted_end or (TERMINATED, ENDED, None)
+                self._change(status=status, error_type=kind, error_message=why)
+            self._change(ended_at=time.time())
+            self._remember()
+            self.settled.set()
+            self.ended.set()
+
+    async def _until_end(self, box: Box) -> None:
+        gone = asyncio.create_task(box.gone())
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({gone, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not self._stopping.is_set():
+                found = gone.result()
+                self._wanted_end = (TERMINATED, found.kind, found.sentence)
+        finally:
+            gone.cancel()
+            stopping.cancel()
+
+    async def _watch_clock(self) -> None:
+        while self._wanted_end is None:
+            await asyncio.sleep(_GLANCE)
+            why = self._why_over()
+            if why is not None:
+                self._wanted_end = why
+                self._stopping.set()
+
+    def _why_over(self) -> tuple[str, str | None, str | None] | None:
+        spec = self.spec
+        if time.time() >= spec.stop_at:
+            return TIMEOUT, TIMED_OUT, "its time is over"
+        idle = time.monotonic() - self.used_at
+        if spec.idle_seconds is not None and not self.calls and idle >= spec.idle_seconds:
+            return TIMEOUT, TIMED_OUT, f"it was idle for {spec.idle_seconds / 60:g} minutes"
+        if spec.process is not None and not _is_alive(spec.process):
+            return TERMINATED, ENDED, "the process that it was for has ended"
+        return None
+
+    async def _run_start(self, box: Box) -> None:
+        """Run the start command; the sandbox lives on when it ends."""
+        command = await box.run(CommandOrder(self.spec.start))
+        try:
+            async for _, chunk in merged(command):
+                self.log += chunk
+                del self.log[: max(0, len(self.log) - _LOG_BYTES)]
+            self._change(exit_code=await command.wait())
+        finally:
+            command.close()
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[Box]:
+        """The box during a call; raises Conflict if it does not run."""
+        box = self.box
+        self.calls += 1
+        try:
+            yield box
+        finally:
+            self.calls -= 1
+            self.used_at = time.monotonic()
+
+    def _change(self, **values: object) -> None:
+        self.seen = msgspec.structs.replace(self.seen, **values)
+
+    def _remember(self) -> None:
+        """Keep how it ended, and its log, for a hub that asks after this process is gone."""
+        with contextlib.suppress(PrimeError):
+            write_atomically(self._folder / f"{self.spec.tag}.json", msgspec.json.encode(self.seen))
+            if self.log:
+                write_atomically(self._folder / f"{self.spec.tag}.log", bytes(self.log))
+
+
+class Sandboxes:
+    """All sandboxes of this supervisor."""
+
+    def __init__(self, providers: Mapping[str, SandboxProvider], folder: Path) -> None:
+        self.providers = providers
+        self.folder = folder
+        self._held: dict[str, Held] = {}
+        self.used_at = time.monotonic()
+
+    async def create(self, provider: str, spec: SandboxSpec, seconds: float) -> Held:
+        """Start a sandbox, or find the one with its tag.
+
+        Waits for up to `seconds` until it runs.
+        """
+        self.used_at = time.monotonic()
+        held = self._held.get(spec.tag)
+        if held is None:
+            held = Held(spec, self.provider(provider), self.folder)
+            self._held[spec.tag] = held
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(held.settled.wait(), seconds)
+        return held
+
+    def provider(self, name: str) -> SandboxProvider:
+        """Raises UsageError."""
+        if name not in self.providers:
+            raise UsageError(
+                f"There is no provider of sandboxes `{name[:80]}`",
+                hint=f"choose from: {', '.join(sorted(self.providers))}",
+            )
+        return self.providers[name]
+
+    def find(self, tag: str) -> Held:
+        """Raises NotFound."""
+        self.used_at = time.monotonic()
+        held = self._held.get(tag)
+        if held is None:
+            raise NotFound("The sandbox has ended")
+        return held
+
+    def look(self) -> dict[str, Seen]:
+        """All that are held, and those that ended within the last hour."""
+        return {tag: held.seen for tag, held in self._held.items()}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether none is held."""
+        return all(held.ended.is_set() for held in self._held.values())
+
+    def forget_ended(self) -> None:
+        """Forget those that ended an hour ago."""
+        now = time.time()
+        for tag, held in list(self._held.items()):
+            if held.ended.is_set() and now - (held.seen.ended_at or 0) > _KEPT_SECONDS:
+                del self._held[tag]
+
+    async def end_all(self) -> None:
+        """End every sandbox, as the supervisor ends."""
+        live = [held for held in self._held.values() if not held.ended.is_set()]
+        why = "its supervisor was ended"
+        await asyncio.gather(*(held.end(TERMINATED, ENDED, why) for held in live))
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,77 @@
+"""The supervisor's process: `python -I main.py FOLDER LOCK`, where LOCK is an open descriptor.
+
+Detached, and without our environment, which contains keys.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+if __name__ == "__main__":
+    # Isolated, Python searches only its installed packages.
+    sys.path.append(str(Path(__file__).parents[4]))
+
+from prime_cli.hub.sandboxes.registry import SandboxContext, open_providers
+from prime_cli.hub.sandboxes.supervisor.held import Sandboxes
+from prime_cli.hub.sandboxes.supervisor.place import Place
+from prime_cli.hub.sandboxes.supervisor.server import Server, listen
+
+IDLE_SECONDS = 60.0
+_GLANCE = 1.0
+
+
+async def supervise(place: Place, idle_seconds: float = IDLE_SECONDS) -> None:
+    """Serve until there has been nothing to hold for a while, or a signal comes."""
+    sandboxes = Sandboxes(open_providers(SandboxContext(place.folder)), place.folder)
+    server = Server(sandboxes)
+    stopping = server.stopping
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    with suppress(FileNotFoundError):
+        place.socket.unlink()
+    runner = await listen(server, place.socket)
+    try:
+        while not stopping.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stopping.wait(), _GLANCE)
+            sandboxes.forget_ended()
+            if sandboxes.is_idle and time.monotonic() - sandboxes.used_at > idle_seconds:
+                break
+    finally:
+        await sandboxes.end_all()
+        with suppress(FileNotFoundError):
+            place.socket.unlink()
+        await runner.cleanup()
+
+
+def _main(folder: str, lock: str) -> None:
+    if sys.platform == "win32" or os.fork():
+        # Our exit is visible to whoever started us.
+        os._exit(0)
+    os.setsid()
+    os.umask(0o077)
+    os.set_inheritable(int(lock), False)  # noqa: FBT003 - its only form
+    _allow_many_files()
+    from prime_cli.hub.sandboxes.bubblewrap.groups import divide_own_group
+
+    divide_own_group()
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        runner.run(supervise(Place(Path(folder))))
+
+
+def _allow_many_files() -> None:
+    """Every sandbox and command needs descriptors; the soft limit is for programs with select."""
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,48 @@
+"""The output of a command, as it comes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from prime_cli.hub.sandboxes.provider import Running
+from prime_cli.wire.sandboxes_connect import STDERR, STDOUT
+
+GRACE = 0.2
+"""Seconds that pipes are read after the end: what it left in the background may hold them open."""
+
+_CHUNK = 1 << 16
+_WAITING = 16
+"""Chunks that wait for a slow reader; the command waits then, and no memory is filled."""
+
+_Item = tuple[int, bytes] | None
+
+
+async def merged(command: Running) -> AsyncIterator[tuple[int, bytes]]:
+    """(STDOUT or STDERR, bytes) until the command is done and its pipes are read."""
+    queue: asyncio.Queue[_Item] = asyncio.Queue(_WAITING)
+
+    async def pump(number: int, reader: asyncio.StreamReader) -> None:
+        while chunk := await reader.read(_CHUNK):
+            await queue.put((number, chunk))
+
+    pumps = [
+        asyncio.create_task(pump(STDOUT, command.stdout)),
+        asyncio.create_task(pump(STDERR, command.stderr)),
+    ]
+
+    async def close() -> None:
+        await command.wait()
+        left = set(pumps)
+        while left:
+            done, left = await asyncio.wait(left, timeout=GRACE)
+            # A full queue means that the reader is slow, not that nothing comes.
+            if not done and queue.empty():
+                break
+        await queue.put(None)
+
+    closing = asyncio.create_task(close())
+    try:
+        while (item := await queue.get()) is not None:
+            yield item
+    finally:
+        for task in (*pumps, closing):
+            task.cancel()

@@ -1,0 +1,69 @@
+"""What a hub and its supervisor of sandboxes say to each other, over HTTP on a Unix socket.
+
+Paths below `inside/{tag}/` are those of the gateway of the sandbox API, with its bodies.
+"""
+
+import msgspec
+
+from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.wire.sandboxes import PENDING
+
+
+class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The state of a sandbox; times are seconds since the epoch.
+
+    `facts` are what its provider guarantees, by subject. One that `is_refused` could never be made;
+    then there is a `hint`.
+    """
+
+    status: str = PENDING
+    error_type: str | None = None
+    error_message: str | None = None
+    hint: str | None = None
+    is_refused: bool = False
+    exit_code: int | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    facts: dict[str, str] = {}
+
+
+class Creation(msgspec.Struct, frozen=True):
+    """`POST /sandboxes`: waits for up to `seconds` until it runs."""
+
+    provider: str
+    spec: SandboxSpec
+    seconds: float = 2.0
+
+
+class Ending(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`POST /sandboxes/{tag}/end`: the status and the reason that it is to have."""
+
+    status: str
+    error_type: str | None = None
+    error_message: str | None = None
+
+
+class Check(msgspec.Struct, frozen=True):
+    """`POST /check`: which of `providers` is the first that can make it?"""
+
+    providers: list[str]
+    spec: SandboxSpec
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """The provider, and what would differ from what is asked for."""
+
+    provider: str
+    differs: list[str] = []
+
+
+class Log(msgspec.Struct, frozen=True):
+    """`GET /sandboxes/{tag}/log`."""
+
+    log: str
+
+
+class Found(msgspec.Struct, frozen=True):
+    """`GET /found?prefix=`: tags under which a provider has anything, by provider."""
+
+    tags: dict[str, list[str]] = {}

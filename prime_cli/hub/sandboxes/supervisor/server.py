@@ -1,0 +1,290 @@
+"""The supervisor's HTTP server."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from aiohttp import web
+
+from prime_cli.core.errors import (
+    Conflict,
+    EnvironmentFailed,
+    NotFound,
+    PrimeError,
+    UsageError,
+)
+from prime_cli.hub.sandboxes.provider import Box
+from prime_cli.hub.sandboxes.supervisor import inside
+from prime_cli.hub.sandboxes.supervisor.held import Held, Sandboxes
+from prime_cli.hub.sandboxes.supervisor.inside import answer
+from prime_cli.hub.sandboxes.supervisor.protocol import (
+    Check,
+    Checked,
+    Creation,
+    Ending,
+    Found,
+    Log,
+)
+from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
+from prime_cli.wire import sandboxes_connect as connect
+from prime_cli.wire.codec import decode, encode
+from prime_cli.wire.problems import status_of, to_problem
+from prime_cli.wire.sandboxes_connect import Code, ConnectError
+
+T = TypeVar("T")
+
+_LARGEST_REQUEST = 32 * 1024 * 1024
+_SESSION_SECONDS = 300.0
+
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Server:
+    """The routes over the sandboxes of a supervisor."""
+
+    def __init__(self, sandboxes: Sandboxes) -> None:
+        self.sandboxes = sandboxes
+        self.stopping = asyncio.Event()
+        """Set when it is told to end."""
+        self._sessions: dict[str, Sessions] = {}
+
+    def app(self) -> web.Application:
+        """The application."""
+        app = web.Application(client_max_size=_LARGEST_REQUEST, middlewares=[_answer_errors])
+        inside_of = "/inside/{tag}"
+        service = f"{inside_of}/{connect.SERVICE}"
+        app.add_routes(
+            [
+                web.post("/check", self.check),
+                web.post("/sandboxes", self.create),
+                web.get("/sandboxes", self.look),
+                web.get("/found", self.found),
+                web.post("/stop", self.stop),
+                web.post("/sandboxes/{tag}/end", self.end),
+                web.delete("/found/{provider}/{tag}", self.remove),
+                web.get("/sandboxes/{tag}/log", self.log),
+                web.post(f"{inside_of}/exec", self.execute),
+                web.post(f"{inside_of}/upload", self.upload),
+                web.get(f"{inside_of}/download", self.download),
+                web.get(f"{inside_of}/read-file", self.read_file),
+                web.post(f"{service}/Start", self.start_session),
+                web.post(f"{service}/Connect", self.connect_session),
+                web.post(f"{service}/SendInput", self.send_input),
+                web.post(f"{service}/SendSignal", self.send_signal),
+                web.post(f"{service}/List", self.list_sessions),
+            ]
+        )
+        return app
+
+    # --- Sandboxes ---
+
+    async def check(self, request: web.Request) -> web.Response:
+        ask = await _read(request, Check)
+        refusals: list[PrimeError] = []
+        for name in ask.providers:
+            try:
+                differs = await self.sandboxes.provider(name).check(ask.spec)
+            except PrimeError as error:
+                refusals.append(error)
+            else:
+                return answer(Checked(name, list(differs)))
+        # The last provider is the one that is always there.
+        raise refusals[-1] if refusals else UsageError("This hub has no provider of sandboxes")
+
+    async def create(self, request: web.Request) -> web.Response:
+        ask = await _read(request, Creation)
+        held = await self.sandboxes.create(ask.provider, ask.spec, ask.seconds)
+        return answer(held.seen)
+
+    async def look(self, _request: web.Request) -> web.Response:
+        return answer(self.sandboxes.look())
+
+    async def end(self, request: web.Request) -> web.Response:
+        why = await _read(request, Ending)
+        held = self._held(request)
+        await held.end(why.status, why.error_type, why.error_message)
+        self._sessions.pop(held.spec.tag, None)
+        return answer(held.seen)
+
+    async def log(self, request: web.Request) -> web.Response:
+        return answer(Log(self._held(request).log.decode(errors="replace")))
+
+    async def stop(self, _request: web.Request) -> web.Response:
+        await self.sandboxes.end_all()
+        self.stopping.set()
+        return answer({})
+
+    async def found(self, request: web.Request) -> web.Response:
+        prefix = request.query.get("prefix", "prime-")
+        tags: dict[str, list[str]] = {}
+        for name, provider in self.sandboxes.providers.items():
+            try:
+                tags[name] = list(await provider.list_tags(prefix))
+            except PrimeError:
+                # An engine that does not run has nothing that runs.
+                tags[name] = []
+        return answer(Found(tags))
+
+    async def remove(self, request: web.Request) -> web.Response:
+        await self.sandboxes.provider(request.match_info["provider"]).remove(
+            request.match_info["tag"]
+        )
+        return answer({})
+
+    # --- Inside ---
+
+    async def execute(self, request: web.Request) -> web.Response:
+        ask = await inside.read_execution(request)
+        return await self._in_box(request, lambda box: inside.execute(box, ask))
+
+    async def upload(self, request: web.Request) -> web.Response:
+        path, parts = inside.read_path(request), inside.read_upload(request)
+        return await self._in_box(request, lambda box: inside.upload(box, path, parts))
+
+    async def download(self, request: web.Request) -> web.StreamResponse:
+        with self._held(request).in_use() as box:
+            return await inside.download(box, inside.read_path(request), request)
+
+    async def read_file(self, request: web.Request) -> web.Response:
+        path, length = inside.read_path(request), inside.read_number(request, "length")
+        offset = inside.read_number(request, "offset") or 0
+        return await self._in_box(request, lambda box: inside.read_file(box, path, offset, length))
+
+    async def _in_box(
+        self, request: web.Request, work: Callable[[Box], Awaitable[object]]
+    ) -> web.Response:
+        with self._held(request).in_use() as box:
+            return answer(await work(box))
+
+    # --- Command sessions ---
+
+    async def start_session(self, request: web.Request) -> web.StreamResponse:
+        return await self._stream(request, is_start=True)
+
+    async def connect_session(self, request: web.Request) -> web.StreamResponse:
+        return await self._stream(request, is_start=False)
+
+    async def send_input(self, request: web.Request) -> web.Response:
+        ask = connect.read_input
+        return await self._unary(request, lambda found, body: _nothing(found.send_input(ask(body))))
+
+    async def send_signal(self, request: web.Request) -> web.Response:
+        ask = connect.read_signal
+        return await self._unary(
+            request, lambda found, body: _nothing(found.send_signal(ask(body)))
+        )
+
+    async def list_sessions(self, request: web.Request) -> web.Response:
+        async def listed(found: Sessions, _body: bytes) -> bytes:
+            return connect.sessions(iter(found.running()))
+
+        return await self._unary(request, listed)
+
+    async def _unary(
+        self, request: web.Request, call: Callable[[Sessions, bytes], Awaitable[bytes]]
+    ) -> web.Response:
+        try:
+            with self._held(request).in_use():
+                content = await call(self._sessions_of(request), await request.read())
+        except PrimeError as error:
+            failure = _connect_error(error)
+            return web.Response(
+                body=encode(failure),
+                status=_HTTP_OF[Code(failure.code)],
+                content_type="application/json",
+            )
+        return web.Response(body=content, content_type=connect.UNARY_TYPE)
+
+    async def _stream(self, request: web.Request, *, is_start: bool) -> web.StreamResponse:
+        """Send events until the command ends or the caller's time is over.
+
+        A session without a uuid is ended with its stream: nobody could take it up again.
+        """
+        response = web.StreamResponse()
+        response.content_type = connect.STREAM_TYPE
+        try:
+            message = connect.unframe(await request.read())
+            seconds = _read_seconds(request)
+            held = self._held(request)
+            with held.in_use() as box:
+                found = self._sessions_of(request)
+                if is_start:
+                    session = await found.start(box, connect.read_start(message))
+                else:
+                    session = found.find(connect.read_connect(message))
+                try:
+                    await response.prepare(request)
+                    async with asyncio.timeout(seconds):
+                        async for event in session.events():
+                            await response.write(connect.frame(event))
+                    await response.write(connect.end_frame())
+                finally:
+                    if session.request.session is None:
+                        await found.close(session)
+        except TimeoutError:
+            error = ConnectError(Code.DEADLINE_EXCEEDED, "the command took longer than it may")
+            await response.write(connect.end_frame(error))
+        except PrimeError as error:
+            if not response.prepared:
+                await response.prepare(request)
+            await response.write(connect.end_frame(_connect_error(error)))
+        await response.write_eof()
+        return response
+
+    def _sessions_of(self, request: web.Request) -> Sessions:
+        return self._sessions.setdefault(request.match_info["tag"], Sessions())
+
+    def _held(self, request: web.Request) -> Held:
+        return self.sandboxes.find(request.match_info["tag"])
+
+
+async def _nothing(done: Awaitable[None]) -> bytes:
+    await done
+    return b""
+
+
+def _read_seconds(request: web.Request) -> float | None:
+    """The time that the caller gives, in seconds; None for no end."""
+    text = request.headers.get("connect-timeout-ms", "")
+    return int(text[:12]) / 1000 if text[:12].isdecimal() else _SESSION_SECONDS
+
+
+async def _read(request: web.Request, kind: type[T]) -> T:
+    return decode(await request.read(), kind)
+
+
+@web.middleware
+async def _answer_errors(request: web.Request, handler: _Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except PrimeError as error:
+        body = encode(to_problem(error))
+        return web.Response(body=body, status=status_of(error), content_type="application/json")
+
+
+_CODES: tuple[tuple[type[PrimeError], Code], ...] = (
+    (NotFound, Code.NOT_FOUND),
+    (Conflict, Code.FAILED_PRECONDITION),
+    (UsageError, Code.INVALID_ARGUMENT),
+    (EnvironmentFailed, Code.UNAVAILABLE),
+)
+_HTTP_OF = {
+    Code.NOT_FOUND: 404,
+    Code.FAILED_PRECONDITION: 400,
+    Code.INVALID_ARGUMENT: 400,
+    Code.UNAVAILABLE: 503,
+}
+
+
+def _connect_error(error: PrimeError) -> ConnectError:
+    code = next((code for kind, code in _CODES if isinstance(error, kind)), Code.UNAVAILABLE)
+    return ConnectError(code, error.message)
+
+
+async def listen(server: Server, path: Path) -> web.AppRunner:
+    """Serve on a Unix socket, which only this user reaches by the mode of its folder."""
+    runner = web.AppRunner(server.app(), access_log=None, shutdown_timeout=2.0)
+    await runner.setup()
+    await web.UnixSite(runner, path, backlog=1024).start()
+    return runner

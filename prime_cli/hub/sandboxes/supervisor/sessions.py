@@ -1,0 +1,180 @@
+"""Command sessions: commands whose output is a stream, which may be let go of and taken up again.
+
+A session with a uuid outlives its connection: output waits for the next one, and the command waits
+when too much does. How it ended is kept for a while.
+"""
+
+import asyncio
+import itertools
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+from prime_cli.core.errors import Conflict, NotFound, UsageError
+from prime_cli.hub.sandboxes.provider import Box, CommandOrder, Running
+from prime_cli.hub.sandboxes.supervisor.output import merged
+from prime_cli.wire import sandboxes_connect as connect
+from prime_cli.wire.sandboxes_connect import (
+    CommandSpec,
+    InputRequest,
+    Selector,
+    SignalRequest,
+    StartRequest,
+)
+
+_RETAINED_SECONDS = 300.0
+_KEEPALIVE_SECONDS = 15.0
+_WAITING = 64
+_MOST_KEYS = 1000
+_MOST_SESSIONS = 200
+_KILL = 9
+
+
+class Session:
+    """One command, and its output that nobody has read yet."""
+
+    def __init__(self, pid: int, request: StartRequest, command: Running) -> None:
+        self.pid = pid
+        self.request = request
+        self.command = command
+        self.code: int | None = None
+        self.ended_at: float | None = None
+        self._output: asyncio.Queue[tuple[int, bytes] | None] = asyncio.Queue(_WAITING)
+        self._reader: asyncio.Task[object] | None = None
+        self._keys: OrderedDict[str, None] = OrderedDict()
+        self._pump = asyncio.create_task(self._read())
+
+    @property
+    def name(self) -> str:
+        return self.request.session or ""
+
+    def is_new(self, key: str | None) -> bool:
+        """Whether a request with this key comes for the first time."""
+        if key is None:
+            return True
+        if key in self._keys:
+            return False
+        self._keys[key] = None
+        if len(self._keys) > _MOST_KEYS:
+            self._keys.popitem(last=False)
+        return True
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """The events of a stream, from now on; who reads it already is let go of."""
+        if self._reader is not None:
+            self._reader.cancel()
+        self._reader = asyncio.current_task()
+        yield connect.started(self.pid)
+        while True:
+            try:
+                item = await asyncio.wait_for(self._output.get(), _KEEPALIVE_SECONDS)
+            except TimeoutError:
+                yield connect.keepalive()
+                continue
+            if item is None:
+                # For whoever attaches later.
+                self._output.put_nowait(None)
+                yield connect.ended(self.code or 0)
+                return
+            yield connect.output(*item)
+
+    async def stop(self) -> None:
+        """Kill the command, and forget what it said."""
+        if self.code is None:
+            await self.command.signal(_KILL)
+        self._pump.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._pump
+        self.command.close()
+
+    async def _read(self) -> None:
+        try:
+            async for item in merged(self.command):
+                await self._output.put(item)
+            self.code = await self.command.wait()
+        finally:
+            self.ended_at = time.monotonic()
+            self.command.close()
+        await self._output.put(None)
+
+
+class Sessions:
+    """The sessions of one sandbox."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, Session] = {}
+        self._pids = itertools.count(2)
+
+    async def start(self, box: Box, request: StartRequest) -> Session:
+        """Start a command, or find the session with its uuid.
+
+        Raises UsageError for a terminal or too many sessions, Conflict for another command under a
+        known uuid, and what the box raises.
+        """
+        if request.pty:
+            raise UsageError("A sandbox of this hub has no terminals")
+        self._forget_old()
+        if request.session is not None:
+            for each in self._found.values():
+                if each.request.session == request.session:
+                    if each.request.command != request.command:
+                        raise Conflict("This session runs another command")
+                    return each
+        if sum(each.code is None for each in self._found.values()) >= _MOST_SESSIONS:
+            raise UsageError(f"The sandbox has {_MOST_SESSIONS} sessions already")
+        spec = request.command
+        order = CommandOrder(spec.argv, spec.env, spec.cwd, spec.user, stdin=request.stdin)
+        command = await box.run(order)
+        session = Session(next(self._pids), request, command)
+        self._found[session.pid] = session
+        return session
+
+    def find(self, selector: Selector) -> Session:
+        """Raises NotFound."""
+        self._forget_old()
+        for each in self._found.values():
+            if selector.session is not None:
+                if each.request.session == selector.session:
+                    return each
+            elif each.pid == selector.pid:
+                return each
+        raise NotFound("There is no such session in the sandbox")
+
+    async def send_input(self, request: InputRequest) -> None:
+        """Write to a command; once for each key. Raises NotFound, UsageError."""
+        session = self.find(request.selector)
+        stdin = session.command.stdin
+        if stdin is None:
+            raise UsageError("The session was started without stdin")
+        if session.code is not None:
+            raise NotFound("The session has ended")
+        if session.is_new(request.key):
+            with suppress(ConnectionError):
+                stdin.write(request.data)
+                await stdin.drain()
+
+    async def send_signal(self, request: SignalRequest) -> None:
+        """Signal a command; once for each key. Raises NotFound."""
+        session = self.find(request.selector)
+        if session.code is None and session.is_new(request.key):
+            await session.command.signal(request.signal)
+
+    def running(self) -> list[tuple[int, str, CommandSpec]]:
+        """Pid, uuid and command of what runs."""
+        return [
+            (each.pid, each.name, each.request.command)
+            for each in self._found.values()
+            if each.code is None
+        ]
+
+    async def close(self, session: Session) -> None:
+        """Stop a session that nobody can take up again."""
+        self._found.pop(session.pid, None)
+        await session.stop()
+
+    def _forget_old(self) -> None:
+        now = time.monotonic()
+        for pid, each in list(self._found.items()):
+            if each.ended_at is not None and now - each.ended_at > _RETAINED_SECONDS:
+                del self._found[pid]

@@ -1,0 +1,1 @@
+"""Sandboxes: rows, owners, quotas and tokens; the supervisor has what runs."""

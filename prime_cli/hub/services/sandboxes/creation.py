@@ -1,0 +1,261 @@
+"""Create a sandbox: its row is written first, and a retried creation finds it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import psutil
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError as RowIsThere
+
+from prime_cli.core.errors import (
+    Conflict,
+    NotAllowed,
+    NotFound,
+    PrimeError,
+    RateLimited,
+    UsageError,
+)
+from prime_cli.core.formatting import format_bytes, pluralize
+from prime_cli.hub.context import Caller, Hub, timestamp
+from prime_cli.hub.db.tables import sandbox_labels, sandboxes
+from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.supervisor.protocol import Checked, Seen
+from prime_cli.hub.services.access import find_own_team, owner_id, require_user
+from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.compute.offers import tag_prefix
+from prime_cli.hub.services.quotas import require_sandbox
+from prime_cli.hub.services.sandboxes.order import (
+    check_creation,
+    make_spec,
+    name_of,
+    request_column,
+)
+from prime_cli.hub.services.sandboxes.rows import (
+    describe,
+    find_sandbox,
+    follow,
+    holder_of,
+    is_live,
+    labels_of,
+    require_here,
+    supervisor_of,
+)
+from prime_cli.hub.settings import SandboxSettings
+from prime_cli.wire.sandboxes import (
+    BUBBLEWRAP,
+    ERROR,
+    PENDING,
+    START_FAILED,
+    Sandbox,
+    SandboxCreation,
+    SandboxPlan,
+)
+
+_WAIT_SECONDS = 2.0
+"""How long a creation waits for the sandbox to run: then the client need not ask again."""
+
+_KEY_SECONDS = 24 * 3600.0
+_LONGEST_KEY = 128
+_TRY_AGAIN = 5.0
+
+
+def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandbox:
+    """Create a sandbox, or find the one of an earlier creation with the same key.
+
+    Raises NotAllowed, NotFound for a team, UsageError for what no provider can meet, RateLimited
+    for one too many, and what the supervisor raises.
+    """
+    require_user(caller)
+    supervisor = supervisor_of(hub)
+    check_creation(creation)
+    user, team = _find_owner(hub, caller, creation)
+    row = _find_retried(hub, user, creation)
+    if row is None:
+        sandbox_id = str(uuid4())
+        tag = tag_prefix(hub) + sandbox_id.replace("-", "")
+        spec = _spec(hub, creation, tag, sandbox_id)
+        chosen = choose(hub, creation, spec)
+        row = _insert(hub, caller, creation, spec, chosen.provider, user=user, team=team)
+    require_here(hub, row)
+    if row.status == PENDING and row.terminated_at is None:
+        spec = _spec(hub, creation, row.tag, row.id)
+        try:
+            seen = supervisor.create(row.provider, spec, _WAIT_SECONDS)
+        except PrimeError as error:
+            follow(hub, row, Seen(ERROR, START_FAILED, error.message))
+            raise
+        if seen.is_refused:
+            _forget(hub, row)
+            raise UsageError(seen.error_message or "It cannot be made", hint=seen.hint)
+        follow(hub, row, seen)
+        _end_if_unwanted(hub, row)
+    with hub.database.read() as connection:
+        row = find_sandbox(connection, row.id)
+        return describe(row, labels_of(connection, [row.id]).get(row.id, []))
+
+
+def plan_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> SandboxPlan:
+    """What a creation would give: its provider, and what differs from what is asked for.
+
+    Raises what `create_sandbox` raises for what cannot be met; makes nothing.
+    """
+    require_user(caller)
+    check_creation(creation)
+    spec = _spec(hub, creation, "prime-plan", "plan")
+    chosen = choose(hub, creation, spec)
+    return SandboxPlan(chosen.provider, spec.image, spec.network, list(spec.hosts), chosen.differs)
+
+
+def choose(hub: Hub, creation: SandboxCreation, spec: SandboxSpec) -> Checked:
+    """The provider for a sandbox: the one that is named, or the first that can make it.
+
+    Raises UsageError with the reason of the last one.
+    """
+    options = _options(hub)
+    names: Sequence[str] = options.providers
+    if creation.provider is not None:
+        if creation.provider not in names:
+            raise UsageError(
+                f"This hub has no sandboxes of `{creation.provider[:80]}`",
+                hint=f"choose from: {', '.join(names)}",
+            )
+        names = [creation.provider]
+    if BUBBLEWRAP in names and not (options.is_own or options.users_trust_each_other):
+        names = [name for name in names if name != BUBBLEWRAP]
+        if not names:
+            raise UsageError(
+                "bubblewrap does not keep the users of a served hub apart, so it is refused here",
+                hint="the admin can choose `engine`, or say `--users-trust-each-other`",
+            )
+    return supervisor_of(hub).check(names, spec)
+
+
+def _options(hub: Hub) -> SandboxSettings:
+    supervisor_of(hub)
+    return hub.settings.sandboxes or SandboxSettings()
+
+
+def _spec(hub: Hub, creation: SandboxCreation, tag: str, sandbox_id: str) -> SandboxSpec:
+    return make_spec(hub, _options(hub), creation, tag=tag, sandbox_id=sandbox_id)
+
+
+# --- Owner ---
+
+
+def _find_owner(hub: Hub, caller: Caller, creation: SandboxCreation) -> tuple[str, str | None]:
+    """The ids of its user and team; raises NotAllowed for a key that is not good for it."""
+    with hub.database.write() as connection:
+        user = owner_id(hub, connection, caller.slug)
+        if creation.team_id is None:
+            _require_may_create(caller, caller.slug)
+            return user, None
+        team = find_own_team(connection, caller, creation.team_id)
+        _require_may_create(caller, team.slug)
+        return user, team.id
+
+
+def _require_may_create(caller: Caller, owner: str) -> None:
+    if owner not in caller.writes:
+        raise NotAllowed(
+            f"This key may not create sandboxes for `{owner}`",
+            hint="use a key with the scope `write` for this owner",
+        )
+
+
+# --- Rows ---
+
+
+def _find_retried(hub: Hub, user: str, creation: SandboxCreation) -> Row[Any] | None:
+    """The row of an earlier creation with the same key, within a day; raises UsageError."""
+    key = creation.idempotency_key
+    if key is None:
+        return None
+    if len(key) > _LONGEST_KEY:
+        raise UsageError("The idempotency key is too long", param="idempotency_key")
+    its = (sandboxes.c.user_id == user) & (sandboxes.c.idempotency_key == key)
+    with hub.database.write() as connection:
+        old = its & (sandboxes.c.created_at < hub.after(-_KEY_SECONDS))
+        connection.execute(update(sandboxes).where(old).values(idempotency_key=None))
+        return connection.execute(select(sandboxes).where(its)).one_or_none()
+
+
+def _insert(
+    hub: Hub,
+    caller: Caller,
+    creation: SandboxCreation,
+    spec: SandboxSpec,
+    provider: str,
+    *,
+    user: str,
+    team: str | None,
+) -> Row[Any]:
+    now = hub.now()
+    values: dict[str, Any] = {
+        "id": spec.id,
+        "tag": spec.tag,
+        "user_id": user,
+        "team_id": team,
+        "name": name_of(creation, spec.id),
+        "image": spec.image,
+        "provider": provider,
+        "request": request_column(creation, spec),
+        "facts": "{}",
+        "memory_gb": spec.memory_gb,
+        "status": PENDING,
+        "created_at": now,
+        "updated_at": now,
+        "stop_at": timestamp(datetime.fromtimestamp(spec.stop_at, UTC)),
+        "idempotency_key": creation.idempotency_key,
+        "holder": holder_of(hub),
+    }
+    try:
+        with hub.database.write() as connection:
+            _require_room(hub, connection, spec)
+            require_sandbox(hub, connection, team or user)
+            row = connection.execute(insert(sandboxes).values(values).returning(sandboxes)).one()
+            for label in dict.fromkeys(creation.labels):
+                connection.execute(insert(sandbox_labels).values(sandbox_id=row.id, label=label))
+            record(hub, connection, caller, "sandbox.create", row.id, provider=provider)
+            return row
+    except RowIsThere:
+        # The same creation, sent twice at once.
+        found = _find_retried(hub, user, creation)
+        if found is None:
+            raise
+        return found
+
+
+def _require_room(hub: Hub, connection: Connection, spec: SandboxSpec) -> None:
+    """Raise RateLimited if the machine's memory is promised to others."""
+    here = is_live(), sandboxes.c.holder == holder_of(hub)
+    query = select(func.count(), func.coalesce(func.sum(sandboxes.c.memory_gb), 0)).where(*here)
+    count, taken = connection.execute(query).one()
+    most = psutil.virtual_memory().total * _options(hub).memory_share
+    if (float(taken) + spec.memory_gb) * 10**9 > most:
+        raise RateLimited(
+            f"{format_bytes(int(float(taken) * 10**9))} of {format_bytes(int(most))} are taken by "
+            f"{pluralize(count, 'sandbox', 'sandboxes')}",
+            hint="ask for less memory, or delete some with `prime sandbox delete`",
+            retry_after=_TRY_AGAIN,
+        )
+
+
+def _forget(hub: Hub, row: Row[Any]) -> None:
+    with hub.database.write() as connection:
+        connection.execute(delete(sandboxes).where(sandboxes.c.id == row.id))
+
+
+def _end_if_unwanted(hub: Hub, row: Row[Any]) -> None:
+    """End what was deleted while it started. Raises Conflict then."""
+    from prime_cli.hub.services.sandboxes.lifecycle import end_row
+
+    with hub.database.read() as connection:
+        try:
+            found = find_sandbox(connection, row.id)
+        except NotFound:
+            found = None
+    if found is None or (found.terminated_at is not None and found.error_type is None):
+        end_row(hub, row)
+        raise Conflict("The sandbox was deleted while it started")

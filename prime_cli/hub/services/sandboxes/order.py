@@ -1,0 +1,203 @@
+"""What a creation asks for, checked, as the order that a provider gets."""
+
+import math
+import re
+import shlex
+from datetime import timedelta
+from typing import NoReturn
+
+import msgspec
+import psutil
+
+from prime_cli.core.errors import UsageError
+from prime_cli.hub.context import Hub
+from prime_cli.hub.sandboxes.indexes import Indexes, find_indexes
+from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, SandboxSpec
+from prime_cli.hub.settings import SandboxSettings
+from prime_cli.wire.sandboxes import (
+    DEFAULT_COMMAND,
+    DEFAULT_IMAGE,
+    INTERNET,
+    MOST_LABELS,
+    NETWORKS,
+    NONE,
+    PACKAGES,
+    SandboxCreation,
+    StartCommand,
+)
+
+LONGEST_LIFE = timedelta(hours=24)
+"""Of a sandbox; -1 minutes mean this."""
+
+_MOST_VARIABLES = 1000
+_MOST_CPUS, _MOST_GB = 64, 1024
+_LONGEST_NAME = 200
+_LEAST = 0.05
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_DOMAIN = re.compile(r"(\*\.)?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*(:(80|443))?", re.ASCII)
+
+
+def check_creation(creation: SandboxCreation) -> None:
+    """Raise UsageError for the first wish that no provider of a hub can meet, and who can."""
+    refused = {
+        "gpu_count": "GPUs: rent a machine with `prime pods create`",
+        "gpu_type": "GPUs: rent a machine with `prime pods create`",
+        "volumes": "volumes: upload the files with `prime sandbox upload`",
+        "checkpoint_id": "checkpoints",
+        "registry_credentials_id": "logins of registries: log in the engine with `podman login`",
+        "region": "regions: it is one machine",
+        "guaranteed": "guaranteed capacity",
+    }
+    for field, what in refused.items():
+        if getattr(creation, field):
+            _refuse(f"Sandboxes of this hub have no {what}", field)
+    if creation.network_denylist:
+        _refuse("A list of what is not reachable cannot be kept here", "network_denylist")
+    for field, most in (
+        ("cpu_cores", _MOST_CPUS),
+        ("memory_gb", _MOST_GB),
+        ("disk_size_gb", _MOST_GB),
+    ):
+        value: float = getattr(creation, field)
+        if not (math.isfinite(value) and _LEAST <= value <= most):
+            _refuse(f"`{field}` must be from {_LEAST} to {most}", field)
+    _check_times(creation)
+    _check_texts(creation)
+
+
+def _check_times(creation: SandboxCreation) -> None:
+    longest = int(LONGEST_LIFE.total_seconds() / 60)
+    if creation.timeout_minutes != -1 and creation.timeout_minutes < 1:
+        _refuse("`timeout_minutes` must be 1 or more, or -1", "timeout_minutes")
+    if creation.timeout_minutes > longest:
+        _refuse(f"A sandbox of this hub lives for at most {longest} minutes", "timeout_minutes")
+    idle = creation.idle_timeout_minutes
+    if idle is not None and idle < 1:
+        _refuse("`idle_timeout_minutes` must be 1 or more", "idle_timeout_minutes")
+
+
+def _check_texts(creation: SandboxCreation) -> None:
+    if len(creation.labels) > MOST_LABELS:
+        _refuse(f"A sandbox has at most {MOST_LABELS} labels", "labels")
+    for label in creation.labels:
+        if not label or len(label) > _LONGEST_NAME or not label.isprintable():
+            _refuse(f"`{label[:80]!r}` cannot be a label", "labels")
+    if len(creation.environment_vars) + len(creation.secrets) > _MOST_VARIABLES:
+        _refuse(f"A sandbox has at most {_MOST_VARIABLES} variables", "environment_vars")
+    for name, value in {**creation.environment_vars, **creation.secrets}.items():
+        if not _VARIABLE.fullmatch(name) or "\0" in value or len(value) > LONGEST_COMMAND:
+            _refuse(f"`{name[:80]}` cannot be a variable", "environment_vars")
+    name = creation.name or ""
+    if len(name) > _LONGEST_NAME or not name.isprintable():
+        _refuse(f"A name has at most {_LONGEST_NAME} printable characters", "name")
+
+
+def read_network(options: SandboxSettings, creation: SandboxCreation) -> str:
+    """The level of network; raises UsageError."""
+    if creation.network is not None:
+        if creation.network not in NETWORKS:
+            _refuse(f"`{creation.network[:80]}` is no network", "network", f"write {_or(NETWORKS)}")
+        level = creation.network
+    elif creation.network_access is False or creation.network_allowlist == []:
+        level = NONE
+    elif creation.network_allowlist:
+        level = PACKAGES
+    else:
+        level = options.network
+    if level == INTERNET and creation.network_allowlist:
+        _refuse("Give `network` or `network_allowlist`", "network_allowlist")
+    return level
+
+
+def read_hosts(creation: SandboxCreation, indexes: Indexes) -> tuple[str, ...]:
+    """What a sandbox reaches: the hosts of its list, or the package indexes; raises UsageError."""
+    if not creation.network_allowlist:
+        return indexes.hosts
+    found: list[str] = []
+    for each in creation.network_allowlist:
+        entry = each.strip().lower().rstrip(".")
+        if not _DOMAIN.fullmatch(entry) or re.fullmatch(r"[0-9.]+(:[0-9]+)?", entry):
+            _refuse(
+                f"`{each[:80]}` is no name of a host: addresses and their ranges cannot be kept "
+                "apart here",
+                "network_allowlist",
+                "name hosts, such as `pypi.org` or `*.example.org`",
+            )
+        found += [entry] if ":" in entry else [f"{entry}:443", f"{entry}:80"]
+    return tuple(found)
+
+
+def make_spec(
+    hub: Hub, options: SandboxSettings, creation: SandboxCreation, *, tag: str, sandbox_id: str
+) -> SandboxSpec:
+    """The order for a provider; raises UsageError."""
+    network = read_network(options, creation)
+    indexes = find_indexes() if network == PACKAGES else Indexes()
+    minutes = creation.timeout_minutes
+    life = LONGEST_LIFE if minutes == -1 else timedelta(minutes=minutes)
+    idle = creation.idle_timeout_minutes
+    return SandboxSpec(
+        tag=tag,
+        id=sandbox_id,
+        image=creation.docker_image or DEFAULT_IMAGE,
+        stop_at=(hub.settings.clock() + life).timestamp(),
+        cpu_cores=creation.cpu_cores,
+        memory_gb=creation.memory_gb,
+        disk_size_gb=creation.disk_size_gb,
+        network=network,
+        hosts=read_hosts(creation, indexes) if network == PACKAGES else (),
+        folders=indexes.folders,
+        variables={**indexes.variables, **creation.environment_vars, **creation.secrets},
+        start=read_start(creation.start_command),
+        idle_seconds=None if idle is None else idle * 60.0,
+        process=_read_process(options, creation),
+    )
+
+
+def read_start(command: str | StartCommand | None) -> tuple[str, ...]:
+    """The words of a start command; none for the default, which does nothing."""
+    if command is None or command == DEFAULT_COMMAND:
+        return ()
+    if isinstance(command, str):
+        return ("/bin/sh", "-c", command)
+    words = (command.executable, *command.args)
+    return () if shlex.join(words) == DEFAULT_COMMAND else words
+
+
+def _read_process(options: SandboxSettings, creation: SandboxCreation) -> int | None:
+    pid = creation.process
+    if pid is None:
+        return None
+    if not options.is_own:
+        _refuse("Only the hub of a command knows processes of its machine", "process")
+    if not psutil.pid_exists(pid):
+        _refuse(f"There is no process {pid}", "process")
+    return pid
+
+
+def request_column(creation: SandboxCreation, spec: SandboxSpec) -> str:
+    """What of a creation is kept: nothing that may be a secret."""
+    kept = msgspec.structs.replace(
+        creation,
+        environment_vars={},
+        secrets={},
+        advanced_configs=None,
+        idempotency_key=None,
+        labels=[],
+        network=spec.network,
+        network_allowlist=list(spec.hosts) if spec.network == PACKAGES else None,
+    )
+    return msgspec.json.encode(kept).decode()
+
+
+def name_of(creation: SandboxCreation, sandbox_id: str) -> str:
+    """Its name, made from its id if it has none."""
+    return creation.name or f"sandbox-{sandbox_id[:8]}"
+
+
+def _or(words: tuple[str, ...]) -> str:
+    return ", ".join(words[:-1]) + f" or {words[-1]}"
+
+
+def _refuse(sentence: str, param: str, hint: str | None = None) -> NoReturn:
+    raise UsageError(sentence, hint=hint, param=param)

@@ -1,0 +1,202 @@
+"""Rows of sandboxes: who sees which, how they are shown, and how they follow what really is."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, or_, select, update
+
+from prime_cli.core.errors import NotFound, Unreachable, UsageError
+from prime_cli.hub.context import Caller, Hub, timestamp
+from prime_cli.hub.db.tables import owners, sandbox_labels, sandboxes
+from prime_cli.hub.sandboxes.supervisor.client import Supervisor
+from prime_cli.hub.sandboxes.supervisor.protocol import Seen
+from prime_cli.hub.services.access import TEAM
+from prime_cli.hub.services.compute.access import is_managed_by, is_of
+from prime_cli.wire.codec import decode, encode
+from prime_cli.wire.sandboxes import (
+    ENDED,
+    ERROR,
+    LIVE,
+    NONE,
+    PENDING,
+    TERMINATED,
+    Sandbox,
+    SandboxCreation,
+)
+
+_ORDER = (*LIVE, TERMINATED)
+_BEGINS_WITHIN = timedelta(seconds=60)
+"""A creation that took longer was interrupted, or the supervisor would know of it."""
+
+LOST = "its supervisor was ended"
+INTERRUPTED = "its creation was interrupted"
+
+
+def supervisor_of(hub: Hub) -> Supervisor:
+    """The supervisor of a hub; raises UsageError if the hub has no sandboxes."""
+    if hub.settings.sandboxes is None:
+        raise UsageError(
+            "This hub has no sandboxes", hint="its admin can with `prime hub serve --sandboxes`"
+        )
+    return Supervisor(hub.settings.data)
+
+
+# --- Access: a sandbox is seen by its user; one of a team by the team's members ---
+
+
+def visible_to(caller: Caller) -> ColumnElement[bool]:
+    """The condition for a caller to see a sandbox, and to use it."""
+    teams = select(owners.c.id).where(
+        owners.c.type == TEAM, owners.c.slug.in_(sorted(caller.reads))
+    )
+    return or_(is_of(sandboxes, caller, caller.reads), sandboxes.c.team_id.in_(teams))
+
+
+def endable_by(caller: Caller) -> ColumnElement[bool]:
+    """The condition for a caller to end a sandbox, and to enter it."""
+    return or_(is_of(sandboxes, caller, caller.writes), is_managed_by(sandboxes, caller))
+
+
+def is_live() -> ColumnElement[bool]:
+    """The condition for a sandbox that exists, or is on its way."""
+    return sandboxes.c.terminated_at.is_(None)
+
+
+def find_sandbox(connection: Connection, sandbox_id: str, *wanted: ColumnElement[bool]) -> Row[Any]:
+    """The row of a sandbox; raises NotFound, also for one that the caller does not see."""
+    query = select(sandboxes).where(sandboxes.c.id == sandbox_id, *wanted)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise NotFound("Sandbox not found", hint="list yours with `prime sandbox list`")
+    return row
+
+
+# --- Following what is ---
+
+
+def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> bool:
+    """Have rows say what the supervisor says of their sandboxes; whether any changed."""
+    live = [row for row in rows if row.terminated_at is None and row.holder == holder_of(hub)]
+    if not live or hub.settings.sandboxes is None:
+        return False
+    seen = supervisor_of(hub).look()
+    changed = False
+    for row in live:
+        found = seen.get(row.tag)
+        if found is None:
+            found = _missing(hub, row)
+        if found is not None:
+            changed = follow(hub, row, found) or changed
+    return changed
+
+
+def _missing(hub: Hub, row: Row[Any]) -> Seen | None:
+    """The state of a sandbox that the supervisor does not know; None if it may be on its way."""
+    if row.status == PENDING:
+        if row.created_at > timestamp(hub.settings.clock() - _BEGINS_WITHIN):
+            return None
+        return Seen(ERROR, ENDED, INTERRUPTED)
+    return Seen(TERMINATED, ENDED, LOST)
+
+
+def follow(hub: Hub, row: Row[Any], seen: Seen) -> bool:
+    """Have a row say what its sandbox is, if that is further on; whether it changed."""
+    values = _values(hub, row, seen)
+    if not values:
+        return False
+    with hub.database.write() as connection:
+        # A row that another process has ended meanwhile stays as it is.
+        done = connection.execute(
+            update(sandboxes)
+            .where(sandboxes.c.id == row.id, is_live())
+            .values(**values, updated_at=hub.now())
+        )
+    return bool(done.rowcount)
+
+
+def _values(hub: Hub, row: Row[Any], seen: Seen) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if seen.exit_code is not None and row.exit_code is None:
+        values["exit_code"] = seen.exit_code
+    if _rank(seen.status) > _rank(row.status):
+        values |= {"status": seen.status, "facts": encode(seen.facts).decode()}
+        if seen.started_at is not None:
+            values["started_at"] = _moment(seen.started_at)
+        if seen.status not in LIVE:
+            values["error_type"] = seen.error_type
+            values["error_message"] = seen.error_message
+            values["terminated_at"] = _moment(seen.ended_at) if seen.ended_at else hub.now()
+    return values
+
+
+def _rank(status: str) -> int:
+    return _ORDER.index(status) if status in LIVE else len(_ORDER)
+
+
+def _moment(seconds: float) -> str:
+    return timestamp(datetime.fromtimestamp(seconds, UTC))
+
+
+def holder_of(hub: Hub) -> str:
+    """The id of this server among those of one hub; empty for the hub of a command."""
+    options = hub.settings.sandboxes
+    return "" if options is None else options.holder
+
+
+def require_here(hub: Hub, row: Row[Any]) -> None:
+    """Raise Unreachable for a sandbox that another server of this hub has."""
+    if row.holder != holder_of(hub):
+        raise Unreachable("Another server of this hub has the sandbox", retry_after=1.0)
+
+
+# --- Views ---
+
+
+def labels_of(connection: Connection, ids: Iterable[str]) -> dict[str, list[str]]:
+    """The labels of sandboxes, by id."""
+    found: dict[str, list[str]] = {}
+    query = select(sandbox_labels).where(sandbox_labels.c.sandbox_id.in_(list(ids)))
+    for row in connection.execute(query.order_by(sandbox_labels.c.label)):
+        found.setdefault(row.sandbox_id, []).append(row.label)
+    return found
+
+
+def describe(row: Row[Any], labels: Sequence[str]) -> Sandbox:
+    """A sandbox as it is shown."""
+    asked = decode(row.request.encode(), SandboxCreation)
+    facts = decode(row.facts.encode(), dict[str, str])
+    reached = [] if asked.network == NONE else asked.network_allowlist
+    return Sandbox(
+        id=row.id,
+        name=row.name,
+        docker_image=row.image,
+        start_command=asked.start_command,
+        cpu_cores=_whole(asked.cpu_cores),
+        memory_gb=_whole(asked.memory_gb),
+        disk_size_gb=_whole(asked.disk_size_gb),
+        vm=bool(asked.vm),
+        network_access=asked.network != NONE,
+        network_allowlist=reached,
+        status=row.status,
+        timeout_minutes=asked.timeout_minutes,
+        idle_timeout_minutes=asked.idle_timeout_minutes,
+        termination_reason=row.error_message,
+        advanced_configs=dict(facts),
+        labels=list(labels),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        started_at=row.started_at,
+        terminated_at=row.terminated_at,
+        exit_code=row.exit_code,
+        error_type=row.error_type,
+        error_message=row.error_message,
+        user_id=row.user_id,
+        team_id=row.team_id,
+        kubernetes_job_id=row.id,
+    )
+
+
+def _whole(number: float) -> float | int:
+    """Old clients want whole numbers without a point."""
+    return int(number) if number == int(number) else number
