@@ -96,6 +96,10 @@ class Box(Protocol):
     def facts(self) -> Mapping[str, str]:
         """What holds it, by subject: each was read back from the system after the start."""
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether it has ended by itself."""
+
     async def run(self, order: CommandOrder) -> Running:
         """Start a command. Raises UsageError for one that cannot be, NotFound if it is gone."""
 

@@ -52,6 +52,11 @@ class BubblewrapBox:
         control.setblocking(False)  # noqa: FBT003 - its only form
         asyncio.get_running_loop().add_reader(control, self._hear)
 
+    @property
+    def is_gone(self) -> bool:
+        """As `Box.is_gone`."""
+        return self._process.returncode is not None or self._control.fileno() < 0
+
     async def run(self, order: CommandOrder) -> "BubblewrapCommand":
         """As `Box.run`."""
         self._require(order)
@@ -110,7 +115,7 @@ class BubblewrapBox:
                 f"A sandbox of bubblewrap has no user `{order.user[:80]}`, only root",
                 hint="the provider `engine` (Podman or Docker) has the users of its image",
             )
-        if self._process.returncode is not None or self._control.fileno() < 0:
+        if self.is_gone:
             raise NotFound("The sandbox has ended")
 
     def _hear(self) -> None:

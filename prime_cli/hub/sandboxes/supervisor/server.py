@@ -154,8 +154,13 @@ class Server:
     async def _in_box(
         self, request: web.Request, work: Callable[[Box], Awaitable[object]]
     ) -> web.Response:
-        with self._held(request).in_use() as box:
-            return answer(await work(box))
+        held = self._held(request)
+        with held.in_use() as box:
+            done = await work(box)
+        if box.is_gone:
+            # Who asks next is to hear how it ended.
+            await held.ended.wait()
+        return answer(done)
 
     # --- Command sessions ---
 
