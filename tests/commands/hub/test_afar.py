@@ -175,7 +175,7 @@ def test_an_admin_sets_quotas_from_afar(machines: Machines) -> None:
     admin = machines.admin()
     machines.hub.user("bob")
     everybody = machines(admin, "hub quota set --storage 1GB --pods 2").ok().json
-    assert everybody["limits"] == {"storage": 10**9, "pods": 2, "tokens": None}
+    assert everybody["limits"] == {"storage": 10**9, "pods": 2, "tokens": None, "sandboxes": None}
     machines(admin, "hub quota set bob --storage unlimited --pods 5").ok()
     bob, *_ = (each for each in machines(admin, "hub quota list").ok().json if each["owner"])
     assert (bob["owner"], bob["limits"]["storage"], bob["own"]) == (
