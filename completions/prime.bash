@@ -837,6 +837,7 @@ _prime_offers() {
     'prime hub serve --health-port') offers='' ;;
     'prime hub serve --upstream') offers='' ;;
     'prime hub serve --downloads') offers='proxy redirect' ;;
+    'prime hub serve --sandboxes') offers='' ;;
     'prime hub serve --pod-images') offers='' ;;
     'prime hub serve --pods-host') offers='' ;;
     'prime hub serve --sky') offers='' ;;
@@ -914,6 +915,7 @@ _prime_offers() {
     'prime hub quota set --storage') offers='' ;;
     'prime hub quota set --pods') offers='' ;;
     'prime hub quota set --tokens') offers='' ;;
+    'prime hub quota set --sandboxes') offers='' ;;
     'prime hub quota set --data') offers='@folders' ;;
     'prime hub quota set --database') offers='' ;;
     'prime hub quota set --context') offers='local prime @contexts' ;;
@@ -1330,7 +1332,7 @@ _prime_words() {
     'prime ssh-keys set-primary') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime hub') words='serve user team invite invitations revoke-invitation quota takedown token approve usage audit migrate gc backup restore' options='-h --help' ;;
-    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --team-admins-invite --default-visibility --tls-cert --tls-key --workers --trusted-proxies --health-port --upstream --downloads --local-pods --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --rate-limit --uploads --connections --slow-timeout --oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-domains --oidc-groups --oidc-username-claim --oidc-no-sign-up --oidc-key-days --publisher-issuers --log-format --quiet -q -h --help' ;;
+    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --team-admins-invite --default-visibility --tls-cert --tls-key --workers --trusted-proxies --health-port --upstream --downloads --local-pods --sandboxes --users-trust-each-other --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --rate-limit --uploads --connections --slow-timeout --oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-domains --oidc-groups --oidc-username-claim --oidc-no-sign-up --oidc-key-days --publisher-issuers --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove identities unlink' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --key --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub user list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
@@ -1345,7 +1347,7 @@ _prime_words() {
     'prime hub invitations') words='' options='--team --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub revoke-invitation') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub quota') words='set list show' options='-h --help' ;;
-    'prime hub quota set') words='' options='--storage --pods --tokens --data --database --context --output -o --quiet -q -h --help' ;;
+    'prime hub quota set') words='' options='--storage --pods --tokens --sandboxes --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub quota list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub quota show') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime hub takedown') words='add list remove' options='-h --help' ;;
