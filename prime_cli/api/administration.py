@@ -1,4 +1,7 @@
-"""`/hub`: users, teams and keys of everybody, for admins of one of our hubs."""
+"""`/hub`, `/invitations` and `/publishers` of one of our hubs: who may do what on it.
+
+Users, teams and keys of everybody are for its admins, invitations for those who got one as well.
+"""
 
 from urllib.parse import quote
 
@@ -27,14 +30,26 @@ from prime_cli.wire.accounts import (
 )
 from prime_cli.wire.inference import UsageList, UsageQuery
 from prime_cli.wire.invitations import (
+    Acceptance,
+    Accepted,
+    Invitation,
     InvitationList,
     InvitationMade,
     InvitationQuery,
     NewInvitation,
+    ShownToken,
+)
+from prime_cli.wire.publishers import (
+    MintedKey,
+    MintRequest,
+    NewPublisher,
+    Publisher,
+    PublisherList,
 )
 from prime_cli.wire.queries import write_query
 
 _MOST_BYTES = 64 * 1024 * 1024
+_MOST_PUBLISHER_BYTES = 4 * 1024 * 1024
 
 
 class Administration:
@@ -142,3 +157,50 @@ class Administration:
 
 def _part(text: str) -> str:
     return quote(text, safe="")
+
+
+class Invitations:
+    """Raises NotFound for a token that lets nobody in, and on hubs of another kind."""
+
+    def __init__(self, connection: HubConnection) -> None:
+        self._connection = connection
+
+    def show(self, token: str) -> Invitation:
+        """What the token is an invitation to."""
+        body = ShownToken(token)
+        return self._connection.call("POST", "/invitations/show", body=body).read(Invitation)
+
+    def accept(self, given: Acceptance) -> Accepted:
+        """Join as the user of the key, or sign up without one; raises NotAllowed, Conflict."""
+        return self._connection.call("POST", "/invitations/accept", body=given).read(Accepted)
+
+
+class Publishers:
+    """Raises NotAllowed without a key of the scope `admin`, and NotFound on other hubs."""
+
+    def __init__(self, connection: HubConnection) -> None:
+        self._connection = connection
+
+    def list(self, owner: str | None = None, environment: str | None = None) -> list[Publisher]:
+        """Those of what the user manages, newest first."""
+        answer = self._connection.call(
+            "GET",
+            "/publishers",
+            query={"owner": owner, "environment": environment},
+            most=_MOST_PUBLISHER_BYTES,
+        )
+        return answer.read(PublisherList).publishers
+
+    def add(self, new: NewPublisher) -> Publisher:
+        """Trust jobs with those claims; raises Conflict, UsageError."""
+        return self._connection.call("POST", "/publishers", body=new).read(Publisher)
+
+    def remove(self, publisher_id: str) -> None:
+        """Trust one no longer; raises NotFound."""
+        self._connection.call("DELETE", f"/publishers/{_part(publisher_id)}")
+
+    def mint_key(self, request: MintRequest) -> MintedKey:
+        """A key for the job whose token it is; raises NotAllowed, Conflict."""
+        return self._connection.call(
+            "POST", "/publishers/mint-key", body=request, with_key=False
+        ).read(MintedKey)

@@ -20,11 +20,9 @@ from prime_cli.wire.locks import Capabilities
 
 if TYPE_CHECKING:
     from prime_cli.api.accounts import Accounts, Logins
-    from prime_cli.api.administration import Administration
+    from prime_cli.api.administration import Administration, Invitations, Publishers
     from prime_cli.api.compute import Availability, Disks, Pods, SshKeys
     from prime_cli.api.evaluations import Evaluations
-    from prime_cli.api.invitations import Invitations
-    from prime_cli.api.publishers import Publishers
     from prime_cli.api.sandboxes import Sandboxes
     from prime_cli.api.secrets import Secrets
 
@@ -87,14 +85,14 @@ class HubClient:
     @cached_property
     def invitations(self) -> "Invitations":
         """Invitations that somebody got."""
-        from prime_cli.api.invitations import Invitations
+        from prime_cli.api.administration import Invitations
 
         return Invitations(self._connection)
 
     @cached_property
     def publishers(self) -> "Publishers":
         """CI jobs that may publish."""
-        from prime_cli.api.publishers import Publishers
+        from prime_cli.api.administration import Publishers
 
         return Publishers(self._connection)
 

@@ -10,8 +10,7 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import owners, publishers, used_tokens
-from prime_cli.hub.identity.issuers import Issuers, read_issuer
-from prime_cli.hub.identity.jobs import check_job_token
+from prime_cli.hub.identity.issuers import Issuers, check_job_token, read_issuer
 from prime_cli.hub.services.access import suspension
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import WRITE, create_key
