@@ -181,6 +181,7 @@ OURS = {
     *("documents.get", "documents.put"),
     *("evaluations.history", "evaluations.put_logs"),
     *("accounts.keys", "accounts.current_key", "accounts.create_key", "accounts.revoke_key"),
+    *("accounts.quotas", "accounts.identities", "accounts.unlink_identity"),
     *(f"administration.{name}" for name in vars(Administration) if not name.startswith("_")),
     *("environments.set_star", "environments.yank", "environments.unyank"),
     *("pods.endable", "pods.sweep"),
