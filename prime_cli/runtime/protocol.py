@@ -191,8 +191,8 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     words (`null, in-process`); None for v0. `weights` are those of the reward
     functions; None where they cannot be told, or no survey was asked for. `numbers` are those of
     the examples in order, None where they count from 0. `said` are choices that the worker made.
-    `has_eval` is whether an environment that trains has data of its own for evaluation; None where
-    that is unknown.
+    `has_eval` is whether an environment that trains has other data for evaluation; None where that
+    is unknown.
     """
 
     examples: int

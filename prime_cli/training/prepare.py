@@ -23,6 +23,8 @@ from prime_cli.training.plan import TrainingPlan, for_training
 from prime_cli.training.record import SavedTraining
 from prime_cli.training.request import GROUP, MAX_TOKENS, TrainRequest, parse_settings
 
+TINY = "builtin/tiny"
+"""A small model with random weights, which the engine makes on the spot."""
 OWN = "training"
 """The endpoint in the plan of a training: the engine's, whose address is new each time."""
 
@@ -47,7 +49,7 @@ def prepare_training(
     if request.model is None:
         raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
     engine = find_engine(asked.engine)
-    folder = model_folder(request.model, lookup.cwd)
+    folder = None if request.model == TINY else model_folder(request.model, lookup.cwd)
     model = request.model if folder is None else str(folder)
     gpus = find_gpus()
     if "gpu" in engine.needs and not gpus:
@@ -76,18 +78,14 @@ def prepare_resume(
     """
     plan, before = saved.facts.plan, saved.manifest.plan
     environment = before.environment
-    completed = completed_by(request, before)
-    request = replace(
-        request,
-        **completed,
-        environment=environment.ref or environment.path or environment.name,
-        model=ORACLE,
-        num_examples=ALL,
-        rollouts_per_example=1,
-        max_tokens=None,
-        temperature=None,
-        sampling=before.sampling,
-    )
+    own = {
+        "environment": environment.ref or environment.path or environment.name,
+        "model": ORACLE,
+        "num_examples": ALL,
+        "rollouts_per_example": 1,
+        "sampling": before.sampling,
+    }
+    request = replace(request, **{**completed_by(request, before), **own})
     prepared = prepare(request, lookup, environ, progress, before=environment, own_weights=True)
     found = prepared.plan.environment
     if found.sha256 != environment.sha256:

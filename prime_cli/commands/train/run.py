@@ -48,7 +48,7 @@ _SHARED = (
     *("with_packages", "sandbox", "allow_net", "only_gateway", "hub_only", "output_dir"),
 )
 _CHANGES = {
-    "model": {"help": "The model: a folder, or a name on Hugging Face."},
+    "model": {"help": "The model: a folder, a name on Hugging Face, or builtin/tiny."},
     "num_examples": {"show_default": "all", "help": "Train on the first N examples."},
     "rollouts_per_example": {
         "names": ("--rollouts-per-example", "-r", "--group"),
@@ -98,6 +98,7 @@ def run(
     \b
     Example:
       prime train starter/alphabet-sort -m Qwen/Qwen3-0.6B
+      prime train ./my-env -m builtin/tiny --steps 25 -t 16 --lr 0.003
       prime train ./my-env -m ./model --steps 200 -r 8 --batch 8 -t 512
       prime train --resume 1f2e3d4c
     \b

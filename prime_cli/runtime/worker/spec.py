@@ -56,7 +56,7 @@ class WorkerSpec:
     own_split: str | None = None
     """Which of its own datasets a v0 environment shall use, if one was asked for."""
     has_eval: bool | None = None
-    """Whether one that trains has data of its own for evaluation; None where that is unknown."""
+    """Whether one that trains has other data for evaluation; None where that is unknown."""
 
     def attempt(self, example: int, rollout: int) -> int:
         """The number of the attempt that a rollout starts with."""

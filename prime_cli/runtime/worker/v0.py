@@ -155,18 +155,22 @@ class V0:
         return None
 
 
+_COMPARED = 64
+"""Examples for evaluation that are looked for among those to train on."""
+
+
 def read_examples(environment: Any, spec: WorkerSpec) -> list[Row]:
     """The rows of its data set that the run uses; raises StageFailed("load")."""
     options = {} if spec.seed is None else {"seed": spec.seed}
     try:
         read = _reader(environment, spec.own_split)
-        if spec.follow and spec.own_split == "train":
-            spec.has_eval = _has(environment, "eval_dataset")
         try:
             dataset = read(n=spec.n, **options)
         except IndexError:  # up to 0.1.4, when there are fewer than n
             dataset = read(n=-1, **options)
         found = dataset.to_list() if hasattr(dataset, "to_list") else list(dataset)
+        if spec.follow and spec.own_split == "train":
+            spec.has_eval = _has_eval(environment, found)
     except failures.StageFailed:
         raise
     except Exception as error:
@@ -184,6 +188,18 @@ def _reader(environment: Any, split: str | None) -> Callable[..., Any]:
         raise failures.StageFailed("arguments", failures.BadArguments(problem))
     reader: Callable[..., Any] = getattr(environment, f"get_{name}")
     return reader
+
+
+def _has_eval(environment: Any, trained: list[Row]) -> bool:
+    """Whether there are examples to evaluate on that are not trained on."""
+    if not _has(environment, "eval_dataset"):
+        return False
+    try:
+        dataset = environment.get_eval_dataset(n=_COMPARED)
+    except IndexError:  # up to 0.1.4
+        dataset = environment.get_eval_dataset(n=-1)
+    known = {repr(row.get("prompt")) for row in trained}
+    return all(repr(dict(row).get("prompt")) not in known for row in dataset)
 
 
 def _has(environment: Any, name: str) -> bool:

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from .failures import Stopped, reason_of
 from .memory import require_memory
 from .policy import Policy
 from .service import Refused, Service
+from .tiny import NAME as TINY
+from .tiny import write_tiny_model
 from .trainer import (
     Rollouts,
     Steps,
@@ -51,6 +54,9 @@ def main(path: str) -> int:
 
 def train(config: Config, service: Service, folder: Path) -> None:
     """Train, evaluate before and after, and save; raises Stopped for what users must know."""
+    if config.model == TINY:
+        config = replace(config, model=str(folder / "untrained"))
+        write_tiny_model(Path(config.model), config.seed)
     require_memory(config)
     tokenizer = _tokenizer(config)
     policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens)
