@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.hub.services.logins import network_of
-from prime_cli.hub.serving.limits import MinimumRate
+from prime_cli.hub.serving.options import MinimumRate
 from prime_cli.hub.serving.proxies import Network, is_in, read_networks
 
 SECONDS = 0.5

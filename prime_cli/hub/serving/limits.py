@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from prime_cli.core.errors import PrimeError, RateLimited, TooLarge, TooSlow
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.logins import network_of
+from prime_cli.hub.serving.options import MinimumRate
 from prime_cli.wire.codec import encode
 from prime_cli.wire.problems import headers_of, status_of, to_problem
 
@@ -216,17 +217,6 @@ class ShareMiddleware:
 
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _UPLOAD = "/upload/"
-
-
-@dataclass(frozen=True)
-class MinimumRate:
-    """A client must send or take `bytes` within every `seconds` that the hub waits for it."""
-
-    bytes: int = 32 * 1024
-    seconds: float = 30.0
-
-    def __str__(self) -> str:
-        return f"{self.bytes // 1024} KiB in {self.seconds:g} s"
 
 
 class BodyLimitMiddleware:

@@ -18,7 +18,6 @@ from prime_cli.hub.compute.registry import InstalledProviders, read_server_id
 from prime_cli.hub.identity import Fetch
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.identity import IdentityOptions
-from prime_cli.hub.serving.limits import MinimumRate
 from prime_cli.hub.settings import HubSettings, SandboxSettings
 from prime_cli.hub.storage import open_storage
 from prime_cli.hub.upstream import UpstreamHub
@@ -41,6 +40,17 @@ class Downloads(StrEnum):
 
     PROXY = "proxy"
     REDIRECT = "redirect"
+
+
+@dataclass(frozen=True)
+class MinimumRate:
+    """A client must send or take `bytes` within every `seconds` that the hub waits for it."""
+
+    bytes: int = 32 * 1024
+    seconds: float = 30.0
+
+    def __str__(self) -> str:
+        return f"{self.bytes // 1024} KiB in {self.seconds:g} s"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,8 @@ from collections.abc import Awaitable
 from starlette.types import Receive, Scope, Send
 
 from prime_cli.core.errors import TooSlow
-from prime_cli.hub.serving.limits import BodyLimitMiddleware, MinimumRate, refuse
+from prime_cli.hub.serving.limits import BodyLimitMiddleware, refuse
+from prime_cli.hub.serving.options import MinimumRate
 from tests.hub.serving.asgi import ask, echo, request
 
 

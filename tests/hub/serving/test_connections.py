@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.hub.serving.connections import SlowReaders, end_excess, look
-from prime_cli.hub.serving.limits import MinimumRate
+from prime_cli.hub.serving.options import MinimumRate
 from prime_cli.hub.serving.proxies import read_networks
 from tests.hub.serving.clocks import Clock
 
