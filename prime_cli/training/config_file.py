@@ -6,8 +6,8 @@ Since 0.18 the service takes prime-rl's own files, which `--engine prime-rl` pas
 
 import difflib
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -16,6 +16,8 @@ import msgspec
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors
+from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.training.request import Reporter, TrainRequest
 
 LARGEST = 1024 * 1024
 """The largest file, in bytes."""
@@ -137,14 +139,17 @@ class FileRequest:
 
 BATCH, GROUP, STEPS = 128, 8, 100
 """The defaults of hosted training: rollouts in a batch and of an example, and steps."""
-LORA_RANK = 16
-"""That of hosted training, whose files do not say it: it trains adapters alone."""
+LORA_RANK, LEARNING_RATE = 16, 1e-4
+"""Those of hosted training, which trains adapters alone; its files do not say the rank."""
 
 _OF_THE_SERVICE = (
     *("adapters", "infrastructure", "tailscale", "cluster_name", "oversampling_factor"),
-    *("max_async_level", "trajectory_strategy", "buffer", "val", "name", "type"),
+    *("max_async_level", "trajectory_strategy", "buffer", "val", "name", "type", "lora_alpha"),
 )
-"""Keys that only say how the service runs a training, or that it ignores itself."""
+"""Keys that only say how the service runs a training, or that it ignores itself.
+
+The alpha of adapters is twice their rank here.
+"""
 _REFUSED = {
     "teacher": "distillation is not offered",
     "checkpoint_id": "name the folder of the weights as `model`",
@@ -164,6 +169,17 @@ def read_config_file(path: Path) -> FileRequest:
     Raises NotFound, or UsageError for what is unknown, invalid or cannot be done here.
     """
     return request_of(read_hosted_file(path), path)
+
+
+def with_file(
+    file: FileRequest, request: EvalRequest, asked: TrainRequest, given: Container[str]
+) -> tuple[EvalRequest, TrainRequest]:
+    """Both requests with the file's values, except for the fields `given` on the command line."""
+    values = {name: each for name, each in file.values.items() if name not in given}
+    names = {each.name for each in fields(TrainRequest)}
+    own = {name: each for name, each in values.items() if name in names}
+    others = {name: each for name, each in values.items() if name not in names}
+    return replace(request, **others), replace(asked, **own)
 
 
 def read_hosted_file(path: Path) -> HostedFile:
@@ -204,15 +220,14 @@ def request_of(file: HostedFile, path: Path) -> FileRequest:
         "batch": batch // group,
         "rollouts_per_example": group,
         "max_concurrent": file.max_inflight_rollouts,
-        "lr": file.learning_rate,
+        "lr": file.learning_rate or LEARNING_RATE,
         "lora": LORA_RANK,
-        "lora_alpha": file.lora_alpha,
         "env_args": _args_of(env) or None,
         "extra_args": {"agent": {"harness": env.harness}} if env.harness else None,
         "max_retries": env.max_retries,
         "save_every": file.checkpoints and file.checkpoints.interval,
         "env_file": _secrets_of(file, path),
-        "report": None if file.wandb is None else "wandb",
+        "report": None if file.wandb is None else Reporter.WANDB,
         **_sampling_of(file.sampling),
         **_evaluation_of(file.eval, file, path),
     }
@@ -331,7 +346,11 @@ def _evaluation_of(table: EvalTable | None, file: HostedFile, path: Path) -> dic
             f"{path}: `[[eval.env]]` names {_environment_of(other[0])}, which is not trained on",
             hint="evaluate the trained weights on it afterwards: `prime eval run`",
         )
-    return {"eval_every": table.interval, "eval_examples": table.num_examples}
+    return {
+        "eval_every": table.interval,
+        "eval_examples": None if table.num_examples == -1 else table.num_examples,
+        "eval_rollouts": table.rollouts_per_example,
+    }
 
 
 def _wandb_of(table: WandbTable | None) -> dict[str, str]:
@@ -349,8 +368,9 @@ def _notes(file: HostedFile) -> Iterator[str]:
     if file.env[0].ratio is not None:
         ignored.append("env.ratio")
     if file.eval is not None:
-        of_eval = ("skip_first_step", "eval_base_model", "rollouts_per_example", "sampling")
+        of_eval = ("skip_first_step", "eval_base_model", "sampling")
         ignored += [f"eval.{key}" for key in of_eval if getattr(file.eval, key) is not None]
+        ignored += ["eval.num_examples = -1"] if file.eval.num_examples == -1 else []
     if ignored:
         keys = ", ".join(f"`{key}`" for key in ignored)
         yield f"Keys without effect on this machine: {keys}"

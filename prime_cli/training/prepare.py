@@ -18,7 +18,7 @@ from prime_cli.models.prices import FREE
 from prime_cli.runs.plan import ALL
 from prime_cli.serving.engines import find_gpus
 from prime_cli.serving.plan import model_folder
-from prime_cli.training.engines.catalogue import Engine, find_engine
+from prime_cli.training.engines.catalogue import Engine, check_fit, find_engine
 from prime_cli.training.plan import TrainingPlan, for_training
 from prime_cli.training.record import SavedTraining
 from prime_cli.training.request import GROUP, MAX_TOKENS, TrainRequest, parse_settings
@@ -52,13 +52,12 @@ def prepare_training(
     folder = None if request.model == TINY else model_folder(request.model, lookup.cwd)
     model = request.model if folder is None else str(folder)
     gpus = find_gpus()
-    if "gpu" in engine.needs and not gpus:
-        raise UsageError(f"{engine.title} needs a GPU, and nvidia-smi finds none here")
     placed = replace(
         request, model=ORACLE, num_examples=ALL, rollouts_per_example=1, max_tokens=None
     )
     prepared = for_training(prepare(placed, lookup, environ, progress, own_weights=True))
-    _require_generation(engine, prepared)
+    generation = prepared.subject.package.facts.exposes
+    check_fit(engine, generation or "v0", has_gpu=bool(gpus))
     plan = _plan(request, asked, model, engine, prepared, gpus)
     name = model.rstrip("/").rpartition("/")[2] if folder is not None else model
     return PreparedTraining(plan, as_policy(prepared, plan, name), engine)
@@ -155,14 +154,6 @@ def _plan(
         options=parse_settings(asked.options),
         gpus=gpus,
     )
-
-
-def _require_generation(engine: Engine, prepared: PreparedRun) -> None:
-    kind = prepared.subject.package.facts.exposes
-    if kind is not None and kind in ("v0", "v1") and kind not in engine.takes:
-        raise UsageError(
-            f"{engine.title} takes no {kind} environments", hint="train it with `--engine trl`"
-        )
 
 
 def engine_packages(engine: Engine, plan: TrainingPlan) -> Engine:

@@ -99,6 +99,10 @@ class TrainRequest:
         "An interpreter with the engine, instead of one made by prime.", ("--engine-python",),
         metavar="PYTHON", panel=_ENGINE
     )] = None
+    engine_dir: Annotated[Path | None, Option(
+        "The folder of an installed checkout of prime-rl.", ("--engine-dir",), metavar="FOLDER",
+        panel=_ENGINE
+    )] = None
     options: Annotated[tuple[str, ...], Option(
         "Pass a setting to the engine; repeatable.", ("--set",), metavar="KEY=VALUE",
         panel=_ENGINE

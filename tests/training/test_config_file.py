@@ -3,7 +3,9 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.training.config_file import FileRequest, read_config_file
+from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.training.config_file import FileRequest, read_config_file, with_file
+from prime_cli.training.request import Reporter, TrainRequest
 
 PUBLISHED = """
 model = "Qwen/Qwen3-30B-A3B-Instruct-2507"
@@ -56,11 +58,10 @@ def test_the_published_form_says_what_the_flags_would(tmp_path: Path) -> None:
         "rollouts_per_example": 16,
         "lr": 1e-4,
         "lora": 16,
-        "lora_alpha": 16,
         "env_args": {"min_turns": 3, "max_turns": 5},
         "env_file": tmp_path / "secrets.env",
         "save_every": 10,
-        "report": "wandb",
+        "report": Reporter.WANDB,
         "max_tokens": 512,
         "temperature": 0.7,
         "sampling": {"chat_template_kwargs": {"enable_thinking": False}},
@@ -70,7 +71,7 @@ def test_the_published_form_says_what_the_flags_would(tmp_path: Path) -> None:
     assert request.wandb == {"WANDB_PROJECT": "sorting"}
     assert request.said[1] == (
         "Keys without effect on this machine: `oversampling_factor`, `trajectory_strategy`, "
-        "`checkpoints.keep_cloud`, `eval.skip_first_step`"
+        "`lora_alpha`, `checkpoints.keep_cloud`, `eval.skip_first_step`"
     )
 
 
@@ -82,6 +83,7 @@ def test_what_the_file_leaves_out_has_the_defaults_of_hosted_training(tmp_path: 
         "steps": 100,
         "batch": 16,
         "rollouts_per_example": 8,
+        "lr": 1e-4,
         "lora": 16,
     }
     assert len(request.said) == 1
@@ -133,3 +135,13 @@ def test_what_cannot_be_done_is_refused(
 def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read_config_file(tmp_path / "none.toml")
+
+
+def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
+    file = _read(tmp_path, PUBLISHED)
+    given = {"steps", "model"}
+    typed = EvalRequest(model="mine"), TrainRequest(steps=3)
+    request, asked = with_file(file, *typed, given)
+    assert (request.model, request.max_tokens, asked.steps, asked.batch) == ("mine", 512, 3, 16)
+    assert request.environment == "primeintellect/alphabet-sort"
+    assert asked.report is Reporter.WANDB

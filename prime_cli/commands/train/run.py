@@ -1,12 +1,14 @@
 """`prime train run`, which is `prime train`."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from prime_cli.commands.base import AFTER_DASHES
 from prime_cli.commands.eval.summary import exit_if_signalled, relative_path
 from prime_cli.commands.options import (
     CONTEXT,
@@ -19,6 +21,7 @@ from prime_cli.commands.options import (
     open_session,
     panel_order,
 )
+from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
 from prime_cli.commands.train.saved import evaluation_lines
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import UsageError
@@ -29,6 +32,8 @@ from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.serving.installation import engine_folder, install, is_installed
 from prime_cli.session import Session
+from prime_cli.training.config_file import read_config_file, with_file
+from prime_cli.training.engines.catalogue import PRIME_RL
 from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import (
     PreparedTraining,
@@ -71,9 +76,13 @@ def run(
     environment: Annotated[
         str | None,
         typer.Argument(
-            metavar="ENVIRONMENT",
-            help="`owner/name[@version]`, a name, a project folder, or a built wheel.",
+            metavar="ENVIRONMENT|FILE",
+            help="`owner/name[@version]`, a name, a folder, a wheel; or a config.toml.",
         ),
+    ] = None,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[@ FILE] [-- OPTIONS]", help="For prime-rl."),
     ] = None,
     *,
     request: Annotated[EvalRequest, Only(*_SHARED, **_CHANGES)],
@@ -100,6 +109,7 @@ def run(
       prime train starter/alphabet-sort -m Qwen/Qwen3-0.6B
       prime train ./my-env -m builtin/tiny --steps 25 -t 16 --lr 0.003
       prime train ./my-env -m ./model --steps 200 -r 8 --batch 8 -t 512
+      prime train config.toml
       prime train --resume 1f2e3d4c
     \b
     See also: `prime rollouts serve`, `prime eval compare`, `prime serve`.
@@ -107,6 +117,21 @@ def run(
     session = open_session(ctx)
     if environment is None and resume is None:
         raise UsageError("What shall the model be trained on?", hint="`prime train ENV -m MODEL`")
+    wandb: Mapping[str, str] = {}
+    is_file = environment is not None and environment.endswith(".toml")
+    if is_file:
+        request, asked, wandb = _read_file(session, ctx, Path(environment or ""), request, asked)
+        environment = request.environment
+    if asked.engine == PRIME_RL and resume is None:
+        check_flags(_given(ctx), from_file=is_file)
+        files, own = split_words(arguments or [], ctx.meta[AFTER_DASHES])
+        request = replace(request, environment=environment or "")
+        train_with_prime_rl(session, request, asked, files, own, dry_run=dry_run)
+        return
+    if arguments:
+        raise UsageError(
+            f"`{arguments[0]}` is one word too many", hint="settings of TRL: `--set KEY=VALUE`"
+        )
     if asked.eval_examples:
         require_statistics("The verdict at the end")
     given = given_variables(request.env_vars, request.env_file)
@@ -125,7 +150,9 @@ def run(
     if dry_run:
         return
     python = _engine_python(session, prepared, asked.engine_python)
-    result = train(prepared, python, session.run_context(given=given.values), saved)
+    context = session.run_context(given=given.values)
+    context = replace(context, environ={**context.environ, **wandb})
+    result = train(prepared, python, context, saved)
     _show(session, result)
     exit_if_signalled(session, result.signal, None)
 
@@ -141,20 +168,36 @@ _ON_RESUME = frozenset(
 
 def _check_resume(ctx: typer.Context) -> None:
     """Raise UsageError for what a training that goes on cannot change."""
-    source = ctx.get_parameter_source
+    names = {each.name: each for each in ctx.command.params}
     given = [
-        each.opts[-1] if each.param_type_name == "option" else "ENVIRONMENT"
-        for each in ctx.command.params
-        if each.name is not None
-        and each.name not in _ON_RESUME
-        and (found := source(each.name)) is not None
-        and found.name == "COMMANDLINE"
+        names[name].opts[-1] if names[name].param_type_name == "option" else "ENVIRONMENT"
+        for name in _given(ctx)
+        if name not in _ON_RESUME
     ]
     if given:
         raise UsageError(
             f"A training that goes on cannot change {', '.join(given)}",
             hint="omit it, or begin a new training, from the last checkpoint as its model",
         )
+
+
+def _given(ctx: typer.Context) -> list[str]:
+    """The parameters that are on the command line, by name."""
+    source = ctx.get_parameter_source
+    names = [each.name for each in ctx.command.params if each.name is not None]
+    found = {name: source(name) for name in names}
+    return [name for name, by in found.items() if by is not None and by.name == "COMMANDLINE"]
+
+
+def _read_file(
+    session: Session, ctx: typer.Context, path: Path, request: EvalRequest, asked: TrainRequest
+) -> tuple[EvalRequest, TrainRequest, Mapping[str, str]]:
+    """The requests with what the file says, and its variables for W&B."""
+    file = read_config_file(path)
+    given = {name for name in _given(ctx) if name != "environment"}
+    for sentence in file.said:
+        session.output.say(sentence)
+    return *with_file(file, request, asked, given), file.wandb
 
 
 def _show_plan(

@@ -1,0 +1,79 @@
+"""`prime train --engine prime-rl`: its own launcher, in a checkout of the user's."""
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from prime_cli.commands.eval.summary import relative_path
+from prime_cli.commands.trust_prompt import trust_policy_of
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.session import Session
+from prime_cli.training.engines.prime_rl.plan import plan_prime_rl
+from prime_cli.training.engines.prime_rl.run import FILE
+from prime_cli.training.request import TrainRequest
+
+_ALLOWED = frozenset(
+    (
+        "environment arguments model rollouts_per_example max_tokens temperature sampling env_args "
+        "extra_args steps batch lr lora save_every keep engine engine_dir report dry_run hub_only "
+        "output_dir output yes quiet context offline"
+    ).split()
+)
+"""What prime-rl can be told: it runs the environment, and needs no other flags of prime for it."""
+
+
+def check_flags(given: Sequence[str], *, from_file: bool) -> None:
+    """Raise UsageError for a flag without effect on prime-rl, by the names of their fields."""
+    wrong = [name for name in given if name not in _ALLOWED and not from_file]
+    if wrong:
+        flags = ", ".join(f"`--{name.replace('_', '-')}`" for name in wrong)
+        raise UsageError(
+            f"{flags} has no effect on prime-rl, which runs the environment itself",
+            hint="say it in a file of yours: `@ mine.toml`, or use `--engine trl`",
+        )
+
+
+def split_words(arguments: Sequence[str], own: Sequence[str]) -> tuple[list[Path], tuple[str, ...]]:
+    """The files after `@`, and the words after `--`; raises UsageError or NotFound."""
+    before = list(arguments[: len(arguments) - len(own)])
+    files = []
+    while before:
+        if before[0] != "@" or len(before) == 1:
+            raise UsageError(
+                f"`{before[0]}` is one word too many",
+                hint="files of prime-rl follow an `@`: `@ mine.toml`",
+            )
+        files.append(Path.cwd() / before[1])
+        if not files[-1].is_file():
+            raise NotFound(f"There is no file {before[1]}")
+        before = before[2:]
+    return files, tuple(own)
+
+
+def train_with_prime_rl(
+    session: Session,
+    request: EvalRequest,
+    asked: TrainRequest,
+    files: Sequence[Path],
+    own: tuple[str, ...],
+    *,
+    dry_run: bool,
+) -> None:
+    """Check everything with prime-rl's own dry run, then train unless that is all."""
+    lookup = session.lookup_context(trust_policy_of(session))
+    run = plan_prime_rl(request, asked, lookup, os.environ, session.progress, files, own)
+    output = session.output
+    output.warn("prime-rl runs the environment in its own packages, and ends without a verdict")
+    run.check(session.progress)
+    path = relative_path(str(run.folder))
+    command = shlex.join(run.checkout.command(run.all_files, own))
+    if not dry_run:
+        output.say(f"Starting {command}")
+        run.train(os.environ, session.progress)
+    record = {"folder": str(run.folder), "file": str(run.folder / FILE), "command": command}
+    lines = [("file", f"{path}/{FILE}"), ("command", command)]
+    if not dry_run:
+        lines.append(("weights", f"{path}/prime-rl"))
+    output.show(record, lines=lines)
