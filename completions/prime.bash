@@ -602,6 +602,7 @@ _prime_offers() {
     'prime train --stall') offers='' ;;
     'prime train --engine') offers='' ;;
     'prime train --engine-python') offers='@files' ;;
+    'prime train --engine-dir') offers='@folders' ;;
     'prime train --set') offers='' ;;
     'prime train --report') offers='wandb tensorboard trackio' ;;
     'prime train --resume') offers='' ;;
@@ -644,6 +645,7 @@ _prime_offers() {
     'prime train run --stall') offers='' ;;
     'prime train run --engine') offers='' ;;
     'prime train run --engine-python') offers='@files' ;;
+    'prime train run --engine-dir') offers='@folders' ;;
     'prime train run --set') offers='' ;;
     'prime train run --report') offers='wandb tensorboard trackio' ;;
     'prime train run --resume') offers='' ;;
@@ -1154,7 +1156,9 @@ _prime_offers() {
     'prime eval logs 0') offers='@runs @folders @evaluations' ;;
     'prime eval delete 0') offers='@evaluations' ;;
     'prime train 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime train ...') offers='@files' ;;
     'prime train run 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime train run ...') offers='@files' ;;
     'prime train show 0') offers='' ;;
     'prime train stop 0') offers='' ;;
     'prime rollouts serve 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
@@ -1295,8 +1299,8 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
-    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
-    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --engine-dir --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --engine-dir --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
     'prime train list') words='' options='--output -o --quiet -q -h --help' ;;
     'prime train show') words='' options='--output -o --quiet -q -h --help' ;;
     'prime train stop') words='' options='--output -o --quiet -q -h --help' ;;

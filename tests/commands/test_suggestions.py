@@ -28,6 +28,9 @@ def _command(path: str) -> Any:
         found = found.commands[word]
         if isinstance(found, LazyCommand):
             found = load(found.target)
+    if isinstance(found, LazyGroup) and found.default:
+        default: Any = found.commands[found.default]
+        found = load(default.target)
     return found
 
 

@@ -143,7 +143,12 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "prime train show": (Entry("train show", code=6, wrong="train show no-such"),),
     "prime train stop": (Entry("train stop", code=6, wrong="train stop no-such"),),
     "prime rollouts adapter": (
-        Entry("rollouts adapter verl work", wrong="rollouts adapter nothing", changes=True),
+        Entry(
+            "rollouts adapter verl work",
+            wrong="rollouts adapter nothing",
+            wrong_code=2,
+            changes=True,
+        ),
     ),
     # --- cache ---
     "prime cache list": (Entry("cache list"),),
