@@ -24,6 +24,8 @@ def main() -> int:
     except OSError as error:
         sys.stderr.write(f"{sys.argv[1]} cannot be started: {error.strerror}\n")
         return 127
+    if sys.platform != "win32":  # asks the command where it hangs
+        signal.signal(signal.SIGUSR1, lambda number, _: engine.send_signal(number))
     threading.Thread(target=_end_with_stdin, args=(engine,), daemon=True).start()
     try:
         code = engine.wait()

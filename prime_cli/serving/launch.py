@@ -142,6 +142,11 @@ class RunningEngine:
         self._running().wait()
         raise self._death("ended")
 
+    def ask_for_stacks(self) -> None:
+        """Let it print where its threads are, if it does that at SIGUSR1, as Python's can."""
+        if sys.platform != "win32":
+            self._running().send_signal(signal.SIGUSR1)
+
     def wait_for_success(self) -> None:
         """Wait for its end; raises EngineFailed unless its exit code is 0."""
         if self._running().wait() != 0:

@@ -102,12 +102,19 @@ def train(
         else:
             folder = RunFolder(resumed.folder)
         setup = set_up_run(prepared.rollouts, interpreter, access, context, budget_of(plan), folder)
-        with writing(folder):
-            earlier = EarlierSessions() if resumed is None else read_earlier_sessions(folder)
-            return _train_in(setup, earlier, prepared, python)
+        return train_with(setup, prepared, python, goes_on=resumed is not None)
 
 
-def _train_in(
+def train_with(
+    setup: RunSetup, prepared: PreparedTraining, python: Path, *, goes_on: bool = False
+) -> TrainingResult:
+    """The same in a folder, with an interpreter that has the environment."""
+    with writing(setup.folder):
+        earlier = read_earlier_sessions(setup.folder) if goes_on else EarlierSessions()
+        return _train(setup, earlier, prepared, python)
+
+
+def _train(
     setup: RunSetup, earlier: EarlierSessions, prepared: PreparedTraining, python: Path
 ) -> TrainingResult:
     folder, plan = setup.folder, prepared.plan
@@ -218,7 +225,7 @@ class EngineTraining:
         )
         try:
             with RunningEngine(launch) as engine:
-                watching = asyncio.ensure_future(self._watch())
+                watching = asyncio.ensure_future(self._watch(engine))
                 waiting = asyncio.ensure_future(asyncio.to_thread(engine.wait_for_success))
                 try:
                     await asyncio.wait((watching, waiting), return_when=asyncio.FIRST_COMPLETED)
@@ -248,7 +255,7 @@ class EngineTraining:
             failure.hint = f"use less: `--batch`, `-t` or `--lora`; see {self._files.log}"
         return failure
 
-    async def _watch(self) -> None:
+    async def _watch(self, engine: RunningEngine) -> None:
         """Raise EngineFailed if nothing has happened for too long."""
         last, seen = time.monotonic(), (-1, -1)
         while True:
@@ -257,10 +264,13 @@ class EngineTraining:
             if now != seen:
                 last, seen = time.monotonic(), now
             elif time.monotonic() - last > self._plan.stall:
-                raise EngineFailed(
+                self._failure = EngineFailed(
                     f"No rollout and no step has ended for {self._plan.stall} seconds",
                     hint=f"see {self._files.log}, or allow more with `--stall SPAN`",
                 )
+                engine.ask_for_stacks()
+                await asyncio.sleep(1.0)
+                raise self._failure
 
     async def stop(self) -> None:
         """Stop after the running step, and wait for that."""

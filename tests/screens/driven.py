@@ -92,6 +92,7 @@ BARS = {
     ("commands/env/diff.py", "Comparing"): _INSTALL,
     ("commands/update.py", "Updating prime"): f"{_BARS}::test_updating_prime_is_shown",
     ("commands/serve.py", "Starting "): f"{_BARS}::test_starting_an_engine_is_shown",
+    ("training/run.py", "_title(setup)"): f"{_BARS}::test_the_steps_of_a_training_are_shown",
     ("serving/installation.py", "Installing "): f"{_BARS}::test_installing_an_engine_is_shown",
     ("envs/lockfile/update.py", "Locking"): _INSTALL,
     ("commands/env/lock.py", "Asking the hub"): _INSTALL,

@@ -207,6 +207,15 @@ def test_starting_an_engine_is_shown(tmp_path: Path, way: str) -> None:
     watch(*words, cwd=tmp_path, shown="Starting transformers", code=9)
 
 
+def test_the_steps_of_a_training_are_shown(tmp_path: Path) -> None:
+    program = (sys.executable, "-m", "tests.helpers.training", str(tmp_path))
+    with Terminal(program=program) as terminal:
+        assert terminal.end() == 0, terminal.text
+    shown = [line for line in lines(terminal) if line.startswith("tiny-env with weights")]
+    assert any(" 5/6 " in line for line in shown), shown
+    assert "tiny-env with weights" not in terminal.text
+
+
 def test_installing_an_engine_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_OFFLINE", "1")
     watch("serve", "some/model", cwd=tmp_path, shown="Installing transformers", code=9)

@@ -1,0 +1,110 @@
+"""A training by the scripted engine, on an environment that starts at once."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prime_cli.core.progress import Progress, Silent
+from prime_cli.evals.execution.early_stop import SignalRouter
+from prime_cli.evals.execution.run import set_up_run
+from prime_cli.evals.execution.setup import RunContext, access_to
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.prices import FREE, Budget
+from prime_cli.runs.folder import RunFolder, new_run_folder
+from prime_cli.runs.plan import ALL
+from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.terminal.output import Output
+from prime_cli.training.engines.catalogue import read_engine
+from prime_cli.training.plan import TrainingPlan
+from prime_cli.training.prepare import PreparedTraining
+from prime_cli.training.run import TrainingResult, train_with
+from tests.helpers.environments import ECHO, small_interpreter
+from tests.helpers.live_run import PLAN, prepared_run
+
+SCRIPTED = Path(__file__).parents[1] / "training" / "scripted_engine"
+TRAINED = ECHO.replace("size: int = 10", "size: int = 24")
+_PLAN = TrainingPlan(
+    model="weights",
+    engine="scripted",
+    steps=6,
+    group=4,
+    batch=2,
+    lr=0.1,
+    max_tokens=8,
+    temperature=1.0,
+    seed=0,
+    examples=ALL,
+    lora=0,
+    save_every=2,
+    keep=2,
+    eval_every=0,
+    eval_examples=0,
+    eval_rollouts=2,
+    probe=False,
+    stall=600,
+    max_hours=None,
+    report=None,
+    trust_remote_code=False,
+    options={},
+)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A training that has ended, and what it said."""
+
+    result: TrainingResult
+    progress: Silent
+
+    @property
+    def folder(self) -> Path:
+        return self.result.folder.path
+
+
+def train_scripted(
+    interpreter: Interpreter,
+    folder: Path,
+    *,
+    behaviour: dict[str, Any] | None = None,
+    resumed: RunFolder | None = None,
+    router: SignalRouter | None = None,
+    budget: Budget | None = None,
+    progress: Progress | None = None,
+    **plan: Any,
+) -> Trained:
+    """Train as `plan` says; in the folder of a training that is `resumed`, if there is one."""
+    own = msgspec.structs.replace(_PLAN, options={"behaviour": behaviour or {}}, **plan)
+    planned = msgspec.structs.replace(
+        PLAN,
+        model="weights",
+        num_examples=ALL,
+        rollouts_per_example=own.group,
+    )
+    prepared = prepared_run(planned, Endpoint("weights", price=FREE))
+    said = Silent()
+    context = RunContext(
+        folder,
+        os.environ,
+        progress or said,
+        switchboard=SignalRouter() if router is None else router,
+    )
+    setup = set_up_run(
+        prepared,
+        interpreter,
+        access_to({}, prepared, context),
+        context,
+        budget,
+        resumed or new_run_folder(folder),
+    )
+    training = PreparedTraining(own, prepared, read_engine(SCRIPTED))
+    goes_on = resumed is not None
+    return Trained(train_with(setup, training, Path(sys.executable), goes_on=goes_on), said)
+
+
+if __name__ == "__main__":
+    where = Path(sys.argv[1])
+    train_scripted(small_interpreter(where, TRAINED), where, progress=Output().progress)

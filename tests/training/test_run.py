@@ -1,0 +1,103 @@
+"""Trainings by an engine without weights, over the real service, gateway and worker."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prime_cli.core.errors import Conflict, EngineFailed, GateFailed, StorageFailed
+from prime_cli.runs.folder import RunFolder, read_journal, writing
+from prime_cli.runs.manifest import FAILED, FINISHED, INTERRUPTED, load_manifest
+from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.training.record import facts_in, last_checkpoint
+from tests.helpers.environments import small_interpreter
+from tests.helpers.training import TRAINED, train_scripted
+
+
+@pytest.fixture(scope="module")
+def talker(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
+    return small_interpreter(tmp_path_factory.mktemp("talker"), TRAINED)
+
+
+def _steps(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_bytes().splitlines()]
+
+
+def _only(folder: Path) -> RunFolder:
+    (path,) = (each for each in folder.iterdir() if (each / "run.json").is_file())
+    return RunFolder(path)
+
+
+def test_a_training_leaves_its_steps_rollouts_checkpoints_and_verdict(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    trained = train_scripted(talker, tmp_path, eval_examples=10)
+    facts = trained.result.facts
+    assert [line["step"] for line in _steps(trained.folder)] == [1, 2, 3, 4, 5, 6]
+    assert _steps(trained.folder)[-1]["rollouts"] == 8
+    rows = list(read_journal(trained.folder / "journal.jsonl"))
+    assert sorted({row.state["step"] for row in rows}) == [1, 2, 3, 4, 5, 6]
+    # What is held out is not trained on.
+    assert max(row.example_id for row in rows) < 14
+    assert [each.step for each in facts.evaluations] == [0, 6]
+    assert facts.verdict is not None
+    assert (facts.verdict.before, facts.verdict.after, facts.verdict.verdict) == (0, 1, "higher")
+    manifest = load_manifest(trained.folder / "run.json")
+    assert (manifest.status, facts_in(manifest)) == (FINISHED, facts)
+    assert "the last 10 of 24 examples, which are not trained on" in str(trained.progress.said)
+
+
+def test_a_training_that_was_killed_goes_on_at_its_last_checkpoint(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    with pytest.raises(EngineFailed, match="SIGKILL") as failed:
+        train_scripted(talker, tmp_path, behaviour={"die_at": 4})
+    assert "--batch" in (failed.value.hint or "")
+    folder = _only(tmp_path)
+    assert load_manifest(folder.manifest).status == FAILED
+    assert last_checkpoint(folder) == (2, folder.path / "checkpoints" / "2")
+    assert [line["step"] for line in _steps(folder.path)] == [1, 2, 3]
+    trained = train_scripted(talker, tmp_path, resumed=folder)
+    assert [line["step"] for line in _steps(folder.path)] == [1, 2, 3, 4, 5, 6]
+    manifest = load_manifest(folder.manifest)
+    assert (manifest.status, len(manifest.sessions)) == (FINISHED, 2)
+    assert trained.result.is_whole
+    # The rollouts of step 3, which was done twice, have the same numbers.
+    pairs = [(row.example_id, row.rollout) for row in read_journal(folder.journal)]
+    assert len(pairs) - len(set(pairs)) == 8
+
+
+def test_a_training_is_stopped_by_a_file_in_its_folder(talker: Interpreter, tmp_path: Path) -> None:
+    trained = train_scripted(talker, tmp_path, max_hours=1e-9)
+    assert not trained.result.is_whole
+    assert load_manifest(trained.folder / "run.json").status == INTERRUPTED
+    found = last_checkpoint(trained.result.folder)
+    assert found is not None
+    assert found[0] == 1
+
+
+def test_rewards_without_spread_end_a_training(talker: Interpreter, tmp_path: Path) -> None:
+    with pytest.raises(GateFailed, match="Nothing is left to learn from"):
+        train_scripted(talker, tmp_path, behaviour={"never_right": True})
+    assert len(_steps(_only(tmp_path).path)) == 3
+
+
+def test_what_the_engine_says_of_its_end_is_the_failure(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    failure = {"code": "storage_failed", "message": "The disk is full", "hint": "free some"}
+    with pytest.raises(StorageFailed, match="The disk is full") as failed:
+        train_scripted(talker, tmp_path, behaviour={"fail_at": 4, "failure": failure})
+    assert "checkpoints/2" in (failed.value.hint or "")
+
+
+def test_an_engine_that_hangs_is_ended(talker: Interpreter, tmp_path: Path) -> None:
+    with pytest.raises(EngineFailed, match="No rollout and no step has ended for 1 seconds"):
+        train_scripted(talker, tmp_path, behaviour={"hang_at": 2}, stall=1)
+
+
+def test_a_training_has_one_writer(talker: Interpreter, tmp_path: Path) -> None:
+    trained = train_scripted(talker, tmp_path, steps=1)
+    with writing(trained.result.folder), pytest.raises(Conflict, match="another prime"):
+        train_scripted(talker, tmp_path, resumed=trained.result.folder)
