@@ -77,6 +77,8 @@ class _Completion(msgspec.Struct):
 
 _decode_completion = msgspec.json.Decoder(_Completion).decode
 _decode_members = msgspec.json.Decoder(Members).decode
+_decode_choices = msgspec.json.Decoder(list[Members]).decode
+_NULL = msgspec.Raw(b"null")
 
 
 class TokenRecorder:
@@ -310,12 +312,12 @@ def _without_tokens(body: bytes, asked: Members) -> bytes:
     if wants_ids and wants_logprobs:
         return body
     answer: dict[str, Any] = _decode_members(body)
-    choices = msgspec.json.decode(answer["choices"], type=list[dict[str, Any]])
+    choices = _decode_choices(answer["choices"])  # not what is in them: ids are many
     for choice in choices:
         if not wants_ids:
             choice.pop("token_ids", None)
         if not wants_logprobs:
-            choice["logprobs"] = None
+            choice["logprobs"] = _NULL
     if not wants_ids:
         answer.pop("prompt_token_ids", None)
     return msgspec.json.encode({**answer, "choices": choices})
