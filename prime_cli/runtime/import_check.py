@@ -12,7 +12,7 @@ from pathlib import Path
 from prime_cli.archive.imports import may_come_with_verifiers
 from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.core.progress import Task
-from prime_cli.runtime.moved_packages import MovedPackage, trials_of
+from prime_cli.runtime.moved_packages import MovedPackage
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.variables import Variables, share
 from prime_cli.runtime.verifiers_releases import LIBRARY
@@ -201,7 +201,7 @@ def try_import(
             "module": module,
             "names": names,
             "v1": v1,
-            "moved": trials_of(moved),
+            "moved": [{"module": each.module, "code": each.trial} for each in moved],
             "load": load,
             "load_seconds": _LOAD_SECONDS,
             "withheld": [*shared.secret],

@@ -6,7 +6,6 @@ November 2026.
 """
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from prime_cli.runtime.verifiers_releases import Span
@@ -50,8 +49,3 @@ MOVED_PACKAGES = (
         ),
     ),
 )
-
-
-def trials_of(moved: Iterable[MovedPackage]) -> list[dict[str, str]]:
-    """What the test of an interpreter tries, as its worker reads it."""
-    return [{"module": each.module, "code": each.trial} for each in moved]
