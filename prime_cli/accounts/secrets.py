@@ -33,7 +33,7 @@ def find_item(items: Sequence[Item], wanted: str, title: str, *, hint: str) -> I
         raise NotFound(f"{title[0].upper()}{title[1:]} does not exist", hint=hint)
     if len(found) > 1:
         ids = ", ".join(each.id for each in found)
-        raise UsageError(f"`{wanted[:80]}` means {len(found)} of them", hint=f"give an id: {ids}")
+        raise UsageError(f"`{wanted[:80]}` means {len(found)} of them", hint=f"use an id: {ids}")
     return found[0]
 
 

@@ -196,7 +196,7 @@ class Publishers:
         return self._connection.call("POST", "/publishers", body=new).read(Publisher)
 
     def remove(self, publisher_id: str) -> None:
-        """Trust one no longer; raises NotFound."""
+        """Stop trusting one; raises NotFound."""
         self._connection.call("DELETE", f"/publishers/{_part(publisher_id)}")
 
     def mint_key(self, request: MintRequest) -> MintedKey:

@@ -28,7 +28,7 @@ def read_whole(response: httpx.Response, most: int) -> httpx.Response:
     for chunk in response.iter_bytes():
         content += chunk
         if len(content) > most:
-            raise nonsense(response, f"it sends more than {most} bytes")
+            raise invalid_response(response, f"it sends more than {most} bytes")
     kept = [each for each in response.headers.multi_items() if each[0] not in _OF_THE_STREAM]
     return httpx.Response(
         response.status_code,
@@ -46,9 +46,9 @@ def read_body(response: httpx.Response) -> dict[str, Any]:
     try:
         body = msgspec.json.decode(response.content) if response.content else {}
     except msgspec.DecodeError as error:
-        raise nonsense(response, "it is not JSON") from error
+        raise invalid_response(response, "it is not JSON") from error
     if not isinstance(body, dict):
-        raise nonsense(response, "it is not a JSON object")
+        raise invalid_response(response, "it is not a JSON object")
     stripped: dict[str, Any] = without_nulls(body)
     return stripped
 
@@ -58,7 +58,7 @@ def read_exactly(response: httpx.Response, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(response.content, type=kind)
     except msgspec.DecodeError as error:
-        raise nonsense(response, str(error)) from error
+        raise invalid_response(response, str(error)) from error
 
 
 def unwrap(body: dict[str, Any]) -> Any:
@@ -71,10 +71,10 @@ def convert(response: httpx.Response, value: Any, kind: type[T]) -> T:
     try:
         return msgspec.convert(value, type=kind)
     except msgspec.ValidationError as error:
-        raise nonsense(response, str(error)) from error
+        raise invalid_response(response, str(error)) from error
 
 
-def nonsense(response: httpx.Response, reason: str) -> Unreachable:
+def invalid_response(response: httpx.Response, reason: str) -> Unreachable:
     """The error for a response that no hub would send."""
     return Unreachable(
         f"{_origin(response)} did not respond like an environments hub: {reason}",

@@ -98,5 +98,5 @@ def _find_identity(identities: list[IdentityItem], wanted: str) -> IdentityItem:
         )
     if len(found) > 1:
         named = ", ".join(each.id for each in found)
-        raise UsageError(f"{len(found)} identities are `{wanted}`", hint=f"give an id: {named}")
+        raise UsageError(f"{len(found)} identities are `{wanted}`", hint=f"use an id: {named}")
     return found[0]

@@ -159,5 +159,5 @@ def _find_key(keys: list[KeyItem], wanted: str) -> KeyItem:
         )
     if len(found) > 1:
         named = ", ".join(key.id for key in found)
-        raise UsageError(f"{len(found)} keys are named `{wanted}`", hint=f"give an id: {named}")
+        raise UsageError(f"{len(found)} keys are named `{wanted}`", hint=f"use an id: {named}")
     return found[0]

@@ -378,7 +378,7 @@ def _unknown_alias(name: str, registry: Registry) -> NotFound:
     guess = f"did you mean `-m {close[0]}`? " if close else ""
     return NotFound(
         f"`{name}` is not in {registry.path}",
-        hint=f"{guess}it has {listed}; or give a URL with `-b URL`",
+        hint=f"{guess}it has {listed}; or pass a URL with `-b URL`",
     )
 
 

@@ -162,7 +162,7 @@ def find_provider(name: str) -> ModelProvider:
     if provider is None:
         raise UsageError(
             f"`{name}` is not a known provider",
-            hint=f"choose one of {', '.join(_PROVIDERS)}, or give its URL with `-b URL`",
+            hint=f"choose one of {', '.join(_PROVIDERS)}, or pass its URL with `-b URL`",
         )
     return provider
 

@@ -98,7 +98,7 @@ def _named_file(path: Path) -> Path:
     if not path.is_file():
         raise NotFound(
             f"There is no endpoint registry at {path}",
-            hint="choose another with `-e FILE`, or omit `-e` and give `-b URL -k KEYVAR`",
+            hint="choose another with `-e FILE`, or omit `-e` and pass `-b URL -k KEYVAR`",
         )
     return path
 

@@ -111,7 +111,7 @@ class PodPlan:
     """
 
     offer: GpuOffer
-    wishes: PodOptions
+    options: PodOptions
     disk_size: int | None
     vcpus: int | None
     memory: int | None
@@ -137,18 +137,18 @@ class PodPlan:
             "cloud_id": self.offer.cloud_id,
             "gpu_type": self.offer.gpu_type,
             "gpu_count": self.offer.gpu_count,
-            "nodes": self.wishes.nodes,
+            "nodes": self.options.nodes,
             "is_spot": bool(self.offer.is_spot),
             "provider": self.offer.provider,
             "location": place_of(self.offer) or None,
-            "name": self.wishes.name,
+            "name": self.options.name,
             "disk_size": self.disk_size,
             "vcpus": self.vcpus,
             "memory": self.memory,
             "image": self.image,
-            "variables": [variable.key for variable in self.wishes.variables],
-            "disks": [disk.id for disk in self.wishes.disks],
-            "team_id": self.wishes.team_id,
+            "variables": [variable.key for variable in self.options.variables],
+            "disks": [disk.id for disk in self.options.disks],
+            "team_id": self.options.team_id,
             "price_per_hour": self.price,
             "disks_price_per_hour": self.disks_price,
             "stop_at": None if self.stop_at is None else _iso(self.stop_at),
@@ -157,34 +157,34 @@ class PodPlan:
 
 
 def plan_creation(
-    offer: GpuOffer, wishes: PodOptions, *, now: datetime, ends_pods: bool
+    offer: GpuOffer, options: PodOptions, *, now: datetime, ends_pods: bool
 ) -> PodPlan:
-    """Check the wishes against the offer and compute the cost.
+    """Check the options against the offer and compute the cost.
 
     Raises UsageError for the first that the offer does not allow, and for a price above the limit.
     """
-    check_name(wishes.name)
-    disk_size = _size(offer.disk, wishes.disk_size, "--disk-size")
-    vcpus = _size(offer.vcpu, wishes.vcpus, "--vcpus")
-    memory = _size(offer.memory, wishes.memory, "--memory")
-    price = offer.hourly(disk=disk_size, vcpus=vcpus, memory=memory, nodes=wishes.nodes)
-    if wishes.max_price is not None and (price is None or price > wishes.max_price):
+    check_name(options.name)
+    disk_size = _size(offer.disk, options.disk_size, "--disk-size")
+    vcpus = _size(offer.vcpu, options.vcpus, "--vcpus")
+    memory = _size(offer.memory, options.memory, "--memory")
+    price = offer.hourly(disk=disk_size, vcpus=vcpus, memory=memory, nodes=options.nodes)
+    if options.max_price is not None and (price is None or price > options.max_price):
         raise UsageError(
             f"With all that is asked for it is had at {hourly(price)}, and `--max-price` is "
-            f"{hourly(wishes.max_price)}",
+            f"{hourly(options.max_price)}",
             hint="request less, or raise the limit",
         )
     return PodPlan(
         offer=offer,
-        wishes=wishes,
+        options=options,
         disk_size=disk_size,
         vcpus=vcpus,
         memory=memory,
-        image=_image(offer, wishes),
+        image=_image(offer, options),
         price=price,
-        disks_price=_disks_price(wishes.disks),
+        disks_price=_disks_price(options.disks),
         begun_at=now,
-        stop_at=now + (wishes.life or DEFAULT_LIFE) if ends_pods else None,
+        stop_at=now + (options.life or DEFAULT_LIFE) if ends_pods else None,
     )
 
 
@@ -193,34 +193,34 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
 
     `key_id` is the one public key that opens it, if not all of the user's do.
     """
-    wishes, offer = plan.wishes, plan.offer
+    options, offer = plan.options, plan.offer
     return PodCreation(
         pod=PodRequest(
             cloud_id=offer.cloud_id,
             gpu_type=offer.gpu_type,
             gpu_count=offer.gpu_count,
             socket=offer.socket,
-            name=wishes.name,
+            name=options.name,
             disk_size=plan.disk_size,
             vcpus=plan.vcpus,
             memory=plan.memory,
-            max_price=wishes.max_price,
+            max_price=options.max_price,
             image=plan.image,
-            custom_template_id=wishes.template,
+            custom_template_id=options.template,
             data_center_id=offer.data_center,
-            env_vars=list(wishes.variables),
+            env_vars=list(options.variables),
             ssh_key_id=key_id,
         ),
         provider=ProviderChoice(offer.provider),
-        disks=[disk.id for disk in wishes.disks],
-        team=TeamChoice(wishes.team_id) if wishes.team_id else None,
+        disks=[disk.id for disk in options.disks],
+        team=TeamChoice(options.team_id) if options.team_id else None,
         # Spelled both ways: as published, and as released clients write and hubs read it.
-        team_member_ids=list(wishes.member_ids),
-        members_in_camel=list(wishes.member_ids),
-        shared_with_team=wishes.shared,
-        shared_in_camel=wishes.shared,
+        team_member_ids=list(options.member_ids),
+        members_in_camel=list(options.member_ids),
+        shared_with_team=options.shared,
+        shared_in_camel=options.shared,
         stop_at=None if plan.stop_at is None else _iso(plan.stop_at),
-        nodes=wishes.nodes,
+        nodes=options.nodes,
     )
 
 
@@ -257,9 +257,9 @@ def _disks_price(disks: Iterable[Disk]) -> float | None:
     return sum(known) if len(known) == len(prices) else None
 
 
-def _image(offer: GpuOffer, wishes: PodOptions) -> str | None:
-    image = wishes.image
-    if (image == TEMPLATE) != (wishes.template is not None):
+def _image(offer: GpuOffer, options: PodOptions) -> str | None:
+    image = options.image
+    if (image == TEMPLATE) != (options.template is not None):
         raise UsageError(
             f"`--custom-template-id` and `--image {TEMPLATE}` require each other",
             hint="use both or neither",

@@ -192,33 +192,33 @@ class DiskPlan:
     price: float | None
 
 
-def fitting_offers(hub: HubClient, wishes: DiskSpec) -> list[DiskOffer]:
+def fitting_offers(hub: HubClient, options: DiskSpec) -> list[DiskOffer]:
     """The matching kinds of disks, at least one; raises NotFound."""
     there = hub.availability.disks()
-    found = [offer for offer in there if wishes.fits(offer)]
+    found = [offer for offer in there if options.fits(offer)]
     if not there:
         raise NotFound(
             f"There are no disks to rent on {hub.host}", hint="choose another hub with `--context`"
         )
     if not found:
-        what = f" `{wishes.offer_id}`" if wishes.offer_id else " with all of that"
+        what = f" `{options.offer_id}`" if options.offer_id else " with all of that"
         raise NotFound(f"There is no offer of a disk{what} on {hub.host} (any more)", hint=_SEE)
     return list({disk_offer_id(offer): offer for offer in found}.values())
 
 
-def plan_disk(offer: DiskOffer, wishes: DiskSpec, team_id: str | None) -> DiskPlan:
+def plan_disk(offer: DiskOffer, options: DiskSpec, team_id: str | None) -> DiskPlan:
     """A disk of this kind; raises UsageError for an unavailable size."""
-    check_size(offer.spec, wishes.size)
+    check_size(offer.spec, options.size)
     request = DiskRequest(
-        size=wishes.size,
-        name=wishes.name,
+        size=options.size,
+        name=options.name,
         country=offer.country,
         cloud_id=offer.cloud_id,
         data_center_id=offer.data_center,
     )
     team = TeamChoice(team_id) if team_id else None
     creation = DiskCreation(request, ProviderChoice(offer.provider), team)
-    return DiskPlan(offer, creation, price_of(offer.spec, wishes.size))
+    return DiskPlan(offer, creation, price_of(offer.spec, options.size))
 
 
 def ids_of(offers: Sequence[DiskOffer]) -> list[str]:

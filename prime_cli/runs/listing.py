@@ -109,7 +109,7 @@ def _no_run(wanted: str | None) -> PrimeError:
         )
     return NotFound(
         f"No local run `{wanted}`",
-        hint="list saved runs with `prime eval list`, or give a run's folder",
+        hint="list saved runs with `prime eval list`, or pass a run's folder",
     )
 
 

@@ -153,7 +153,7 @@ def test_a_key_that_may_not_spend_is_refused_in_words_about_that(
             for headers in (reader, in_team, limited)
         ]
     assert said[0] == said[1]
-    assert said[0].startswith("This key may only read, and calls to models are charged")
+    assert said[0].startswith("This key is read-only, and calls to models are charged")
     assert said[2].startswith("This key is limited to `lab`; it cannot reach models")
 
 

@@ -26,10 +26,10 @@ STEPPED = msgspec.structs.replace(A100, disk=msgspec.structs.replace(A100.disk, 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
-def planned(offer: GpuOffer = A100, *, ours: bool = True, **wishes: Any) -> PodPlan:
+def planned(offer: GpuOffer = A100, *, ours: bool = True, **options: Any) -> PodPlan:
     return plan_creation(
         offer,
-        msgspec.convert({"name": "web"} | wishes, PodOptions),
+        msgspec.convert({"name": "web"} | options, PodOptions),
         now=NOW,
         ends_pods=ours,
     )
@@ -78,7 +78,7 @@ def test_an_unknown_price_is_not_zero(plan: PodPlan) -> None:
 
 
 @pytest.mark.parametrize(
-    ("offer", "wishes", "message"),
+    ("offer", "options", "message"),
     [
         (A100, {"disk_size": 100}, "`--disk-size` of this offer is from 120 to 3000, not 100"),
         (STEPPED, {"disk_size": 130}, "is from 120 in steps of 100, not 130"),
@@ -94,10 +94,10 @@ def test_an_unknown_price_is_not_zero(plan: PodPlan) -> None:
     ],
 )
 def test_what_an_offer_does_not_leave_open_is_refused_by_its_flag(
-    offer: GpuOffer, wishes: dict[str, Any], message: str
+    offer: GpuOffer, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        planned(offer, **wishes)
+        planned(offer, **options)
     assert message in caught.value.message
 
 

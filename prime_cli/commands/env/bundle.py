@@ -87,7 +87,7 @@ def bundle(
         show_bundle(verify_bundle(inside, session.progress), session.output)
         return
     target = _target(environments, file, force=force or dry_run)
-    wish = BundleSpec(
+    spec = BundleSpec(
         tuple(environments or ()),
         tuple(map(parse_platform, platform or [this_platform()])),
         tuple(map(parse_python, python or [])),
@@ -101,7 +101,7 @@ def bundle(
         trust_policy_of(session),
         session.config.offline,
     )
-    plan = plan_bundle(wish, context)
+    plan = plan_bundle(spec, context)
     if dry_run:
         _show_plan(plan, session.output)
         return

@@ -23,7 +23,7 @@ app = group(
     {
         "add": (f"{_HERE}:add", "Trust the jobs of a repository to publish an environment."),
         "list": (f"{_HERE}:list_", "List trusted publishers."),
-        "remove": (f"{_HERE}:remove", "Trust a publisher no longer."),
+        "remove": (f"{_HERE}:remove", "Stop trusting a publisher."),
     },
     aliases={"ls": "list", "rm": "remove", "delete": "remove"},
 )
@@ -167,7 +167,7 @@ def remove(
     ctx: typer.Context,
     publisher: Annotated[str, typer.Argument(metavar="ID", help="Its id.")],
 ) -> None:
-    """Trust a publisher no longer.
+    """Stop trusting a publisher.
 
     Keys that its jobs have got end within 15 minutes.
 

@@ -50,7 +50,7 @@ def print_job(
     if has_values:
         raise UsageError(
             "`--print-job` would write the values of variables into the file",
-            hint="name them: `--env-var NAME`, and give the value to the cluster",
+            hint="pass their names: `--env-var NAME`, and set the values on the cluster",
         )
     job = job_of(
         request,

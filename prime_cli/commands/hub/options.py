@@ -31,7 +31,7 @@ def require_governed(session: Session) -> "Administration":
         )
     if GOVERN_FEATURE not in session.hub.capabilities().features:
         raise UsageError(
-            f"{session.hub.host} is not governed by commands of `prime`",
+            f"{session.hub.host} cannot be administered with `prime`",
             hint="use its web pages",
         )
     return session.hub.administration

@@ -19,7 +19,7 @@ _HERE = "prime_cli.commands.hub.quotas"
 app = group(
     "Limit what users and teams store, rent and spend.",
     {
-        "set": (f"{_HERE}:set_", "Set a quota of a user, a team or everybody."),
+        "set": (f"{_HERE}:set_", "Set a quota for a user, a team or everybody."),
         "list": (f"{_HERE}:list_", "List quotas, and what is used of them."),
         "show": (f"{_HERE}:show", "Show your own quotas and those of your teams."),
     },
@@ -56,7 +56,7 @@ def set_(
     ] = None,
     place: HubData,
 ) -> None:
-    """Set a quota of a user, a team or everybody.
+    """Set a quota for a user, a team or everybody.
 
     Without OWNER, it is the quota of each user and team that has no own one. `unlimited` removes
     the limit, and `default` the own quota. Pushes, forks, pods, sandboxes and calls to models above

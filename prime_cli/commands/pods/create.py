@@ -78,7 +78,7 @@ def create(
         offers = _leave_out(session, offers)
     offer = _choose(session, offers, wanted, offer_name, asks=asks)
     taken = [pod.name for pod in all_pods(hub)]
-    wishes = PodOptions(
+    options = PodOptions(
         name=_name(session, settings.name, taken) or free_name(offer, taken),
         disk_size=settings.disk_size,
         vcpus=settings.vcpus,
@@ -96,8 +96,8 @@ def create(
         max_price=query.max_price,
     )
     if asks:
-        wishes = ask_open(session.output, offer, wishes)
-    plan = plan_creation(offer, wishes, now=datetime.now(UTC), ends_pods=ours)
+        options = ask_open(session.output, offer, options)
+    plan = plan_creation(offer, options, now=datetime.now(UTC), ends_pods=ours)
     if dry_run:
         session.output.show(plan.summary, lines=plan_lines(plan))
         return

@@ -28,7 +28,7 @@ _NO_PRICE = "no price is known"
 def plan_lines(plan: PodPlan) -> list[tuple[str, str]]:
     """What is made, where, what it costs, when it stops, and what it will have come to by then."""
     return [
-        ("name", plan.wishes.name),
+        ("name", plan.options.name),
         ("machine", _machine(plan)),
         ("where", _where(plan)),
         *_contents(plan),
@@ -72,7 +72,7 @@ def _machine(plan: PodPlan) -> str:
     offer = plan.offer
     spot = ", spot: may be reclaimed at any time" if offer.is_spot else ""
     gpu = gpu_words(offer.gpu_type, offer.gpu_count)
-    return f"{machine_text(gpu, plan.wishes.nodes)}{spot}"
+    return f"{machine_text(gpu, plan.options.nodes)}{spot}"
 
 
 def _contents(plan: PodPlan) -> Iterator[tuple[str, str]]:
@@ -85,17 +85,17 @@ def _contents(plan: PodPlan) -> Iterator[tuple[str, str]]:
         yield "with", told
     if plan.image:
         yield "image", plan.image
-    if variables := plan.wishes.variables:
+    if variables := plan.options.variables:
         yield "env", first_few([variable.key for variable in variables], 8)
-    for disk in plan.wishes.disks:
+    for disk in plan.options.disks:
         yield (
             "disk",
             f"{disk.name or disk.id}, {disk.size} GB, {hourly(disk.price_hr)}, also after the pod",
         )
-    if plan.wishes.team_id:
-        shared = "all members" if plan.wishes.shared else f"{len(plan.wishes.member_ids)} members"
-        with_whom = plan.wishes.shared or plan.wishes.member_ids
-        team = plan.wishes.team or plan.wishes.team_id
+    if plan.options.team_id:
+        shared = "all members" if plan.options.shared else f"{len(plan.options.member_ids)} members"
+        with_whom = plan.options.shared or plan.options.member_ids
+        team = plan.options.team or plan.options.team_id
         yield "team", team + (f", shared with {shared}" if with_whom else "")
 
 
@@ -103,8 +103,8 @@ def _price(plan: PodPlan) -> str:
     if plan.price is None:
         return _NO_PRICE
     base = plan.offer.prices.price or 0.0
-    nodes = f" for {plan.wishes.nodes} nodes" if plan.wishes.nodes > 1 else ""
-    more = plan.price - base * plan.wishes.nodes
+    nodes = f" for {plan.options.nodes} nodes" if plan.options.nodes > 1 else ""
+    more = plan.price - base * plan.options.nodes
     extra = f", {format_usd(more)} of it beyond the offer" if round(more, 6) > 0 else ""
     return f"{hourly(plan.price)}{nodes}{extra}"
 
@@ -126,7 +126,7 @@ def _bill(plan: PodPlan) -> str:
 
 def named(plan: PodPlan) -> str:
     """The plan in a few words, for a question: ``web` at $1.79/h`."""
-    return f"`{plan.wishes.name}` at {hourly(plan.price)}"
+    return f"`{plan.options.name}` at {hourly(plan.price)}"
 
 
 @dataclass(frozen=True)

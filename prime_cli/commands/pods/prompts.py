@@ -37,18 +37,18 @@ def ask_offer(output: Output, offers: Sequence[GpuOffer], wanted: OfferQuery) ->
     return left[titles.index(output.choose("Whose?", titles, flag="--id"))]
 
 
-def ask_open(output: Output, offer: GpuOffer, wishes: PodOptions) -> PodOptions:
+def ask_open(output: Output, offer: GpuOffer, options: PodOptions) -> PodOptions:
     """Sizes and the image, where the offer leaves them open and no flag has said them."""
-    image = wishes.image
+    image = options.image
     images = [name for name in offer.images if name != TEMPLATE]
     if image is None and len(images) > 1:
         image = output.choose("Which image?", images, flag="--image")
     return replace(
-        wishes,
+        options,
         image=image,
-        disk_size=_ask_size(output, "Disk", "GB", offer.disk, wishes.disk_size, "--disk-size"),
-        vcpus=_ask_size(output, "vCPUs", "", offer.vcpu, wishes.vcpus, "--vcpus"),
-        memory=_ask_size(output, "Memory", "GB", offer.memory, wishes.memory, "--memory"),
+        disk_size=_ask_size(output, "Disk", "GB", offer.disk, options.disk_size, "--disk-size"),
+        vcpus=_ask_size(output, "vCPUs", "", offer.vcpu, options.vcpus, "--vcpus"),
+        memory=_ask_size(output, "Memory", "GB", offer.memory, options.memory, "--memory"),
     )
 
 

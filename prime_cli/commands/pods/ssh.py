@@ -57,7 +57,7 @@ def _find_route(
     seconds = None if timeout is None else float(parse_duration(timeout))
     pod = _find_pod(session, word)
     config = session.config
-    wish = ConnectOptions(
+    options = ConnectOptions(
         home=config.home.value,
         identity=find_identity(config.home.value, identity, config.ssh_key_path, session.progress),
         node=node,
@@ -65,10 +65,10 @@ def _find_route(
         can_type=session.output.is_interactive,
     )
     if not wait:
-        return _route_now(session, pod, wish)
+        return _route_now(session, pod, options)
     if config.offline:
         raise Offline(f"`{word}` needs a connection, which `--offline` forbids")
-    route = connect(session.hub, pod, wish, session.progress)
+    route = connect(session.hub, pod, options, session.progress)
     # `prime gc` learns from the aliases which hub to ask whether a pod is still there.
     keep_alias(SshFiles(config.home.value), session.hub.base_url, route)
     return route
@@ -95,8 +95,8 @@ def _has_ended(session: Session, route: SshRoute) -> bool:
         return False
 
 
-def _route_now(session: Session, pod: Pod, wish: ConnectOptions) -> SshRoute:
-    route = find_route(session.hub, pod, wish)
+def _route_now(session: Session, pod: Pod, options: ConnectOptions) -> SshRoute:
+    route = find_route(session.hub, pod, options)
     if route is None:
         raise Unreachable(
             f"`{pod.title}` is {pod.shown_status} and has no address yet",

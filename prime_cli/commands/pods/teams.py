@@ -90,7 +90,7 @@ def read_sharing(session: Session, said: Sharing) -> Shared:
         if shares:
             raise UsageError(
                 "Sharing a pod needs a team",
-                hint="give it with `--team-id`, or choose it with `prime switch`",
+                hint="pass `--team-id`, or choose it with `prime switch`",
             )
         return Shared()
     if said.everybody or not shares:

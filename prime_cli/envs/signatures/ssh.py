@@ -51,7 +51,7 @@ def sign(key: Path, statement: bytes) -> str:
         signed = message.with_name("statement.json.sig")
         if done.returncode or not signed.is_file():
             raise UsageError(
-                f"ssh-keygen does not sign with {path}",
+                f"ssh-keygen cannot sign with {path}",
                 detail=done.stderr.decode("utf-8", "replace"),
                 hint="pass a private key, or a public key whose private key is in the agent",
             )

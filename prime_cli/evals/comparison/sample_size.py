@@ -118,7 +118,7 @@ def need_of_spread(
     if not wide:
         raise UsageError(
             "With these numbers, differences between the models do not vary",
-            hint="give an `--icc` or a `--correlation` below 1",
+            hint="pass an `--icc` or a `--correlation` below 1",
         )
 
     def power(difference: float, size: int) -> float:
@@ -136,13 +136,13 @@ def need_of_discordance(question: PowerQuestion, discordance: float, source: str
         raise UsageError(
             "`--discordance` is about single rollouts, and cannot be used for "
             f"{question.rollouts} rollouts",
-            hint="give `--rate` and `--icc`, or runs with several rollouts of each example",
+            hint="pass `--rate` and `--icc`, or runs with several rollouts of each example",
         )
     if question.difference is not None and question.difference > discordance:
         raise UsageError(
             f"A difference of {question.difference:g} needs more than {discordance:.3g} of all "
             "examples to change",
-            hint="give a larger `--discordance`",
+            hint="pass a larger `--discordance`",
         )
 
     def power(difference: float, size: int) -> float:

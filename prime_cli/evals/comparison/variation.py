@@ -72,7 +72,7 @@ def variation_of(side: Side, correlation: float, icc: float | None = None) -> Va
     if max(rewards) - min(rewards) <= _SAME:
         raise UsageError(
             f"All rewards of run {side.run} are the same",
-            hint="give numbers instead: `prime eval power --rate 0.6 --difference 0.05 --icc 0.5`",
+            hint="pass numbers instead: `prime eval power --rate 0.6 --difference 0.05 --icc 0.5`",
         )
     if within is None and icc is None:
         raise UsageError(f"{ALIKE_UNKNOWN}: run {side.run} has one of each", hint=ALIKE_HINT)

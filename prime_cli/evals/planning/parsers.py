@@ -103,7 +103,7 @@ def parse_examples(text: str) -> str:
         if not low <= high < MOST_EXAMPLES:
             raise UsageError(
                 f"`--examples {text}` has no list of examples: `{part.strip()}`",
-                hint="give their numbers, counting from 0, as in `--examples 3,7,10-20`",
+                hint="pass their numbers, counting from 0, as in `--examples 3,7,10-20`",
             )
         spans.append((low, high))
     merged: list[tuple[int, int]] = []

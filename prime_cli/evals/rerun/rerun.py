@@ -76,7 +76,7 @@ def _require_named(source: RerunSource, request: EvalRequest, plan: EvalPlan) ->
     if plan.endpoint != was and not named:
         raise UsageError(
             f"{source.name} was made at {was}; prime does not send your key there without asking",
-            hint=f"give that endpoint with `-b {was} -k VARIABLE`, or another one",
+            hint=f"pass that endpoint with `-b {was} -k VARIABLE`, or another one",
         )
 
 

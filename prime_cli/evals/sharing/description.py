@@ -134,8 +134,8 @@ def _of_official(
     slug = facts.ref.partition("@")[0]
     if not is_reference(slug):
         raise UsageError(
-            f"The run does not record which environment of the hub `{slug}` is",
-            hint="give it with `--env owner/name`",
+            f"The run does not record which hub environment `{slug}` is",
+            hint="pass it with `--env owner/name`",
         )
     ref = EnvRef.parse(slug)
     if facts.version:

@@ -145,7 +145,7 @@ def require_login() -> str:
     if Path(shell).name in ("nologin", "false") or not os.access(shell, os.X_OK):
         raise UsageError(
             f"The user `{user.pw_name}` has no shell to log in with, but `{shell}`",
-            hint=f"`chsh -s /bin/sh {user.pw_name}`, or run prime as somebody else",
+            hint=f"`chsh -s /bin/sh {user.pw_name}`, or run prime as another user",
         )
     if _is_locked(user.pw_name):
         raise UsageError(

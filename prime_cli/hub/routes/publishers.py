@@ -30,7 +30,7 @@ async def add(request: Request, body: NewPublisher) -> Publisher:
     return await call(request, service.add_publisher, body)
 
 
-@router.delete("/publishers/{publisher_id}", "Trust a publisher no longer")
+@router.delete("/publishers/{publisher_id}", "Stop trusting a publisher")
 async def remove(request: Request) -> Done:
     return await call(request, service.remove_publisher, request.path_params["publisher_id"])
 

@@ -192,7 +192,7 @@ def _join(hub: Hub, connection: Connection, caller: Caller, row: Row[Any]) -> Ac
             hint="log in as that user, or ask for an invitation of your own",
         )
     if caller.slug not in caller.writes:
-        raise NotAllowed("This key may only read", hint="use a key with the scope `write`")
+        raise NotAllowed("This key is read-only", hint="use a key with the scope `write`")
     if row.team_id is None:
         raise Conflict(
             f"You have an account here already: you are `{caller.slug}`",

@@ -149,7 +149,7 @@ def create_key(
     if parent is not None:
         _require_no_more(parent, scope, only_owner_id, expires_at)
         if parent.publishes not in (None, publishes):
-            raise NotAllowed("This key may only publish, and create no other key")
+            raise NotAllowed("This key may only publish; it cannot create keys")
     line = require_room(connection, parent) if parent is not None else []
     made = NewKey(new_id("key"), new_key(), tuple(line))
     connection.execute(

@@ -36,7 +36,7 @@ def find_payer(hub: Hub, caller: Caller, team_id: str | None) -> str:
             slug = find_own_team(connection, caller, team_id).slug
     if slug not in caller.writes:
         raise NotAllowed(
-            "This key may only read, and calls to models are charged",
+            "This key is read-only, and calls to models are charged",
             hint="use a key with the scope `write`",
         )
     return slug

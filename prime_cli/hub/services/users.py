@@ -244,7 +244,7 @@ def change_slug(hub: Hub, caller: Caller, slug: str) -> Account:
     check_slug(slug)
     require_accounts(hub)
     if caller.slug not in caller.writes:
-        raise NotAllowed("This key may only read", hint="use a key with the scope `write`")
+        raise NotAllowed("This key is read-only", hint="use a key with the scope `write`")
     with hub.database.write() as connection:
         user = _row(connection, caller)
         if slug != user.slug:

@@ -57,34 +57,34 @@ class _Attempts:
     denials: int = 0
 
 
-def find_route(hub: HubClient, pod: Pod, wish: ConnectOptions) -> SshRoute | None:
+def find_route(hub: HubClient, pod: Pod, options: ConnectOptions) -> SshRoute | None:
     """The current route to a pod, with its host keys pinned; None without an address.
 
     Raises UsageError for a missing node, IntegrityError for an invalid address, id or host key.
     """
     require_id(pod.id)
     believed = hub.in_process  # such a file may name programs to run
-    address = address_of(pod.ssh_connection, wish.node)
+    address = address_of(pod.ssh_connection, options.node)
     if address is None:
         return None
-    files = SshFiles(wish.home)
+    files = SshFiles(options.home)
     pin_host_keys(files.known_hosts(pod.id), pod.id, pod.host_keys, pod.nodes)
     return SshRoute(
         pod_id=pod.id,
         name=pod.title,
-        node=wish.node,
+        node=options.node,
         address=address,
-        identity=wish.identity,
+        identity=options.identity,
         known_hosts=files.known_hosts(pod.id),
         pinned=bool(pod.host_keys),
-        host=find_host(Path(pod.ssh_config), wish.node) if believed and pod.ssh_config else None,
+        host=find_host(Path(pod.ssh_config), options.node) if believed and pod.ssh_config else None,
     )
 
 
 def connect(
     hub: HubClient,
     pod: Pod,
-    wish: ConnectOptions,
+    options: ConnectOptions,
     progress: Progress,
     *,
     sleep: Callable[[float], None] = time.sleep,
@@ -95,24 +95,28 @@ def connect(
     Raises Unreachable if it takes too long or the pod failed, NotFound if it has ended, NotAllowed
     for a rejected key, IntegrityError for a different host key.
     """
-    patience = PATIENCE_SECONDS if wish.timeout is None else wish.timeout
+    patience = PATIENCE_SECONDS if options.timeout is None else options.timeout
     attempts = _Attempts(until=clock() + patience)
     with progress.task(f"Reaching `{pod.title}`") as task:
         while True:
             _require_alive(pod)
-            route = find_route(hub, pod, wish)
-            seen = None if route is None else _try(route, pod, wish, attempts, clock)
+            route = find_route(hub, pod, options)
+            seen = None if route is None else _try(route, pod, options, attempts, clock)
             if route is not None and seen is None:
                 return route
             _tell(task, pod, seen)
-            if clock() >= _deadline(wish, attempts):
+            if clock() >= _deadline(options, attempts):
                 raise _too_late(pod, route, seen, patience)
             sleep(_PAUSE)
             pod = _look_again(hub, pod)
 
 
 def _try(
-    route: SshRoute, pod: Pod, wish: ConnectOptions, attempts: _Attempts, clock: Callable[[], float]
+    route: SshRoute,
+    pod: Pod,
+    options: ConnectOptions,
+    attempts: _Attempts,
+    clock: Callable[[], float],
 ) -> SshProbe | None:
     """None once the pod lets us in; returns what is worth a retry, raises the rest."""
     seen = probe(route)
@@ -123,7 +127,7 @@ def _try(
     if seen.answer == ProbeAnswer.READY:
         return None
     if seen.answer == ProbeAnswer.DENIED:
-        if needs_typed_passphrase(route) and wish.can_type:
+        if needs_typed_passphrase(route) and options.can_type:
             return None  # ssh asks for the passphrase itself
         attempts.denials += 0 if starting else 1
         if starting or (attempts.was_starting and attempts.denials < _DENIALS):
@@ -135,8 +139,8 @@ def _try(
     raise probe_error(route, seen)
 
 
-def _deadline(wish: ConnectOptions, attempts: _Attempts) -> float:
-    if wish.timeout is not None or attempts.up_since is None:
+def _deadline(options: ConnectOptions, attempts: _Attempts) -> float:
+    if options.timeout is not None or attempts.up_since is None:
         return attempts.until
     return min(attempts.until, attempts.up_since + _UP_SECONDS)
 
