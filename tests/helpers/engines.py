@@ -101,6 +101,20 @@ def podman() -> Podman:
     return made
 
 
+PYTHON_IMAGE = "docker.io/library/python:3.11-slim"
+
+
+@cache
+def podman_with_python() -> Podman:
+    """The same with a stand-in for Python's own image, of Debian packages."""
+    made = podman()
+    made.run("import", str(make_system("python-slim", _PYTHON_PACKAGES)), PYTHON_IMAGE)
+    return made
+
+
+_PYTHON_PACKAGES = "python3,python3-pip,python-is-python3,procps"
+
+
 def make_system(name: str, packages: str) -> Path:
     """A system of Debian with these packages, as a tar archive; made once for this machine."""
     folder = Path(tempfile.gettempdir()) / f"prime-test-image-{os.geteuid()}"

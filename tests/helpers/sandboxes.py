@@ -28,9 +28,11 @@ def ended_supervisor(data: Path) -> Iterator[Supervisor]:
 
 
 @contextmanager
-def sandbox_hub(data: Path, **settings: Any) -> Iterator[httpx.Client]:
-    """Ada's embedded hub with sandboxes of bubblewrap."""
-    options = SandboxSettings(providers=("bubblewrap",), **settings)
+def sandbox_hub(
+    data: Path, provider: str = "bubblewrap", **settings: Any
+) -> Iterator[httpx.Client]:
+    """Ada's embedded hub with sandboxes of one provider."""
+    options = SandboxSettings(providers=(provider,), **settings)
     app = create_app(settings_for(data, "ada", sandboxes=options))
     with (
         ended_supervisor(data),

@@ -4,7 +4,6 @@ A provider knows tags, not users: everything it makes is named `prime-<hub>-<san
 exists can always be compared with what the hub's tables say should exist.
 """
 
-import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -66,17 +65,37 @@ class End:
     sentence: str
 
 
+class Readable(Protocol):
+    """A stream of output."""
+
+    async def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+
+
+class Writable(Protocol):
+    """A stream of input."""
+
+    def write(self, data: bytes, /) -> None:
+        """Queue bytes."""
+
+    async def drain(self) -> None:
+        """Wait until more may be queued. Raises ConnectionError if nobody reads."""
+
+    def close(self) -> None:
+        """End it."""
+
+
 class Running(Protocol):
     """A command that runs."""
 
     @property
-    def stdout(self) -> asyncio.StreamReader: ...
+    def stdout(self) -> Readable: ...
 
     @property
-    def stderr(self) -> asyncio.StreamReader: ...
+    def stderr(self) -> Readable: ...
 
     @property
-    def stdin(self) -> asyncio.StreamWriter | None:
+    def stdin(self) -> Writable | None:
         """None unless asked for."""
 
     async def wait(self) -> int:
@@ -121,8 +140,10 @@ class SandboxProvider(Protocol):
     def separates_users(self) -> bool:
         """Whether sandboxes of users who do not trust each other may be side by side."""
 
-    async def check(self, spec: SandboxSpec) -> tuple[str, ...]:
+    async def check(self, spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
         """What of a sandbox would differ from what is asked for, in sentences.
+
+        An image that is not here counts only if it `may_fetch` it.
 
         Raises UsageError naming the first wish that cannot be met, and who could meet it.
         """

@@ -10,6 +10,9 @@ import socket
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+PROXY_PORT = 3128
+"""Of the sandbox's own loopback."""
+
 _LONGEST_HEAD = 32 * 1024
 _HEAD_SECONDS = 30.0
 _CONNECT_SECONDS = 20.0
@@ -17,6 +20,13 @@ _CHUNK = 1 << 16
 _AT_ONCE = 64
 _HOP = ("proxy-connection:", "proxy-authorization:", "connection:", "keep-alive:")
 _HTTPS, _HTTP = 443, 80
+
+
+def proxy_variables() -> dict[str, str]:
+    """The variables by which programs find the proxy."""
+    found = dict.fromkeys(("http_proxy", "https_proxy"), f"http://127.0.0.1:{PROXY_PORT}")
+    found["no_proxy"] = "localhost,127.0.0.1"
+    return found | {name.upper(): value for name, value in found.items()}
 
 
 async def serve_proxy(listener: socket.socket, hosts: tuple[str, ...]) -> asyncio.Server:

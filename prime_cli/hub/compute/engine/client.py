@@ -4,8 +4,8 @@ It knows labels, images, limits and files, but not pods.
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -13,6 +13,8 @@ import aiohttp
 import msgspec
 from aiodocker import Docker
 from aiodocker.exceptions import DockerError
+from aiodocker.execs import Exec
+from aiodocker.stream import Stream
 
 from prime_cli.core.errors import EnvironmentFailed, Unreachable
 
@@ -20,6 +22,9 @@ _GONE, _CONFLICT = 404, 409
 _UNREACHABLE = 900
 """Not an HTTP status: aiodocker's code for a failed connection."""
 _SECONDS = aiohttp.ClientTimeout(total=120.0, sock_connect=5.0)
+
+
+_PULL_SECONDS = 1800.0
 
 
 class ContainerPort(msgspec.Struct, rename="pascal", frozen=True):
@@ -61,7 +66,8 @@ class ContainerSpec:
     """A container to start, which the engine removes when its `command` ends.
 
     `files` is a tar archive that is unpacked at `/` before the start; `volumes` are named volumes
-    by mount point; `port` of the container is published on the address `host`.
+    by mount point; `port` of the container is published on the address `host`. `network` is the
+    engine's own unless given, and `folders` of the machine are there to read.
     """
 
     name: str
@@ -74,6 +80,9 @@ class ContainerSpec:
     port: int | None = None
     host: str = "127.0.0.1"
     gpus: tuple[str, ...] = ()
+    network: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    folders: tuple[str, ...] = ()
 
     def config(self) -> dict[str, Any]:
         """The body of `POST /containers/create`."""
@@ -86,8 +95,10 @@ class ContainerSpec:
             "Hostname": self.name,
             "Labels": dict(self.labels),
             "ExposedPorts": {port: {}} if self.port else {},
+            "Env": [f"{name}={value}" for name, value in self.environment.items()],
             "HostConfig": {
                 "AutoRemove": True,
+                **({"NetworkMode": self.network} if self.network else {}),
                 "Memory": self.limits.memory,
                 # Including swap, so none is allowed.
                 "MemorySwap": self.limits.memory,
@@ -96,8 +107,14 @@ class ContainerSpec:
                 "SecurityOpt": ["no-new-privileges"],
                 "PortBindings": published,
                 "Mounts": [
-                    {"Type": "volume", "Source": name, "Target": folder}
-                    for folder, name in self.volumes.items()
+                    *(
+                        {"Type": "volume", "Source": name, "Target": folder}
+                        for folder, name in self.volumes.items()
+                    ),
+                    *(
+                        {"Type": "bind", "Source": each, "Target": each, "ReadOnly": True}
+                        for each in self.folders
+                    ),
                 ],
                 "DeviceRequests": [_device_request(self.gpus)] if self.gpus else [],
             },
@@ -111,18 +128,26 @@ class Engine:
         self._docker = docker
 
     @classmethod
+    def open(cls, url: str) -> Self:
+        """A connection that stays open, for any number of calls at once."""
+        path = url.removeprefix("unix://")
+        unix = aiohttp.UnixConnector(path=path, limit=0) if path != url else None
+        host = "unix://localhost" if unix else url
+        return cls(Docker(url=host, timeout=_SECONDS, connector=unix))
+
+    @classmethod
     @asynccontextmanager
     async def connect(cls, url: str) -> AsyncIterator[Self]:
         """Raises Unreachable if no engine answers at `url`."""
-        try:
+        with engine_errors(url):
             async with Docker(url=url, timeout=_SECONDS) as docker:
                 yield cls(docker)
-        except DockerError as error:
-            if error.status == _UNREACHABLE:
-                raise _no_engine(url) from error
-            raise EnvironmentFailed(f"The container engine refused: {error.message}") from error
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _no_engine(f"{url}: {error}") from error
+
+    async def close(self) -> None:
+        """Close a connection that `open` returned."""
+        connector = self._docker.connector
+        await self._docker.close()
+        await connector.close()
 
     async def info(self) -> Info:
         """The engine's capacity."""
@@ -169,6 +194,41 @@ class Engine:
         rows = [{name: each[name] for name in names} for each in found]
         return msgspec.convert(rows, list[Container])
 
+    async def pull(self, image: str) -> None:
+        """Fetch an image from where the engine finds it."""
+        await self._docker.images.pull(image, timeout=_PULL_SECONDS)
+
+    async def wait(self, name: str) -> int | None:
+        """The exit code of a container once it has ended; None if it is gone."""
+        found = await _unless_gone(self._docker.containers.container(name).wait())
+        return None if found is None else int(found["StatusCode"])
+
+    async def pid(self, name: str) -> int:
+        """The process of a container's first program, as the engine's machine numbers it."""
+        shown = await self._docker.containers.container(name).show()
+        return int(shown["State"]["Pid"])
+
+    async def execute(
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str | None = None,
+        user: str | None = None,
+        stdin: bool = False,
+    ) -> "Execution":
+        """Start a program in a container that runs."""
+        container = self._docker.containers.container(name)
+        made = await container.exec(
+            list(argv), stdin=stdin, environment=dict(env), workdir=cwd, user=user or ""
+        )
+        # Already known; it would ask the engine.
+        made._tty = False  # noqa: SLF001
+        stream = made.start()
+        await stream.__aenter__()
+        return Execution(made, stream)
+
     async def log(self, name: str, lines: int) -> str:
         """The last lines of a container's output; empty if it is gone."""
         container = self._docker.containers.container(name)
@@ -210,6 +270,52 @@ class Engine:
                 raise EnvironmentFailed(f"The container engine cannot limit {what} on its machine")
         if spec.gpus and not config.get("DeviceRequests"):
             raise EnvironmentFailed("The container engine gave no GPUs to the container")
+
+
+class Execution:
+    """A program that runs in a container."""
+
+    def __init__(self, made: Exec, stream: Stream) -> None:
+        self._made, self._stream = made, stream
+
+    async def read(self) -> tuple[int, bytes] | None:
+        """1 or 2 for stdout or stderr, and what came there; None when both have ended."""
+        message = await self._stream.read_out()
+        return None if message is None else (message.stream, message.data)
+
+    async def write(self, data: bytes) -> None:
+        """Write to its stdin."""
+        await self._stream.write_in(data)
+
+    def write_eof(self) -> None:
+        """End its stdin; output goes on."""
+        # aiodocker has no half of a close.
+        response = self._stream._resp  # noqa: SLF001
+        connection = None if response is None else response.connection
+        if connection is not None and connection.transport is not None:
+            connection.transport.write_eof()
+
+    async def state(self) -> tuple[int | None, int]:
+        """Its exit code, None while it runs; and its process, as the machine numbers it."""
+        found = await self._made.inspect()
+        return (None if found["Running"] else int(found["ExitCode"] or 0)), int(found["Pid"] or 0)
+
+    async def close(self) -> None:
+        """Let go of its output."""
+        await self._stream.close()
+
+
+@contextmanager
+def engine_errors(url: str) -> Iterator[None]:
+    """Raise Unreachable if no engine answers at `url`, and EnvironmentFailed with its message."""
+    try:
+        yield
+    except DockerError as error:
+        if error.status == _UNREACHABLE:
+            raise _no_engine(url) from error
+        raise EnvironmentFailed(f"The container engine refused: {error.message}") from error
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise _no_engine(f"{url}: {error}") from error
 
 
 def _no_engine(where: str) -> Unreachable:

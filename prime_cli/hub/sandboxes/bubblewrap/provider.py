@@ -20,13 +20,11 @@ from prime_cli.hub.sandboxes.bubblewrap.groups import (
 )
 from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn, stand_in
 from prime_cli.hub.sandboxes.provider import SandboxSpec
-from prime_cli.hub.sandboxes.proxy import serve_proxy
+from prime_cli.hub.sandboxes.proxy import PROXY_PORT, proxy_variables, serve_proxy
 from prime_cli.hub.sandboxes.registry import SandboxContext
 from prime_cli.runtime.sandbox import SYSTEM, cover_proc
-from prime_cli.wire.sandboxes import INTERNET, NONE, PACKAGES
+from prime_cli.wire.sandboxes import BUBBLEWRAP, INTERNET, NONE, PACKAGES
 
-BUBBLEWRAP = "bubblewrap"
-PROXY_PORT = 3128
 _AGENT = Path(__file__).with_name("agent.py")
 _AGENT_INSIDE = "/run/prime/agent.py"
 _UP_SECONDS = 20.0
@@ -56,8 +54,9 @@ class BubblewrapProvider:
                 write_atomically(folder / name, text.encode())
         return folder
 
-    async def check(self, spec: SandboxSpec) -> tuple[str, ...]:
+    async def check(self, spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
         """As `SandboxProvider.check`."""
+        del may_fetch  # there are no images
         _require_program()
         if spec.network == INTERNET:
             raise UsageError(
@@ -68,7 +67,7 @@ class BubblewrapProvider:
 
     async def create(self, spec: SandboxSpec) -> BubblewrapBox:
         """As `SandboxProvider.create`."""
-        await self.check(spec)
+        await self.check(spec, may_fetch=False)
         python = await stand_in(spec.image)
         groups = make_groups(spec)
         size = int(min(spec.disk_size_gb * 10**9, spec.memory / 2))
@@ -230,10 +229,7 @@ def _variables(spec: SandboxSpec) -> dict[str, str]:
         "PYTHONUSERBASE": "/root/.local",
     }
     if spec.network == PACKAGES:
-        proxy = f"http://127.0.0.1:{PROXY_PORT}"
-        for name in ("http_proxy", "https_proxy"):
-            given |= {name: proxy, name.upper(): proxy}
-        given |= {"no_proxy": "localhost,127.0.0.1", "NO_PROXY": "localhost,127.0.0.1"}
+        given |= proxy_variables()
     return given | spec.variables
 
 

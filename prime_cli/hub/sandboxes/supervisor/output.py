@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from prime_cli.hub.sandboxes.provider import Running
+from prime_cli.hub.sandboxes.provider import Readable, Running
 from prime_cli.wire.sandboxes_connect import STDERR, STDOUT
 
 GRACE = 0.2
@@ -20,7 +20,7 @@ async def merged(command: Running) -> AsyncIterator[tuple[int, bytes]]:
     """(STDOUT or STDERR, bytes) until the command is done and its pipes are read."""
     queue: asyncio.Queue[_Item] = asyncio.Queue(_WAITING)
 
-    async def pump(number: int, reader: asyncio.StreamReader) -> None:
+    async def pump(number: int, reader: Readable) -> None:
         while chunk := await reader.read(_CHUNK):
             await queue.put((number, chunk))
 

@@ -82,13 +82,16 @@ class Server:
     async def check(self, request: web.Request) -> web.Response:
         ask = await _read(request, Check)
         refusals: list[PrimeError] = []
-        for name in ask.providers:
-            try:
-                differs = await self.sandboxes.provider(name).check(ask.spec)
-            except PrimeError as error:
-                refusals.append(error)
-            else:
-                return answer(Checked(name, list(differs)))
+        # What is here comes before what would have to be fetched.
+        for may_fetch in (False, True):
+            for name in ask.providers:
+                provider = self.sandboxes.provider(name)
+                try:
+                    differs = await provider.check(ask.spec, may_fetch=may_fetch)
+                except PrimeError as error:
+                    refusals.append(error)
+                else:
+                    return answer(Checked(name, list(differs)))
         # The last provider is the one that is always there.
         raise refusals[-1] if refusals else UsageError("This hub has no provider of sandboxes")
 

@@ -1,0 +1,1 @@
+"""Sandboxes in containers of Podman or Docker, by the Engine API."""

@@ -1,0 +1,199 @@
+"""A sandbox in a container: the commands that are started in it."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from aiodocker.exceptions import DockerError
+from aiohttp import ClientError
+
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.hub.compute.engine.client import Engine, Execution, engine_errors
+from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, CommandOrder, End
+from prime_cli.wire.sandboxes import ENDED, OOM_KILLED
+from prime_cli.wire.sandboxes_connect import STDOUT
+
+_KILLED = 137
+_WAITING = 16
+_FIRST_LOOK, _PAUSE = 0.5, 0.25
+_SHORT_PAUSE = 0.005
+
+
+class EngineBox:
+    """The container `tag`."""
+
+    def __init__(self, engine: Engine, url: str, tag: str, facts: Mapping[str, str]) -> None:
+        self.facts = facts
+        self.engine, self.url, self.tag = engine, url, tag
+        self._closing: list[asyncio.AbstractServer] = []
+        self._waiting = asyncio.create_task(self._wait())
+
+    @property
+    def is_gone(self) -> bool:
+        """As `Box.is_gone`."""
+        return self._waiting.done()
+
+    async def run(self, order: CommandOrder) -> "EngineCommand":
+        """As `Box.run`."""
+        if sum(map(len, order.argv)) > LONGEST_COMMAND:
+            raise UsageError(
+                f"The command is longer than {LONGEST_COMMAND} characters",
+                hint="upload a file, and run that",
+            )
+        if self.is_gone:
+            raise NotFound("The sandbox has ended")
+        with engine_errors(self.url):
+            made = await self.engine.execute(
+                self.tag,
+                order.argv,
+                env=order.env,
+                cwd=order.cwd,
+                user=order.user,
+                stdin=order.stdin,
+            )
+        return EngineCommand(self, made, stdin=order.stdin)
+
+    def also_close(self, server: asyncio.AbstractServer) -> None:
+        """Close a server of ours with the sandbox."""
+        self._closing.append(server)
+
+    async def gone(self) -> End:
+        """As `Box.gone`."""
+        code = await asyncio.shield(self._waiting)
+        if code == _KILLED:
+            return End(OOM_KILLED, "its first process was killed, mostly for want of memory")
+        return End(ENDED, "its first process was ended")
+
+    async def end(self) -> None:
+        """As `Box.end`."""
+        for server in self._closing:
+            server.close()
+        self._closing.clear()
+        with engine_errors(self.url):
+            await self.engine.remove(self.tag)
+        self._waiting.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await self._waiting
+
+    async def _wait(self) -> int | None:
+        try:
+            return await self.engine.wait(self.tag)
+        except (DockerError, ClientError, OSError):
+            # The engine was restarted, or killed: its containers cannot be reached.
+            return None
+
+
+class _Output:
+    """One stream of a command; the command waits while it is full."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[bytes] = asyncio.Queue(_WAITING)
+        self._rest = b""
+        self._is_over = False
+
+    async def put(self, data: bytes) -> None:
+        await self._queue.put(data)
+
+    async def read(self, size: int, /) -> bytes:
+        """As `Readable.read`."""
+        if not self._rest and not self._is_over:
+            self._rest = await self._queue.get()
+            self._is_over = not self._rest
+        part, self._rest = self._rest[:size], self._rest[size:]
+        return part
+
+
+class _Input:
+    """The stdin of a command."""
+
+    def __init__(self, made: Execution) -> None:
+        self._made = made
+        self._queued: list[bytes] = []
+
+    def write(self, data: bytes, /) -> None:
+        """As `Writable.write`."""
+        self._queued.append(data)
+
+    async def drain(self) -> None:
+        """As `Writable.drain`."""
+        data, self._queued = b"".join(self._queued), []
+        try:
+            await self._made.write(data)
+        except (RuntimeError, AttributeError, AssertionError) as error:
+            raise ConnectionResetError("The command reads no more") from error
+
+    def close(self) -> None:
+        """As `Writable.close`."""
+        with suppress(OSError, RuntimeError):
+            self._made.write_eof()
+
+
+class EngineCommand:
+    """A command in a container; see `Running`."""
+
+    def __init__(self, box: EngineBox, made: Execution, *, stdin: bool) -> None:
+        self.stdout, self.stderr = _Output(), _Output()
+        self.stdin = _Input(made) if stdin else None
+        self._box, self._made = box, made
+        self._pump = asyncio.create_task(self._read())
+        self._code = asyncio.create_task(self._find_code())
+
+    async def wait(self) -> int:
+        """As `Running.wait`."""
+        return await asyncio.shield(self._code)
+
+    async def signal(self, number: int) -> None:
+        """As `Running.signal`, by a program inside: numbers of processes are used again."""
+        with suppress(DockerError, ClientError, OSError, NotFound):
+            _, pid = await self._made.state()
+            inside = _number_inside(pid)
+            if inside is not None:
+                line = f"kill -{number} -- -{inside} 2>/dev/null || kill -{number} {inside}"
+                killing = await self._box.engine.execute(
+                    self._box.tag, ("/bin/sh", "-c", line), env={}
+                )
+                while await killing.read() is not None:
+                    pass
+                await killing.close()
+
+    def close(self) -> None:
+        """As `Running.close`."""
+        self._pump.cancel()
+        self._closing = asyncio.create_task(self._made.close())
+
+    async def _read(self) -> None:
+        with suppress(ClientError, OSError):
+            while (item := await self._made.read()) is not None:
+                number, data = item
+                if data:
+                    await (self.stdout if number == STDOUT else self.stderr).put(data)
+        for each in (self.stdout, self.stderr):
+            await each.put(b"")
+
+    async def _find_code(self) -> int:
+        """Look when its output has ended, and before: what it started may hold that open."""
+        await asyncio.wait({self._pump}, timeout=_FIRST_LOOK)
+        while True:
+            if self._box.is_gone:
+                return _KILLED
+            try:
+                code, _ = await self._made.state()
+            except (DockerError, ClientError, OSError):
+                return _KILLED
+            if code is not None:
+                return code
+            if self._pump.done():
+                await asyncio.sleep(_SHORT_PAUSE)
+            else:
+                await asyncio.wait({self._pump}, timeout=_PAUSE)
+
+
+def _number_inside(pid: int) -> int | None:
+    """The number of a process in its own namespace; None if it is gone, or on another machine."""
+    with suppress(OSError):
+        text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"^NSpid:.*\s(\d+)$", text, re.MULTILINE)
+        return int(found[1]) if found else None
+    return None

@@ -1,0 +1,162 @@
+"""Sandboxes in containers of Podman or Docker: their labels are the only record of them."""
+
+import math
+import time
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import format_bytes
+from prime_cli.core.installation import install_command
+from prime_cli.hub.compute.engine.entry import find_engine
+from prime_cli.hub.sandboxes.namespace import listen_inside
+from prime_cli.hub.sandboxes.provider import PROCESSES, Box, SandboxSpec
+from prime_cli.hub.sandboxes.proxy import PROXY_PORT, proxy_variables, serve_proxy
+from prime_cli.hub.sandboxes.registry import SandboxContext
+from prime_cli.wire.sandboxes import ENGINE, INTERNET, PACKAGES
+
+if TYPE_CHECKING:
+    from prime_cli.hub.compute.engine.client import ContainerSpec, Engine
+
+_LABEL = "prime.sandbox"
+_GRACE = 30
+"""Seconds that a container outlives its time, so that its supervisor says why it ends."""
+
+
+class EngineProvider:
+    """Makes sandboxes as containers of the engine that answers."""
+
+    name = ENGINE
+    separates_users = True
+
+    def __init__(self) -> None:
+        self._url = ""
+        self._engine: Engine | None = None
+
+    async def check(self, spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
+        """As `SandboxProvider.check`."""
+        engine = self._connect()
+        from prime_cli.hub.compute.engine.client import engine_errors
+
+        with engine_errors(self._url):
+            found = await engine.has_image(spec.image)
+        if not found and not may_fetch:
+            raise UsageError(
+                f"The container engine has no image `{spec.image[:200]}`",
+                hint=f"fetch it with `podman pull {spec.image[:200]}` (or `docker pull`)",
+            )
+        if spec.network == PACKAGES and not self._url.startswith("unix:"):
+            raise UsageError(
+                "The network `packages` needs an engine on this machine",
+                hint="use the network `none` or `internet`",
+            )
+        return () if found else (f"{spec.image} is fetched first",)
+
+    async def create(self, spec: SandboxSpec) -> Box:
+        """As `SandboxProvider.create`."""
+        engine = self._connect()
+        from prime_cli.hub.compute.engine.client import engine_errors
+        from prime_cli.hub.sandboxes.engine.box import EngineBox
+
+        with engine_errors(self._url):
+            if not await engine.has_image(spec.image):
+                await engine.pull(spec.image)
+            await engine.start(_container(spec))
+        box = EngineBox(engine, self._url, spec.tag, _facts(spec))
+        try:
+            if spec.network == PACKAGES:
+                with engine_errors(self._url):
+                    pid = await engine.pid(spec.tag)
+                listener = await listen_inside(pid, PROXY_PORT)
+                box.also_close(await serve_proxy(listener, spec.hosts))
+        except BaseException:
+            await box.end()
+            raise
+        return box
+
+    async def list_tags(self, prefix: str) -> Collection[str]:
+        """As `SandboxProvider.list_tags`."""
+        engine = self._connect()
+        from prime_cli.hub.compute.engine.client import engine_errors
+
+        with engine_errors(self._url):
+            tags = [each.labels[_LABEL] for each in await engine.containers(_LABEL)]
+        return sorted(tag for tag in tags if tag.startswith(prefix))
+
+    async def remove(self, tag: str) -> None:
+        """As `SandboxProvider.remove`."""
+        engine = self._connect()
+        from prime_cli.hub.compute.engine.client import engine_errors
+
+        with engine_errors(self._url):
+            await engine.remove(tag)
+
+    def _connect(self) -> "Engine":
+        """The engine that answers now; raises UsageError without one."""
+        url = find_engine()
+        if url is None:
+            raise UsageError(
+                "Neither Podman nor Docker is running on this machine",
+                hint="`systemctl enable --now podman.socket` starts Podman; DOCKER_HOST names an "
+                "engine elsewhere",
+            )
+        if self._engine is None or url != self._url:
+            try:
+                from prime_cli.hub.compute.engine.client import Engine
+            except ImportError as error:
+                raise UsageError(
+                    f"For sandboxes in containers, the package {error.name} is needed, which is "
+                    "not installed",
+                    hint=f"install the extra: `{install_command('hub')}`",
+                ) from error
+            self._engine, self._url = Engine.open(url), url
+        return self._engine
+
+
+def _container(spec: SandboxSpec) -> "ContainerSpec":
+    from prime_cli.hub.compute.engine.client import ContainerSpec, Limits
+
+    seconds = max(1, math.ceil(spec.stop_at - time.time())) + _GRACE
+    variables = dict(spec.variables)
+    if spec.network == PACKAGES:
+        variables = proxy_variables() | variables
+    return ContainerSpec(
+        name=spec.tag,
+        image=spec.image,
+        # The shell reaps what is left over, and ends with the time, whoever was killed.
+        command=("/bin/sh", "-c", f"trap 'exit 0' TERM; sleep {seconds} & wait $!"),
+        limits=Limits(
+            memory=spec.memory, nano_cpus=int(spec.cpu_cores * 10**9), pids_limit=PROCESSES
+        ),
+        labels={_LABEL: spec.tag},
+        network=None if spec.network == INTERNET else "none",
+        environment=variables,
+        folders=spec.folders,
+    )
+
+
+def _facts(spec: SandboxSpec) -> dict[str, str]:
+    """What holds: the limits were read back when it started."""
+    hosts = ", ".join(spec.hosts) or "none"
+    network = {
+        PACKAGES: f"the package indexes ({hosts}) through a proxy",
+        INTERNET: "the engine's own network, which is not filtered: it may reach this machine's "
+        "local network",
+    }
+    return {
+        "provider": ENGINE,
+        "image": spec.image,
+        "files": "its image's, and a layer of its own",
+        "disk": "not limited: the engine shares its disk",
+        "memory": format_bytes(spec.memory),
+        "swap": "none",
+        "cpu": f"{spec.cpu_cores:g} CPUs",
+        "processes": f"at most {PROCESSES}",
+        "network": network.get(spec.network, "none"),
+        "kernel": "this machine's",
+    }
+
+
+def open_provider(_context: SandboxContext) -> EngineProvider:
+    """The provider, which looks for an engine at each call."""
+    return EngineProvider()

@@ -1,0 +1,93 @@
+"""What every provider of sandboxes does, by the API; nothing in between is a stand-in."""
+
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.helpers.engines import podman_with_python
+from tests.helpers.sandboxes import API, Inside, create, sandbox_hub
+from tests.helpers.tools import needs_bubblewrap
+
+PROVIDERS = [
+    pytest.param("bubblewrap", marks=needs_bubblewrap),
+    pytest.param("engine", marks=pytest.mark.slow),
+]
+
+
+@pytest.fixture(scope="module", params=PROVIDERS)
+def hub(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx.Client]:
+    """Ada's hub, with one supervisor for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "engine":
+            patch.setenv("CONTAINER_HOST", podman_with_python().url)
+        with sandbox_hub(tmp_path_factory.mktemp("hub"), request.param) as client:
+            yield client
+
+
+@pytest.fixture(scope="module")
+def inside(hub: httpx.Client) -> Inside:
+    """A sandbox that lives for all tests."""
+    return Inside(hub, create(hub, environment_vars={"GIVEN": "1"})["id"])
+
+
+def test_a_command_has_its_output_and_exit_code(inside: Inside) -> None:
+    said = inside.run("echo $A; pwd; echo no >&2; exit 3", working_dir="/tmp", env={"A": "yes"})
+    assert said == {"stdout": "yes\n/tmp\n", "stderr": "no\n", "exit_code": 3}
+
+
+def test_files_go_in_and_come_out(inside: Inside) -> None:
+    content = bytes(range(256)) * 4000
+    sent = inside.post("upload", params={"path": "/tmp/new/x"}, files={"file": ("x", content)})
+    assert sent.json()["size"] == len(content)
+    assert inside.get("download", path="/tmp/new/x").content == content
+    inside.run("echo one two three > /tmp/words")
+    part = inside.get("read-file", path="/tmp/words", offset=-6, length=4).json()
+    assert (part["content"], part["offset"], part["truncated"]) == ("thre", 8, True)
+    assert inside.get("read-file", path="/nowhere").status_code == 404
+    assert inside.get("download", path="/nowhere").status_code == 404
+
+
+def test_a_slow_command_is_killed_in_time(inside: Inside) -> None:
+    assert inside.post("exec", json={"command": "sleep 61", "timeout": 0.5}).status_code == 408
+    assert inside.run("pgrep -xf 'sleep 61'")["exit_code"] == 1
+
+
+def test_a_sandbox_has_its_python_and_its_variables(inside: Inside) -> None:
+    said = inside.run("python -V; echo $GIVEN; id -u; pwd >/dev/null")
+    assert said["stdout"].startswith("Python 3.11.")
+    assert said["stdout"].endswith("\n1\n0\n")
+
+
+def test_what_is_left_in_the_background_lives_on(inside: Inside) -> None:
+    began = time.monotonic()
+    assert inside.run("sleep 30 & echo left")["stdout"] == "left\n"
+    assert time.monotonic() - began < 10
+    assert inside.run("pkill -xf 'sleep 30'")["exit_code"] == 0
+
+
+def test_only_package_indexes_are_reached(inside: Inside) -> None:
+    line = "python -c 'import urllib.request as r; r.urlopen(\"http://{}\", timeout=5)'"
+    for place in ("example.org", "127.0.0.1:1", "169.254.169.254"):
+        assert inside.run(line.format(place))["exit_code"] == 1
+    said = inside.run(line.format("example.org"))["stderr"]
+    assert "403" in said
+
+
+def test_a_sandbox_that_is_deleted_leaves_nothing(hub: httpx.Client) -> None:
+    made = create(hub)
+    assert hub.delete(f"{API}/sandbox/{made['id']}").status_code == 200
+    swept = hub.post(f"{API}/sandbox/sweep", json={"dry_run": True}).json()
+    assert swept == {"ended": [], "removed": [], "failed": []}
+
+
+def test_memory_beyond_the_limit_is_not_to_be_had(hub: httpx.Client) -> None:
+    made = create(hub, memory_gb=0.2)
+    if made["advancedConfigs"]["memory"].startswith("not limited"):
+        pytest.skip("this system lets no memory be held")
+    said = Inside(hub, made["id"]).run("python -c 'bytearray(600_000_000)'; echo $?")
+    assert said["stdout"] == "137\n"
+    assert hub.get(f"{API}/sandbox/{made['id']}").json()["status"] == "RUNNING"
