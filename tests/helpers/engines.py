@@ -101,6 +101,8 @@ def podman() -> Podman:
     return made
 
 
+PYTHON_PACKAGES = "python3-venv,ca-certificates,python3-pip,python-is-python3,procps"
+"""Of an image with Python."""
 PYTHON_IMAGE = "docker.io/library/python:3.11-slim"
 
 
@@ -108,11 +110,8 @@ PYTHON_IMAGE = "docker.io/library/python:3.11-slim"
 def podman_with_python() -> Podman:
     """The same with a stand-in for Python's own image, of Debian packages."""
     made = podman()
-    made.run("import", str(make_system("python-slim", _PYTHON_PACKAGES)), PYTHON_IMAGE)
+    made.run("import", str(make_system("python-slim", PYTHON_PACKAGES)), PYTHON_IMAGE)
     return made
-
-
-_PYTHON_PACKAGES = "python3,python3-pip,python-is-python3,procps"
 
 
 def make_system(name: str, packages: str) -> Path:

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.helpers.certificates import make_certificate
-from tests.helpers.engines import Podman, make_system, podman
+from tests.helpers.engines import PYTHON_PACKAGES, Podman, make_system, podman
 from tests.helpers.nginx import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.machine]
@@ -30,8 +30,7 @@ _SECONDS = 120
 def image() -> Podman:
     """A store of Podman with the image."""
     engine = podman()
-    packages = "python3-venv,ca-certificates"
-    engine.run("import", str(make_system("python", packages)), BASE)
+    engine.run("import", str(make_system("python-slim", PYTHON_PACKAGES)), BASE)
     with tempfile.TemporaryDirectory() as folder:
         volumes = [part for each in _pip_settings(Path(folder)) for part in ("--volume", each)]
         argv = ["--network=host", "--format=docker", f"--build-arg=BASE={BASE}", *volumes]
