@@ -60,7 +60,7 @@ from prime_cli.wire.rollouts import EngineFailure, Evaluated, StepAnswer
 _MOST_ERRORS = 0.5
 _IN_A_ROW = 3
 _HOUR = 3600.0
-_OUT_OF_MEMORY = "SIGKILL"
+_OUT_OF_MEMORY = ("SIGKILL", "out of memory", "OutOfMemory", "MemoryError")
 
 
 @dataclass(frozen=True)
@@ -246,20 +246,25 @@ class EngineTraining:
             self._finish()
 
     def _explained(self, failure: EngineFailed) -> PrimeError:
-        if self._failure is not None:
-            found = last_checkpoint(self._setup.folder)
-            if found is not None and self._failure.hint is not None:
-                self._failure.hint += f"; the last checkpoint is {found[1]}"
-            return self._failure
-        if _OUT_OF_MEMORY in failure.message:
+        """The failure to tell, which names the last checkpoint."""
+        told = self._failure or failure
+        if told is failure and any(
+            word in f"{failure.message}\n{failure.detail}" for word in _OUT_OF_MEMORY
+        ):
             failure.hint = f"use less: `--batch`, `-t` or `--lora`; see {self._files.log}"
-        return failure
+        found = last_checkpoint(self._setup.folder)
+        if found is not None and told.hint is not None:
+            told.hint += f"; the last checkpoint is {found[1]}"
+        return told
 
     async def _watch(self, engine: RunningEngine) -> None:
         """Raise EngineFailed if nothing has happened for too long."""
         last, seen = time.monotonic(), (-1, -1)
         while True:
             await asyncio.sleep(1.0)
+            if self._session.recorder.failure is not None:
+                self._failure = self._session.recorder.failure
+                raise self._failure
             now = self._session.counts.rollouts, self._record.facts.step
             if now != seen:
                 last, seen = time.monotonic(), now
@@ -298,9 +303,12 @@ class EngineTraining:
         return StepAnswer(stop=self._is_over())
 
     def _count_bad_steps(self, line: Mapping[str, Any]) -> None:
+        self._failure = self._failure or self._session.recorder.failure
         done, errors = line.get("rollouts") or 0, line.get("errors") or 0
         self._bad_steps = self._bad_steps + 1 if errors > _MOST_ERRORS * done else 0
         self._flat_steps = self._flat_steps + 1 if line.get("no_spread") == 1.0 else 0
+        if self._failure is not None:
+            return
         if self._bad_steps >= _IN_A_ROW:
             self._failure = PartialResult(
                 f"More than half of the rollouts of {_IN_A_ROW} steps ended in an error",

@@ -19,16 +19,17 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp import web
 
-from prime_cli.core.errors import PrimeError, UsageError
+from prime_cli.core.errors import PrimeError, StorageFailed, UsageError
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE
 from prime_cli.models.providers import EndpointSecret
+from prime_cli.runtime.protocol import Start
 from prime_cli.training.demand import Demand
 from prime_cli.training.policies import Policies, Policy
 from prime_cli.training.recording import LENGTHS
@@ -48,6 +49,9 @@ from prime_cli.wire.rollouts import (
     TrainingStep,
 )
 
+if TYPE_CHECKING:
+    from prime_cli.training.session import RolloutSession
+
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -63,6 +67,9 @@ class SessionFiles(Protocol):
     def expect(self, ask: RolloutAsk, numbers: list[int]) -> None:
         """These rollouts were asked for, and will be kept as the ask says."""
 
+    def give_up(self, failure: PrimeError) -> None:
+        """End the session by `failure`."""
+
     def judge_step(self, step: int, line: dict[str, Any]) -> StepAnswer:
         """A step was kept: whether the trainer goes on."""
 
@@ -71,6 +78,28 @@ class SessionFiles(Protocol):
 
     def note_failure(self, failure: EngineFailure) -> None:
         """The trainer says why it ends."""
+
+
+class Training(Protocol):
+    """A training that prime itself runs beside the session."""
+
+    async def run(self, session: "RolloutSession", url: str, token: str) -> None:
+        """Run its engine to the end; raises PrimeError."""
+
+    async def stop(self) -> None:
+        """Stop after the running step, and wait for that."""
+
+    def begin(self, start: Start) -> list[int] | None:
+        """The environment is loaded; returns the examples to train on, None for all."""
+
+    def judge_step(self, step: int, line: dict[str, Any]) -> StepAnswer:
+        """A step was kept: whether the engine goes on."""
+
+    async def evaluate(self, step: int) -> Evaluated:
+        """Evaluate the current weights."""
+
+    def note_failure(self, failure: EngineFailure) -> None:
+        """The engine says why it ends."""
 
 
 class RolloutService:
@@ -145,10 +174,12 @@ class RolloutService:
             return _refusal(error.status, f"{request.method} {request.path}: {error.reason}")
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             return _refusal(HTTPStatus.BAD_REQUEST, str(error))
-        except UsageError as error:
-            return _refusal(HTTPStatus.BAD_REQUEST, error.message, error.hint)
         except PrimeError as error:
-            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, error.message, error.hint)
+            if isinstance(error, StorageFailed):  # what comes after could not be kept either
+                self._files.give_up(error)
+            invalid = isinstance(error, UsageError)
+            status = HTTPStatus.BAD_REQUEST if invalid else HTTPStatus.SERVICE_UNAVAILABLE
+            return _refusal(status, error.message, error.hint)
 
     async def _environment(self, _request: web.Request) -> web.Response:
         await self._demand.loaded()

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -45,7 +45,7 @@ from prime_cli.training.demand import Demand
 from prime_cli.training.dump import Counts, report, scrubbed, training_rollout
 from prime_cli.training.policies import Policies, Policy, RolloutKey
 from prime_cli.training.recording import TokenRecorder
-from prime_cli.training.service import RolloutService
+from prime_cli.training.service import RolloutService, Training
 from prime_cli.training.trainer_events import TrainerEvents
 from prime_cli.wire.rollouts import (
     EngineFailure,
@@ -58,28 +58,6 @@ from prime_cli.wire.rollouts import (
 
 Announce = Callable[[str, str, RunFolder], None]
 """Called with the service's URL and token, and the session's folder, when it can be asked."""
-
-
-class Training(Protocol):
-    """A training that prime itself runs beside the session."""
-
-    async def run(self, session: "RolloutSession", url: str, token: str) -> None:
-        """Run its engine to the end; raises PrimeError."""
-
-    async def stop(self) -> None:
-        """Stop after the running step, and wait for that."""
-
-    def begin(self, start: Start) -> list[int] | None:
-        """The environment is loaded; returns the examples to train on, None for all."""
-
-    def judge_step(self, step: int, line: dict[str, Any]) -> StepAnswer:
-        """A step was kept: whether the engine goes on."""
-
-    async def evaluate(self, step: int) -> Evaluated:
-        """Evaluate the current weights."""
-
-    def note_failure(self, failure: EngineFailure) -> None:
-        """The engine says why it ends."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +157,7 @@ class RolloutSession:
         self._progress: Progress = setup.context.progress
         self._withheld = record.withheld(self._progress)
         self._ended = asyncio.Event()
+        self._given_up: PrimeError | None = None
         self._gateway: Gateway
         self._start: Start | None = None
         self._numbers: list[int] | None = None
@@ -255,6 +234,8 @@ class RolloutSession:
         try:
             ends = [task for task in tasks if task is not announcing]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if self._given_up is not None:
+                raise self._given_up
             for task in ends:
                 if task.done():
                     await task
@@ -373,6 +354,10 @@ class RolloutSession:
     def expect(self, ask: RolloutAsk, numbers: list[int]) -> None:
         asked = _Asked(ask, numbers[0])
         self._asks.update({(ask.example, number): asked for number in numbers})
+
+    def give_up(self, failure: PrimeError) -> None:
+        self._given_up = self._given_up or failure
+        self._ended.set()
 
     def judge_step(self, step: int, line: dict[str, Any]) -> StepAnswer:
         training = self._options.training

@@ -35,6 +35,8 @@ class Policy(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         state["calls"] += 1
+        if BEHAVIOUR.get("silent"):
+            time.sleep(600)
         is_right = state["version"] > state["calls"] % 4 and not BEHAVIOUR.get("never_right")
         text = body["messages"][-1]["content"] if is_right else "no"
         ids = list(text.encode())
@@ -92,6 +94,12 @@ def save(step: int) -> None:
 def misbehave(step: int) -> None:
     if step == BEHAVIOUR.get("die_at"):
         os.kill(os.getpid(), 9)
+    if step == BEHAVIOUR.get("crash_at"):
+        sys.stderr.write(BEHAVIOUR["last_words"])
+        sys.exit(BEHAVIOUR.get("code", 1))
+    if step == BEHAVIOUR.get("fill_the_disk_at"):
+        (FOLDER / "metrics.jsonl").unlink()
+        (FOLDER / "metrics.jsonl").symlink_to("/dev/full")
     if step == BEHAVIOUR.get("hang_at"):
         time.sleep(600)
     if step == BEHAVIOUR.get("fail_at"):
@@ -104,6 +112,8 @@ def train() -> None:
     numbers = environment["numbers"] or list(range(environment["examples"]))
     first = 0 if CONFIG["resume"] is None else int(Path(CONFIG["resume"]).name)
     state["version"] = first
+    if BEHAVIOUR.get("tell_environment"):
+        print(json.dumps(dict(os.environ)), flush=True)
     if first == 0 and CONFIG["evaluate"]:
         ask("POST", "evaluations", {"step": 0})
     with ThreadPoolExecutor(8) as pool:

@@ -1,0 +1,182 @@
+"""What goes wrong in a training, and what its user gets; by an engine without weights."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import EngineFailed, StorageFailed, UsageError
+from prime_cli.runs.folder import RunFolder, is_being_written, read_journal
+from prime_cli.runs.manifest import FAILED, FINISHED, load_manifest
+from prime_cli.runtime.interpreters import Interpreter
+from tests.helpers.environments import small_interpreter
+from tests.helpers.processes import is_running
+from tests.helpers.training import TRAINED, train_scripted
+
+
+@pytest.fixture(scope="module")
+def talker(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
+    return small_interpreter(tmp_path_factory.mktemp("talker"), TRAINED)
+
+
+def _only(folder: Path) -> RunFolder:
+    (path,) = (each for each in folder.iterdir() if (each / "run.json").is_file())
+    return RunFolder(path)
+
+
+# --- Memory ---
+
+
+@pytest.mark.parametrize(
+    ("last_words", "code"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n", 1),
+        ("Killed\n", 137),
+    ],
+)
+def test_an_engine_out_of_memory_ends_with_what_needs_less(
+    talker: Interpreter, tmp_path: Path, last_words: str, code: int
+) -> None:
+    behaviour = {"crash_at": 4, "last_words": last_words, "code": code}
+    with pytest.raises(EngineFailed) as failed:
+        train_scripted(talker, tmp_path, behaviour=behaviour)
+    assert failed.value.exit_code == 9
+    assert "`--batch`" in (failed.value.hint or "")
+    assert "checkpoints/2" in (failed.value.hint or "")
+    assert last_words.strip() in (failed.value.detail or "")
+
+
+# --- Processes ---
+
+DIES_ONCE = TRAINED.replace(
+    "    def same(completion, answer, **kwargs):\n",
+    """    def same(completion, answer, **kwargs):
+        import os, pathlib
+        died = pathlib.Path(__file__ + ".died")
+        if not died.exists():
+            died.touch()
+            os.kill(os.getpid(), 9)
+""",
+)
+
+
+def test_a_worker_that_is_killed_costs_a_training_nothing(tmp_path: Path) -> None:
+    interpreter = small_interpreter(tmp_path, DIES_ONCE)
+    trained = train_scripted(interpreter, tmp_path)
+    rows = list(read_journal(trained.folder / "journal.jsonl"))
+    assert len(rows) == len({(row.example_id, row.rollout) for row in rows}) == 6 * 8
+    assert {row.error for row in rows} == {None}
+    assert max(row.attempt for row in rows) == 2
+    assert any("restarting it" in warned for warned in trained.progress.warned)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from prime_cli.runtime.interpreters import Interpreter
+from tests.helpers.training import train_scripted
+
+python, folder = Path(sys.argv[1]), Path(sys.argv[2])
+interpreter = Interpreter(python, "0" * 64, "0.1.14", "v0", "test", "tiny_env", "3")
+train_scripted(interpreter, folder, behaviour={"hang_at": 4})
+"""
+
+
+def test_a_killed_prime_leaves_no_process_and_a_training_that_goes_on(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    argv = [sys.executable, "-c", PROGRAM, str(talker.python), str(tmp_path)]
+    with subprocess.Popen(argv) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("*/checkpoints/2")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        started = _descendants(process.pid)
+        assert len(started) >= 3  # the engine, its guard, and the worker
+        process.kill()
+    while any(map(is_running, started)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    folder = _only(tmp_path)
+    assert not is_being_written(folder)
+    train_scripted(talker, tmp_path, resumed=folder)
+    manifest = load_manifest(folder.manifest)
+    assert (manifest.status, len(manifest.sessions)) == (FINISHED, 2)
+    lines = (folder.path / "metrics.jsonl").read_bytes().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [1, 2, 3, 4, 5, 6]
+
+
+def _descendants(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    own = [int(child) for task in tasks for child in task.read_text().split()]
+    return own + [deeper for child in own for deeper in _descendants(child)]
+
+
+# --- The policy ---
+
+
+def test_a_policy_without_token_ids_ends_a_training_and_says_what_to_serve(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="returns no token ids") as failed:
+        train_scripted(talker, tmp_path, behaviour={"no_ids": True})
+    assert "vLLM" in (failed.value.hint or "")
+    assert load_manifest(_only(tmp_path).manifest).status == FAILED
+
+
+def test_a_policy_that_never_answers_ends_a_training(talker: Interpreter, tmp_path: Path) -> None:
+    with pytest.raises(EngineFailed, match="No rollout and no step"):
+        train_scripted(talker, tmp_path, behaviour={"silent": True}, stall=1)
+
+
+# --- The disk ---
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is Linux's")
+def test_a_full_disk_ends_a_training_with_the_exit_code_for_it(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    with pytest.raises(StorageFailed, match="The disk is full") as failed:
+        train_scripted(talker, tmp_path, behaviour={"fill_the_disk_at": 4})
+    assert failed.value.exit_code == 74
+
+
+# --- Keys ---
+
+KEYS = {
+    "PRIME_API_KEY": "pit_hub_5f2c9a7e31d84b60",
+    "OPENAI_API_KEY": "sk-judge-91b7f3d2c6a845e0",
+    "WANDB_API_KEY": "wandb0a1b2c3d4e5f60718293a4b5c6d7",
+    "HF_TOKEN": "hf_QwErTyUiOpAsDfGhJkLzXcVbNmQwErTy",
+}
+TELLS = TRAINED.replace(
+    "def load_environment(size: int = 24):\n",
+    """def load_environment(size: int = 24):
+    import json, os, pathlib
+    pathlib.Path(__file__ + ".environ").write_text(json.dumps(dict(os.environ)))
+""",
+)
+
+
+@pytest.mark.parametrize(("report", "of_engine"), [(None, set()), ("wandb", {"WANDB_API_KEY"})])
+def test_keys_are_only_where_they_belong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, report: str | None, of_engine: set[str]
+) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    interpreter = small_interpreter(tmp_path, TELLS)
+    behaviour = {"tell_environment": True}
+    trained = train_scripted(interpreter, tmp_path, behaviour=behaviour, report=report)
+    (told,) = (tmp_path / "venv").rglob("*.environ")
+    of_worker = told.read_text()
+    assert [name for name, value in KEYS.items() if value in of_worker] == []
+    assert "PRIME_ROLLOUTS_TOKEN" not in of_worker
+    log = (trained.folder / "engine.log").read_text()
+    environ = json.loads(next(line for line in log.splitlines() if line.startswith("{")))
+    assert {name for name in KEYS if name in environ} == {"HF_TOKEN"} | of_engine
+    assert environ["HF_TOKEN"] == environ["PRIME_ROLLOUTS_TOKEN"] == "[secret]"
+    kept = b"".join(path.read_bytes() for path in trained.folder.rglob("*") if path.is_file())
+    assert [name for name, value in KEYS.items() if value.encode() in kept] == []
