@@ -1,5 +1,6 @@
 """A training by the scripted engine, on an environment that starts at once."""
 
+import json
 import os
 import sys
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import PreparedTraining
 from prime_cli.training.run import TrainingResult, train_with
 from tests.helpers.environments import ECHO, small_interpreter
-from tests.helpers.live_run import PLAN, prepared_run
+from tests.helpers.live_run import PLAN, interpreter_in, prepared_run
 
 SCRIPTED = Path(__file__).parents[1] / "training" / "scripted_engine"
 TRAINED = ECHO.replace("size: int = 10", "size: int = 24")
@@ -74,10 +75,16 @@ def train_scripted(
     router: SignalRouter | None = None,
     budget: Budget | None = None,
     progress: Progress | None = None,
+    engine: Path = SCRIPTED,
+    python: Path = Path(sys.executable),
     **plan: Any,
 ) -> Trained:
-    """Train as `plan` says; in the folder of a training that is `resumed`, if there is one."""
-    own = msgspec.structs.replace(_PLAN, options={"behaviour": behaviour or {}}, **plan)
+    """Train as `plan` says; in the folder of a training that is `resumed`, if there is one.
+
+    With another `engine` and its `python` the weights are real.
+    """
+    options = {} if behaviour is None else {"behaviour": behaviour}
+    own = msgspec.structs.replace(_PLAN, options=options, **plan)
     planned = msgspec.structs.replace(
         PLAN,
         model="weights",
@@ -100,11 +107,18 @@ def train_scripted(
         budget,
         resumed or new_run_folder(folder),
     )
-    training = PreparedTraining(own, prepared, read_engine(SCRIPTED))
+    training = PreparedTraining(own, prepared, read_engine(engine))
     goes_on = resumed is not None
-    return Trained(train_with(setup, training, Path(sys.executable), goes_on=goes_on), said)
+    return Trained(train_with(setup, training, python, goes_on=goes_on), said)
 
 
 if __name__ == "__main__":
-    where = Path(sys.argv[1])
-    train_scripted(small_interpreter(where, TRAINED), where, progress=Output().progress)
+    # In a process of its own, at a terminal or to be killed: FOLDER [MODULE'S FOLDER, PLAN].
+    where, rest = Path(sys.argv[1]), sys.argv[2:]
+    if rest:
+        own: dict[str, Any] = json.loads(rest[1])
+        places = {name: Path(own.pop(name)) for name in ("engine", "python")}
+        train_scripted(interpreter_in(Path(rest[0])), where, **places, **own)
+    else:
+        made = small_interpreter(where, TRAINED)
+        train_scripted(made, where, progress=Output().progress)

@@ -1,0 +1,112 @@
+"""TRL itself on a CPU: a random model learns, and a training that is killed loses nothing."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from prime_cli.core.progress import Silent
+from prime_cli.runs.folder import RunFolder
+from prime_cli.serving.installation import install
+from prime_cli.training.engines.catalogue import BUILT_IN, read_engine
+from tests.helpers.environments import interpreter_with
+from tests.helpers.training import train_scripted
+from tests.serving.test_real_engine import folder_of_torch
+
+pytestmark = [pytest.mark.slow, pytest.mark.network]
+
+VOWELS = """
+import verifiers as vf
+from datasets import Dataset
+
+def load_environment(size: int = 48):
+    rows = [{"question": f"vowels please ({n})", "answer": "a"} for n in range(size)]
+    def vowels(completion, **kwargs):
+        text = completion[-1]["content"] or ""
+        return sum(letter in "aeiou" for letter in text) / max(len(text), 1)
+    return vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[vowels]))
+"""
+PLAN: dict[str, Any] = {
+    "model": "builtin/tiny",
+    "group": 8,
+    "batch": 8,
+    "lr": 0.003,
+    "max_tokens": 16,
+}
+SAME = ("step", "reward", "loss", "grad_norm", "entropy", "length")
+
+
+def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_been(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_FIND_LINKS", folder_of_torch())
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    engine = BUILT_IN / "trl"
+    python = install(
+        read_engine(engine), tmp_path / "engine", Silent(), has_gpu=False, offline=False
+    )
+    interpreter = interpreter_with(tmp_path, VOWELS)
+    places: dict[str, Any] = {"engine": engine, "python": python}
+
+    trained = train_scripted(
+        interpreter,
+        tmp_path / "whole",
+        **places,
+        **PLAN,
+        steps=25,
+        eval_examples=12,
+        probe=True,
+        save_every=25,
+    )
+    verdict = trained.result.facts.verdict
+    assert verdict is not None
+    assert verdict.verdict == "higher"
+    assert verdict.p < 0.01
+    whole = _steps(trained.folder)
+    assert max(step["logprob_gap"] for step in whole[:2]) < 1e-4
+    assert (trained.folder / "model" / "model.safetensors").is_file()
+
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    shorter: dict[str, Any] = {"steps": 8, "eval_examples": 12, "probe": True, "save_every": 3}
+    own = {**PLAN, **shorter, "engine": str(engine), "python": str(python)}
+    after = random.choice([4, 5, 7])
+    folder = _killed_after(after, killed, tmp_path, own)
+    train_scripted(interpreter, killed, resumed=folder, **places, **PLAN, **shorter)
+    assert [_of(step) for step in _steps(folder.path)] == [_of(step) for step in whole[:8]]
+
+
+def _killed_after(step: int, parent: Path, interpreter: Path, own: dict[str, Any]) -> RunFolder:
+    """The folder of a training whose prime was killed after that step; its engine has ended too."""
+    words = ["-m", "tests.helpers.training", str(parent), str(interpreter), json.dumps(own)]
+    with subprocess.Popen([sys.executable, *words], stdin=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 200
+        while time.monotonic() < deadline and process.poll() is None:
+            found = list(parent.glob("*/metrics.jsonl"))
+            if found and len(_steps(found[0].parent)) >= step:
+                break
+            time.sleep(0.05)
+        children = psutil.Process(process.pid).children(recursive=True)
+        os.kill(process.pid, signal.SIGKILL)
+        _, alive = psutil.wait_procs(children, timeout=10)
+        assert children
+        assert not alive
+    (folder,) = parent.iterdir()
+    return RunFolder(folder)
+
+
+def _steps(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "metrics.jsonl").read_bytes().split(b"\n")[:-1]
+    return [json.loads(line) for line in lines]
+
+
+def _of(step: dict[str, Any]) -> dict[str, Any]:
+    return {name: step[name] for name in SAME}
