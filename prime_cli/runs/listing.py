@@ -1,5 +1,6 @@
 """The runs saved in a folder and its environments."""
 
+import glob
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,7 +72,7 @@ def list_runs(cwd: Path, roots: RunRoots = HERE) -> list[RunItem]:
 
 
 def find_run(wanted: str | None, cwd: Path, roots: RunRoots = HERE) -> SavedRun:
-    """The run in folder `wanted`, or whose id begins with it; the newest one for None.
+    """The run in folder `wanted`, or whose id begins with it; the newest evaluation for None.
 
     Raises NotFound if there is none, UsageError if several ids match.
     """
@@ -83,11 +84,19 @@ def find_run(wanted: str | None, cwd: Path, roots: RunRoots = HERE) -> SavedRun:
         found = items[:1]
     else:
         found = [item for item in items if item.run_id.startswith(wanted)]
+        found = found or list(_for_trainers(wanted, cwd, roots))
     if not found:
         raise _no_run(wanted)
     if len(found) > 1:
         raise _several(wanted, found)
     return open_run(Path(found[0].path))
+
+
+def _for_trainers(wanted: str, cwd: Path, roots: RunRoots) -> Iterator[RunItem]:
+    """Trainings and sessions of `prime rollouts serve` whose id begins so."""
+    for path in (cwd / (roots.outputs or "outputs")).glob(f"[tr]*/*/{glob.escape(wanted)}*"):
+        if path.parents[1].name in ("train", "rollouts") and (path / "run.json").is_file():
+            yield _item(open_run(path))
 
 
 def _several(wanted: str | None, found: list[RunItem]) -> UsageError:

@@ -117,8 +117,8 @@ if __name__ == "__main__":
     where, rest = Path(sys.argv[1]), sys.argv[2:]
     if rest:
         own: dict[str, Any] = json.loads(rest[1])
-        places = {name: Path(own.pop(name)) for name in ("engine", "python")}
-        train_scripted(interpreter_in(Path(rest[0])), where, **places, **own)
+        own |= {name: Path(own[name]) for name in ("engine", "python")}
+        train_scripted(interpreter_in(Path(rest[0])), where, **own)
     else:
         made = small_interpreter(where, TRAINED)
         train_scripted(made, where, progress=Output().progress)
