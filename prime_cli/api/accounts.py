@@ -20,11 +20,10 @@ from prime_cli.wire.accounts import (
     KeyRequest,
     KeysRevoked,
     MemberPage,
-    Quota,
-    QuotaList,
     Team,
     TeamPage,
 )
+from prime_cli.wire.quotas import Quota, QuotaList
 
 _PAGE = 100
 _MOST = 10_000

@@ -15,12 +15,9 @@ from prime_cli.wire.accounts import (
     KeyList,
     KeysRevoked,
     MemberChange,
-    NewQuota,
     NewTakedown,
     NewTeam,
     NewUser,
-    Quota,
-    QuotaList,
     Takedown,
     TakedownList,
     TeamItem,
@@ -47,6 +44,7 @@ from prime_cli.wire.publishers import (
     PublisherList,
 )
 from prime_cli.wire.queries import write_query
+from prime_cli.wire.quotas import NewQuota, Quota, QuotaList
 
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_PUBLISHER_BYTES = 4 * 1024 * 1024

@@ -11,12 +11,9 @@ from prime_cli.wire.accounts import (
     KeyList,
     KeysRevoked,
     MemberChange,
-    NewQuota,
     NewTakedown,
     NewTeam,
     NewUser,
-    Quota,
-    QuotaList,
     Takedown,
     TakedownList,
     TeamItem,
@@ -26,6 +23,7 @@ from prime_cli.wire.accounts import (
 )
 from prime_cli.wire.inference import UsageList, UsageQuery
 from prime_cli.wire.invitations import InvitationList, InvitationMade, NewInvitation
+from prime_cli.wire.quotas import NewQuota, Quota, QuotaList
 
 _OPERATOR = Caller.operator()
 

@@ -230,50 +230,6 @@ class Takedown(msgspec.Struct):
     reason: str
 
 
-QUOTA_KINDS = ("storage", "pods", "tokens", "sandboxes")
-UNLIMITED = -1
-
-
-class Amounts(msgspec.Struct):
-    """Bytes of published files, live pods, tokens of models in this month, and live sandboxes."""
-
-    storage: int | None = None
-    pods: int | None = None
-    tokens: int | None = None
-    sandboxes: int | None = None
-
-
-class NewQuota(Amounts, omit_defaults=True, forbid_unknown_fields=True):
-    """`PUT /hub/quotas`: of a user or team, by default what all others have.
-
-    UNLIMITED is as much as wanted. What is not given stays, and what `reset` names is as for all.
-    """
-
-    owner: str | None = None
-    reset: list[str] = []
-
-
-class Quota(msgspec.Struct):
-    """What an owner may have, and has; null is no limit. `own` names what is not as for all.
-
-    Without an `owner` it is what all may have.
-    """
-
-    owner: str | None = None
-    limits: Amounts = msgspec.field(default_factory=Amounts)
-    used: Amounts = msgspec.field(default_factory=Amounts)
-    own: list[str] = []
-
-
-class QuotaList(msgspec.Struct):
-    """`GET /hub/quotas`: what all may have first, then users and teams by name.
-
-    `GET /user/quotas` has the caller's own and those of its teams alone.
-    """
-
-    quotas: list[Quota]
-
-
 class TakedownQuery(msgspec.Struct, frozen=True):
     """What `DELETE /hub/takedowns` restores."""
 

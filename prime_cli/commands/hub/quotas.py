@@ -12,7 +12,7 @@ from prime_cli.commands.options import CONTEXT, hub_options, local_options, open
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import format_bytes
 from prime_cli.session import Session
-from prime_cli.wire.accounts import QUOTA_KINDS, UNLIMITED, NewQuota, Quota
+from prime_cli.wire.quotas import QUOTA_KINDS, UNLIMITED, NewQuota, Quota
 
 _HERE = "prime_cli.commands.hub.quotas"
 

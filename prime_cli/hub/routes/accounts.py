@@ -20,7 +20,6 @@ from prime_cli.wire.accounts import (
     KeyRequest,
     KeysRevoked,
     MemberPage,
-    QuotaList,
     SlugRequest,
     TeamPage,
 )
@@ -31,6 +30,7 @@ from prime_cli.wire.locks import Capabilities
 from prime_cli.wire.pods import FEATURE as PODS
 from prime_cli.wire.publishers import PUBLISHERS_FEATURE
 from prime_cli.wire.queries import PageQuery, features_of
+from prime_cli.wire.quotas import QuotaList
 from prime_cli.wire.secrets import Done
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 from prime_cli.wire.version_documents import DOCUMENT_KINDS

@@ -14,12 +14,9 @@ from prime_cli.wire.accounts import (
     KeyQuery,
     KeysRevoked,
     MemberChange,
-    NewQuota,
     NewTakedown,
     NewTeam,
     NewUser,
-    Quota,
-    QuotaList,
     Takedown,
     TakedownList,
     TakedownQuery,
@@ -29,6 +26,7 @@ from prime_cli.wire.accounts import (
     UserList,
 )
 from prime_cli.wire.inference import UsageList, UsageQuery
+from prime_cli.wire.quotas import NewQuota, Quota, QuotaList
 from prime_cli.wire.secrets import Done
 
 router = Router(needs_key=True)

@@ -23,14 +23,7 @@ from prime_cli.hub.db.tables import (
 from prime_cli.hub.services.access import UPSTREAM, find_owner
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.users import require_accounts, require_admin
-from prime_cli.wire.accounts import (
-    QUOTA_KINDS,
-    UNLIMITED,
-    Amounts,
-    NewQuota,
-    Quota,
-    QuotaList,
-)
+from prime_cli.wire.quotas import QUOTA_KINDS, UNLIMITED, Amounts, NewQuota, Quota, QuotaList
 
 EVERYBODY = "*"
 _KINDS = " or ".join(QUOTA_KINDS).replace(" or ", ", ", len(QUOTA_KINDS) - 2)

@@ -11,7 +11,7 @@ from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.quotas import list_quotas, set_quota
 from prime_cli.hub.services.usage import add_usage, require_budget
 from prime_cli.models.prices import Spend, TokenUsage
-from prime_cli.wire.accounts import UNLIMITED, Amounts, NewQuota, Quota
+from prime_cli.wire.quotas import UNLIMITED, Amounts, NewQuota, Quota
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.pushing import HUB, Push, data
 from tests.hub.services.compute.conftest import pod_hub

@@ -23,11 +23,10 @@ from prime_cli.hub.services.compute.holders import (
 )
 from prime_cli.hub.services.compute.offers import (
     ask,
+    choose_disk_offer,
     find_provider,
-    gather,
     prefix_of,
     provider_named,
-    require_providers,
     tag_of,
     tag_prefix,
 )
@@ -42,7 +41,6 @@ from prime_cli.wire.disks import (
     Disk,
     DiskCreation,
     DiskPage,
-    check_size,
     price_of,
 )
 from prime_cli.wire.offers import DiskOffer
@@ -87,7 +85,7 @@ def create_disk(hub: Hub, caller: Caller, creation: DiskCreation) -> Disk:
     raises.
     """
     require_user(caller)
-    provider, offer = choose_offer(hub, creation)
+    provider, offer = choose_disk_offer(hub, creation)
     size = creation.disk.size
     disk_id = str(uuid4())
     now = hub.now()
@@ -224,58 +222,7 @@ def _change(hub: Hub, connection: Connection, disk_id: str, **values: Any) -> No
     connection.execute(changed.values(**values, updated_at=hub.now()))
 
 
-# --- Rows of disks: finding, refreshing and showing them, and the offer that a request means ---
-
-# --- Offers ---
-
-_MOST_NAMED = 5
-
-
-def choose_offer(hub: Hub, creation: DiskCreation) -> tuple[PodProvider, DiskOffer]:
-    """The one offer that meets the request, and its provider.
-
-    Raises NotFound if there is none, UsageError if there are several or the size is not available,
-    and what providers raise.
-    """
-    require_providers(hub)
-    wanted = creation.disk
-    asked = {
-        "provider": creation.provider.type,
-        "cloudId": wanted.cloud_id,
-        "dataCenterId": wanted.data_center_id,
-        "country": wanted.country,
-    }
-    found = [
-        (provider, offer)
-        for provider, offer in gather(hub, lambda provider: provider.disk_offers())
-        if all(
-            text is None or text == there
-            for text, there in zip(asked.values(), _place(offer), strict=True)
-        )
-    ]
-    if not found:
-        told = ", ".join(f"{name} `{text[:80]}`" for name, text in asked.items() if text)
-        raise NotFound(
-            f"No disk is offered{f' with {told}' if told else ''}",
-            hint="list them with `prime availability disks`",
-        )
-    if len(found) > 1:
-        named = ", ".join(f"`{offer.cloud_id or offer.provider}`" for _, offer in found)
-        raise UsageError(
-            f"{len(found)} kinds of disks match",
-            hint=f"name one by its cloudId, dataCenterId or provider: {named}"
-            if len(found) <= _MOST_NAMED
-            else "name one by its cloudId, dataCenterId or provider",
-        )
-    check_size(found[0][1].spec, wanted.size)
-    return found[0]
-
-
-def _place(offer: DiskOffer) -> tuple[str | None, ...]:
-    return offer.provider, offer.cloud_id, offer.data_center, offer.country
-
-
-# --- Rows ---
+# --- Rows: finding, refreshing and showing them ---
 
 _SECONDS_TO_MAKE = 60
 

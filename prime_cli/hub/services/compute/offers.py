@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError as RowIsThere
 
-from prime_cli.core.errors import InternalError, NotAllowed, NotFound, PrimeError
+from prime_cli.core.errors import InternalError, NotAllowed, NotFound, PrimeError, UsageError
 from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import counters, disks
 from prime_cli.hub.services.compute.access import disks_of
 from prime_cli.wire.codec import decode
+from prime_cli.wire.disks import DiskCreation, check_size
 from prime_cli.wire.offers import (
     DiskOffer,
     DiskOfferPage,
@@ -253,3 +254,52 @@ def ask(
     except Exception:  # noqa: BLE001 - a bug of one provider
         _log.exception("The provider `%s` has a bug", provider.name)
         return InternalError(f"The provider `{provider.name}` failed; the hub's log says why")
+
+
+# --- The offer that a request for a disk means ---
+
+_MOST_NAMED = 5
+
+
+def choose_disk_offer(hub: Hub, creation: DiskCreation) -> tuple[PodProvider, DiskOffer]:
+    """The one offer that meets the request, and its provider.
+
+    Raises NotFound if there is none, UsageError if there are several or the size is not available,
+    and what providers raise.
+    """
+    require_providers(hub)
+    wanted = creation.disk
+    asked = {
+        "provider": creation.provider.type,
+        "cloudId": wanted.cloud_id,
+        "dataCenterId": wanted.data_center_id,
+        "country": wanted.country,
+    }
+    found = [
+        (provider, offer)
+        for provider, offer in gather(hub, lambda provider: provider.disk_offers())
+        if all(
+            text is None or text == there
+            for text, there in zip(asked.values(), _place_of_disk(offer), strict=True)
+        )
+    ]
+    if not found:
+        told = ", ".join(f"{name} `{text[:80]}`" for name, text in asked.items() if text)
+        raise NotFound(
+            f"No disk is offered{f' with {told}' if told else ''}",
+            hint="list them with `prime availability disks`",
+        )
+    if len(found) > 1:
+        named = ", ".join(f"`{offer.cloud_id or offer.provider}`" for _, offer in found)
+        raise UsageError(
+            f"{len(found)} kinds of disks match",
+            hint=f"name one by its cloudId, dataCenterId or provider: {named}"
+            if len(found) <= _MOST_NAMED
+            else "name one by its cloudId, dataCenterId or provider",
+        )
+    check_size(found[0][1].spec, wanted.size)
+    return found[0]
+
+
+def _place_of_disk(offer: DiskOffer) -> tuple[str | None, ...]:
+    return offer.provider, offer.cloud_id, offer.data_center, offer.country
