@@ -142,6 +142,10 @@ BATCH, GROUP, STEPS = 128, 8, 100
 LORA_RANK, LEARNING_RATE = 16, 1e-4
 """Those of hosted training, which trains adapters alone; its files do not say the rank."""
 
+ADAPTERS_NOTE = (
+    f"Adapters of rank {LORA_RANK} are trained, as the service does; `--lora 0`: all weights"
+)
+
 _OF_THE_SERVICE = (
     *("adapters", "infrastructure", "tailscale", "cluster_name", "oversampling_factor"),
     *("max_async_level", "trajectory_strategy", "buffer", "val", "name", "type", "lora_alpha"),
@@ -361,7 +365,6 @@ def _wandb_of(table: WandbTable | None) -> dict[str, str]:
 
 
 def _notes(file: HostedFile) -> Iterator[str]:
-    yield f"Adapters of rank {LORA_RANK} are trained, as the service does; `--lora 0`: all weights"
     ignored = [key for key in _OF_THE_SERVICE if getattr(file, key) is not None]
     if file.checkpoints is not None and file.checkpoints.keep_cloud is not None:
         ignored.append("checkpoints.keep_cloud")

@@ -69,7 +69,8 @@ def test_the_published_form_says_what_the_flags_would(tmp_path: Path) -> None:
         "eval_examples": 100,
     }
     assert request.wandb == {"WANDB_PROJECT": "sorting"}
-    assert request.said[1] == (
+    (ignored,) = request.said
+    assert ignored == (
         "Keys without effect on this machine: `oversampling_factor`, `trajectory_strategy`, "
         "`lora_alpha`, `checkpoints.keep_cloud`, `eval.skip_first_step`"
     )
@@ -86,7 +87,7 @@ def test_what_the_file_leaves_out_has_the_defaults_of_hosted_training(tmp_path: 
         "lr": 1e-4,
         "lora": 16,
     }
-    assert len(request.said) == 1
+    assert not request.said
 
 
 def test_a_taskset_of_v1_names_the_environment_and_its_arguments(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.serving.installation import engine_folder, install, is_installed
 from prime_cli.session import Session
-from prime_cli.training.config_file import read_config_file, with_file
+from prime_cli.training.config_file import ADAPTERS_NOTE, read_config_file, with_file
 from prime_cli.training.engines.catalogue import PRIME_RL
 from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import (
@@ -195,7 +195,8 @@ def _read_file(
     """The requests with what the file says, and its variables for W&B."""
     file = read_config_file(path)
     given = {name for name in _given(ctx) if name != "environment"}
-    for sentence in file.said:
+    adapters = () if "lora" in given else (ADAPTERS_NOTE,)
+    for sentence in (*adapters, *file.said):
         session.output.say(sentence)
     return *with_file(file, request, asked, given), file.wandb
 

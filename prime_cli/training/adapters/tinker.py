@@ -7,7 +7,9 @@
     model = "Qwen/Qwen3-4B-Instruct-2507"
     use_prime(model)
     data = PrimeDatasetBuilder(groups_per_batch=8, group_size=8)
-    asyncio.run(train.main(train.Config(model_name=model, dataset_builder=data, max_tokens=512, …)))
+    named = {"model_name": model, "recipe_name": "prime", "log_path": "runs/1"}
+    config = train.Config(dataset_builder=data, max_tokens=512, learning_rate=1e-5, **named)
+    asyncio.run(train.main(config))
 
 A turn that does not continue the tokens of the one before is a row of its own, as Tinker trains
 transitions; nothing is tokenized again.

@@ -144,7 +144,7 @@ def _refuse_known(name: str) -> None:
     if plain in _OWN_PROGRAMS:
         raise UsageError(
             f"{_OWN_PROGRAMS[plain]} is started by its own program, not as an engine",
-            hint="`prime rollouts serve ENV` gives it rollouts",
+            hint="`prime rollouts serve ENV` gives it rollouts: `prime rollouts adapter --help`",
         )
 
 
