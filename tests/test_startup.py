@@ -17,8 +17,8 @@ HEAVY = EXTRAS | {
     "pydantic", "rich", "sqlalchemy", "starlette", "verifiers",
 }  # fmt: skip
 NEVER_FOR_READING = EXTRAS | {
-    "alembic", "build", "cryptography", "granian", "hatchling", "keyring", "obstore", "psycopg",
-    "pydantic", "rich", "sigstore", "tomlkit", "uvicorn", "verifiers",
+    "alembic", "build", "cryptography", "granian", "hatchling", "keyring", "obstore", "psutil",
+    "psycopg", "pydantic", "rich", "sigstore", "tomlkit", "uvicorn", "verifiers",
 }  # fmt: skip
 """What a command that only shows something does without, where it has no terminal."""
 BUDGETS = {

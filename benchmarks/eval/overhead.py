@@ -31,6 +31,8 @@ DRIVERS = {
     "inspect_ai": ("inspect_task.py", ()),
 }
 CONTESTANTS = ("prime", "generate", "openai loop", "aiohttp loop", "vf-eval", "inspect_ai")
+MOST_ROLLOUTS = 1000
+"""How many examples the benchmark's environment has."""
 COLUMNS = ("ms CPU a rollout", "start CPU s", "wall s, small", "wall s, large", "peak PSS MiB")
 
 Make = Callable[[Load, str], Contestant]
@@ -117,6 +119,8 @@ def main() -> None:
     parser.add_argument("--prime", default=shutil.which("prime") or "prime")
     parser.add_argument("--python", default="3.11")
     options = parser.parse_args()
+    if max(options.sizes) > MOST_ROLLOUTS:
+        parser.error(f"the environment has {MOST_ROLLOUTS} examples")
     options.work = options.work.absolute()
     options.work.mkdir(parents=True, exist_ok=True)
     makes = makers(options)

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import NoReturn
 
 import msgspec
-import psutil
 
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.context import Hub
@@ -170,6 +169,8 @@ def _read_process(options: SandboxSettings, creation: SandboxCreation) -> int | 
         return None
     if not options.is_own:
         _refuse("Only the hub of a command knows processes of its machine", "process")
+    import psutil  # As in `creation`.
+
     if not psutil.pid_exists(pid):
         _refuse(f"There is no process {pid}", "process")
     return pid
