@@ -34,6 +34,7 @@ from prime_cli.serving.installation import engine_folder, install, is_installed
 from prime_cli.session import Session
 from prime_cli.training.config_file import ADAPTERS_NOTE, read_config_file, with_file
 from prime_cli.training.engines.catalogue import PRIME_RL
+from prime_cli.training.engines.launch import check_packages
 from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import (
     PreparedTraining,
@@ -223,7 +224,10 @@ def _show_plan(
 
 def _engine_python(session: Session, prepared: PreparedTraining, python: Path | None) -> Path:
     if python is not None:
-        return Path.cwd() / python.expanduser()
+        own = Path.cwd() / python.expanduser()
+        for sentence in check_packages(prepared.engine, own):
+            session.output.warn(sentence)
+        return own
     has_gpu = bool(prepared.plan.gpus)
     folder = engine_folder(prepared.engine, prime_home(), has_gpu=has_gpu)
     return install(

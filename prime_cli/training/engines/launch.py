@@ -1,13 +1,20 @@
-"""Start an engine with what it may have: its config, the service, and keys of its own."""
+"""Start an engine with what it may have: its config, the service, and keys of its own.
 
-from collections.abc import Mapping
+One in an interpreter of the user's is looked at first.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from packaging.requirements import Requirement
 
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import write_atomically
+from prime_cli.core.process import TimedOut, run
 from prime_cli.serving.launch import Launch, engine_environment
 from prime_cli.serving.plan import engine_secrets
 from prime_cli.training.engines.catalogue import Engine
@@ -58,3 +65,44 @@ class EngineFiles:
             (*kept.values(), token),
             append=append,
         )
+
+
+_SECONDS = 60.0
+_VERSIONS = """
+import importlib.metadata as installed, json, sys
+found = {}
+for name in sys.argv[1:]:
+    try:
+        found[name] = installed.version(name)
+    except installed.PackageNotFoundError:
+        found[name] = None
+print(json.dumps(found))
+"""
+
+
+def check_packages(engine: Engine, python: Path) -> Iterator[str]:
+    """Sentences about packages of the user's interpreter of versions that were not tried.
+
+    Raises UsageError if it lacks one, NotFound if there is no such interpreter.
+    """
+    wanted = [Requirement(each) for each in engine.packages]
+    if not wanted:
+        return
+    try:
+        words = [str(python), "-I", "-c", _VERSIONS, *(each.name for each in wanted)]
+        done = run(words, timeout=_SECONDS)
+    except (OSError, TimedOut) as error:
+        raise NotFound(f"{python} cannot be started", hint="`--engine-python PYTHON`") from error
+    if not done.ok:
+        raise UsageError(f"{python} is no Python: {done.last_lines(1)}")
+    found: dict[str, str | None] = json.loads(done.out)
+    missing = [str(each) for each in wanted if found[each.name] is None]
+    if missing:
+        quoted = " ".join(f"'{each}'" for each in missing)
+        raise UsageError(
+            f"{python} lacks what {engine.title} needs: {', '.join(missing)}",
+            hint=f"`uv pip install --python {python} {quoted}`, or omit `--engine-python`",
+        )
+    for each in wanted:
+        if not each.specifier.contains(found[each.name] or "", prereleases=True):
+            yield f"{each.name} {found[each.name]} was not tried with {engine.title}: {each} was"

@@ -5,6 +5,7 @@ import errno
 import torch
 
 _OUT_OF_MEMORY = "use less: fewer prompts (`--batch`), fewer tokens (`-t`), or `--lora 16`"
+_FULL = ("No space left", "os error 28", "File too large", "os error 27", "file write failed")
 
 
 class Stopped(Exception):
@@ -21,6 +22,13 @@ def reason_of(error: BaseException) -> Stopped | None:
         return error
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return Stopped("engine_failed", "The engine is out of memory", _OUT_OF_MEMORY)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return Stopped("storage_failed", f"A checkpoint cannot be written: {error.strerror}")
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    # safetensors and torch have errors of their own for it.
+    if full or any(words in str(error) for words in _FULL):
+        first = str(error).strip().partition("\n")[0]
+        return Stopped(
+            "storage_failed",
+            f"A checkpoint cannot be written: {first}",
+            "make room, or keep fewer with `--keep-checkpoints`; then `prime train --resume`",
+        )
     return None
