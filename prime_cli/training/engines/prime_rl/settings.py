@@ -13,6 +13,7 @@ COMMIT = "6e8409686b826ceb222fe96b9d4cc448f240f3ad"
 RUN = "prime-rl"
 """The folder of its checkpoints, configs and metrics in the folder of the run."""
 METRICS = "metrics.jsonl"
+"""What its monitor of files writes there."""
 PROMPT_TOKENS = 2048
 """The room for prompts in a sequence, beside the tokens of one answer."""
 _OFF = "None"
@@ -86,8 +87,8 @@ def _deployment(gpus: int) -> dict[str, Any]:
 
 
 def _monitors(settings: PrimeRlSettings) -> dict[str, Any]:
-    shared: dict[str, Any] = {"file": {"path": METRICS}}
-    return shared if settings.wandb is None else {**shared, "wandb": dict(settings.wandb)}
+    # Its processes report to W&B unless they are told not to.
+    return {"file": {}, "wandb": _OFF if settings.wandb is None else dict(settings.wandb)}
 
 
 def _orchestrator(settings: PrimeRlSettings) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def _orchestrator(settings: PrimeRlSettings) -> dict[str, Any]:
     if settings.is_local:
         # Its map of renderers knows names on Hugging Face only, and refuses a folder.
         found["renderer"] = {"name": "default"}
-    return found | _component(settings)
+    return found
 
 
 def _trainer(settings: PrimeRlSettings) -> dict[str, Any]:
@@ -115,12 +116,7 @@ def _trainer(settings: PrimeRlSettings) -> dict[str, Any]:
         if settings.lora_alpha is not None:
             lora["alpha"] = settings.lora_alpha
         found["model"] = {"lora": lora}
-    return found | _component(settings)
-
-
-def _component(settings: PrimeRlSettings) -> dict[str, Any]:
-    """Each of its processes reports to W&B unless it is told not to."""
-    return {} if settings.wandb is not None else {"monitors": {"wandb": _OFF}}
+    return found
 
 
 def _source(source: Source) -> dict[str, Any]:

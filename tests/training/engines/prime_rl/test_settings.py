@@ -37,12 +37,11 @@ def test_the_file_says_what_the_flags_say(tmp_path: Path) -> None:
         "model": {"name": "Qwen/Qwen3-0.6B"},
         "deployment": {"gpus_per_node": 2, "num_train_gpus": 1, "num_infer_gpus": 1},
         "ckpt": {"interval": 10, "keep_last": 2},
-        "monitors": {"file": {"path": "metrics.jsonl"}},
+        "monitors": {"file": {}, "wandb": "None"},
         "inference": {},
         "orchestrator": {
             "batch_size": 32,
             "group_size": 4,
-            "monitors": {"wandb": "None"},
             "train": {
                 "sampling": {"max_completion_tokens": 128, "temperature": 1.0},
                 "source": [
@@ -59,7 +58,7 @@ def test_the_file_says_what_the_flags_say(tmp_path: Path) -> None:
                 ],
             },
         },
-        "trainer": {"optim": {"lr": 3e-6}, "monitors": {"wandb": "None"}},
+        "trainer": {"optim": {"lr": 3e-6}},
     }
 
 
