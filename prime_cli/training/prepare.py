@@ -18,7 +18,7 @@ from prime_cli.models.prices import FREE
 from prime_cli.runs.plan import ALL
 from prime_cli.serving.engines import find_gpus
 from prime_cli.serving.plan import model_folder
-from prime_cli.training.engines.catalogue import Engine, check_fit, find_engine
+from prime_cli.training.engines.catalogue import Engine, check_fit, find_engine, lasting_name
 from prime_cli.training.plan import TrainingPlan, for_training
 from prime_cli.training.record import SavedTraining
 from prime_cli.training.request import GROUP, MAX_TOKENS, TrainRequest, parse_settings
@@ -58,7 +58,7 @@ def prepare_training(
     prepared = for_training(prepare(placed, lookup, environ, progress, own_weights=True))
     generation = prepared.subject.package.facts.exposes
     check_fit(engine, generation or "v0", has_gpu=bool(gpus))
-    plan = _plan(request, asked, model, engine, prepared, gpus)
+    plan = _plan(request, asked, model, prepared, gpus)
     name = model.rstrip("/").rpartition("/")[2] if folder is not None else model
     return PreparedTraining(plan, as_policy(prepared, plan, name), engine)
 
@@ -116,7 +116,6 @@ def _plan(
     request: EvalRequest,
     asked: TrainRequest,
     model: str,
-    engine: Engine,
     prepared: PreparedRun,
     gpus: tuple[str, ...],
 ) -> TrainingPlan:
@@ -131,7 +130,7 @@ def _plan(
         raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")
     return TrainingPlan(
         model=model,
-        engine=engine.name,
+        engine=lasting_name(asked.engine),
         steps=asked.steps,
         group=group,
         batch=asked.batch,

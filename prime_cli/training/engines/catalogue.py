@@ -9,6 +9,7 @@ point of the group `prime.engines` whose value is a package with engine.toml bes
 Nothing of an engine is imported here.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -105,7 +106,7 @@ def find_engine(name: str, installed: Iterable[EntryPoint] | None = None) -> Eng
 
     `installed` are the entry points to look in; None for those of this interpreter.
     """
-    if "/" in name or name.startswith("."):
+    if _is_folder(name):
         return read_engine(Path(name).expanduser())
     _refuse_known(name)
     folder = BUILT_IN / name
@@ -118,6 +119,15 @@ def find_engine(name: str, installed: Iterable[EntryPoint] | None = None) -> Eng
         named = ", ".join(f"`{each}`" for each in known)
         raise NotFound(f"There is no engine `{name}`", hint=f"{named}, or an engine's folder")
     return read_engine(_folder_of(point))
+
+
+def lasting_name(name: str) -> str:
+    """The name by which the engine is also found from another folder."""
+    return str(Path(name).expanduser().resolve()) if _is_folder(name) else name
+
+
+def _is_folder(name: str) -> bool:
+    return "/" in name or os.sep in name or name.startswith(".")
 
 
 def check_fit(engine: Engine, generation: str, *, has_gpu: bool) -> None:

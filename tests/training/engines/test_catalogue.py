@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.training.engines.catalogue import check_fit, find_engine
+from prime_cli.training.engines.catalogue import check_fit, find_engine, lasting_name
 
 GOOD = 'name = "mine"\nrequires = ["mine==1"]\nentry = "go.py"\n'
 
@@ -91,3 +91,14 @@ def test_trainers_with_programs_of_their_own_are_sent_to_the_service(name: str) 
     with pytest.raises(UsageError, match="started by its own program") as refused:
         find_engine(name)
     assert "prime rollouts serve" in (refused.value.hint or "")
+
+
+def test_a_folder_is_found_again_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _folder(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    name = lasting_name(".")
+    monkeypatch.chdir("/")
+    assert find_engine(name).name == "mine"
+    assert lasting_name("trl") == "trl"
