@@ -62,7 +62,8 @@ def print_job(
     )
     content = write_job(job, options.print_job)
     record = PrintedJob(job.name, options.print_job, options.shards, job.secrets, content)
-    if job.lock is None and "@" not in request.environment and "/" in request.environment:
+    is_local = Path(request.environment).exists()
+    if job.lock is None and not is_local and "@" not in request.environment:
         session.output.hint(
             f"each part takes the newest {request.environment}: name a version, or lock it here "
             f"with `prime env lock {request.environment}`"

@@ -119,6 +119,18 @@ def write_job(job: Job, engine: str) -> str:
     return WRITERS[engine](job)
 
 
+_PART = """\
+# After Slurm's SIGTERM prime saves what it has: this shell waits for it.
+trap : TERM
+code=0
+{command} || code=$?
+# Killed, as for its memory: Slurm starts the part again, which resumes.
+if [ $code = 137 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt 3 ]; then
+  scontrol requeue "$SLURM_JOB_ID"
+fi
+exit $code"""
+
+
 def _slurm(job: Job) -> str:
     parts = f"parts/{job.name}"
     *words, shard, flag, folder = map(shlex.quote, job.part("1/1", parts))
@@ -142,8 +154,7 @@ def _slurm(job: Job) -> str:
             "#SBATCH --requeue",
             "#SBATCH --open-mode=append",
             f"#SBATCH --output={parts}/slurm-%a.log",
-            "# Of Slurm's SIGTERM prime makes a run that can be resumed.",
-            f"exec {command}",
+            _PART.format(command=command),
             "PART",
             ")",
             "# After any end of the parts: what is missing is said, and ends with 3.",

@@ -91,13 +91,32 @@ def test_slurm_gets_an_array_and_a_merge_that_depends_on_it(tmp_path: Path) -> N
     subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True, env={"PATH": path, **keys})
     array, merge, _ = (tmp_path / "jobs").read_text().split("---\n")
     assert "#SBATCH --array=1-8\n" in array
-    *_, command = array.strip().splitlines()
-    words = shlex.split(command.removeprefix("exec "))
+    command = next(line for line in array.splitlines() if line.startswith("prime "))
+    words = shlex.split(command.removesuffix(" || code=$?"))
     assert words == JOB.part("$SLURM_ARRAY_TASK_ID/8", f"parts/{JOB.name}")
     assert merge.startswith("--dependency=afterany:42\n")
     assert shlex.split(merge.strip().splitlines()[-1])[1:] == JOB.merge(f"parts/{JOB.name}")
     unset = subprocess.run(["bash", "-c", script], cwd=tmp_path, check=False, env={"PATH": path})
     assert unset.returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("code", "restarts", "requeued"),
+    [(0, 0, False), (3, 0, False), (137, 0, True), (137, 3, False)],
+)
+def test_a_part_that_was_killed_is_requeued_a_few_times(
+    code: int, restarts: int, requeued: bool, tmp_path: Path
+) -> None:
+    script = write_job(JOB, "slurm").partition("<<'PART'\n")[2].partition("\nPART\n")[0]
+    fake = f'prime() {{ return {code}; }}; scontrol() {{ echo "$@"; }}; SLURM_JOB_ID=7\n'
+    done = subprocess.run(
+        ["bash", "-c", f"SLURM_RESTART_COUNT={restarts}; {fake}{script}"],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (code, "requeue 7\n" if requeued else "")
 
 
 def test_the_command_of_a_part_is_what_was_typed() -> None:
