@@ -27,6 +27,8 @@ from prime_cli.wire.sandboxes import (
 if TYPE_CHECKING:
     import httpx
 
+    from prime_cli.api.sandbox_inside import SandboxInside
+
 _CREATE_SECONDS = 120.0
 _END_SECONDS = 120.0
 _PASSED_SECONDS = 24 * 3600.0
@@ -113,6 +115,12 @@ class Sandboxes:
         """Where its inside is, and the token for that."""
         answer = self._connection.call("POST", f"{_path(sandbox_id)}/auth", repeatable=True)
         return answer.read_exactly(SandboxAuth)
+
+    def inside(self, sandbox_id: str) -> "SandboxInside":
+        """Its inside: commands and files."""
+        from prime_cli.api.sandbox_inside import SandboxInside
+
+        return SandboxInside(self._connection, self.auth(sandbox_id))
 
     def pass_on(
         self,

@@ -44,6 +44,10 @@ app = group(
             "Find machines to rent, with prices.",
         ),
         "pods": ("prime_cli.commands.pods:app", "Create, connect to and terminate pods."),
+        "sandbox": (
+            "prime_cli.commands.sandbox:app",
+            "Create sandboxes, and run code in them.",
+        ),
         "disks": ("prime_cli.commands.disks:app", "Manage persistent disks."),
         "ssh-keys": (
             "prime_cli.commands.ssh_keys:app",
@@ -101,12 +105,13 @@ app = group(
         "secrets": "secret",
         "team": "teams",
         "pod": "pods",
+        "sandboxes": "sandbox",
         "disk": "disks",
         "ssh-key": "ssh-keys",
     },
     panels={
         "Hubs and accounts": "join logout whoami switch teams keys identities secret context hub",
-        "Compute": "availability disks ssh-keys gc",
+        "Compute": "availability sandbox disks ssh-keys gc",
         "Settings": "config cache completion update",
     },
     callback=_root,

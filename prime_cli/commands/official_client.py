@@ -21,9 +21,9 @@ call things, and what `prime` calls them. A command that is not here says so, an
 instead:
 
 ```
-$ prime sandbox list
-error: `prime` has no command `sandbox list`, because prime rents no cloud sandboxes
-hint: use `prime eval run --sandbox` to isolate code, or `prime pods create` for a machine
+$ prime sandbox ssh
+error: `prime sandbox` has no command `ssh`, because a sandbox has no SSH server
+hint: use `prime sandbox run SANDBOX COMMAND`
 ```
 
 Official clients work with a [hub](hub.md) of `prime`, and `prime config import` takes over their

@@ -9,6 +9,7 @@ from prime_cli.sdk.environments import Environments
 from prime_cli.sdk.evaluations import Evaluations
 from prime_cli.sdk.notebook import default_progress
 from prime_cli.sdk.rollouts import table_html
+from prime_cli.sdk.sandboxes import Sandboxes
 from prime_cli.sdk.workspace import Workspace
 from prime_cli.session import Session
 from prime_cli.wire.accounts import Account
@@ -79,3 +80,8 @@ class Hub:
     def evaluations(self) -> Evaluations:
         """Run, read, compare and push evaluations."""
         return Evaluations(self._session)
+
+    @cached_property
+    def sandboxes(self) -> Sandboxes:
+        """Create sandboxes, and run code in them."""
+        return Sandboxes(self._session)

@@ -5,7 +5,7 @@ known are skipped, as protobuf does.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final
 
@@ -75,6 +75,8 @@ def unframe(content: bytes) -> bytes:
 
 # --- Requests ---
 
+_CLOSES = 15
+
 
 class CommandSpec(msgspec.Struct, frozen=True):
     """The program to start, as execve(2) takes it; None for the sandbox's own folder and user."""
@@ -102,11 +104,12 @@ class Selector(msgspec.Struct, frozen=True):
 
 
 class InputRequest(msgspec.Struct, frozen=True):
-    """`SendInput`: None closes stdin; a known `key` was sent before."""
+    """`SendInput`: a known `key` was sent before. That it `closes` stdin is ours: field 15."""
 
     selector: Selector
     data: bytes
     key: str | None = None
+    closes: bool = False
 
 
 class SignalRequest(msgspec.Struct, frozen=True):
@@ -141,7 +144,8 @@ def read_input(message: bytes) -> InputRequest:
     fields = _Fields(message)
     given = _Fields(fields.bytes(2) or b"")
     data = given.bytes(1) or given.bytes(2) or b""
-    return InputRequest(_read_selector(fields), data, fields.text(3))
+    closes = bool(given.number(_CLOSES))
+    return InputRequest(_read_selector(fields), data, fields.text(3), closes)
 
 
 def read_signal(message: bytes) -> SignalRequest:
@@ -204,6 +208,89 @@ def sessions(found: Iterator[tuple[int, str, CommandSpec]]) -> bytes:
 
 def _event(number: int, message: bytes) -> bytes:
     return _bytes_field(1, _bytes_field(number, message))
+
+
+# --- What a client sends and reads ---
+
+
+class Started(msgspec.Struct, frozen=True):
+    """The command runs."""
+
+    pid: int
+
+
+class Output(msgspec.Struct, frozen=True):
+    """Bytes of STDOUT or STDERR."""
+
+    stream: int
+    data: bytes
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """The command has ended."""
+
+    code: int
+
+
+Event = Started | Output | Ended
+
+
+def start_request(request: StartRequest) -> bytes:
+    """The message of a `Start`."""
+    program, *words = request.command.argv
+    spec = _bytes_field(1, program.encode())
+    spec += b"".join(_bytes_field(2, word.encode()) for word in words)
+    for name, value in request.command.env.items():
+        pair = _bytes_field(1, name.encode()) + _bytes_field(2, value.encode())
+        spec += _bytes_field(3, pair)
+    for number, text in ((4, request.command.cwd), (5, request.command.user)):
+        spec += b"" if text is None else _bytes_field(number, text.encode())
+    session = b"" if request.session is None else _bytes_field(5, request.session.encode())
+    return _bytes_field(1, spec) + _number_field(4, int(request.stdin)) + session
+
+
+def input_request(session: str, data: bytes) -> bytes:
+    """The message of a `SendInput`; without `data` it closes stdin."""
+    selector = _bytes_field(1, _bytes_field(3, session.encode()))
+    given = _bytes_field(1, data) if data else _number_field(_CLOSES, 1)
+    return selector + _bytes_field(2, given)
+
+
+def read_event(message: bytes) -> Event | None:
+    """One event of a session, None for one that says nothing; raises UsageError."""
+    event = _Fields(_Fields(message).bytes(1) or b"")
+    if (begun := event.bytes(1)) is not None:
+        return Started(_Fields(begun).number(1) or 0)
+    if (part := event.bytes(2)) is not None:
+        data = _Fields(part)
+        stderr = data.bytes(STDERR)
+        stdout = data.bytes(STDOUT) or data.bytes(3) or b""
+        return Output(STDOUT, stdout) if stderr is None else Output(STDERR, stderr)
+    if (last := event.bytes(3)) is not None:
+        code = _Fields(last).number(1) or 0
+        return Ended((code >> 1) ^ -(code & 1))
+    return None
+
+
+def read_frames(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, ConnectError | None]]:
+    """The messages of a stream; the last frame is an error, or nothing more."""
+    kept = bytearray()
+    for chunk in chunks:
+        kept += chunk
+        while len(kept) >= _HEADER.size:
+            flags, length = _HEADER.unpack_from(kept)
+            if length > LARGEST_MESSAGE:
+                raise TooLarge(f"The message has more than {LARGEST_MESSAGE} bytes")
+            if len(kept) < _HEADER.size + length:
+                break
+            message = bytes(kept[_HEADER.size : _HEADER.size + length])
+            del kept[: _HEADER.size + length]
+            if flags & _END:
+                error = msgspec.json.decode(message or b"{}", type=_End).error
+                if error is not None:
+                    yield b"", error
+                return
+            yield message, None
 
 
 # --- Protobuf ---

@@ -32,6 +32,7 @@ QUESTIONS = {
     ),
     ("commands/disks.py", "_question(plan)"): f"{_DISKS}::test_a_disk_is_rented_after_a_yes",
     ("commands/disks.py", "Terminate "): (f"{_DISKS}::test_a_disk_is_given_back_after_a_yes"),
+    ("commands/sandbox/delete.py", "Delete "): f"{_PROMPTS}::test_deleting_a_sandbox",
     ("commands/secrets.py", "Value of "): _SECRETS,
     ("commands/secrets.py", "Delete "): _SECRETS,
     ("commands/env/secrets.py", "Unlink "): _SECRETS,

@@ -16,6 +16,7 @@ from prime_cli.runtime.uv_tool import find_uv
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.identities import link_identity
+from tests.helpers.sandboxes import ended_supervisor
 from tests.helpers.served import served_hub
 from tests.helpers.terminal import Terminal
 from tests.runs.rows import row
@@ -58,6 +59,19 @@ def test_deleting_an_evaluation(hub: HubClient, prime: Prime, tmp_path: Path) ->
         state=lambda: len(hub.evaluations.list().evaluations),
         cwd=tmp_path,
     )
+
+
+def test_deleting_a_sandbox(home: Path, prime: Prime, tmp_path: Path) -> None:
+    mark_published(home / ".prime" / "hub")
+    with ended_supervisor(home / ".prime" / "hub"):
+        prime("sandbox", "create", "--name", "box", "--timeout-minutes", "5").ok()
+        decline_then_agree(
+            *("sandbox", "delete", "box"),
+            asked="Delete `box`?",
+            kept="Nothing was deleted",
+            state=lambda: prime("sandbox", "list", "--output", "plain").ok().out.count("box"),
+            cwd=tmp_path,
+        )
 
 
 def test_removing_a_user_and_a_team(prime: Prime, tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def test_every_method_is_documented_and_what_is_documented_is_there() -> None:
         "environments": hub.environments,
         "workspace": hub.workspace,
         "evaluations": hub.evaluations,
+        "sandboxes": hub.sandboxes,
     }
     there = {f"{group}.{name}" for group, owner in groups.items() for name in _public(owner)}
     there |= {name for name in _public(hub) if callable(getattr(hub, name))}

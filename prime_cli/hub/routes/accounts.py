@@ -31,6 +31,7 @@ from prime_cli.wire.pods import FEATURE as PODS
 from prime_cli.wire.publishers import PUBLISHERS_FEATURE
 from prime_cli.wire.queries import PageQuery, features_of
 from prime_cli.wire.quotas import QuotaList
+from prime_cli.wire.sandboxes import FEATURE as SANDBOXES
 from prime_cli.wire.secrets import Done
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 from prime_cli.wire.version_documents import DOCUMENT_KINDS
@@ -88,6 +89,7 @@ async def capabilities(request: Request) -> Capabilities:
         *features_of(EnvironmentQuery),
         *(_OF_ACCOUNTS if settings.accounts else []),
         *([PODS] if settings.providers else []),
+        *([SANDBOXES] if settings.sandboxes is not None else []),
         *([PUBLISHERS_FEATURE] if settings.publisher_issuers else []),
     ]
     return Capabilities(hub="prime", version=__version__, features=features)

@@ -9,11 +9,13 @@ from tests.commands.walk.disks_entries import OF_DISKS
 from tests.commands.walk.entry import SERVED, Entry
 from tests.commands.walk.hub_entries import OF_HUBS
 from tests.commands.walk.pods_entries import OF_PODS
+from tests.commands.walk.sandbox_entries import OF_SANDBOXES, PASSING_ON
 from tests.commands.walk.secret_entries import OF_SECRETS
 from tests.commands.walk.ssh_entries import OF_SSH, REACHING_ALONE
 
 WITHOUT_OUTPUT = {
     **REACHING_ALONE,
+    **PASSING_ON,
     "prime completion bash": "prints a script, for a shell to read",
     "prime completion fish": "prints a script, for a shell to read",
     "prime completion powershell": "prints a script, for a shell to read",
@@ -298,5 +300,6 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     **OF_RENTING,
     **OF_DISKS,
     **OF_SSH,
+    **OF_SANDBOXES,
 }
 """By the command's path; add those of a new group below a line of its own."""

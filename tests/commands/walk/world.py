@@ -31,6 +31,7 @@ from prime_cli.wire.invitations import NewInvitation
 from prime_cli.wire.publishers import GITHUB, NewPublisher
 from tests.commands.walk.disks_entries import rent_disk
 from tests.commands.walk.pods_entries import rent_pods
+from tests.commands.walk.sandbox_entries import leave_sandbox
 from tests.evals.suites.keeping import kept
 from tests.helpers.environments import V0
 from tests.helpers.hubs import publish
@@ -179,6 +180,7 @@ def _fill_box(world: World) -> None:
     publish(hub, world.root / "wordle", "wordle", version="1.2", requires=())
     for version in ("0.1.0", "0.2.0"):
         publish(hub, world.root / "tiny", version=version, requires=(), tags=("tiny",))
+    leave_sandbox(open_data(HubSettings(data=data, owner="ada")))
 
 
 def _fill_secrets(served: HubClient, folder: Path) -> None:

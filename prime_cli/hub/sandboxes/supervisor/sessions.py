@@ -153,6 +153,8 @@ class Sessions:
             with suppress(ConnectionError):
                 stdin.write(request.data)
                 await stdin.drain()
+                if request.closes:
+                    stdin.close()
 
     async def send_signal(self, request: SignalRequest) -> None:
         """Signal a command; once for each key. Raises NotFound."""

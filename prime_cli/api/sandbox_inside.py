@@ -1,0 +1,180 @@
+"""The inside of a sandbox: commands and files, with a token for it alone."""
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+import httpx
+import msgspec
+
+from prime_cli.api.connection import HubConnection
+from prime_cli.core.errors import (
+    EnvironmentFailed,
+    NotFound,
+    PrimeError,
+    RateLimited,
+    TooSlow,
+    Unreachable,
+    UsageError,
+)
+from prime_cli.wire.sandboxes import SandboxAuth
+from prime_cli.wire.sandboxes_connect import (
+    SERVICE,
+    STREAM_TYPE,
+    UNARY_TYPE,
+    Code,
+    ConnectError,
+    Ended,
+    Event,
+    StartRequest,
+    frame,
+    input_request,
+    read_event,
+    read_frames,
+    start_request,
+)
+
+_CHUNK = 256 * 1024
+_SLACK_SECONDS = 30.0
+_TRANSFER_SECONDS = 300.0
+_ERRORS: dict[str, type[PrimeError]] = {
+    Code.NOT_FOUND: NotFound,
+    Code.INVALID_ARGUMENT: UsageError,
+    Code.FAILED_PRECONDITION: EnvironmentFailed,
+    Code.DEADLINE_EXCEEDED: TooSlow,
+    Code.RESOURCE_EXHAUSTED: RateLimited,
+}
+_STATUSES: dict[int, type[PrimeError]] = {
+    400: UsageError, 404: NotFound, 409: EnvironmentFailed, 410: EnvironmentFailed,
+    413: UsageError, 422: UsageError, 429: RateLimited,
+}  # fmt: skip
+
+
+class SandboxInside:
+    """One sandbox, entered by `auth`."""
+
+    def __init__(self, connection: HubConnection, auth: SandboxAuth) -> None:
+        self._connection = connection
+        self._token = auth.token
+        self._root = f"{auth.gateway_url.rstrip('/')}/{auth.user_ns}/{auth.job_id}"
+
+    def run(
+        self, request: StartRequest, *, seconds: float, begun: Callable[[], None] | None = None
+    ) -> Iterator[Event]:
+        """Start a command: its events, Ended last. `begun` is called once it runs.
+
+        Raises TooSlow after `seconds`, when the command is ended, NotFound or EnvironmentFailed if
+        the sandbox has ended.
+        """
+        headers = {
+            "content-type": STREAM_TYPE,
+            "connect-protocol-version": "1",
+            "connect-timeout-ms": str(int(seconds * 1000)),
+        }
+        content = frame(start_request(request))
+        address = f"/{SERVICE}/Start"
+        with self._ask("POST", address, headers, content, seconds=seconds) as answer:
+            for message, error in read_frames(answer.iter_raw()):
+                if error is not None:
+                    raise _failure(error)
+                event = read_event(message)
+                if event is None:
+                    continue
+                if begun is not None:
+                    begun()
+                    begun = None
+                yield event
+                if isinstance(event, Ended):
+                    return
+        raise Unreachable("The connection ended before the command")
+
+    def send_input(self, session: str, data: bytes) -> None:
+        """Give a running command input; none closes its stdin."""
+        headers = {"content-type": UNARY_TYPE, "connect-protocol-version": "1"}
+        message = input_request(session, data)
+        with self._ask("POST", f"/{SERVICE}/SendInput", headers, message) as answer:
+            answer.read()
+
+    def upload(self, file: Path, path: str) -> int:
+        """Store a local file at `path`, whose folders are made; returns its size in bytes."""
+        boundary = uuid.uuid4().hex
+        head = (
+            f'--{boundary}\r\ncontent-disposition: form-data; name="file"; filename="file"\r\n'
+            "content-type: application/octet-stream\r\n\r\n"
+        ).encode()
+        tail = f"\r\n--{boundary}--\r\n".encode()
+        size = file.stat().st_size
+
+        def content() -> Iterator[bytes]:
+            yield head
+            with file.open("rb") as opened:
+                while chunk := opened.read(_CHUNK):
+                    yield chunk
+            yield tail
+
+        headers = {
+            "content-type": f"multipart/form-data; boundary={boundary}",
+            "content-length": str(len(head) + size + len(tail)),
+        }
+        with self._ask("POST", f"/upload?{urlencode({'path': path})}", headers, content()) as done:
+            done.read()
+        return size
+
+    def download(self, path: str, target: Path) -> int:
+        """Store the file at `path` locally, whole or not at all; returns its size in bytes."""
+        part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
+        try:
+            with (
+                self._ask("GET", f"/download?{urlencode({'path': path})}", {}) as answer,
+                part.open("wb") as opened,
+            ):
+                for chunk in answer.iter_bytes(_CHUNK):
+                    opened.write(chunk)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+        return target.stat().st_size
+
+    @contextmanager
+    def _ask(
+        self,
+        method: str,
+        address: str,
+        headers: Mapping[str, str],
+        content: Iterator[bytes] | bytes | None = None,
+        *,
+        seconds: float = _TRANSFER_SECONDS,
+    ) -> Iterator[httpx.Response]:
+        answer = self._connection.relay(
+            method,
+            f"{self._root}{address}",
+            headers={"authorization": f"Bearer {self._token}", **headers},
+            content=content,
+            with_key=False,
+            seconds=seconds + _SLACK_SECONDS,
+        )
+        try:
+            if answer.is_error:
+                raise _refusal(answer.status_code, answer.read())
+            yield answer
+        except httpx.HTTPError as error:
+            raise Unreachable(f"The connection to the sandbox broke: {error}") from error
+        finally:
+            answer.close()
+
+
+def _failure(error: ConnectError) -> PrimeError:
+    return _ERRORS.get(error.code, Unreachable)(error.message or error.code)
+
+
+def _refusal(status: int, body: bytes) -> PrimeError:
+    """A refused call: `{"detail": …}`, `{"error": …}` or Connect's `{"message": …}`."""
+    try:
+        found = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        found = {}
+    fields = found if isinstance(found, dict) else {}
+    said = next((str(fields[key]) for key in ("detail", "message", "error") if fields.get(key)), "")
+    return _STATUSES.get(status, Unreachable)(said or f"The sandbox answered with HTTP {status}")

@@ -1,0 +1,206 @@
+"""`prime sandbox create`."""
+
+import re
+import secrets
+import time
+import uuid
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from prime_cli.api.client import HubClient
+from prime_cli.commands.base import AFTER_DASHES
+from prime_cli.commands.options import YES, hub_options, open_session, panel_order
+from prime_cli.commands.sandbox.lookup import detailed, parse_pairs
+from prime_cli.core.config import PRIME_API_URL
+from prime_cli.core.errors import EnvironmentFailed, TooSlow, UsageError
+from prime_cli.core.options import Option
+from prime_cli.session import Session
+from prime_cli.wire.sandboxes import (
+    DEFAULT_IMAGE,
+    LIVE,
+    NETWORKS,
+    RUNNING,
+    Sandbox,
+    SandboxCreation,
+    StartCommand,
+)
+
+_SIZE, _NETWORK, _INSIDE, _LIFE, _CLOUD = PANELS = (
+    "Size",
+    "Network",
+    "Inside",
+    "Lifetime",
+    "Prime's cloud",
+)
+_WAIT_SECONDS = 600.0
+_POLL_SECONDS = 0.5
+
+
+def _network(text: str) -> str:
+    if text not in NETWORKS:
+        raise UsageError(f"`--network {text}` is not one of {', '.join(NETWORKS)}")
+    return text
+
+
+@dataclass(frozen=True)
+class SandboxWishes:
+    """What a new sandbox is to be, by the official client's names."""
+
+    # fmt: off
+    name: Annotated[str | None, Option(
+        "Its name.", metavar="NAME", show_default="from the image"
+    )] = None
+    label: Annotated[tuple[str, ...], Option(
+        "A label; repeatable.", names=("--label", "-l"), metavar="LABEL"
+    )] = ()
+    team_id: Annotated[str | None, Option("The team that owns it.", metavar="ID")] = None
+    cpu_cores: Annotated[float, Option("CPU cores.", metavar="N", panel=_SIZE, least=0.1)] = 1
+    memory_gb: Annotated[float, Option("Memory.", metavar="GB", panel=_SIZE, least=0.1)] = 2
+    disk_size_gb: Annotated[float, Option("Disk.", metavar="GB", panel=_SIZE, least=0.1)] = 5
+    gpu_count: Annotated[int, Option("GPUs.", metavar="N", panel=_SIZE, least=0)] = 0
+    gpu_type: Annotated[str | None, Option(
+        "The type of its GPUs.", metavar="TYPE", panel=_SIZE
+    )] = None
+    network: Annotated[str | None, Option(
+        "What it may reach.", metavar="|".join(NETWORKS), panel=_NETWORK, parse=_network,
+        show_default="the hub's setting"
+    )] = None
+    network_allow: Annotated[tuple[str, ...], Option(
+        "Reach only this domain; repeatable.", metavar="HOST", panel=_NETWORK
+    )] = ()
+    network_deny: Annotated[tuple[str, ...], Option(
+        "Do not reach this domain; repeatable.", metavar="HOST", panel=_NETWORK
+    )] = ()
+    env: Annotated[tuple[str, ...], Option(
+        "A variable; repeatable.", metavar="NAME=VALUE", panel=_INSIDE
+    )] = ()
+    secret: Annotated[tuple[str, ...], Option(
+        "A variable that is not shown again; repeatable.", metavar="NAME=VALUE", panel=_INSIDE
+    )] = ()
+    start_command: Annotated[str | None, Option(
+        "A line for a shell, instead of COMMAND.", metavar="TEXT", panel=_INSIDE
+    )] = None
+    timeout_minutes: Annotated[int, Option(
+        "Ends after so long; -1 is as long as the hub allows.", metavar="N", panel=_LIFE
+    )] = 60
+    idle_timeout_minutes: Annotated[int | None, Option(
+        "Ends after so long without a call.", metavar="N", panel=_LIFE, least=1
+    )] = None
+    region: Annotated[str | None, Option("Where it runs.", metavar="REGION", panel=_CLOUD)] = None
+    arch: Annotated[str | None, Option("amd64 or arm64.", metavar="ARCH", panel=_CLOUD)] = None
+    registry_credentials_id: Annotated[str | None, Option(
+        "For a private image.", metavar="ID", panel=_CLOUD
+    )] = None
+    guaranteed: Annotated[bool, Option("Never evicted.", panel=_CLOUD)] = False
+    vm: Annotated[bool | None, Option(
+        "Kind of sandbox; the hub decides.", names=("--vm/--container",), panel=_CLOUD
+    )] = None
+    # fmt: on
+
+
+@panel_order(*PANELS)
+@hub_options(YES, "wait")
+def create(
+    ctx: typer.Context,
+    image: Annotated[
+        str | None,
+        typer.Argument(metavar="[IMAGE]", help="A container image.", show_default=DEFAULT_IMAGE),
+    ] = None,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND...]", help="Started in it, without a shell."),
+    ] = None,
+    *,
+    wishes: SandboxWishes,
+    wait: Annotated[bool, typer.Option("--wait", help="Return once it runs.")] = False,
+) -> None:
+    """Create a sandbox.
+
+    A wish that no provider of the hub can meet is refused, with one that can. Nothing is asked;
+    on the public hub, a sandbox costs money.
+
+    \b
+    Example:
+      prime sandbox create
+      prime sandbox create python:3.12-slim --name box --wait
+      prime sandbox create --network none --timeout-minutes 10 -- sleep 60
+    \b
+    See also: `prime sandbox run`, `prime sandbox delete`.
+    """
+    session = open_session(ctx)
+    # Without IMAGE the first word of COMMAND is read as one.
+    words, after = [image, *(command or [])] if image else [], ctx.meta[AFTER_DASHES]
+    named = words[: len(words) - len(after)]
+    if len(named) > 1:
+        raise UsageError("Write `--` before COMMAND", hint="prime sandbox create IMAGE -- COMMAND")
+    creation = _creation(session.hub, named[0] if named else None, after, wishes)
+    made = session.hub.sandboxes.create(creation)
+    if wait:
+        made = _wait(session, made)
+    session.output.done(f"{made.id} ({made.name}) is {made.status}", value=detailed(made))
+    if not session.output.is_json:
+        session.output.hint(f"run something with `prime sandbox run {made.name} -- COMMAND`")
+
+
+def _creation(
+    hub: HubClient, image: str | None, command: list[str], wishes: SandboxWishes
+) -> SandboxCreation:
+    if command and wishes.start_command is not None:
+        raise UsageError("`--start-command` and COMMAND are mutually exclusive")
+    if wishes.network_allow and wishes.network_deny:
+        raise UsageError("`--network-allow` and `--network-deny` are mutually exclusive")
+    image = image or DEFAULT_IMAGE
+    is_public = hub.base_url == PRIME_API_URL
+    start = StartCommand(command[0], command[1:]) if command else None
+    if is_public and wishes.start_command is not None:
+        start = StartCommand("/bin/sh", ["-c", wishes.start_command])
+    return SandboxCreation(
+        name=wishes.name or _name_for(image),
+        docker_image=image,
+        start_command=start or wishes.start_command,
+        cpu_cores=wishes.cpu_cores,
+        memory_gb=wishes.memory_gb,
+        disk_size_gb=wishes.disk_size_gb,
+        gpu_count=wishes.gpu_count,
+        gpu_type=wishes.gpu_type,
+        vm=wishes.vm or is_public or None,
+        network=None if is_public else wishes.network,
+        network_allowlist=[]
+        if wishes.network == "none" and is_public
+        else list(wishes.network_allow) or None,
+        network_denylist=list(wishes.network_deny) or None,
+        timeout_minutes=wishes.timeout_minutes,
+        idle_timeout_minutes=wishes.idle_timeout_minutes,
+        environment_vars=parse_pairs(wishes.env, "--env"),
+        secrets=parse_pairs(wishes.secret, "--secret"),
+        labels=list(wishes.label),
+        team_id=wishes.team_id,
+        registry_credentials_id=wishes.registry_credentials_id,
+        region=wishes.region,
+        guaranteed=wishes.guaranteed or None,
+        arch=wishes.arch,
+        idempotency_key=uuid.uuid4().hex,
+    )
+
+
+def _name_for(image: str) -> str:
+    """`python-3-11-slim-a1b2`: a name that no other one has by chance."""
+    words = re.sub(r"[^a-z0-9]+", "-", image.rpartition("/")[2].lower()).strip("-")
+    return f"{words[:40]}-{secrets.token_hex(2)}"
+
+
+def _wait(session: Session, made: Sandbox) -> Sandbox:
+    until = time.monotonic() + _WAIT_SECONDS
+    while made.status != RUNNING:
+        if made.status not in LIVE:
+            raise EnvironmentFailed(
+                f"{made.name} did not start: {made.error_message or made.status}",
+                hint=f"see `prime sandbox get {made.id}`",
+            )
+        if time.monotonic() > until:
+            raise TooSlow(f"{made.name} is still {made.status}")
+        time.sleep(_POLL_SECONDS)
+        made = session.hub.sandboxes.get(made.id)
+    return made

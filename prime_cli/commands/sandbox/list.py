@@ -1,0 +1,147 @@
+"""`prime sandbox list`, `get` and `logs`."""
+
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.options import hub_options, open_session
+from prime_cli.commands.pods.formatting import short_ids
+from prime_cli.commands.sandbox.lookup import (
+    SandboxArg,
+    detailed,
+    find_sandbox,
+    left_text,
+    listed,
+    network_text,
+    size_text,
+)
+from prime_cli.wire.sandboxes import Sandbox, SandboxQuery
+
+_COLUMNS = ("Id", "Name", "Image", "Status", "Size", "Labels", "Created", "Left")
+
+
+@hub_options()
+def list_(
+    ctx: typer.Context,
+    *,
+    team_id: Annotated[
+        str | None, typer.Option("--team-id", metavar="ID", help="Only those of this team.")
+    ] = None,
+    status: Annotated[
+        str | None, typer.Option("--status", metavar="STATUS", help="Only those in this state.")
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option("--label", "-l", metavar="LABEL", help="Only with this label; repeatable."),
+    ] = None,
+    page: Annotated[int, typer.Option("--page", "-p", min=1, help="Which page.")] = 1,
+    num: Annotated[int, typer.Option("--num", "-n", min=1, max=1000, help="Rows on a page.")] = 50,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that have ended.")] = False,
+) -> None:
+    """List your sandboxes.
+
+    Those of a run have the label `prime-run:RUN`.
+
+    \b
+    Example:
+      prime sandbox list
+      prime sandbox list --label prime-run:1f2e3d4c --output json
+    \b
+    See also: `prime sandbox get`, `prime sandbox delete`.
+    """
+    session = open_session(ctx)
+    query = SandboxQuery(
+        page=page,
+        per_page=num,
+        team_id=team_id,
+        status=status,
+        labels=tuple(labels or ()),
+        is_active=not everything and status is None,
+    )
+    found = session.hub.sandboxes.page(query)
+    ids = [each.id for each in found.sandboxes]
+    short = ids if session.output.mode == "plain" else short_ids(ids)
+    rows = [_row(each, name) for each, name in zip(found.sandboxes, short, strict=True)]
+    records = [listed(each) for each in found.sandboxes]
+    whole = {
+        "sandboxes": records,
+        "total": found.total,
+        "page": found.page,
+        "per_page": found.per_page,
+        "has_next": found.has_next,
+    }
+    session.output.table(_COLUMNS, rows, records=records, page=whole)
+    if found.has_next:
+        session.output.hint(f"more with `--page {page + 1}`")
+    elif not rows:
+        session.output.hint("create one with `prime sandbox create`")
+
+
+def _row(sandbox: Sandbox, shown_id: str) -> list[str]:
+    return [
+        shown_id,
+        sandbox.name,
+        sandbox.docker_image,
+        sandbox.status,
+        size_text(sandbox),
+        ", ".join(sandbox.labels) or "-",
+        sandbox.created_at,
+        left_text(sandbox),
+    ]
+
+
+@hub_options()
+def get(ctx: typer.Context, sandbox: SandboxArg) -> None:
+    """Show a sandbox, and what holds it.
+
+    The provider's lines tell what it guarantees, as read back from the system after the start.
+
+    \b
+    Example:
+      prime sandbox get 1f2e3d4c
+      prime sandbox get 1f2e3d4c --output json
+    \b
+    See also: `prime sandbox list`, `prime sandbox logs`.
+    """
+    session = open_session(ctx)
+    found = find_sandbox(session.hub, sandbox)
+    record = detailed(found)
+    session.output.show(record, lines=_lines(found))
+
+
+def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
+    facts = {f"{name}": str(value) for name, value in (sandbox.advanced_configs or {}).items()}
+    lines = {
+        "Id": sandbox.id,
+        "Name": sandbox.name,
+        "Image": sandbox.docker_image,
+        "Status": sandbox.status,
+        "Error": sandbox.error_message or "",
+        "Ended": sandbox.termination_reason or "",
+        "Exit code": "" if sandbox.exit_code is None else str(sandbox.exit_code),
+        "Size": f"{size_text(sandbox)}, {sandbox.disk_size_gb:g} GB of disk",
+        "Network": network_text(sandbox),
+        "Left": left_text(sandbox),
+        "Labels": ", ".join(sandbox.labels),
+        "Created": sandbox.created_at,
+        **{name.capitalize(): value for name, value in facts.items()},
+    }
+    return [(label, text) for label, text in lines.items() if text]
+
+
+@hub_options()
+def logs(ctx: typer.Context, sandbox: SandboxArg) -> None:
+    """Print the output of a sandbox's start command.
+
+    Commands of `prime sandbox run` print theirs where they were typed.
+
+    \b
+    Example:
+      prime sandbox logs 1f2e3d4c
+    \b
+    See also: `prime sandbox get`, `prime sandbox run`.
+    """
+    session = open_session(ctx)
+    found = find_sandbox(session.hub, sandbox)
+    text = session.hub.sandboxes.logs(found.id)
+    session.output.text(text, record={"logs": text})

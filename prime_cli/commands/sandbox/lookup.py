@@ -1,0 +1,146 @@
+"""Sandboxes by what a person types, and what is shown of them."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import typer
+
+from prime_cli.api.client import HubClient
+from prime_cli.commands.pods.formatting import countdown
+from prime_cli.core.errors import Conflict, NotFound, UsageError
+from prime_cli.core.secret_detection import is_secret_name
+from prime_cli.pods.formatting import moment
+from prime_cli.wire.sandboxes import LIVE, RUNNING, Sandbox, SandboxQuery, StartCommand
+
+SandboxArg = Annotated[
+    str, typer.Argument(metavar="SANDBOX", help="A name, an id, or the start of one.")
+]
+
+_HIDDEN = "********"
+
+
+def find_sandbox(hub: HubClient, word: str) -> Sandbox:
+    """The sandbox that `word` means; raises NotFound, or Conflict if it means several."""
+    try:
+        return hub.sandboxes.get(word)
+    except NotFound:
+        living = hub.sandboxes.all(SandboxQuery(is_active=True, per_page=1000))
+        found = [each for each in living if each.name == word or each.id.startswith(word)]
+    if len(found) > 1:
+        raise Conflict(
+            f"`{word}` means {len(found)} sandboxes", hint="use an id: `prime sandbox list`"
+        )
+    if not found:
+        raise NotFound(f"There is no sandbox `{word}`", hint="see `prime sandbox list --all`")
+    return found[0]
+
+
+def ids_of(hub: HubClient, words: Sequence[str]) -> list[str]:
+    """The ids of what `words` mean; raises as find_sandbox."""
+    return [find_sandbox(hub, word).id for word in words]
+
+
+def parse_pairs(words: Sequence[str], flag: str) -> dict[str, str]:
+    """{name: value} of `NAME=VALUE` words; raises UsageError."""
+    pairs = [word.partition("=") for word in words]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise UsageError(f"`{flag} {name}` has no value", hint=f"write `{flag} NAME=VALUE`")
+    return {name: value for name, _, value in pairs}
+
+
+def size_text(sandbox: Sandbox) -> str:
+    """`1CPU/2GB`, and its GPUs."""
+    gpus = f"/{sandbox.gpu_count}GPU" if sandbox.gpu_count else ""
+    return f"{sandbox.cpu_cores:g}CPU/{sandbox.memory_gb:g}GB{gpus}"
+
+
+def network_text(sandbox: Sandbox) -> str:
+    """What it reaches."""
+    allowed, denied = sandbox.network_allowlist, sandbox.network_denylist
+    if allowed is not None:
+        return ", ".join(allowed) or "none"
+    return f"all but {', '.join(denied)}" if denied else "the internet"
+
+
+def expires_at(sandbox: Sandbox) -> str | None:
+    """When it ends by itself; None unless it runs, or if it has no such time."""
+    started = moment(sandbox.started_at)
+    if sandbox.status != RUNNING or started is None or sandbox.timeout_minutes < 1:
+        return None
+    return (started + timedelta(minutes=sandbox.timeout_minutes)).isoformat()
+
+
+def left_text(sandbox: Sandbox) -> str:
+    """How long it has left."""
+    if sandbox.status not in LIVE:
+        return "-"
+    until = expires_at(sandbox)
+    return countdown(until, datetime.now(UTC)) if until else f"{sandbox.timeout_minutes}m"
+
+
+def listed(sandbox: Sandbox) -> dict[str, Any]:
+    """A row of `list` as JSON, with the official client's names."""
+    until = expires_at(sandbox)
+    return {
+        "id": sandbox.id,
+        "name": sandbox.name,
+        "image": sandbox.docker_image,
+        "status": sandbox.status,
+        "resources": size_text(sandbox),
+        "region": sandbox.region,
+        "labels": sandbox.labels,
+        "created_at": sandbox.created_at,
+        "timeout_minutes": sandbox.timeout_minutes,
+        **({"expires_at": until} if until else {}),
+    }
+
+
+def detailed(sandbox: Sandbox) -> dict[str, Any]:
+    """One sandbox as JSON, with the official client's names; values of secrets are not shown."""
+    always = {
+        "id": sandbox.id,
+        "name": sandbox.name,
+        "type": "VM" if sandbox.vm else "container",
+        "docker_image": sandbox.docker_image,
+        "start_command": _command(sandbox.start_command),
+        "status": sandbox.status,
+        "cpu_cores": sandbox.cpu_cores,
+        "memory_gb": sandbox.memory_gb,
+        "disk_size_gb": sandbox.disk_size_gb,
+        "disk_mount_path": sandbox.disk_mount_path,
+        "gpu_count": sandbox.gpu_count,
+        "gpu_type": sandbox.gpu_type,
+        "network_allowlist": sandbox.network_allowlist,
+        "network_denylist": sandbox.network_denylist,
+        "timeout_minutes": sandbox.timeout_minutes,
+        "idle_timeout_minutes": sandbox.idle_timeout_minutes,
+        "termination_reason": sandbox.termination_reason,
+        "labels": sandbox.labels,
+        "created_at": sandbox.created_at,
+        "user_id": sandbox.user_id,
+        "team_id": sandbox.team_id,
+        "region": sandbox.region,
+    }
+    sometimes = {
+        "started_at": sandbox.started_at,
+        "terminated_at": sandbox.terminated_at,
+        "exit_code": sandbox.exit_code,
+        "error_type": sandbox.error_type,
+        "error_message": sandbox.error_message,
+        "environment_vars": _variables(sandbox.environment_vars or {}),
+        "secrets": dict.fromkeys(sandbox.secrets or {}, _HIDDEN),
+        "advanced_configs": sandbox.advanced_configs,
+    }
+    return always | {name: value for name, value in sometimes.items() if value not in (None, {})}
+
+
+def _command(command: str | StartCommand | None) -> str | dict[str, Any] | None:
+    if isinstance(command, StartCommand):
+        return {"executable": command.executable, "args": command.args}
+    return command
+
+
+def _variables(variables: dict[str, str]) -> dict[str, str]:
+    return {name: _HIDDEN if is_secret_name(name) else value for name, value in variables.items()}

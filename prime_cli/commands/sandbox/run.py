@@ -1,0 +1,111 @@
+"""`prime sandbox run`."""
+
+import os
+import shlex
+import sys
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from prime_cli.api.sandbox_inside import SandboxInside
+from prime_cli.commands.options import CONTEXT, OFFLINE, QUIET, common_options, open_session
+from prime_cli.commands.sandbox.lookup import SandboxArg, find_sandbox, parse_pairs
+from prime_cli.core.config import PRIME_API_URL
+from prime_cli.core.errors import ExitCode, PrimeError, TooSlow
+from prime_cli.wire.sandboxes_connect import STDERR, CommandSpec, Ended, Output, StartRequest
+
+_DEFAULT_SECONDS = 300
+_SLICE = 64 * 1024
+
+
+@common_options(QUIET, CONTEXT, OFFLINE)
+def run(
+    ctx: typer.Context,
+    sandbox: SandboxArg,
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
+    ],
+    *,
+    working_dir: Annotated[
+        str | None,
+        typer.Option("--working-dir", "-w", metavar="FOLDER", help="The folder to run it in."),
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", "-e", metavar="NAME=VALUE", help="A variable; repeatable."),
+    ] = None,
+    timeout: Annotated[
+        int, typer.Option("--timeout", metavar="SECONDS", min=1, help="End it after so long.")
+    ] = _DEFAULT_SECONDS,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", metavar="NAME", help="A user in the sandbox.")
+    ] = None,
+) -> None:
+    """Run a command in a sandbox.
+
+    Passes on stdin (not to the public hub), stdout, stderr and the exit code; a timeout exits with
+    3. A single word is split as a shell would; for `|` and the sandbox's variables use `bash -c`.
+
+    \b
+    Example:
+      prime sandbox run box -- python -c 'print(6 * 7)'
+      prime sandbox run box "ls -l /tmp"
+      tar c data | prime sandbox run box -- tar x -C /tmp
+    \b
+    See also: `prime sandbox create`, `prime sandbox cp`.
+    """
+    session = open_session(ctx)
+    words = shlex.split(command[0]) if len(command) == 1 else command
+    variables = parse_pairs(env or [], "--env")
+    found = find_sandbox(session.hub, sandbox)
+    inside = session.hub.sandboxes.inside(found.id)
+    name = uuid.uuid4().hex
+    # Sessions of the public hub have no end of stdin: what reads to it would wait forever.
+    reads = session.hub.base_url != PRIME_API_URL and not sys.stdin.isatty()
+    request = StartRequest(
+        CommandSpec(("/bin/bash", "-c", shlex.join(words)), variables, working_dir, user),
+        stdin=reads,
+        session=name,
+    )
+    begun = _feeding(inside, name) if reads else None
+    try:
+        code = _pass_on(inside, request, timeout, begun)
+    except TooSlow as error:
+        session.output.warn(
+            f"The command was ended after {timeout} s", hint="`--timeout` is longer"
+        )
+        raise typer.Exit(ExitCode.PARTIAL) from error
+    raise typer.Exit(code)
+
+
+def _pass_on(
+    inside: SandboxInside, request: StartRequest, seconds: int, begun: Callable[[], None] | None
+) -> int:
+    for event in inside.run(request, seconds=seconds, begun=begun):
+        if isinstance(event, Ended):
+            return event.code
+        if isinstance(event, Output):
+            stream = sys.stderr if event.stream == STDERR else sys.stdout
+            stream.buffer.write(event.data)
+            stream.buffer.flush()
+    return ExitCode.INTERNAL  # not reached: a stream without an end raises
+
+
+def _feeding(inside: SandboxInside, session: str) -> Callable[[], None]:
+    """Once called, everything on stdin goes to the command, which may end before that."""
+
+    def feed() -> None:
+        try:
+            while data := os.read(sys.stdin.fileno(), _SLICE):
+                inside.send_input(session, data)
+            inside.send_input(session, b"")
+        except PrimeError:
+            return  # the command has ended, and its own exit code is the answer
+
+    def begin() -> None:
+        threading.Thread(target=feed, name="prime-stdin", daemon=True).start()
+
+    return begin
