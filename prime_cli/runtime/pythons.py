@@ -62,14 +62,14 @@ def find_pythons() -> list[Python]:
     )
     if not listed.ok:
         raise ResolveFailed("uv could not list the Pythons here", detail=listed.last_lines())
-    found = {each.version: each for each in _running()}
+    found = {each.version: each for each in running_python()}
     for each in msgspec.json.decode(listed.out, type=list[_Installation]):
         if each.is_usual:
             found.setdefault(each.version, Python(Path(each.path), each.version))
     return list(found.values())
 
 
-def _running() -> Iterator[Python]:
+def running_python() -> Iterator[Python]:
     """The interpreter under prime's own virtual environment, else prime's own."""
     minor = f"{sys.version_info[0]}.{sys.version_info[1]}"
     base = Path(sys.base_prefix)

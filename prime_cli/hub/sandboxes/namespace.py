@@ -25,6 +25,8 @@ with socket.create_server(("127.0.0.1", int(sys.argv[2])), backlog=64) as listen
 
 async def listen_inside(pid: int, port: int) -> socket.socket:
     """A socket that listens on the loopback of a process' namespace; raises EnvironmentFailed."""
+    if sys.platform == "win32":
+        raise EnvironmentFailed("There are no namespaces on Windows")
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:

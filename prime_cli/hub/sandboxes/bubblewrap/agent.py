@@ -21,6 +21,10 @@ from typing import Any
 _LARGEST = 1 << 18
 
 
+if sys.platform == "win32":
+    sys.exit("bubblewrap exists only on Linux")
+
+
 class Agent:
     """The commands that run."""
 

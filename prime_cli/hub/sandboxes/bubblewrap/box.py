@@ -7,6 +7,7 @@ import asyncio
 import itertools
 import os
 import socket
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -60,6 +61,8 @@ class BubblewrapBox:
     async def run(self, order: CommandOrder) -> "BubblewrapCommand":
         """As `Box.run`."""
         self._require(order)
+        if sys.platform == "win32":
+            raise NotFound("There are no sandboxes of bubblewrap on Windows")
         key, cwd = next(self._ids), order.cwd or "/root"
         ask = {"id": key, "argv": order.argv, "env": {**self._variables, **order.env}, "cwd": cwd}
         request = msgspec.json.encode(ask)

@@ -6,6 +6,7 @@ each user's services; what cannot be held is left out, and said.
 
 import asyncio
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -161,6 +162,8 @@ def _same(limit: _Limit, found: str) -> bool:
     found = found.strip()
     if found == limit.value:
         return True
+    if sys.platform == "win32":
+        return False
     is_bytes = found.isdecimal() and limit.value.isdecimal()
     return is_bytes and 0 <= int(limit.value) - int(found) < os.sysconf("SC_PAGESIZE")
 

@@ -111,6 +111,8 @@ async def _start(
 
     Raises EnvironmentFailed with what bubblewrap says.
     """
+    if sys.platform == "win32":
+        raise EnvironmentFailed("bubblewrap exists only on Linux")
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setblocking(False)  # noqa: FBT003 - its only form
     port = PROXY_PORT if spec.network == PACKAGES else 0
@@ -148,6 +150,8 @@ async def _start(
 
 async def _greeting(control: socket.socket) -> list[int]:
     """The descriptors that come with the agent's first words; raises EnvironmentFailed."""
+    if sys.platform == "win32":
+        return []
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
     loop.add_reader(control, _settle, ready)

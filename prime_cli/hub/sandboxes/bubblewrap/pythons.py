@@ -2,12 +2,13 @@
 
 import asyncio
 import re
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from prime_cli.core.errors import UsageError
-from prime_cli.runtime.pythons import Python, find_pythons
+from prime_cli.runtime.pythons import Python, find_pythons, running_python
 
 _IMAGE = re.compile(
     r"(?:docker\.io/)?(?:library/)?python:3\.(\d+)(?:\.\d+)?(?:-[\w.-]+)?", re.ASCII
@@ -53,7 +54,13 @@ async def stand_in(image: str) -> StandIn:
             f"bubblewrap cannot stand in for `{image[:200]}`: it needs Python 3.{_LEAST} or later",
             hint="start Podman or Docker, which have images",
         )
-    installed = _pythons() if _pythons.cache_info().currsize else await asyncio.to_thread(_pythons)
+    if minor == sys.version_info[1]:
+        # Asking uv for all Pythons takes seconds when it has not seen them before.
+        installed: tuple[Python, ...] = tuple(running_python())
+    elif _pythons.cache_info().currsize:
+        installed = _pythons()
+    else:
+        installed = await asyncio.to_thread(_pythons)
     for each in installed:
         if each.minor == f"3.{minor}":
             return StandIn(image, each.path, each.version, _folder_of(each.path))

@@ -154,7 +154,7 @@ class Supervisor:
                 "Sandboxes of one's own need Linux or macOS",
                 hint="use a hub that is served by a machine with Linux: `prime login --hub URL`",
             )
-        if self.is_alive and self.place.socket.exists():
+        if self.is_alive and self._listens():
             return
         make_folder(self.place.folder)
         with locked(self.place.folder / "starting", seconds=_BEGIN_SECONDS):
@@ -195,7 +195,7 @@ class Supervisor:
 
     def _wait(self) -> None:
         deadline = time.monotonic() + _BEGIN_SECONDS
-        while not (self.is_alive and self.place.socket.exists()):
+        while not self._listens():
             if time.monotonic() > deadline or not self.is_alive:
                 with suppress(OSError):
                     said = self.place.log.read_text("utf-8", "replace").strip()
@@ -203,6 +203,17 @@ class Supervisor:
                         "The supervisor of sandboxes ended at once", detail=said[-2000:] or None
                     )
             time.sleep(_PAUSE)
+
+    def _listens(self) -> bool:
+        """Whether it takes connections: the socket is there a moment before that."""
+        connection = UnixConnection(self.place.socket, _SECONDS)
+        try:
+            with suppress(OSError):
+                connection.connect()
+                return self.is_alive
+        finally:
+            connection.close()
+        return False
 
     def _ask(
         self,
@@ -255,6 +266,8 @@ class UnixConnection(http.client.HTTPConnection):
 
     def connect(self) -> None:
         """Connect to the socket."""
+        if sys.platform == "win32":
+            raise OSError("There are no Unix sockets on Windows")
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(str(self._path))

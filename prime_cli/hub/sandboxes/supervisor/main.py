@@ -66,6 +66,8 @@ def _main(folder: str, lock: str) -> None:
 
 def _allow_many_files() -> None:
     """Every sandbox and command needs descriptors; the soft limit is for programs with select."""
+    if sys.platform == "win32":
+        return
     import resource
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

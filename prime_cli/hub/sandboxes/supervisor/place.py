@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,8 @@ class Place:
 
 def _own_folder() -> Path:
     """A folder that only this user reaches; raises StorageFailed if another has taken its name."""
+    if sys.platform == "win32":
+        raise StorageFailed("There are no sandboxes on Windows")
     runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
     base = Path(runtime) if Path(runtime).is_dir() else Path(tempfile.gettempdir())
     folder = make_folder(base / f"prime-{os.getuid()}")
