@@ -8,7 +8,7 @@ import pytest
 
 from prime_cli.hub.services.quotas import set_quota
 from prime_cli.hub.settings import SandboxSettings
-from prime_cli.wire.accounts import NewQuota
+from prime_cli.wire.quotas import NewQuota
 from tests.helpers.sandboxes import API, IMAGE, Inside, create, ended_supervisor
 from tests.helpers.tools import needs_bubblewrap
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
