@@ -58,7 +58,10 @@ for name in blocked:
 sys.meta_path.insert(0, Missing())
 sys.platform = platform
 skipped = (
-    "prime_cli.starters", "prime_cli.envs.project.templates", "prime_cli.runtime.worker.__main__"
+    "prime_cli.starters", "prime_cli.envs.project.templates", "prime_cli.runtime.worker.__main__",
+    # Of the trainers' interpreters.
+    "prime_cli.training.adapters.verl", "prime_cli.training.adapters.tinker",
+    "prime_cli.training.adapters.rllm", "prime_cli.training.engines.trl",
 )
 for found in pkgutil.walk_packages(prime_cli.__path__, "prime_cli."):
     if not found.name.startswith(skipped) and not found.name.endswith("__main__"):

@@ -122,6 +122,7 @@ ALLOWED = {
     "hub/compute/local/provider.py": "a supervisor, which outlives us: a path, and its mark",
     "hub/compute/local/supervisor.py": "the sshd of a pod, with a path and its mark alone",
     "serving/launch.py": "an engine, which goes on; without our keys but those it is meant to have",
+    "training/adapters/rllm.py": "prime and verl, in a project of the user's, without our package",
     "serving/guard.py": "the same engine, with the variables that the guard was given",
     "pods/ssh/copy.py": "scp, which shows its progress at the terminal",
     "pods/ssh/exec.py": "ssh, which goes on in our place",

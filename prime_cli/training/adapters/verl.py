@@ -151,7 +151,7 @@ def write_data(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     parquet.write_table(pa.Table.from_pylist(rows), folder / "train.parquet")
     target = f"{__package__}.verl.PrimeAgentLoop"
-    (folder / "agent.yaml").write_text(f"- name: prime\n  _target_: {target}\n", encoding="utf-8")
+    (folder / "agent.yaml").write_bytes(f"- name: prime\n  _target_: {target}\n".encode())
 
 
 if __name__ == "__main__":
