@@ -284,15 +284,18 @@ def main() -> None:
     if options.openenv:
         proxies["openenv_capture"] = options.openenv
     found: dict[str, list[Measured]] = {}
+
+    def note(name: str, measured: Measured) -> None:
+        found.setdefault(name, []).append(measured)
+        print(f"  {name}: {measured.cpu_ms:.2f} ms, load {os.getloadavg()[0]:.1f}", flush=True)
+
     for _ in range(options.rounds):
         endpoint = (sys.executable, str(HERE / "endpoint.py"), str(options.latency))
         with running(*endpoint, str(options.tokens), log=options.log) as server:
             policy = f"http://127.0.0.1:{said(server, '')[0]}/v1"
             for name, python in proxies.items():
-                measured = measure_proxy(name, python, policy, options)
-                found.setdefault(name, []).append(measured)
-            served = measure_service(policy, options, folder)
-            found.setdefault("prime rollouts serve", []).append(served)
+                note(name, measure_proxy(name, python, policy, options))
+            note("prime rollouts serve", measure_service(policy, options, folder))
     print(f"{'':22} {'ms a call':>10} {'worker ms':>10} {'rollouts/s':>11}")
     for name, rounds in found.items():
         cpu = statistics.median(each.cpu_ms for each in rounds)

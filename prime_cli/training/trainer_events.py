@@ -112,6 +112,8 @@ class StepMetrics:
                 counted = self._steps.pop(number).metrics()
         known = {**counted, **step.metrics}
         extra = {name: value for name, value in step.metrics.items() if name not in NAMES}
+        own = extra.pop("extra", None)
+        extra |= own if isinstance(own, dict) else {}
         line = {"step": step.step, **{name: known[name] for name in NAMES if name in known}}
         return {**line, "extra": extra} if extra else line
 

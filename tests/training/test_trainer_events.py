@@ -50,9 +50,9 @@ def test_what_the_trainer_does_not_say_is_counted() -> None:
 def test_the_trainers_word_goes_before_what_was_counted_and_the_rest_is_extra() -> None:
     steps = StepMetrics()
     steps.add(rollout(1.0), ASKED, {}, None)
-    found = line(0, {"reward": 0.75, "tokens/s": 9.5}, of=steps)
+    found = line(0, {"reward": 0.75, "tokens/s": 9.5, "extra": {"beta": 0}}, of=steps)
     assert (found["reward"], found["rollouts"]) == (0.75, 1)
-    assert found["extra"] == {"tokens/s": 9.5}
+    assert found["extra"] == {"tokens/s": 9.5, "beta": 0}
     assert [name for name in found if name not in ("step", "extra")] == [
         name for name in NAMES if name in found
     ]
