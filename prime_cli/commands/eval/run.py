@@ -41,7 +41,7 @@ from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.gate.thresholds import check_gates
 from prime_cli.evals.planning.cost import Estimate, budget_of, check_cap, estimate
 from prime_cli.evals.planning.locate import LookupContext
-from prime_cli.evals.planning.parsers import AUTO, given_variables
+from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resume.candidates import (
@@ -113,7 +113,6 @@ def run(
         return
     if request.debug:
         request = to_debug(request, resume)
-    request = _placed(session, request)
     if request.environment.endswith(".toml"):
         _check_suite(request, limits, reports, dataset)
         lookup = session.lookup_context(trust_policy_of(session))
@@ -143,15 +142,6 @@ def run(
     check_errors(result.summary, result.plan)
     if judgement.outcomes:
         check_gates(judgement.outcomes, result.summary.run_id)
-
-
-def _placed(session: Session, request: EvalRequest) -> EvalRequest:
-    """`request` with the part that the cluster has given to this process, if it is to say."""
-    if request.shard != AUTO:
-        return request
-    from prime_cli.evals.shards.engines import shard_here
-
-    return replace(request, shard=shard_here(os.environ, session.progress))
 
 
 def _check_suite(

@@ -23,7 +23,12 @@ from prime_cli.evals.planning.locate import (
     locate,
     obtain_environment,
 )
-from prime_cli.evals.planning.parsers import parse_examples, with_always_allowed
+from prime_cli.evals.planning.parsers import (
+    AUTO,
+    parse_examples,
+    parse_shard,
+    with_always_allowed,
+)
 from prime_cli.evals.planning.replay import open_recording, sized_to_recording
 from prime_cli.evals.planning.request import EvalRequest, model_flags_of, plan_fields
 from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
@@ -191,6 +196,7 @@ def prepare(
     Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown environment
     or model, UsageError for invalid requests, and what `obtain_environment` raises.
     """
+    request = _with_shard(request, environ, progress)
     # A run that goes on keeps its version, whatever was locked since.
     located = locate(
         request.environment,
@@ -210,6 +216,20 @@ def prepare(
         progress,
         own_weights=own_weights,
     )
+
+
+def _with_shard(
+    request: EvalRequest, environ: Mapping[str, str], progress: Progress
+) -> EvalRequest:
+    """`request` with the part in the spelling of a plan, which the cluster may have to name."""
+    if request.shard is None:
+        return request
+    shard = parse_shard(request.shard)
+    if shard == AUTO:
+        from prime_cli.evals.shards.engines import shard_here
+
+        shard = shard_here(environ, progress)
+    return replace(request, shard=shard)
 
 
 def prepare_with(

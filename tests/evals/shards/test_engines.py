@@ -1,10 +1,13 @@
 """`--shard auto` reads the part from the engine, and says which variable it read."""
 
+from pathlib import Path
+
 import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.shards.engines import shard_here
+from tests.helpers.cli import Prime
 
 
 class Heard(Silent):
@@ -57,3 +60,13 @@ def test_the_part_is_the_place_in_the_array(environ: dict[str, str], shard: str)
 def test_what_is_no_part_is_refused_with_the_variable(environ: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         shard_here(environ, Silent())
+
+
+def test_without_an_engine_the_command_names_the_variables(prime: Prime, tmp_path: Path) -> None:
+    done = prime("eval", "run", "ada/wordle", "--shard", "auto", cwd=tmp_path)
+    assert (done.code, "SLURM_ARRAY_TASK_ID" in done.err) == (2, True)
+
+
+def test_a_suite_is_not_split(prime: Prime, tmp_path: Path) -> None:
+    done = prime("eval", "run", "many.toml", "--shard", "auto", cwd=tmp_path)
+    assert (done.code, "does not apply to a suite" in done.err) == (2, True)
