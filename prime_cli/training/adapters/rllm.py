@@ -97,7 +97,7 @@ def served(words: Words) -> Iterator[None]:
     prime = shutil.which("prime")
     if prime is None:
         sys.exit("prime is not on PATH")
-    process = subprocess.Popen([prime, *words.serve], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([prime, *words.serve], stdout=subprocess.PIPE, encoding="utf-8")
     try:
         for line in process.stdout or ():
             name, _, value = line.strip().removeprefix("export ").partition("=")

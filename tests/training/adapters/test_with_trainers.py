@@ -56,5 +56,5 @@ def _run(python: str, program: str, folder: Path, *words: str, **variables: str)
     command = [python, str(PROGRAMS / f"with_{program}.py"), *words]
     path = f"{folder}{os.pathsep}{PROGRAMS}"
     env = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **variables}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -28,7 +28,7 @@ for words, said in (
     (["trainer.nnodes=1"], "+verifiers.env_id is missing"),
 ):
     command = [sys.executable, "-m", "prime_adapters.rllm", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 1
     assert said in done.stderr
 assert Path(folder).parent.is_dir()

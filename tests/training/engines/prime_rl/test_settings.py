@@ -106,5 +106,5 @@ def test_the_schema_of_a_real_checkout_accepts_the_file(tmp_path: Path) -> None:
     source = Source("reverse-text", "reverse_text_v1")
     path = write_settings(replace(SETTINGS, source=source), tmp_path)
     words = ["uv", "run", "--no-sync", "rl", "@", str(path), "--dry-run"]
-    done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr[-2000:]
