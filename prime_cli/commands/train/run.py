@@ -110,7 +110,7 @@ def run(
       prime train starter/alphabet-sort -m Qwen/Qwen3-0.6B
       prime train ./my-env -m builtin/tiny --steps 25 -t 16 --lr 0.003
       prime train ./my-env -m ./model --steps 200 -r 8 --batch 8 -t 512
-      prime train config.toml
+      prime train run config.toml
       prime train --resume 1f2e3d4c
     \b
     See also: `prime rollouts serve`, `prime eval compare`, `prime serve`.

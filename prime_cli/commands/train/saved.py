@@ -53,7 +53,7 @@ def list_saved(ctx: typer.Context) -> None:
 
 @local_options()
 def show(ctx: typer.Context, training: TrainingArg = None) -> None:
-    """Show a training: its steps as curves, its evaluations and its verdict.
+    """Show a training: its steps, evaluations and verdict.
 
     \b
     Example:
@@ -86,7 +86,7 @@ def show(ctx: typer.Context, training: TrainingArg = None) -> None:
 
 @local_options()
 def stop(ctx: typer.Context, training: TrainingArg = None) -> None:
-    """Stop a training after its running step, with a checkpoint.
+    """Stop a training after its running step.
 
     \b
     Example:
