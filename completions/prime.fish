@@ -2612,7 +2612,7 @@ function __prime_commands
         case 'prime eval'
             printf '%s\n' 'run	Evaluate a model on an environment.' 'list	List evaluations saved here or on the hub.' 'show	Show a saved evaluation.' 'view	Browse saved evaluations in a full-screen viewer.' 'rerun	Repeat a run exactly.' 'rescore	Score the saved rollouts of a run again.' 'merge	Merge the parts of an evaluation into one run.' 'compare	Test whether runs differ significantly.' 'power	Compute how many examples a comparison needs.' 'leaderboard	Show the leaderboard of a suite.' 'gate	Check a saved evaluation against limits.' 'prices	Show model prices in USD per million tokens.' 'export	Export a saved evaluation as HTML, CSV or a dataset.' 'push	Push saved evaluations to the hub.' 'get	Show or download an evaluation from the hub.' 'samples	Show the samples of an evaluation on the hub.' 'logs	Print the environment\'s output in an evaluation.' 'delete	Delete an evaluation and its samples from the hub.'
         case 'prime train'
-            printf '%s\n' 'run	Train a model on an environment.' 'list	List the trainings in the current folder.' 'show	Show a training: its steps as curves, its evaluations and its verdict.' 'stop	Stop a training after its running step, with a checkpoint.'
+            printf '%s\n' 'run	Train a model on an environment.' 'list	List the trainings in the current folder.' 'show	Show a training: its steps, evaluations and verdict.' 'stop	Stop a training after its running step.'
         case 'prime rollouts'
             printf '%s\n' 'serve	Serve rollouts with token ids to a trainer.' 'adapter	Copy the adapter of a trainer into a project.' 'dump	Write rollouts with token ids as JSON lines.'
         case 'prime availability'
