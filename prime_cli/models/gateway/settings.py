@@ -3,9 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
-
-from aiohttp import web
+from typing import TYPE_CHECKING, Protocol
 
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, Step
@@ -13,6 +11,9 @@ from prime_cli.models.gateway.completion_cache import CompletionStore
 from prime_cli.models.gateway.ledger import PriceOf, price_builtin
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.prices import Budget
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 CALL_SECONDS = 1800
 """The default deadline of one attempt; reasoning models may take many minutes."""
@@ -25,8 +26,8 @@ class HubRelay(Protocol):
     """What answers below `/hub`, beside the models."""
 
     async def answer(
-        self, request: web.BaseRequest, check: Callable[[Mapping[str, str]], None]
-    ) -> web.StreamResponse:
+        self, request: "web.BaseRequest", check: Callable[[Mapping[str, str]], None]
+    ) -> "web.StreamResponse":
         """Answer a request; `check` raises CallFailed for headers without the run's token."""
 
     async def close(self) -> None:
