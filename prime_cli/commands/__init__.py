@@ -55,7 +55,7 @@ app = group(
         ),
         "gc": (
             "prime_cli.commands.gc:gc",
-            "Terminate orphaned and expired pods and disks.",
+            "Terminate orphaned and expired pods, disks and sandboxes.",
         ),
         "hub": ("prime_cli.commands.hub:app", "Run a hub for a team."),
         "login": (

@@ -16,6 +16,7 @@ from prime_cli.pods.terminate import (
 )
 from prime_cli.session import Session
 from prime_cli.wire.pods import Leak
+from prime_cli.wire.sandboxes import FEATURE as SANDBOXES
 
 _COLUMNS = ("Kind", "Name", "Provider", "Owner", "Ended")
 
@@ -25,11 +26,11 @@ def gc(
     ctx: typer.Context,
     dry_run: DryRunOpt = False,
 ) -> None:
-    """Terminate orphaned and expired pods and disks.
+    """Terminate orphaned and expired pods, disks and sandboxes.
 
     Finds machines without a pod, expired and failed pods, and orphaned disks: yours, or
     everybody's if you are an admin of the hub. Also removes local SSH aliases and host keys of
-    terminated pods.
+    terminated pods, and without asking what is left of sandboxes.
 
     \b
     Example:
@@ -50,7 +51,22 @@ def gc(
             _confirm(session, leaks)
             leaks = terminate_orphans(hub)
         here = remove_local_files(home, here)
-    _show(session, [*leaks, *here], dry_run=dry_run)
+    left = _sweep_sandboxes(session, dry_run=dry_run)
+    _show(session, [*leaks, *here, *left], dry_run=dry_run)
+
+
+def _sweep_sandboxes(session: Session, *, dry_run: bool) -> list[Leak]:
+    """Sandboxes past their time, and things of theirs that no sandbox has any more."""
+    if SANDBOXES not in session.hub.capabilities().features:
+        return []
+    swept = session.hub.sandboxes.sweep(dry_run=dry_run)
+    found = [("sandbox past its time", name, None) for name in swept.ended]
+    found += [("remains of a sandbox", name, None) for name in swept.removed]
+    found += [("sandbox that does not end", why, why) for why in swept.failed]
+    return [
+        Leak(kind=kind, id=name, provider="", ended=not dry_run and why is None, failure=why)
+        for kind, name, why in found
+    ]
 
 
 def _confirm(session: Session, leaks: Sequence[Leak]) -> None:
@@ -88,7 +104,7 @@ def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:
         page = {"dry_run": dry_run, "leaks": records}
         shown.table(_COLUMNS, [_row(each) for each in found], records=records, page=page)
     if not found:
-        shown.done("No pod or disk is orphaned or expired")
+        shown.done("No pod, disk or sandbox is orphaned or expired")
         return
     for each in found:
         if each.failure:

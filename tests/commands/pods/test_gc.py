@@ -24,7 +24,7 @@ def late(pod_hub: PodHub) -> str:
 
 def test_nothing_is_reported_without_findings(prime: Prime) -> None:
     shown = prime("gc").ok()
-    assert (shown.out, shown.err) == ("", "No pod or disk is orphaned or expired\n")
+    assert (shown.out, shown.err) == ("", "No pod, disk or sandbox is orphaned or expired\n")
     assert prime("gc", "-o", "json").ok().json == {"dry_run": False, "leaks": []}
 
 
@@ -112,5 +112,5 @@ def test_a_hub_that_cannot_be_asked_says_what_is_not_seen(
         monkeypatch.setenv("PRIME_API_BASE_URL", hub.url)
         shown = Prime(capfd, monkeypatch, Session)("gc").ok()
     assert "cannot search for leaks" in shown.err
-    assert "No pod or disk is orphaned" in shown.err
+    assert "No pod, disk or sandbox is orphaned" in shown.err
     assert [seen.call for seen in hub.seen] == ["GET /capabilities"]

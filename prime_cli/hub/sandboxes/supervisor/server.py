@@ -30,6 +30,7 @@ from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
 from prime_cli.wire import sandboxes_connect as connect
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.problems import status_of, to_problem
+from prime_cli.wire.sandboxes import LIVE
 from prime_cli.wire.sandboxes_connect import Code, ConnectError
 
 T = TypeVar("T")
@@ -193,7 +194,7 @@ class Server:
         self, request: web.Request, call: Callable[[Sessions, bytes], Awaitable[bytes]]
     ) -> web.Response:
         try:
-            with self._held(request).in_use():
+            with self._running(request).in_use():
                 content = await call(self._sessions_of(request), await request.read())
         except PrimeError as error:
             failure = _connect_error(error)
@@ -214,7 +215,7 @@ class Server:
         try:
             message = connect.unframe(await request.read())
             seconds = _read_seconds(request)
-            held = self._held(request)
+            held = self._running(request)
             with held.in_use() as box:
                 found = self._sessions_of(request)
                 if is_start:
@@ -226,6 +227,8 @@ class Server:
                     async with asyncio.timeout(seconds):
                         async for event in session.events():
                             await response.write(connect.frame(event))
+                    if box.is_gone:
+                        await held.ended.wait()
                     await response.write(connect.end_frame())
                 finally:
                     if session.request.session is None:
@@ -242,6 +245,13 @@ class Server:
 
     def _sessions_of(self, request: web.Request) -> Sessions:
         return self._sessions.setdefault(request.match_info["tag"], Sessions())
+
+    def _running(self, request: web.Request) -> Held:
+        """Raises NotFound also for one that has ended, as sessions name that."""
+        held = self._held(request)
+        if held.seen.status not in LIVE:
+            raise NotFound(f"The sandbox is not running: it is {held.seen.status}")
+        return held
 
     def _held(self, request: web.Request) -> Held:
         return self.sandboxes.find(request.match_info["tag"])

@@ -142,14 +142,19 @@ class Sessions:
         raise NotFound("There is no such session in the sandbox")
 
     async def send_input(self, request: InputRequest) -> None:
-        """Write to a command; once for each key. Raises NotFound, UsageError."""
+        """Write to a command, once for each key; nothing ends its stdin.
+
+        Raises NotFound, UsageError.
+        """
         session = self.find(request.selector)
         stdin = session.command.stdin
         if stdin is None:
             raise UsageError("The session was started without stdin")
         if session.code is not None:
             raise NotFound("The session has ended")
-        if session.is_new(request.key):
+        if not request.data:
+            stdin.close()
+        elif session.is_new(request.key):
             with suppress(ConnectionError):
                 stdin.write(request.data)
                 await stdin.drain()

@@ -1,0 +1,115 @@
+"""Command sessions, as newer releases of the client have them."""
+
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+from prime_cli.wire import sandboxes_connect as connect
+from tests.helpers.sandboxes import Inside, create, sandbox_hub
+from tests.helpers.tools import needs_bubblewrap
+
+pytestmark = needs_bubblewrap
+
+
+@pytest.fixture(scope="module")
+def inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    """A sandbox that lives for all tests."""
+    with sandbox_hub(tmp_path_factory.mktemp("hub")) as client:
+        yield Inside(client, create(client)["id"])
+
+
+def text(number: int, value: bytes) -> bytes:
+    """A field of protobuf with at most 127 bytes."""
+    return bytes([number << 3 | 2, len(value)]) + value
+
+
+def start(line: str, session: str = "", *, stdin: bool = False) -> bytes:
+    """`Start` of a line for bash."""
+    words = text(1, b"/bin/bash") + text(2, b"-c") + text(2, line.encode())
+    message = text(1, words) + (b"\x20\x01" if stdin else b"")
+    return message + (text(5, session.encode()) if session else b"")
+
+
+def selector(session: str) -> bytes:
+    """The session in a request."""
+    return text(1, text(3, session.encode()))
+
+
+def call(inside: Inside, name: str, message: bytes) -> httpx.Response:
+    """A unary call."""
+    return inside.post(f"{connect.SERVICE}/{name}", content=message)
+
+
+def stream(inside: Inside, name: str, message: bytes, seconds: float = 20) -> list[bytes]:
+    """The messages of a stream, the last being that of its end."""
+    headers = {**inside.headers, "connect-timeout-ms": str(int(seconds * 1000))}
+    url = f"{inside.url}/{connect.SERVICE}/{name}"
+    content = inside.client.post(url, headers=headers, content=connect.frame(message)).content
+    found: list[bytes] = []
+    while content:
+        size = int.from_bytes(content[1:5], "big")
+        found.append(content[5 : 5 + size])
+        content = content[5 + size :]
+    return found
+
+
+def test_a_session_has_events_and_an_end(inside: Inside) -> None:
+    first, *data, ended, last = stream(inside, "Start", start("echo out; echo err >&2; exit 9"))
+    assert first.startswith(b"\x0a")
+    assert sorted(data) == sorted([connect.output(1, b"out\n"), connect.output(2, b"err\n")])
+    assert (ended, last) == (connect.ended(9), b"{}")
+
+
+def test_a_session_that_takes_too_long_says_so_and_is_killed(inside: Inside) -> None:
+    *_, last = stream(inside, "Start", start("sleep 62"), seconds=0.3)
+    assert b'"deadline_exceeded"' in last
+    assert inside.run("pgrep -xf 'sleep 62'")["exit_code"] == 1
+
+
+def test_a_session_is_taken_up_again_and_gets_its_input_once(inside: Inside) -> None:
+    begun = start("read a; read b; echo $a-$b; exit 4", "s-1", stdin=True)
+    *_, last = stream(inside, "Start", begun, seconds=0.3)
+    assert b'"deadline_exceeded"' in last
+    words = selector("s-1") + text(2, text(1, b"one\n")) + text(3, b"key")
+    for _ in range(2):
+        assert call(inside, "SendInput", words).status_code == 200
+    more = selector("s-1") + text(2, text(1, b"two\n"))
+    assert call(inside, "SendInput", more).status_code == 200
+    _, said, ended, _ = stream(inside, "Connect", selector("s-1"))
+    assert (said, ended) == (connect.output(1, b"one-two\n"), connect.ended(4))
+    # Who attaches once more hears how it ended.
+    assert connect.ended(4) in stream(inside, "Start", begun)
+
+
+def test_no_bytes_end_the_input(inside: Inside) -> None:
+    begun = start("cat; echo end", "s-3", stdin=True)
+    stream(inside, "Start", begun, seconds=0.3)
+    call(inside, "SendInput", selector("s-3") + text(2, text(1, b"all")))
+    call(inside, "SendInput", selector("s-3"))
+    _, *said, ended, _ = stream(inside, "Connect", selector("s-3"))
+    assert ended == connect.ended(0)
+    assert b"all" in b"".join(said)
+
+
+def test_a_session_is_listed_while_it_runs_and_signalled(inside: Inside) -> None:
+    stream(inside, "Start", start("sleep 63", "s-2"), seconds=0.2)
+    assert b"s-2" in call(inside, "List", b"").content
+    assert call(inside, "SendSignal", selector("s-2") + b"\x10\x0f").status_code == 200
+    assert connect.ended(128 + 15) in stream(inside, "Connect", selector("s-2"))
+    assert b"s-2" not in call(inside, "List", b"").content
+
+
+REFUSALS: list[tuple[Callable[[Inside], object], str]] = [
+    (lambda inside: stream(inside, "Connect", selector("none"))[-1].decode(), "not_found"),
+    (lambda inside: call(inside, "SendInput", selector("none")).text, "not_found"),
+    (lambda inside: call(inside, "SendSignal", selector("x") + b"\x10\x01").text, "is no signal"),
+    (lambda inside: stream(inside, "Start", b"\xff\xff")[-1].decode(), "invalid_argument"),
+]
+
+
+@pytest.mark.parametrize(("ask", "words"), REFUSALS)
+def test_a_wrong_call_is_refused_in_the_words_of_connect(
+    inside: Inside, ask: Callable[[Inside], object], words: str
+) -> None:
+    assert words in str(ask(inside))
