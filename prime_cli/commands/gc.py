@@ -60,7 +60,9 @@ def _sweep_sandboxes(session: Session, *, dry_run: bool) -> list[Leak]:
     if SANDBOXES not in session.hub.capabilities().features:
         return []
     swept = session.hub.sandboxes.sweep(dry_run=dry_run)
-    found = [("sandbox past its time", name, None) for name in swept.ended]
+    found: list[tuple[str, str, str | None]] = [
+        ("sandbox past its time", name, None) for name in swept.ended
+    ]
     found += [("remains of a sandbox", name, None) for name in swept.removed]
     found += [("sandbox that does not end", why, why) for why in swept.failed]
     return [
