@@ -241,15 +241,17 @@ class EngineTraining:
         finally:
             self._ended.set()
         if self._failure is not None:
-            raise self._failure
+            raise self._explained(self._failure)
         if not self._stopping:
             self._finish()
 
-    def _explained(self, failure: EngineFailed) -> PrimeError:
+    def _explained(self, failure: PrimeError) -> PrimeError:
         """The failure to tell, which names the last checkpoint."""
         told = self._failure or failure
-        if told is failure and any(
-            word in f"{failure.message}\n{failure.detail}" for word in _OUT_OF_MEMORY
+        if (
+            isinstance(told, EngineFailed)
+            and told is not self._failure
+            and any(word in f"{failure.message}\n{failure.detail}" for word in _OUT_OF_MEMORY)
         ):
             failure.hint = f"use less: `--batch`, `-t` or `--lora`; see {self._files.log}"
         found = last_checkpoint(self._setup.folder)
