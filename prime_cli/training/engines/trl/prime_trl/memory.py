@@ -11,6 +11,8 @@ from .failures import Stopped
 
 _WHOLE = 16
 """Bytes for a parameter in float32: itself, its gradient, and two moments of Adam."""
+_LOGIT = 16
+"""Bytes for a logit: itself, its softmax, and their gradients."""
 _FROZEN = 5
 """The same under adapters, which are small."""
 
@@ -41,11 +43,27 @@ def require_memory(config: Config) -> None:
     )
 
 
+def rows_at_once(config: Config) -> int:
+    """How many rows go through the model together: the logits of all may be far too large."""
+    described = AutoConfig.from_pretrained(config.model, trust_remote_code=config.trust_remote_code)
+    row = config.max_tokens * described.get_text_config().vocab_size * _LOGIT
+    # By what the machine has, not by what is free: a resumed training must add the same numbers.
+    most = max(1, _all_memory() // 8 // row)
+    sizes = (size for size in range(1, config.rows + 1) if config.rows % size == 0)
+    return max(size for size in sizes if size <= most)
+
+
 def free_memory() -> int:
     """Bytes that can be used: the GPU's, else the machine's."""
     if torch.cuda.is_available():
         return int(torch.cuda.mem_get_info()[0])
     return int(psutil.virtual_memory().available)
+
+
+def _all_memory() -> int:
+    if torch.cuda.is_available():
+        return int(torch.cuda.mem_get_info()[1])
+    return int(psutil.virtual_memory().total)
 
 
 def _gb(count: int) -> str:

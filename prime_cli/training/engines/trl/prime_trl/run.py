@@ -11,6 +11,7 @@ from typing import Any
 
 os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
 
+import torch
 from datasets import Dataset
 from transformers import AutoTokenizer
 
@@ -57,6 +58,8 @@ def train(config: Config, service: Service, folder: Path) -> None:
     if config.model == TINY:
         config = replace(config, model=str(folder / "untrained"))
         write_tiny_model(Path(config.model), config.seed)
+        if "OMP_NUM_THREADS" not in os.environ:
+            torch.set_num_threads(1)  # so little work that threads would only wait for each other
     require_memory(config)
     tokenizer = _tokenizer(config)
     policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens)
@@ -81,7 +84,12 @@ def train(config: Config, service: Service, folder: Path) -> None:
     steps.trainer = trainer
     if config.resume is None:
         _before(config, service, policy, rollouts, trainer, numbers)
-    trainer.train(resume_from_checkpoint=config.resume)
+    if config.resume is not None and int(Path(config.resume).name) >= config.steps:
+        # It was killed in its last evaluation: nothing is left to train.
+        trainer._load_from_checkpoint(config.resume)  # noqa: SLF001
+        trainer.state.global_step = config.steps
+    else:
+        trainer.train(resume_from_checkpoint=config.resume)
     if trainer.state.global_step >= config.steps:
         _save(trainer, tokenizer, folder)
         if config.evaluate:

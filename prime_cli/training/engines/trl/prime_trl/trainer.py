@@ -1,6 +1,5 @@
 """TRL's GRPOTrainer, which gets its rollouts from prime and writes whole checkpoints."""
 
-import math
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from .checkpoints import folder_aside, publish, remove_old
 from .config import Config
 from .exactness import is_due, logprob_gap
 from .failures import Stopped
+from .memory import rows_at_once
 from .policy import Policy
 from .rows import Counts, TrainingRow, row_of
 from .service import Service
@@ -124,7 +124,9 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         self._mark = (time.perf_counter(), 0.0, 0.0)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Note when the step began."""
+        """Evaluate if that was asked for after the last step, and note when this one began."""
+        if self._is_to_be_evaluated(state.global_step):
+            evaluate(self._service, self._policy, self.trainer, state.global_step)
         self._mark = time.perf_counter(), self._policy.generated, self._policy.waited
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -140,18 +142,14 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         step = state.global_step
         if self._service.keep_step(step, self._metrics(logs)):
             control.should_save = control.should_training_stop = True
-        if step % self._config.save_every == 0 or step == self._config.steps:
+        is_due = step % self._config.save_every == 0 or step == self._config.steps
+        if is_due or self._is_to_be_evaluated(step):  # what fails there then loses nothing
             control.should_save = True
         return control
 
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Evaluate after the checkpoint, so that a failure there loses nothing."""
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Evaluate in between, if that was asked for."""
-        config, step = self._config, state.global_step
-        if config.eval_every and step % config.eval_every == 0 and step < config.steps:
-            evaluate(self._service, self._policy, self.trainer, step)
+    def _is_to_be_evaluated(self, step: int) -> bool:
+        every = self._config.eval_every if self._config.evaluate else 0
+        return every > 0 and step > 0 and step % every == 0
 
     def _metrics(self, logs: dict[str, Any]) -> dict[str, Any]:
         began, generated, waited = self._mark
@@ -223,7 +221,7 @@ def training_arguments(config: Config, run_folder: Path) -> GRPOConfig:
         "use_cpu": not has_gpu,
         "bf16": has_gpu,
         "beta": 0.0,
-        "per_device_train_batch_size": config.rows,
+        "per_device_train_batch_size": rows_at_once(config),
         "num_generations": config.group,
         "max_steps": config.steps,
         "learning_rate": config.lr,
@@ -241,6 +239,6 @@ def training_arguments(config: Config, run_folder: Path) -> GRPOConfig:
         "model_init_kwargs": {"dtype": "float32", "trust_remote_code": config.trust_remote_code},
     } | config.options
     size = options["per_device_train_batch_size"]
-    if math.isqrt(size) and config.rows % size == 0:
+    if config.rows % size == 0:
         options.setdefault("gradient_accumulation_steps", config.rows // size)
     return GRPOConfig(**options)
