@@ -16,7 +16,7 @@ from prime_cli.runtime.packages import import_name
 from prime_cli.serving.engines import find_gpus
 from prime_cli.serving.plan import model_folder
 from prime_cli.training.engines.prime_rl.checkout import open_checkout
-from prime_cli.training.engines.prime_rl.run import PrimeRlRun
+from prime_cli.training.engines.prime_rl.run import PrimeRlRun, require_v1
 from prime_cli.training.engines.prime_rl.settings import PrimeRlSettings, Source
 from prime_cli.training.plan import TEMPERATURE
 from prime_cli.training.request import GROUP, MAX_TOKENS, Reporter, TrainRequest
@@ -47,6 +47,7 @@ def plan_prime_rl(
     # A built-in model needs no server, and is not asked.
     placed = replace(request, model=ORACLE, num_examples=ALL, rollouts_per_example=1)
     prepared = prepare(placed, lookup, environ, progress, own_weights=True)
+    require_v1(prepared.subject.package)
     folder = model_folder(request.model, lookup.cwd)
     model = request.model if folder is None else str(folder)
     name = model.rstrip("/").rpartition("/")[2] if folder is not None else model

@@ -53,7 +53,7 @@ class PrimeRlRun:
 
         Raises UsageError for what it refuses, and as `install_environment` does.
         """
-        _require_v1(self.package)
+        require_v1(self.package)
         if self.settings.gpus == 1 and not self.files:
             raise UsageError(
                 "prime-rl needs two GPUs, one to train and one for vLLM, and one is visible",
@@ -98,7 +98,8 @@ def write_settings(settings: PrimeRlSettings, folder: Path) -> Path:
     return path
 
 
-def _require_v1(package: WheelPackage) -> None:
+def require_v1(package: WheelPackage) -> None:
+    """Raise UsageError for an environment of v0."""
     if package.facts.exposes == "v0":
         raise UsageError(
             f"{package.facts.name} is a v0 environment, and prime-rl trains v1 ones alone",
