@@ -1,0 +1,70 @@
+"""A sandbox of this machine by the commands, from its creation to its end."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from prime_cli.envs.project.starters import mark_published
+from tests.helpers.cli import Prime
+from tests.helpers.cli import prime_process as prime_outside
+from tests.helpers.sandboxes import ended_supervisor
+
+SCRIPT = "import sys; print(6 * 7); print('oops', file=sys.stderr); sys.exit(4)"
+
+
+@pytest.mark.slow
+def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime: Prime) -> None:
+    data = home / ".prime" / "hub"
+    mark_published(data)
+    with ended_supervisor(data):
+        made = prime("sandbox", "create", "--name", "box", "--wait", "-o", "json").ok().json
+        assert (made["status"], made["docker_image"]) == ("RUNNING", "python:3.11-slim")
+        (listed,) = prime("sandbox", "list", "-o", "json").ok().json["sandboxes"]
+        assert (listed["id"], listed["resources"]) == (made["id"], "1CPU/2GB")
+
+        ended = prime_outside("sandbox", "run", "box", "--", "python", "-c", SCRIPT)
+        assert (ended.code, ended.out, ended.err) == (4, "42\n", "oops\n")
+        piped = prime_outside("sandbox", "run", "box", "--", "wc", "-c", stdin="x" * 300_000)
+        assert piped.ok().out.strip() == "300000"
+        began = time.monotonic()
+        late = prime_outside("sandbox", "run", "box", "--timeout", "1", "--", "sleep", "60")
+        assert late.code == 3
+        assert time.monotonic() - began < 30
+
+        (tmp_path / "a.txt").write_text("hello\n")
+        prime("sandbox", "cp", "a.txt", "box:/tmp/deep/", cwd=tmp_path).ok()
+        prime("sandbox", "download", "box", "/tmp/deep/a.txt", "b.txt", cwd=tmp_path).ok()
+        assert (tmp_path / "b.txt").read_text() == "hello\n"
+        kept = prime("sandbox", "download", "box", "/tmp/deep/a.txt", "b.txt", cwd=tmp_path)
+        assert kept.code == 7
+        assert prime("sandbox", "download", "box", "/nowhere", "c.txt", cwd=tmp_path).code == 6
+        assert not (tmp_path / "c.txt").exists()
+
+        prime("sandbox", "delete", "box", "--yes").ok()
+        assert prime("sandbox", "list", "-o", "json").ok().json["sandboxes"] == []
+        assert prime("sandbox", "get", made["id"], "-o", "json").ok().json["status"] == "TERMINATED"
+        assert prime("gc", "-o", "json").ok().json["leaks"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("create --network everything", "`--network everything` is not one of"),
+        ("create --env A", "`--env A` has no value"),
+        ("create --network-allow a --network-deny b", "are mutually exclusive"),
+        ("create python:3.11 sleep 60", "Write `--` before COMMAND"),
+        ("delete", "Name sandboxes, or pass `--all` or `--label`"),
+        ("delete box --all", "Name sandboxes, or pass `--all` or `--label`"),
+        ("cp a b", "One side must be in a sandbox, and the other here"),
+        ("cp box:a box:b", "One side must be in a sandbox, and the other here"),
+        ("cp a", "Pass a source and a destination"),
+    ],
+)
+def test_words_that_make_no_sense_are_refused(
+    home: Path, prime: Prime, words: str, said: str
+) -> None:
+    mark_published(home / ".prime" / "hub")
+    refused = prime("sandbox", *words.split())
+    assert refused.code == 2
+    assert said in refused.err
