@@ -78,6 +78,13 @@ def test_one_more_than_the_quota_is_to_come_back_later(hub: AccountsHub) -> None
     create(ada)
 
 
+def test_one_that_ended_by_itself_does_not_count(hub: AccountsHub) -> None:
+    ada = hub.user("ada-ended")
+    set_quota(hub.hub, OPERATOR, NewQuota(owner="ada-ended", sandboxes=1))
+    assert Inside(ada, create(ada)["id"]).run("kill -9 -1")["exit_code"] == 137
+    create(ada)
+
+
 def test_memory_that_is_taken_is_not_given_twice(tmp_path: Path) -> None:
     little = SandboxSettings(("bubblewrap",), memory_share=0.0)
     hub = AccountsHub(tmp_path / "hub", settings={"sandboxes": little})

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -38,6 +39,7 @@ from prime_cli.hub.services.sandboxes.rows import (
     holder_of,
     is_live,
     labels_of,
+    refresh,
     require_here,
     supervisor_of,
 )
@@ -76,7 +78,16 @@ def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandb
         tag = tag_prefix(hub) + sandbox_id.replace("-", "")
         spec = _spec(hub, creation, tag, sandbox_id)
         chosen = choose(hub, creation, spec)
-        row = _insert(hub, caller, creation, spec, chosen.provider, user=user, team=team)
+        insert_row = partial(
+            _insert, hub, caller, creation, spec, chosen.provider, user=user, team=team
+        )
+        try:
+            row = insert_row()
+        except RateLimited:
+            # Some may have ended by themselves, which nobody has looked at since.
+            if not _refresh_live(hub):
+                raise
+            row = insert_row()
     require_here(hub, row)
     if row.status == PENDING and row.terminated_at is None:
         spec = _spec(hub, creation, row.tag, row.id)
@@ -224,6 +235,13 @@ def _insert(
         if found is None:
             raise
         return found
+
+
+def _refresh_live(hub: Hub) -> bool:
+    with hub.database.read() as connection:
+        here = sandboxes.c.holder == holder_of(hub)
+        rows = connection.execute(select(sandboxes).where(here, is_live())).all()
+    return refresh(hub, rows)
 
 
 def _require_room(hub: Hub, connection: Connection, spec: SandboxSpec) -> None:

@@ -1,0 +1,143 @@
+"""Sandboxes of one's own: start, a command, many at once, and memory; milliseconds and MiB.
+
+    python benchmarks/sandboxes/run.py [bubblewrap|engine] [COUNT]
+
+Asks the supervisor itself, without a hub, and beside it bubblewrap's own start. For `engine`, one
+answers at CONTAINER_HOST and has `python:3.11-slim`; beside it are its own command's times, as
+verifiers' docker runtime asks it.
+"""
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+
+from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.supervisor.client import Supervisor
+from prime_cli.hub.sandboxes.supervisor.protocol import Ending
+from prime_cli.wire.sandboxes import TERMINATED
+
+_IMAGE = "python:3.11-slim"
+
+
+def time_of(work: Callable[[], object]) -> float:
+    """Milliseconds."""
+    began = time.perf_counter()
+    work()
+    return (time.perf_counter() - began) * 1000
+
+
+def show(name: str, times: Sequence[float]) -> None:
+    """The median, and the largest of 20."""
+    print(f"{name:38} p50 {statistics.median(times):8.1f} ms   most {max(times):8.1f} ms")
+
+
+def spec_of(number: int) -> SandboxSpec:
+    """A small sandbox."""
+    stop_at = time.time() + 600
+    return SandboxSpec(f"prime-bench-{number}", f"{number}", _IMAGE, stop_at, memory_gb=0.5)
+
+
+def run(supervisor: Supervisor, number: int) -> None:
+    """One command, to its end."""
+    path = f"/inside/prime-bench-{number}/exec"
+    with supervisor.request("POST", path, body=b'{"command":"true"}') as response:
+        assert response.status == 200, response.read()
+
+
+def cpu_of(supervisor: Supervisor) -> float:
+    """CPU seconds of the supervisor and its ended children."""
+    process = supervisor_process(supervisor)
+    times = process.cpu_times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def supervisor_process(supervisor: Supervisor) -> psutil.Process:
+    """The process that listens."""
+    folder = str(supervisor.place.folder)
+    return next(each for each in psutil.process_iter() if folder in each.cmdline())
+
+
+def measure(provider: str, count: int, supervisor: Supervisor) -> None:
+    """Print the figures of one provider."""
+    print(f"{provider}, load {os.getloadavg()[0]:.1f}, {os.cpu_count()} CPUs")
+    supervisor.start()
+    supervisor.create(provider, spec_of(0), 30.0)
+    before = cpu_of(supervisor)
+    numbers = range(1, 21)
+    show(
+        "start",
+        [time_of(lambda n=n: supervisor.create(provider, spec_of(n), 30.0)) for n in numbers],
+    )
+    show("command", [time_of(lambda: run(supervisor, 1)) for _ in range(100)])
+    show(
+        "end",
+        [
+            time_of(lambda n=n: supervisor.end(f"prime-bench-{n}", Ending(TERMINATED)))
+            for n in numbers
+        ],
+    )
+    spent = (cpu_of(supervisor) - before) * 1000
+    print(f"{'CPU of 20 starts, 100 commands, 20 ends':38} {spent:10.0f} ms")
+    with ThreadPoolExecutor(4) as pool:
+        many = range(100, 100 + count)
+        began = time.perf_counter()
+        seen = list(pool.map(lambda n: supervisor.create(provider, spec_of(n), 60.0).status, many))
+        assert seen == ["RUNNING"] * count, set(seen)
+        print(f"{f'{count} alive, 4 at a time':38} {time.perf_counter() - began:10.1f} s")
+        children = supervisor_process(supervisor).children(recursive=True)
+        memory = sum(each.memory_full_info().pss for each in children if each.is_running())
+        print(f"{'memory of each (PSS)':38} {memory / count / 2**20:10.1f} MiB")
+        began = time.perf_counter()
+        list(pool.map(lambda n: run(supervisor, n), list(many) * 3))
+        rate = 3 * count / (time.perf_counter() - began)
+        print(f"{'commands at 4 at a time':38} {rate:10.0f} a second")
+
+
+def measure_programs(provider: str) -> None:
+    """The same by the program behind it, a process for each."""
+    if provider == "bubblewrap":
+        words = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
+        show("bwrap itself, start to end", [time_of(lambda: _call(words)) for _ in range(20)])
+        return
+    podman = shutil.which("podman")
+    program = podman or "docker"
+    url = os.environ["CONTAINER_HOST"]
+    words = [program, "--url", url] if podman else [program, "--host", url]
+    name = "prime-bench-docker"
+    run_it = [*words, "run", "-d", "--rm", "--name", name, "--network=none", _IMAGE, "sleep", "600"]
+    show(f"{Path(program).name} run", [time_of(lambda: _call(run_it))])
+    show(
+        f"{Path(program).name} exec",
+        [time_of(lambda: _call([*words, "exec", name, "true"])) for _ in range(20)],
+    )
+    _call([*words, "rm", "-f", "-t", "0", name])
+
+
+def _call(words: Sequence[str]) -> None:
+    subprocess.run(words, check=True, capture_output=True)
+
+
+def main() -> None:
+    """Measure, and leave nothing."""
+    provider = sys.argv[1] if len(sys.argv) > 1 else "bubblewrap"
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 100
+    with tempfile.TemporaryDirectory() as folder:
+        supervisor = Supervisor(Path(folder))
+        try:
+            measure(provider, count, supervisor)
+            measure_programs(provider)
+        finally:
+            supervisor.stop()
+
+
+if __name__ == "__main__":
+    main()
