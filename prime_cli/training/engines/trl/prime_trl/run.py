@@ -37,7 +37,7 @@ _PROBED = 8
 
 def main(path: str) -> int:
     """The exit code; prime has been told of any failure but a bug."""
-    if hasattr(signal, "SIGUSR1"):
+    if sys.platform != "win32":
         faulthandler.register(signal.SIGUSR1, all_threads=True)
     service = Service()
     try:
