@@ -97,7 +97,7 @@ WORDS: dict[str, str] = {
     "availability list": "",
     "availability gpu-types": "",
     "availability disks": "",
-    "sandbox create": "--network none",
+    "sandbox create": "--gpu-count 1 --gpu-type H100_80GB",
     "sandbox list": "",
     "sandbox get": "box",
     "sandbox run": "box -- true",
