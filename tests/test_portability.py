@@ -33,8 +33,8 @@ NOT_ON_WINDOWS = {
     "socket": ["AF_UNIX", "SO_REUSEPORT", "socketpair"],
     "time": ["CLOCK_MONOTONIC", "CLOCK_REALTIME", "clock_gettime", "tzset"],
 }
-BINARY_BY_OTHERS = {"main.py", "streams.py", "paths.py"}
-"""`os.open` of the null device, and where `open_descriptor` and its like are."""
+BINARY_BY_OTHERS = {"main.py", "streams.py", "paths.py", "checkpoints.py"}
+"""`os.open` of the null device, where `open_descriptor` and its like are, and a sync."""
 
 IMPORT_ALL_AS = """
 import importlib, pkgutil, sys
@@ -62,6 +62,8 @@ skipped = (
     # Of the trainers' interpreters.
     "prime_cli.training.adapters.verl", "prime_cli.training.adapters.tinker",
     "prime_cli.training.adapters.rllm", "prime_cli.training.engines.trl",
+    # Of a sandbox's interpreter, on Linux.
+    "prime_cli.hub.sandboxes.bubblewrap.agent",
 )
 for found in pkgutil.walk_packages(prime_cli.__path__, "prime_cli."):
     if not found.name.startswith(skipped) and not found.name.endswith("__main__"):

@@ -10,14 +10,17 @@ from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.hugging_face import HuggingFace
+from tests.helpers.prime_rl import fake_checkout
 from tests.helpers.served import served_hub
 from tests.helpers.terminal import Terminal
+from tests.helpers.wheelhouse import package, wheelhouse
 from tests.helpers.wild import write_project
 from tests.runs.rows import row
 from tests.runs.saving import save_parts, save_run
 from tests.screens.watching import CURSOR_SHOWN, lines, watch
 from tests.serving.scripted_engine import install_engine
 
+__all__ = ["wheelhouse"]
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
 
 TALKING = """
@@ -214,6 +217,15 @@ def test_the_steps_of_a_training_are_shown(tmp_path: Path) -> None:
     shown = [line for line in lines(terminal) if line.startswith("tiny-env with weights")]
     assert any(" 5/6 " in line for line in shown), shown
     assert "tiny-env with weights" not in terminal.text
+
+
+def test_the_dry_run_of_prime_rl_is_shown(tmp_path: Path, wheelhouse: Path) -> None:
+    source = "import verifiers.v1 as vf\n\nclass Letters(vf.Taskset): ...\n"
+    letters = package(tmp_path, source, name="letters", requires=("verifiers>=0.4",)).path
+    checkout = str(fake_checkout(tmp_path / "prime-rl"))
+    words = ("train", str(letters), "-m", "some/model", "--engine", "prime-rl", "--dry-run")
+    shown = "Checking the file with prime-rl's own dry run"
+    watch(*words, "--engine-dir", checkout, cwd=tmp_path, shown=shown)
 
 
 def test_installing_an_engine_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from prime_cli.core.errors import EnvironmentFailed
+from prime_cli.core.process import child_environment
 
 _SECONDS = 20.0
 
@@ -58,6 +59,7 @@ async def run_inside(
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
         pass_fds=tuple(pass_fds),
+        env=child_environment(),
     )
     try:
         async with asyncio.timeout(_SECONDS):

@@ -114,7 +114,7 @@ def test_a_part_that_was_killed_is_requeued_a_few_times(
         cwd=tmp_path,
         check=False,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert (done.returncode, done.stdout) == (code, "requeue 7\n" if requeued else "")
 

@@ -10,10 +10,12 @@ import socket
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed, NotFound, UsageError
+from prime_cli.core.paths import open_descriptor
 from prime_cli.hub.sandboxes.bubblewrap.groups import Groups
 from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, CommandOrder, End
 from prime_cli.wire.sandboxes import ENDED, OOM_KILLED
@@ -49,7 +51,7 @@ class BubblewrapBox:
         self._codes: dict[int, asyncio.Future[int]] = {}
         self._variables = variables
         self._closing: list[asyncio.AbstractServer] = []
-        self._nothing = os.open(os.devnull, os.O_RDONLY)
+        self._nothing = open_descriptor(Path(os.devnull), os.O_RDONLY)
         control.setblocking(False)  # noqa: FBT003 - its only form
         asyncio.get_running_loop().add_reader(control, self._hear)
 

@@ -72,7 +72,7 @@ def make_groups(spec: SandboxSpec, root: Path = _ROOT) -> Groups:
             made.append(group)
         for limit in limits:
             with suppress(OSError):
-                (group / limit.file).write_text(limit.value)
+                (group / limit.file).write_bytes(limit.value.encode())
                 if _same(limit, (group / limit.file).read_text()):
                     facts[limit.subject] = limit.shown
     return Groups(made, facts)
@@ -151,10 +151,10 @@ def divide_own_group(root: Path = _ROOT) -> None:
     with suppress(OSError):
         leaf = group / _LEAF
         leaf.mkdir(exist_ok=True)
-        (leaf / "cgroup.procs").write_text(str(os.getpid()))
+        (leaf / "cgroup.procs").write_bytes(b"%d" % os.getpid())
         for controller in ("memory", "cpu", "pids"):
             with suppress(OSError):
-                (group / "cgroup.subtree_control").write_text(f"+{controller}")
+                (group / "cgroup.subtree_control").write_bytes(b"+" + controller.encode())
 
 
 def _same(limit: _Limit, found: str) -> bool:
