@@ -47,6 +47,9 @@ DEFAULT_IMAGE = "python:3.11-slim"
 DEFAULT_COMMAND = "tail -f /dev/null"
 """The start command of clients up to 0.2.42, which does nothing."""
 
+RUN_LABEL = "prime-run:"
+"""The begin of the label of a run's sandboxes; the run's id follows."""
+
 MOST_AT_ONCE = 500
 MOST_LOOKUPS = 100
 MOST_LABELS = 50

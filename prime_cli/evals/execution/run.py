@@ -364,8 +364,9 @@ def relay_for(
 
     def open_relay(say: Callable[[str], None]) -> HubRelay:
         from prime_cli.models.gateway.sandboxes import SandboxAccess, SandboxRelay
+        from prime_cli.wire.sandboxes import RUN_LABEL
 
-        label, most = f"prime-run:{run_id}", plan.concurrency + _SPARE_SANDBOXES
+        label, most = f"{RUN_LABEL}{run_id}", plan.concurrency + _SPARE_SANDBOXES
         access = SandboxAccess(lambda: open_hub(provider), label, most, resumes)
         return SandboxRelay(access, say)
 

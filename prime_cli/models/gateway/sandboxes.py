@@ -5,6 +5,7 @@ of them has the run's label; all are ended with it.
 """
 
 import asyncio
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -21,13 +22,16 @@ from prime_cli.api.client import HubClient
 from prime_cli.core.errors import PrimeError
 from prime_cli.models.gateway.threads import chunks_of, in_thread, wait_for
 from prime_cli.runtime.variables import HUB
-from prime_cli.wire.sandboxes import LIVE, SandboxDeletion
+from prime_cli.wire.sandboxes import LIVE, RUN_LABEL, SandboxDeletion
 
 Fields = dict[str, Any]
 
 _CONTROL = f"{HUB}/api/v1"
-_INSIDE = re.compile(rf"{HUB}/inside/(\d+)(/.*)")
-_ONE = re.compile(r"/sandbox/([^/]+)(/.*)?")
+# No dot begins a segment and nothing is percent-encoded, or `..` would lead to the rest of the hub,
+# with the user's key.
+_SEGMENTS = r"(?:/[\w-][\w.:-]*)"
+_INSIDE = re.compile(rf"{HUB}/inside/(\d{{1,9}})({_SEGMENTS}+)", re.ASCII)
+_ONE = re.compile(rf"/sandbox/([\w-]+)({_SEGMENTS}*)", re.ASCII)
 _BATCHES = ("/sandbox/status:batchGet", "/sandbox/background-jobs/status:batchGet")
 _CHUNK = 64 * 1024
 
@@ -121,7 +125,7 @@ class SandboxRelay:
             return await self._look_up(hub, request, path, body)
         if (one := _ONE.fullmatch(path)) and one[1] in self._own:
             answer = await self._send(hub, request, path, body)
-            self._note(request.method, one[1], one[2] or "", answer)
+            self._note(request.method, one[1], one[2], answer)
             return answer
         return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
 
@@ -144,8 +148,11 @@ class SandboxRelay:
         return answer
 
     def _order(self, hub: HubClient, body: Fields) -> Fields:
-        labels = body.get("labels")
-        body["labels"] = [*(labels if isinstance(labels, list) else ()), self._access.label]
+        labels = [each for each in _list(body, "labels") if not _is_of_a_run(each)]
+        body["labels"] = [*labels, self._access.label]
+        if isinstance(key := body.get("idempotency_key"), str):
+            # The key of another run's sandbox must not lead to that.
+            body["idempotency_key"] = _digest(f"{self._access.label} {key}")
         for name in ("team_id", "user_id", "provider", "process"):
             body.pop(name, None)
         if hub.in_process:
@@ -171,8 +178,7 @@ class SandboxRelay:
         if isinstance(ids, list):
             order: Fields = {"sandbox_ids": [each for each in ids if each in self._own]}
         else:
-            labels = body.get("labels")
-            order = {"labels": [*(labels if isinstance(labels, list) else ()), self._access.label]}
+            order = {"labels": [*_list(body, "labels"), self._access.label]}
         answer = await self._send(hub, request, "/sandbox", order)
         found = _fields_of(answer)
         self._live.difference_update(found.get("succeeded") or ())
@@ -187,7 +193,7 @@ class SandboxRelay:
         self, hub: HubClient, request: web.BaseRequest, path: str, body: Fields
     ) -> web.Response:
         ids = body.get("sandbox_ids")
-        if isinstance(ids, list) and not self._own.issuperset(map(str, ids)):
+        if not (isinstance(ids, list) and self._own.issuperset(map(str, ids))):
             # Clients then ask for each, of which the strange ones are not found.
             return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
         return await self._send(hub, request, path, body)
@@ -246,7 +252,7 @@ class SandboxRelay:
     async def _inside(self, request: web.BaseRequest, number: int, path: str) -> web.StreamResponse:
         """Pass a call to a sandbox on; bodies stream both ways."""
         hub = self._hub
-        if hub is None or number >= len(self._origins) or ".." in path:
+        if hub is None or number >= len(self._origins):
             return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
         # As it was written: a path in it may hold `&`.
         _, mark, query = request.raw_path.partition("?")
@@ -281,6 +287,19 @@ async def _read_fields(request: web.BaseRequest) -> Fields:
         found = msgspec.json.decode(await request.read() or b"{}")
         return found if isinstance(found, dict) else {}
     return {}
+
+
+def _list(body: Fields, name: str) -> list[Any]:
+    found = body.get(name)
+    return found if isinstance(found, list) else []
+
+
+def _is_of_a_run(label: object) -> bool:
+    return isinstance(label, str) and label.startswith(RUN_LABEL)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _headers_of(request: web.BaseRequest, *names: str) -> dict[str, str]:

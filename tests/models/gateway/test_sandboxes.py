@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import httpx
 import pytest
+from yarl import URL
 
 from prime_cli.api.client import HubClient
 from prime_cli.models.endpoints import Endpoint
@@ -202,6 +203,7 @@ def test_the_inside_of_a_sandbox_is_reached_through_the_gateway_with_its_own_tok
         ("DELETE", "/hub/api/v1/sandbox/other"),
         ("POST", "/hub/api/v1/sandbox/other/auth"),
         ("POST", "/hub/api/v1/sandbox/status:batchGet", {"sandbox_ids": ["other"]}),
+        ("POST", "/hub/api/v1/sandbox/status:batchGet", {"sandboxIds": ["other"]}),
         ("GET", "/hub/api/v1/whoami"),
         ("GET", "/hub/api/v1/secrets/"),
         ("GET", "/hub/api/v1/sandbox/../secrets/"),
@@ -219,6 +221,48 @@ def test_nothing_else_of_the_user_is_reached(call: tuple[Any, ...]) -> None:
             assert hub.asked == []
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/hub/api/v1/sandbox/box1/../../secrets/",
+        "/hub/api/v1/sandbox/box1/%2e%2e/%2e%2e/secrets/",
+        "/hub/api/v1/sandbox/box1%2f..%2f..%2fsecrets",
+        "/hub/api/v1/sandbox/box1/x%3f/logs",
+        "/hub/inside/0/u/%2e%2e/%2e%2e/api/v1/secrets/",
+    ],
+)
+def test_dots_in_a_path_do_not_lead_from_a_sandbox_to_the_rest_of_the_hub(path: str) -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            await run.ask(*CREATE)
+            await run.ask("POST", "/hub/api/v1/sandbox/box1/auth")
+            asked = len(hub.asked)
+            url = URL(run.gate.base_url.removesuffix("/v1") + path, encoded=True)
+            headers = {"authorization": f"Bearer {run.gate.token}"}
+            async with run.client.get(url, headers=headers) as answer:
+                assert answer.status == 404
+            assert len(hub.asked) == asked
+
+    asyncio.run(scenario())
+
+
+def test_labels_and_keys_of_another_run_do_not_lead_to_its_sandboxes() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            wishes = {"labels": ["mine", "prime-run:other"], "idempotency_key": "k"}
+            await run.ask(*CREATE[:2], {**CREATE[2], **wishes})
+            await run.ask(*CREATE[:2], {**CREATE[2], "idempotency_key": "k"})
+
+    asyncio.run(scenario())
+    first, again = hub.orders("POST", "/api/v1/sandbox")
+    assert first["labels"] == ["mine", LABEL]
+    assert first["idempotency_key"] == again["idempotency_key"] != "k"
 
 
 def test_a_list_and_a_deletion_see_the_run_alone() -> None:
