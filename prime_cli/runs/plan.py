@@ -163,12 +163,27 @@ class RunEnvironment(msgspec.Struct, frozen=True):
         return self.ref or f"{self.name}@{self.version}"
 
 
+_SHARD = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
+
+
 @dataclass(frozen=True)
 class Shard:
     """One of `count` parts of a run's examples, numbered from 1."""
 
     number: int
     count: int
+
+    @classmethod
+    def read(cls, text: str) -> "Shard":
+        """The one that is written `I/N`; raises UsageError."""
+        match = _SHARD.fullmatch(text.strip())
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            raise UsageError(
+                f"`{text[:80]}` is not one of N parts",
+                hint="count from 1, as in `--shard 2/8`, or take the number from Slurm, "
+                "Kubernetes or SkyPilot: `--shard auto`",
+            )
+        return cls(int(match[1]), int(match[2]))
 
     def of(self, examples: Sequence[int]) -> Sequence[int]:
         """Its part of `examples`; every `count`-th, so that a run which grows keeps its parts."""
@@ -244,7 +259,7 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
     def shard(self) -> Shard | None:
         """The part of the examples that is run; None for all of them."""
         text = self.option("shard")
-        return None if text is None else Shard(*map(int, text.split("/")))
+        return None if text is None else Shard.read(str(text))
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""

@@ -11,6 +11,7 @@ from typing import Any
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import format_range, parse_duration
 from prime_cli.core.paths import storage_errors
+from prime_cli.runs.plan import Shard
 
 
 def parse_object(text: str | None, flag: str) -> dict[str, Any] | None:
@@ -117,19 +118,11 @@ def parse_examples(text: str) -> str:
 
 AUTO = "auto"
 """The `--shard` that the engine's array index decides."""
-_SHARD = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 
 
 def parse_shard(text: str) -> str:
     """`I/N`, counting from 1, or AUTO; raises UsageError."""
-    match = _SHARD.fullmatch(text.strip())
-    if text != AUTO and (match is None or not 1 <= int(match[1]) <= int(match[2])):
-        raise UsageError(
-            f"`--shard {text}` is not one of N parts",
-            hint="count from 1, as in `--shard 2/8`, or take the number from Slurm, Kubernetes or "
-            "SkyPilot: `--shard auto`",
-        )
-    return text if match is None else f"{int(match[1])}/{int(match[2])}"
+    return text if text == AUTO else str(Shard.read(text))
 
 
 SANDBOX_PROVIDERS = ("local", "prime", "none")

@@ -14,6 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
+from prime_cli.core.errors import Conflict
 from prime_cli.core.paths import make_folder, replacing, storage_errors, write_atomically
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.run import EvalResult
@@ -21,6 +22,7 @@ from prime_cli.evals.shards.parts import (
     Part,
     find_parts,
     require_one_run,
+    require_own_rollouts,
     require_same_rewards,
     require_whole,
 )
@@ -60,12 +62,13 @@ def merge_runs(
 ) -> EvalResult:
     """Merge the parts that `words` name into a new run below `outputs`, or below `cwd`.
 
-    Raises Conflict for parts of different runs, rollouts with two rewards, and while another
-    process merges them; PartialResult for what is missing or still running, unless `partial`;
-    UsageError, NotFound and StorageFailed.
+    Raises Conflict for parts of different runs, rollouts with two rewards or of another part, and
+    while another process merges them; PartialResult for what is missing or still running, unless
+    `partial`; UsageError, NotFound and StorageFailed.
     """
     parts = find_parts(words, cwd, progress)
     require_one_run(parts)
+    require_own_rollouts(parts)
     require_same_rewards(parts)
     missing = require_whole(parts, partial=partial)
     if missing is not None:
@@ -179,6 +182,7 @@ class _Merge:
                     row = read_line(ROWS, content, self._parts[line.part].folder.journal, 0)
                     self._spending.add_row(row)
                     if line.part != lines[0].part:
+                        self._require_same_part(line, lines[0])
                         # The same rollout of another run of this part: it was paid for.
                         self._dropped.add_row(row)
                         continue
@@ -187,6 +191,15 @@ class _Merge:
                     last = row if last is None or row.attempt >= last.attempt else last
                 if last is not None:
                     yield last, kept
+
+    def _require_same_part(self, line: _Line, first: _Line) -> None:
+        one, other = self._parts[first.part], self._parts[line.part]
+        if one.shard != other.shard:
+            example, rollout = line.key
+            raise Conflict(
+                f"Rollout {rollout} of example {example} is in {one.title} and in {other.title}",
+                hint="one of them was changed: run it again",
+            )
 
     def _manifest(self, manifests: Sequence[RunManifest]) -> RunManifest:
         first = manifests[0]

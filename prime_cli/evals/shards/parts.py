@@ -1,9 +1,9 @@
 """The parts of a run: finding them, and checking that they belong together."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,6 +53,16 @@ class Part:
         return self.manifest.plan.with_option("shard", None)
 
     @property
+    def examples(self) -> Collection[int]:
+        """The numbers of the examples that it may have."""
+        chosen, count = self.plan.example_numbers, self.manifest.examples or 0
+        if chosen is None:
+            return self.shard.of(range(count))
+        # Which of them are those of this part, only the environment's shuffle tells.
+        shuffled = self.plan.option("shuffle") is not None
+        return chosen if shuffled else frozenset(self.shard.of(sorted(chosen)[:count]))
+
+    @property
     def title(self) -> str:
         return f"part {self.shard} (run {self.folder.run_id})"
 
@@ -61,7 +71,7 @@ def find_parts(words: Iterable[str], cwd: Path, progress: Progress) -> list[Part
     """The parts that `words` name: runs, by folder or id, and all in other folders; in order.
 
     Says which runs in a folder are no parts, or have not begun. Raises NotFound, and UsageError
-    for a run that is named and is no part.
+    for a run that is named and is no part, and for copies of a run: they would be paid twice.
     """
     found: dict[Path, Part] = {}
     for word in words:
@@ -80,7 +90,15 @@ def find_parts(words: Iterable[str], cwd: Path, progress: Progress) -> list[Part
             others = len(runs) - len(parts)
             progress.say(f"{pluralize(others, 'other run')} in {word} left out: not a begun part")
         found.update({part.folder.path.resolve(): part for part in parts})
-    return sorted(found.values(), key=lambda part: (part.shard.number, part.folder.run_id))
+    ordered = sorted(found.values(), key=lambda part: (part.shard.number, part.folder.run_id))
+    for before, part in pairwise(ordered):
+        if (before.shard, before.folder.run_id) == (part.shard, part.folder.run_id):
+            raise UsageError(
+                f"Run {part.folder.run_id} exists more than once: "
+                f"{before.folder.path}, {part.folder.path}",
+                hint="name one of these folders, and those of the other parts",
+            )
+    return ordered
 
 
 def _in_folder(folder: Path) -> list[SavedRun]:
@@ -119,7 +137,7 @@ def _differences(first: Part, other: Part) -> Iterator[ResumeChange]:
     plans = [part.plan.with_option("output_dir", None) for part in (first, other)]
     yield from content_differences(*plans)
     yield from differences(msgspec.structs.replace(was, plan=plans[0]), plans[1])
-    for name in ("num_examples", "rollouts_per_example"):
+    for name in ("num_examples", "rollouts_per_example", "headers"):
         yield from _unequal(name, getattr(plans[0], name), getattr(plans[1], name))
     yield from _unequal("parts", first.shard.count, other.shard.count)
     if was.interpreter is not None and now.interpreter is not None:
@@ -131,6 +149,19 @@ def _differences(first: Part, other: Part) -> Iterator[ResumeChange]:
 def _unequal(name: str, was: object, now: object) -> Iterator[ResumeChange]:
     if was != now:
         yield ResumeChange(name, str(was)[:12], str(now)[:12])
+
+
+def require_own_rollouts(parts: Sequence[Part]) -> None:
+    """Raise Conflict for a rollout of a part that is another's, or nobody's."""
+    for part in parts:
+        examples, rollouts = part.examples, range(part.plan.rollouts_per_example)
+        entries = part.index.entries
+        for example, rollout in map(entries.key, part.index.latest):
+            if example not in examples or rollout not in rollouts:
+                raise Conflict(
+                    f"Rollout {rollout} of example {example} is not one of {part.title}",
+                    hint=f"{part.folder.path} was changed: run this part again",
+                )
 
 
 def require_same_rewards(parts: Sequence[Part]) -> None:
@@ -167,15 +198,7 @@ def require_whole(parts: Sequence[Part], *, partial: bool) -> str | None:
             f"{_first_upper(running[0].title)} is still running",
             hint="wait for it, or merge what is there with `--partial`",
         )
-    manifest, count = parts[0].manifest, parts[0].shard.count
-    examples = range(manifest.examples or 0)
-    there = {part.shard.number for part in parts}
-    missing = [n for n in range(1, count + 1) if n not in there and Shard(n, count).of(examples)]
-    words = []
-    if missing:
-        noun = "part" if len(missing) == 1 else "parts"
-        verb = "is" if len(missing) == 1 else "are"
-        words.append(f"{noun} {_listed(missing)} of {count} {verb} missing")
+    words = [*_missing(parts)]
     cut = [each for each in map(_shortfall, _by_number(parts)) if each is not None]
     words += [f"{each.part.title} has {each.done} of {each.planned} rollouts" for each in cut]
     if not words:
@@ -185,6 +208,24 @@ def require_whole(parts: Sequence[Part], *, partial: bool) -> str | None:
         resume = f"finish {cut[0].part.title} with `--resume`" if cut else "run what is missing"
         raise PartialResult(told, hint=f"{resume}, or merge what is there with `--partial`")
     return told
+
+
+def _missing(parts: Sequence[Part]) -> Iterator[str]:
+    """Which parts with examples are not there, in words; nothing if all are."""
+    count = parts[0].shard.count
+    begun = range(1, min(count, parts[0].manifest.examples or 0) + 1)
+    there = {part.shard.number for part in parts}
+    missing = len(begun) - sum(number in begun for number in there)
+    named = [*islice((number for number in begun if number not in there), _NAMED)]
+    if missing == 1:
+        yield f"part {named[0]} of {count} is missing"
+    elif missing > _NAMED:
+        yield f"parts {', '.join(map(str, named))} … of {count} are missing, {missing} in all"
+    elif missing:
+        yield f"parts {_listed(named)} of {count} are missing"
+
+
+_NAMED = 20
 
 
 def _by_number(parts: Sequence[Part]) -> list[list[Part]]:

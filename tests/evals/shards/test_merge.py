@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,56 @@ def test_what_is_no_part_is_refused_by_name_and_left_out_of_a_folder(tmp_path: P
     heard = Heard()
     merged(tmp_path, "parts", progress=heard)
     assert heard.said == ["1 other run in parts left out: not a begun part"]
+
+
+def test_a_rollout_of_another_part_is_refused_wherever_it_is(tmp_path: Path) -> None:
+    first, second = save_parts(tmp_path / "parts", 2)
+    second.journal.write_bytes(first.journal.read_bytes())
+    with pytest.raises(
+        Conflict, match=f"Rollout 0 of example 0 is not one of part 2/2 .run {second.run_id}"
+    ):
+        merged(tmp_path)
+    beyond = save_part(tmp_path / "more", "2/2", row(1, rollout=1))
+    with pytest.raises(Conflict, match="Rollout 1 of example 1 is not one of part 2/2"):
+        merged(tmp_path, first, beyond)
+
+
+def test_a_rollout_in_two_parts_of_shuffled_examples_is_refused(tmp_path: Path) -> None:
+    plan = PLAN.with_option("examples", "3,7").with_option("shuffle", 1)
+    one, two = (save_part(tmp_path, shard, row(7), plan=plan) for shard in ("1/2", "2/2"))
+    with pytest.raises(Conflict, match=r"Rollout 0 of example 7 is in part 1/2 .* and in part 2/2"):
+        merged(tmp_path, one, two)
+    assert not [*tmp_path.glob("outputs/evals/*/*/*.tmp")]
+
+
+def test_chosen_examples_belong_to_the_parts_by_their_order(tmp_path: Path) -> None:
+    plan = PLAN.with_option("examples", "3,7")
+    parts = [save_part(tmp_path, f"{n}/2", row(e), plan=plan) for n, e in ((1, 3), (2, 7))]
+    assert merged(tmp_path, *parts).summary.counts.scored == 2
+
+
+def test_a_copy_of_a_run_is_refused_as_it_would_be_paid_twice(tmp_path: Path) -> None:
+    first, _ = save_parts(tmp_path / "parts", 2)
+    copy = tmp_path / "backup" / first.run_id
+    shutil.copytree(first.path, copy)
+    with pytest.raises(UsageError, match="exists more than once") as refused:
+        merged(tmp_path, "parts", "backup")
+    assert str(copy) in refused.value.message
+
+
+def test_of_many_missing_parts_the_first_are_named(tmp_path: Path) -> None:
+    sized = {"examples": 10**9, "plan": PLAN}
+    part = save_part(tmp_path, "3/999999999", row(2), **sized)
+    with pytest.raises(
+        PartialResult, match=r"Parts 1, 2, 4, .*, 21 … of 999999999 are missing, 999999998 in all"
+    ):
+        merged(tmp_path, part)
+
+
+@pytest.mark.parametrize("shard", ["1/0", "0/3", "9/3", "x", 5])
+def test_a_part_that_is_not_one_of_n_is_refused(tmp_path: Path, shard: object) -> None:
+    part = save_part(tmp_path, "1/1", row(0))
+    text = part.manifest.read_bytes().replace(b'"1/1"', msgspec.json.encode(shard))
+    part.manifest.write_bytes(text)
+    with pytest.raises(UsageError, match="not one of N parts"):
+        merged(tmp_path, part)
