@@ -166,7 +166,8 @@ def clean_url(url: str) -> tuple[str, str | None]:
     """The normalised `url`, and a sentence if it had to be changed.
 
     Drops a trailing slash or `/chat/completions` of its path and keeps a query; a listening address
-    (0.0.0.0, ::) becomes the loopback one. Raises UsageError if it is not an http(s) URL.
+    (0.0.0.0, ::) becomes the loopback one. Raises UsageError if it is not an http(s) URL, or holds
+    a login: the key is sent in a header.
     """
     parts = urlsplit(url.strip())
     try:
@@ -177,6 +178,11 @@ def clean_url(url: str) -> tuple[str, str | None]:
         raise UsageError(
             f"`{url}` is not the URL of a model server",
             hint="use a full URL, as in `-b http://localhost:8000/v1`",
+        )
+    if "@" in parts.netloc:
+        raise UsageError(
+            f"The URL of the model server at {host} holds a user name or a password",
+            hint="put the server's key into a variable, and name it: `-k VARIABLE`",
         )
     path = parts.path.rstrip("/").removesuffix("/chat/completions")
     if host not in ("0.0.0.0", "::"):  # noqa: S104 - compared, never bound

@@ -31,12 +31,14 @@ def print_job(
     options: JobOptions,
     *,
     has_values: bool,
+    common: tuple[str, ...],
     others: tuple[Any, ...],
 ) -> None:
     """Print the job of `request`; nothing is run or sent.
 
-    `has_values` says that variables were given with their values, which may be secrets; `others`
-    are records of options that do not apply to a job. Raises UsageError.
+    `has_values` says that variables were given with their values, which may be secrets; `common`
+    are flags that each part is given too, and `others` records of options that do not apply to a
+    job. Raises UsageError.
     """
     if options.print_job is None or options.shards is None:
         raise UsageError("`--print-job ENGINE` and `--shards N` need each other")
@@ -57,13 +59,12 @@ def print_job(
         options.shards,
         key=_key_variable(request),
         cwd=Path.cwd(),
-        home=os.environ.get("PRIME_HOME"),
-        yes=session.yes,
+        environ=os.environ,
+        common=common,
     )
     content = write_job(job, options.print_job)
     record = PrintedJob(job.name, options.print_job, options.shards, job.secrets, content)
-    is_local = Path(request.environment).exists()
-    if job.lock is None and not is_local and "@" not in request.environment:
+    if job.lock is None and not job.is_local and "@" not in request.environment:
         session.output.hint(
             f"each part takes the newest {request.environment}: name a version, or lock it here "
             f"with `prime env lock {request.environment}`"

@@ -109,7 +109,9 @@ def run(
         from prime_cli.commands.eval.job import print_job
 
         others = (resume, limits, reports, pushed, dataset)
-        print_job(session, request, job, has_values=bool(given.values), others=others)
+        common = _common_flags(session, verbose=accepted.verbose)
+        has_values = bool(given.values)
+        print_job(session, request, job, has_values=has_values, common=common, others=others)
         return
     if request.debug:
         request = to_debug(request, resume)
@@ -142,6 +144,20 @@ def run(
     check_errors(result.summary, result.plan)
     if judgement.outcomes:
         check_gates(judgement.outcomes, result.summary.run_id)
+
+
+def _common_flags(session: Session, *, verbose: bool) -> tuple[str, ...]:
+    """Those typed here that a part on another machine has to be given too."""
+    context = session.context_name
+    switches = {
+        "--offline": session.offline_flag is True,
+        "--no-offline": session.offline_flag is False,
+        "--quiet": session.quiet,
+        "--verbose": verbose,
+        "--yes": session.yes,
+    }
+    named = ("--context", context) if context else ()
+    return (*named, *(flag for flag, is_set in switches.items() if is_set))
 
 
 def _check_suite(

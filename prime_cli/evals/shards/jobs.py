@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import msgspec
 from prime_cli import __version__
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
+from prime_cli.core.secret_detection import contains_credential, find_secrets
 from prime_cli.evals.planning.request import EvalRequest, request_flags
 from prime_cli.evals.shards.engines import COUNT
 
@@ -27,7 +28,8 @@ class Job:
     """One evaluation in `shards` parts.
 
     `secrets` are names of variables, `lock` the content of prime.lock, `home` prime's folder where
-    it is not the usual one, and `yes` answers the questions of the parts.
+    it is not the usual one, and `common` flags that are not of the request, such as `--yes`.
+    `is_local` is whether the environment is a project or a file.
     """
 
     request: EvalRequest
@@ -35,21 +37,21 @@ class Job:
     secrets: tuple[str, ...] = ()
     lock: str | None = None
     home: str | None = None
-    yes: bool = False
+    common: tuple[str, ...] = ()
+    is_local: bool = False
 
     @property
     def name(self) -> str:
         """A name that every engine accepts, the same for the same evaluation."""
         word = Path(self.request.environment).name.partition("@")[0].lower()
         word = re.sub(r"[^a-z0-9]+", "-", word).strip("-")[:30] or "evaluation"
-        flags = json.dumps([self.shards, *self._flags()])
+        flags = json.dumps([self.shards, *self._flags(), *self.common])
         return f"prime-{word}-{hashlib.sha256(flags.encode()).hexdigest()[:8]}"
 
     def part(self, shard: str, folder: str) -> list[str]:
         """The command of a part, whose run is saved in `folder`."""
         words = ["prime", "eval", "run", self.request.environment, *self._flags()]
-        yes = ["--yes"] if self.yes else []
-        return [*words, *yes, "--resume", "--shard", shard, "--output-dir", folder]
+        return [*words, *self.common, "--resume", "--shard", shard, "--output-dir", folder]
 
     def merge(self, folder: str) -> list[str]:
         """The command that merges the parts in `folder`."""
@@ -87,8 +89,8 @@ def job_of(
     *,
     key: str | None,
     cwd: Path,
-    home: str | None = None,
-    yes: bool = False,
+    environ: Mapping[str, str],
+    common: tuple[str, ...] = (),
 ) -> Job:
     """The Job of `request`, whose model needs the key in the variable `key`.
 
@@ -111,7 +113,28 @@ def job_of(
         with storage_errors(path):
             lock = path.read_text(encoding="utf-8")
     secrets = dict.fromkeys(([key] if key else []) + list(request.env_vars))
-    return Job(request, shards, tuple(secrets), lock, home, yes)
+    is_local = (cwd / request.environment).exists()
+    job = Job(request, shards, tuple(secrets), lock, environ.get("PRIME_HOME"), common, is_local)
+    # Shorter ones are stand-ins, such as EMPTY.
+    known = [each for each in find_secrets(environ).values() if len(each) >= _SHORTEST_SECRET]
+    _require_no_secrets(job, known)
+    return job
+
+
+_SHORTEST_SECRET = 8
+
+
+def _require_no_secrets(job: Job, known: Collection[str]) -> None:
+    """Raise UsageError for a flag with a value that is `known` to be secret, or looks like it."""
+    flag = ""
+    for word in job.part("1/1", "parts"):
+        flag = word if word.startswith("--") else flag
+        if contains_credential(word) or any(secret in word for secret in known):
+            raise UsageError(
+                f"`--print-job` would write a key or a password in `{flag}` into the file",
+                hint="name variables in its place: `-k VARIABLE` for the model's key, `--env-var` "
+                "for the environment's",
+            )
 
 
 def write_job(job: Job, engine: str) -> str:
@@ -186,11 +209,14 @@ def _kubernetes(job: Job) -> str:
         f"# {job.name}: `kubectl apply -f FILE`. Set `image` to one with prime and uv, and",
         "# `claimName` to a volume that several nodes can write (ReadWriteMany).",
     ]
+    if job.is_local:
+        about.append(f"# The volume holds {job.request.environment}, as seen from /work.")
     if keys:
         about.append(f"# First: kubectl create secret generic {job.name} {keys}")
     documents = [] if job.lock is None else [_config_map(job, job.lock)]
     spread = {"completions": job.shards, "parallelism": job.shards, "completionMode": "Indexed"}
-    spec = {**spread, "backoffLimitPerIndex": 6}
+    # Two pods of one part, the old one ending, would write the same files.
+    spec = {**spread, "backoffLimitPerIndex": 6, "podReplacementPolicy": "Failed"}
     documents.append(_job(job, job.name, job.part("auto", folder), spec, job.secrets))
     last = ["sh", "-c", merge]
     documents.append(_job(job, f"{job.name}-merge", last, {"backoffLimit": 6}))
@@ -263,6 +289,7 @@ def _sky(job: Job) -> str:
     about = [
         f"# {job.name}: `sky jobs launch FILE{asked}` in the folder of the project, whose",
         "# prime.lock goes along. Add `resources` as needed. The merge is the second task.",
+        "# The bucket is made in your cloud, where its `name` has to be free.",
     ]
     documents = ({"name": job.name}, parts, merge)
     return "\n".join([*about, *("---\n" + to_yaml(each) for each in documents)])

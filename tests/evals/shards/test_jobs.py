@@ -44,6 +44,7 @@ def test_kubernetes_takes_the_jobs_and_the_lock() -> None:
     jsonschema.validate(lock, schema("kubernetes.json", "io.k8s.api.core.v1.ConfigMap"))
     for each in (parts, merge):
         jsonschema.validate(each, schema("kubernetes.json", "io.k8s.api.batch.v1.Job"))
+    assert parts["spec"]["podReplacementPolicy"] == "Failed"
     assert lock["data"]["prime.lock"] == JOB.lock
     assert (parts["spec"]["completions"], parts["spec"]["completionMode"]) == (8, "Indexed")
     (container,) = parts["spec"]["template"]["spec"]["containers"]
@@ -140,13 +141,16 @@ def test_the_name_is_that_of_the_evaluation() -> None:
         ({"headers": ("Authorization: Bearer x",)}, "--header"),
         ({"base_url": "https://h/v1?key=x"}, "parameters of `-b`"),
         ({"debug": True}, "--debug"),
+        ({"env_args": {"judge": {"api_key": "sk-" + "x" * 40}}}, "`--env-args`"),
+        ({"model": "known-to-be-secret"}, "`--model`"),
     ],
 )
 def test_what_may_hold_a_secret_is_refused(
     change: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
+    planted = {"OPENAI_API_KEY": "known-to-be-secret", "PRIME_API_KEY": "it"}
     with pytest.raises(UsageError) as refused:
-        job_of(replace(REQUEST, **change), 2, key=None, cwd=tmp_path)
+        job_of(replace(REQUEST, **change), 2, key=None, cwd=tmp_path, environ=planted)
     assert said in f"{refused.value.message} {refused.value.hint}"
 
 
@@ -185,6 +189,15 @@ def test_a_printed_job_names_keys_and_holds_none(in_folder: Prime, engine: str) 
     assert "OPENAI_API_KEY" in done.out
     assert "JUDGE_KEY" in done.out
     assert "planted" not in done.out + done.err
+
+
+def test_a_part_uses_the_hub_and_the_network_that_were_typed(in_folder: Prime) -> None:
+    words = "eval run ada/wordle@1.2 -m gpt-4.1-mini --shards 4 --print-job kubernetes"
+    done = in_folder(*words.split(), *"--context lab --offline -v --yes".split()).ok()
+    parts = next(each for each in documents(done.out) if each["kind"] == "Job")
+    command = parts["spec"]["template"]["spec"]["containers"][0]["command"]
+    at = command.index("--context")
+    assert command[at : at + 5] == ["--context", "lab", "--offline", "--verbose", "--yes"]
 
 
 @pytest.mark.parametrize(
