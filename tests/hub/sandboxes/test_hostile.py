@@ -51,6 +51,40 @@ def test_nothing_of_the_system_can_be_written_or_mounted(inside: Inside) -> None
     assert not Path("/usr/bin/x").exists()
 
 
+def test_nothing_is_written_beyond_the_disk_that_is_told(inside: Inside) -> None:
+    folders = "/tmp /usr/local /dev /dev/shm /usr /run /root /etc"
+    tried = f"for at in {folders}; do dd if=/dev/zero of=$at/big bs=1M count=300; done 2>/dev/null"
+    # Half of 0.4 GB, which `disk` tells; the kernel rounds to pages.
+    total = inside.run(f"{tried}; du -cb /[^p]*/big /*/*/big 2>/dev/null | tail -1")["stdout"]
+    assert 150_000_000 < int(total.split()[0]) < 200_020_000
+
+
+# request_key, keyctl and a socket to a hypervisor, which no namespace separates.
+CALLS = """
+import ctypes, platform, socket
+libc = ctypes.CDLL(None, use_errno=True)
+for number in {"x86_64": (249, 250), "aarch64": (218, 219)}[platform.machine()]:
+    assert libc.syscall(number, b"user", b"planted", None, ctypes.c_int(-3)) == -1
+    print(ctypes.get_errno())
+try:
+    socket.socket(40, socket.SOCK_STREAM)
+except OSError as error:
+    print(error.errno)
+"""
+
+
+def test_keys_of_the_session_and_the_hypervisor_are_not_reached(inside: Inside) -> None:
+    inside.post("upload", params={"path": "/tmp/c.py"}, files={"file": ("c.py", CALLS.encode())})
+    assert inside.run("python /tmp/c.py")["stdout"].split() == ["1", "1", "1"]
+
+
+def test_a_sandbox_that_fills_its_first_process_stderr_can_be_ended(hub: httpx.Client) -> None:
+    made = create(hub)
+    fill = "timeout 2 dd if=/dev/zero of=/proc/{}/fd/2 bs=64k count=40"
+    Inside(hub, made["id"]).run(f"{fill.format(1)}; {fill.format(2)}")
+    assert hub.delete(f"{API}/sandbox/{made['id']}", timeout=20).status_code == 200
+
+
 def test_links_are_followed_inside_alone(inside: Inside) -> None:
     passwd = Path("/etc/passwd").read_bytes()
     inside.run("ln -s /etc/passwd /tmp/p; ln -s /proc/1/root/etc/shadow /tmp/s")

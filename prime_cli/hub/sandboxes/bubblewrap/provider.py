@@ -1,11 +1,13 @@
 """Sandboxes of bubblewrap: a root in memory of exact size, this system's /usr, and one Python."""
 
 import asyncio
+import os
 import shutil
 import socket
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 from prime_cli.core.errors import EnvironmentFailed, UsageError
@@ -19,6 +21,7 @@ from prime_cli.hub.sandboxes.bubblewrap.groups import (
     remove_groups,
 )
 from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn, stand_in
+from prime_cli.hub.sandboxes.bubblewrap.seccomp import system_call_filter
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.proxy import PROXY_PORT, proxy_variables, serve_proxy
 from prime_cli.hub.sandboxes.registry import SandboxContext
@@ -29,6 +32,8 @@ _AGENT = Path(__file__).with_name("agent.py")
 _AGENT_INSIDE = "/run/prime/agent.py"
 _UP_SECONDS = 20.0
 _STDERR = 64 * 1024
+_MOST_SHARED = 64 * 2**20
+"""Bytes of /dev/shm, as containers have."""
 
 _ISOLATION = (
     "--unshare-all --unshare-user --disable-userns --uid 0 --gid 0 --cap-drop ALL --new-session"
@@ -116,36 +121,63 @@ async def _start(
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setblocking(False)  # noqa: FBT003 - its only form
     port = PROXY_PORT if spec.network == PACKAGES else 0
-    with theirs:
-        process = await asyncio.create_subprocess_exec(
-            *words,
-            *map(str, (theirs.fileno(), spec.stop_at, port)),
-            pass_fds=[theirs.fileno()],
-            env={},
-            preexec_fn=groups.enter,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            limit=_STDERR,
-        )
-    listener: socket.socket | None = None
-    try:
-        async with asyncio.timeout(_UP_SECONDS):
-            fds = await _greeting(ours)
-        if port:
-            listener = _listener(fds)
-    except (OSError, TimeoutError, EnvironmentFailed) as error:
-        ours.close()
-        with suppress(ProcessLookupError):
-            process.kill()
-        said = await _last_line(process)
-        raise EnvironmentFailed(f"bubblewrap did not start a sandbox: {said or error}") from error
-    except BaseException:
-        ours.close()
-        with suppress(ProcessLookupError):
-            process.kill()
-        raise
+    # Not asyncio's: what is inside has the other end, and could keep the process from being waited
+    # for by filling it. Nobody reads it once the sandbox runs.
+    said, saying = os.pipe()
+    opened = _open_filter()
+    with theirs, os.fdopen(said, "rb", 0) as stderr:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                words[0],
+                *(word for fd in opened for word in ("--seccomp", str(fd))),
+                *words[1:],
+                *map(str, (theirs.fileno(), spec.stop_at, port)),
+                pass_fds=[theirs.fileno(), *opened],
+                env={},
+                preexec_fn=groups.enter,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=saying,
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            for fd in (saying, *opened):
+                os.close(fd)
+        theirs.close()
+        listener: socket.socket | None = None
+        try:
+            async with asyncio.timeout(_UP_SECONDS):
+                fds = await _greeting(ours)
+            if port:
+                listener = _listener(fds)
+        except (OSError, TimeoutError, EnvironmentFailed) as error:
+            await _give_up(process, ours)
+            why = _last_line(stderr) or error
+            raise EnvironmentFailed(f"bubblewrap did not start a sandbox: {why}") from error
+        except BaseException:
+            await _give_up(process, ours)
+            raise
     return process, ours, listener
+
+
+def _open_filter() -> tuple[int, ...]:
+    """A descriptor of the filter of system calls; none where there is none."""
+    program = system_call_filter()
+    if program is None or sys.platform == "win32":
+        return ()
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as stream:
+        stream.write(program)
+    return (reading,)
+
+
+async def _give_up(process: asyncio.subprocess.Process, control: socket.socket) -> None:
+    control.close()
+    with suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
 
 
 async def _greeting(control: socket.socket) -> list[int]:
@@ -182,21 +214,25 @@ def _listener(fds: Sequence[int]) -> socket.socket:
     return listener
 
 
-async def _last_line(process: asyncio.subprocess.Process) -> str:
-    said = b"" if process.stderr is None else await process.stderr.read(_STDERR)
-    await process.wait()
+def _last_line(stderr: FileIO) -> str:
+    os.set_blocking(stderr.fileno(), False)
+    said = stderr.read(_STDERR) or b""
     lines = said.decode(errors="replace").strip().splitlines()
     return lines[-1][:500] if lines else ""
 
 
 def _words(spec: SandboxSpec, python: StandIn, size: int, folder: Path) -> list[str]:
     words = [_require_program(), *_ISOLATION, "--hostname", spec.id[:12]]
-    words += ["--size", str(size), "--tmpfs", "/"]
-    for path in SYSTEM:
-        words += ["--ro-bind-try", path, path]
-    words += ["--tmpfs", "/usr/local", "--dir", "/usr/local/bin", "--proc", "/proc"]
+    shared = min(_MOST_SHARED, size // 4)
+    words += ["--size", str(size - shared), "--tmpfs", "/"]
+    # Not /usr as a whole: /usr/local is to be in the same memory, which has a size.
+    for path in (*_parts_of_usr(), *SYSTEM):
+        if path != "/usr":
+            words += ["--ro-bind-try", path, path]
+    words += ["--dir", "/usr/local/bin", "--proc", "/proc"]
     # What root of the machine owns there is root's to write, also without a capability.
     words += ["--ro-bind", "/proc/sys", "/proc/sys", *cover_proc(), "--dev", "/dev"]
+    words += ["--size", str(shared), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
     for place in ("/tmp", "/var/tmp"):  # noqa: S108 - of the sandbox
         words += ["--perms", "1777", "--dir", place]
     words += ["--dir", "/root", "--dir", "/workspace", "--ro-bind", str(_AGENT), _AGENT_INSIDE]
@@ -212,6 +248,10 @@ def _words(spec: SandboxSpec, python: StandIn, size: int, folder: Path) -> list[
     for path in spec.folders:
         words += ["--ro-bind-try", path, path]
     return [*words, "--chdir", "/root"]
+
+
+def _parts_of_usr() -> list[str]:
+    return sorted(str(each) for each in Path("/usr").iterdir() if each.name != "local")
 
 
 _FILES = {
@@ -249,7 +289,8 @@ def _promises(spec: SandboxSpec, python: StandIn, size: int) -> dict[str, str]:
         "files": "its own root in memory; this system's /usr, read-only",
         "disk": f"{format_bytes(size)} in memory",
         "network": network.get(spec.network, spec.network),
-        "kernel": "this machine's",
+        "kernel": "this machine's, "
+        + ("with fewer system calls" if system_call_filter() else "with all system calls"),
     }
 
 

@@ -1,0 +1,64 @@
+"""The filter of system calls of a sandbox, as bubblewrap's `--seccomp` reads it.
+
+A list of what is refused, for what namespaces do not separate: keyrings, sockets to a hypervisor,
+and parts of the kernel that have had many holes, all of which a default OCI profile refuses too.
+"""
+
+import platform
+import struct
+
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+"""BPF: load a word, jump if equal, jump if greater or equal, return."""
+_ALLOW, _NOT_PERMITTED, _NO_SUCH_CALL = 0x7FFF0000, 0x00050001, 0x00050026
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+"""Offsets in `struct seccomp_data`."""
+_AF_VSOCK = 40
+_X32 = 0x40000000
+
+_SOCKET = {"x86_64": 41, "aarch64": 198}
+_AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_REFUSED = {
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "open_by_handle_at": (304, 265),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+}
+"""Numbers on x86_64 and aarch64."""
+
+
+def system_call_filter(machine: str | None = None) -> bytes | None:
+    """The program in BPF; None on machines whose numbers are not known here."""
+    machine = machine or platform.machine()
+    if machine not in _AUDIT:
+        return None
+    column = list(_AUDIT).index(machine)
+    refused = [numbers[column] for numbers in _REFUSED.values()]
+    # Jumps count from the next word; the last four are socket's test, and the three results.
+    body = [
+        *((_EQUAL, number, "refuse") for number in refused),
+        (_EQUAL, _SOCKET[machine], "socket"),
+        (_RETURN, _ALLOW, ""),
+        (_LOAD, _FIRST_ARGUMENT, ""),
+        (_EQUAL, _AF_VSOCK, "refuse"),
+        (_RETURN, _ALLOW, ""),
+        (_RETURN, _NOT_PERMITTED, ""),
+    ]
+    places = {"socket": len(body) - 4, "refuse": len(body) - 1}
+    words = [
+        struct.pack("=HBBI", _LOAD, 0, 0, _ARCHITECTURE),
+        struct.pack("=HBBI", _EQUAL, 1, 0, _AUDIT[machine]),
+        struct.pack("=HBBI", _RETURN, 0, 0, _NO_SUCH_CALL),
+        struct.pack("=HBBI", _LOAD, 0, 0, _NUMBER),
+        struct.pack("=HBBI", _AT_LEAST, 0, 1, _X32),
+        struct.pack("=HBBI", _RETURN, 0, 0, _NO_SUCH_CALL),
+    ]
+    for at, (code, value, target) in enumerate(body):
+        jump = places[target] - at - 1 if target else 0
+        words.append(struct.pack("=HBBI", code, jump, 0, value))
+    return b"".join(words)
