@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from prime_cli.core.errors import Conflict, EnvironmentFailed
+from prime_cli.core.errors import Conflict, EnvironmentFailed, UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.evals.comparison.compare import CompareOptions, compare_all
 from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.execution.run import run_with
@@ -20,6 +21,8 @@ from prime_cli.training.plan import TRAIN, TrainingPlan
 from prime_cli.training.record import Evaluation, Verdict
 
 EVAL = "eval"
+EVALUATED = "evals/*/*/journal.jsonl"
+"""The rollouts of evaluations in the folder of a training."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,20 @@ def hold_out(start: Start, plan: TrainingPlan, split: str | None) -> HeldOut:
     """Choose them for an environment that has loaded its training data.
 
     Those that it has for evaluation, else the last ones of its training data, which are then not
-    trained on; at most half of these. Raises EnvironmentFailed if too few are left.
+    trained on; at most half of these. Raises EnvironmentFailed for a single example, UsageError if
+    fewer are left than a step has prompts.
     """
+    found = _hold_out(start, plan, split)
+    left = start.examples if found.left is None else len(found.left)
+    if left < plan.batch:
+        raise UsageError(
+            f"{pluralize(left, 'example')} to train on cannot fill a step of {plan.batch} prompts",
+            hint=f"`--batch {left}`, or hold out fewer: `--eval-examples N`",
+        )
+    return found
+
+
+def _hold_out(start: Start, plan: TrainingPlan, split: str | None) -> HeldOut:
     numbers = list(range(start.examples)) if start.numbers is None else start.numbers
     most = len(numbers) if plan.examples == ALL else plan.examples
     if not plan.eval_examples:
@@ -95,7 +110,9 @@ def evaluate(setup: RunSetup, plan: TrainingPlan, held: HeldOut, url: str, step:
     endpoint = Endpoint(name, url, price=FREE)
     prepared = replace(setup.prepared, plan=changed, endpoint=endpoint)
     context = replace(setup.context, budget=setup.gateway.budget)
-    result = run_with(prepared, setup.interpreter, setup.access, context)
+    # The line about the first rollout counts from the start of the training: untrue here.
+    interpreter = replace(setup.interpreter, seconds={})
+    result = run_with(prepared, interpreter, setup.access, context)
     if result.signal is not None:
         raise EnvironmentFailed("The evaluation was stopped")
     path = result.folder.path.relative_to(setup.folder.path)

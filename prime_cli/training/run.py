@@ -24,6 +24,7 @@ from prime_cli.core.errors import (
     StorageFailed,
     error_classes,
 )
+from prime_cli.core.formatting import format_duration
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions, read_earlier_sessions
 from prime_cli.evals.execution.early_stop import SignalRouter
@@ -43,7 +44,7 @@ from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
 from prime_cli.runtime.protocol import Start
 from prime_cli.serving.launch import RunningEngine
 from prime_cli.training.engines.launch import EngineFiles
-from prime_cli.training.evaluation import HeldOut, evaluate, hold_out, judge
+from prime_cli.training.evaluation import EVALUATED, HeldOut, evaluate, hold_out, judge
 from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import PreparedTraining, engine_config
 from prime_cli.training.record import (
@@ -193,7 +194,7 @@ class EngineTraining:
         self._session: RolloutSession
         self._held: HeldOut | None = None
         self._failure: PrimeError | None = None
-        self._stopping = False
+        self._stopping = self._evaluation_stopped = False
         self._ended = asyncio.Event()
         self._task: Task | None = None
         self._began = time.monotonic()
@@ -202,8 +203,10 @@ class EngineTraining:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all steps were done."""
-        return self._record.facts.step >= self._plan.steps
+        """Whether all steps were done, and evaluated if that is planned."""
+        facts = self._record.facts
+        is_evaluated = any(each.step >= self._plan.steps for each in facts.evaluations)
+        return facts.step >= self._plan.steps and (is_evaluated or not self._plan.eval_examples)
 
     def show_on(self, task: Task, step: int) -> None:
         """Show the steps on `task`; `step` of them were done by earlier sessions."""
@@ -235,15 +238,23 @@ class EngineTraining:
                 finally:
                     watching.cancel()
         except EngineFailed as failure:
-            if self._failure is None and self._stopping:
-                return  # it was asked to
+            if self._failure is None and self._evaluation_stopped:
+                return  # which TRL and others only end by
             raise self._explained(failure) from failure
         finally:
             self._ended.set()
         if self._failure is not None:
             raise self._explained(self._failure)
-        if not self._stopping:
+        if self.is_whole:
             self._finish()
+        elif not self._stopping:
+            done, steps = self._record.facts.step, self._plan.steps
+            raise self._explained(
+                EngineFailed(
+                    f"{self._files.engine.title} ended after {done} of {steps} steps",
+                    hint=f"see {self._files.log}",
+                )
+            )
 
     def _explained(self, failure: PrimeError) -> PrimeError:
         """The failure to tell, which names the last checkpoint."""
@@ -261,18 +272,19 @@ class EngineTraining:
 
     async def _watch(self, engine: RunningEngine) -> None:
         """Raise EngineFailed if nothing has happened for too long."""
-        last, seen = time.monotonic(), (-1, -1)
+        last, seen = time.monotonic(), (-1, -1, -1)
         while True:
             await asyncio.sleep(1.0)
             if self._session.recorder.failure is not None:
                 self._failure = self._session.recorder.failure
                 raise self._failure
-            now = self._session.counts.rollouts, self._record.facts.step
+            evaluated = sum(path.stat().st_size for path in self._setup.folder.path.glob(EVALUATED))
+            now = self._session.counts.rollouts, self._record.facts.step, evaluated
             if now != seen:
                 last, seen = time.monotonic(), now
             elif time.monotonic() - last > self._plan.stall:
                 self._failure = EngineFailed(
-                    f"No rollout and no step has ended for {self._plan.stall} seconds",
+                    f"No rollout and no step has ended for {format_duration(self._plan.stall)}",
                     hint=f"see {self._files.log}, or allow more with `--stall SPAN`",
                 )
                 engine.ask_for_stacks()
@@ -323,6 +335,8 @@ class EngineTraining:
             )
 
     def _is_over(self) -> bool:
+        if self._record.facts.step >= self._plan.steps:  # only the evaluation is left
+            return self._failure is not None
         hours = self._plan.max_hours
         if hours is not None and time.monotonic() - self._began > hours * _HOUR:
             self._stopping = True
@@ -358,7 +372,8 @@ class EngineTraining:
                     evaluate, self._setup, self._plan, self._held, policy.endpoint.url, step
                 )
             except PrimeError as error:
-                if not (self._stopping and type(error) is EnvironmentFailed):
+                self._evaluation_stopped = self._stopping and type(error) is EnvironmentFailed
+                if not self._evaluation_stopped:
                     self._failure = error
                 raise
             ordered = tuple(known[each] for each in sorted(known))

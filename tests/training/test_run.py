@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.core.errors import Conflict, EngineFailed, GateFailed, StorageFailed
+from prime_cli.core.errors import Conflict, EngineFailed, GateFailed, StorageFailed, UsageError
 from prime_cli.runs.folder import RunFolder, read_journal, writing
 from prime_cli.runs.manifest import FAILED, FINISHED, INTERRUPTED, load_manifest
 from prime_cli.runtime.interpreters import Interpreter
@@ -68,13 +68,64 @@ def test_a_training_that_was_killed_goes_on_at_its_last_checkpoint(
     assert len(pairs) - len(set(pairs)) == 8
 
 
-def test_a_training_is_stopped_by_a_file_in_its_folder(talker: Interpreter, tmp_path: Path) -> None:
-    trained = train_scripted(talker, tmp_path, max_hours=1e-9)
+@pytest.mark.parametrize(
+    "stopped", [{"max_hours": 1e-9}, {"behaviour": {"stop_at": 1}}], ids=["time", "file"]
+)
+def test_a_training_is_stopped_by_its_time_or_by_a_file_in_its_folder(
+    talker: Interpreter, tmp_path: Path, stopped: dict[str, Any]
+) -> None:
+    trained = train_scripted(talker, tmp_path, **stopped)
     assert not trained.result.is_whole
     assert load_manifest(trained.folder / "run.json").status == INTERRUPTED
-    found = last_checkpoint(trained.result.folder)
-    assert found is not None
-    assert found[0] == 1
+    assert last_checkpoint(trained.result.folder) == (1, trained.folder / "checkpoints" / "1")
+
+
+def test_a_training_that_is_stopped_in_its_last_step_has_a_verdict(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    trained = train_scripted(talker, tmp_path, steps=1, eval_examples=4, max_hours=1e-9)
+    assert trained.result.facts.verdict is not None
+    assert load_manifest(trained.folder / "run.json").status == FINISHED
+
+
+def test_an_engine_that_fails_while_it_stops_is_a_failure(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    behaviour = {"crash_after": 1, "last_words": "no room for the checkpoint"}
+    with pytest.raises(EngineFailed) as failed:
+        train_scripted(talker, tmp_path, behaviour=behaviour, max_hours=1e-9)
+    assert failed.value.detail == "no room for the checkpoint"
+
+
+def test_an_engine_that_ends_before_the_last_step_is_a_failure(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    with pytest.raises(EngineFailed, match="ended after 2 of 6 steps"):
+        train_scripted(talker, tmp_path, behaviour={"return_at": 3})
+    assert load_manifest(_only(tmp_path).manifest).status == FAILED
+
+
+def test_a_training_needs_the_examples_of_a_step(talker: Interpreter, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="12 examples to train on cannot fill a step of 13"):
+        train_scripted(talker, tmp_path, batch=13, eval_examples=50)
+
+
+SLOW = TRAINED.replace(
+    "    def same(completion, answer, **kwargs):\n",
+    """    calls = []
+    async def same(completion, answer, **kwargs):
+        import asyncio
+        calls.append(answer)
+        await asyncio.sleep(0.7 * len(calls))
+""",
+)
+
+
+@pytest.mark.slow
+def test_an_evaluation_that_takes_longer_than_the_stall_is_not_ended(tmp_path: Path) -> None:
+    plan: dict[str, Any] = {"steps": 1, "eval_examples": 7, "eval_rollouts": 1, "stall": 4}
+    trained = train_scripted(small_interpreter(tmp_path, SLOW), tmp_path, **plan)
+    assert [each.step for each in trained.result.facts.evaluations] == [0, 1]
 
 
 def test_rewards_without_spread_end_a_training(talker: Interpreter, tmp_path: Path) -> None:
@@ -93,7 +144,7 @@ def test_what_the_engine_says_of_its_end_is_the_failure(
 
 
 def test_an_engine_that_hangs_is_ended(talker: Interpreter, tmp_path: Path) -> None:
-    with pytest.raises(EngineFailed, match="No rollout and no step has ended for 1 seconds"):
+    with pytest.raises(EngineFailed, match="No rollout and no step has ended for 1s"):
         train_scripted(talker, tmp_path, behaviour={"hang_at": 2}, stall=1)
 
 

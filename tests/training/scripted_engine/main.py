@@ -100,6 +100,10 @@ def misbehave(step: int) -> None:
     if step == BEHAVIOUR.get("fill_the_disk_at"):
         (FOLDER / "metrics.jsonl").unlink()
         (FOLDER / "metrics.jsonl").symlink_to("/dev/full")
+    if step == BEHAVIOUR.get("return_at"):
+        os._exit(0)
+    if step == BEHAVIOUR.get("stop_at"):
+        (FOLDER / "stop").touch()
     if step == BEHAVIOUR.get("hang_at"):
         time.sleep(600)
     if step == BEHAVIOUR.get("fail_at"):
@@ -130,6 +134,9 @@ def train() -> None:
             stop = json.loads(ask("POST", "steps", {"step": step, "metrics": metrics}))["stop"]
             if stop or step % CONFIG["save_every"] == 0 or step == CONFIG["steps"]:
                 save(step)
+            if step == BEHAVIOUR.get("crash_after"):
+                sys.stderr.write(BEHAVIOUR["last_words"])
+                sys.exit(1)
             if stop:
                 return
     (FOLDER / "model").mkdir(exist_ok=True)
