@@ -20,8 +20,9 @@ LONGEST_COMMAND = 120_000
 class SandboxSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A sandbox to create.
 
-    Sizes are in GB; `network` is a level of `wire.sandboxes.NETWORKS`, and `hosts` are what
-    `packages` reaches, as `host:port`, with `folders` of this machine to read. It ends at `stop_at`
+    Sizes are in GB; `network` is a level of `wire.sandboxes.NETWORKS`, and `hosts` are the
+    package indexes that `packages` reaches, as `host:port`, and `public_hosts` what it reaches at
+    public addresses only; `folders` of this machine are there to read. It ends at `stop_at`
     (seconds since the epoch), after `idle_seconds` without a call, and with the process `process`
     of this machine. `variables` are set for its commands, the first of which is `start`.
     """
@@ -35,11 +36,17 @@ class SandboxSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     disk_size_gb: float = 5
     network: str = "packages"
     hosts: tuple[str, ...] = ()
+    public_hosts: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     variables: dict[str, str] = {}
     start: tuple[str, ...] = ()
     idle_seconds: float | None = None
     process: int | None = None
+
+    @property
+    def reached(self) -> tuple[str, ...]:
+        """Every host that it reaches."""
+        return (*self.hosts, *self.public_hosts)
 
     @property
     def memory(self) -> int:

@@ -1,14 +1,19 @@
 """The proxy of the network `packages`: it reaches the package indexes, and nothing else.
 
 It listens on the sandbox's own loopback and connects from here. CONNECT is for https; what is plain
-http is passed on by its absolute address. A host is allowed with its port, also where it is on
-loopback or the local network, as a mirror of PyPI often is.
+http is passed on by its absolute address. A package index is allowed with its port, also where it
+is on loopback or the local network, as a mirror of PyPI often is. A host that somebody else names
+must have a public address: the proxy connects from this machine, where names lead further.
 """
 
 import asyncio
+import ipaddress
 import socket
+from collections.abc import Iterable
 from contextlib import suppress
 from urllib.parse import urlsplit
+
+from prime_cli.hub.sandboxes.provider import SandboxSpec
 
 PROXY_PORT = 3128
 """Of the sandbox's own loopback."""
@@ -18,8 +23,11 @@ _HEAD_SECONDS = 30.0
 _CONNECT_SECONDS = 20.0
 _CHUNK = 1 << 16
 _AT_ONCE = 64
-_HOP = ("proxy-connection:", "proxy-authorization:", "connection:", "keep-alive:")
-_HTTPS, _HTTP = 443, 80
+_MOST_CONNECTIONS = 512
+"""Each is a descriptor of the supervisor, which all sandboxes share."""
+_HOP = ("proxy-connection:", "proxy-authorization:", "connection:", "keep-alive:", "host:")
+_PORTS = {True: 443, False: 80}
+"""By whether it is a tunnel."""
 
 
 def proxy_variables() -> dict[str, str]:
@@ -29,37 +37,38 @@ def proxy_variables() -> dict[str, str]:
     return found | {name.upper(): value for name, value in found.items()}
 
 
-async def serve_proxy(listener: socket.socket, hosts: tuple[str, ...]) -> asyncio.Server:
-    """Serve the sandbox that has `listener`; `hosts` are `host:port`, or `*.host:port`."""
-    return await asyncio.start_server(Proxy(hosts).serve, sock=listener, limit=_LONGEST_HEAD)
+async def serve_proxy(listener: socket.socket, spec: SandboxSpec) -> asyncio.Server:
+    """Serve the sandbox that has `listener`."""
+    proxy = Proxy(spec.hosts, spec.public_hosts)
+    return await asyncio.start_server(proxy.serve, sock=listener, limit=_LONGEST_HEAD)
 
 
 class Proxy:
-    """The proxy of one sandbox."""
+    """The proxy of one sandbox.
 
-    def __init__(self, hosts: tuple[str, ...]) -> None:
-        self.hosts = frozenset(host.lower() for host in hosts)
+    `hosts` and `public_hosts` are `host:port`, or `*.host:port`; the latter are reached at public
+    addresses only.
+    """
+
+    def __init__(self, hosts: Iterable[str], public_hosts: Iterable[str] = ()) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._public_hosts = frozenset(host.lower() for host in public_hosts)
         self._room = asyncio.Semaphore(_AT_ONCE)
-
-    def allows(self, host: str, port: int) -> bool:
-        """Whether a sandbox may connect there."""
-        host = host.lower().rstrip(".")
-        if f"{host}:{port}" in self.hosts:
-            return True
-        parts = host.split(".")
-        parents = (".".join(parts[at:]) for at in range(1, len(parts)))
-        return any(f"*.{parent}:{port}" in self.hosts for parent in parents)
+        self._connections = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection."""
-        async with self._room:
-            try:
-                await self._serve(reader, writer)
-            except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
-                # A stranger's connection, which may break at any moment.
-                pass
-            finally:
-                writer.close()
+        """Serve one connection; one too many is closed."""
+        self._connections += 1
+        try:
+            if self._connections <= _MOST_CONNECTIONS:
+                async with self._room:
+                    await self._serve(reader, writer)
+        except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
+            # A stranger's connection, which may break at any moment.
+            pass
+        finally:
+            self._connections -= 1
+            writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(_HEAD_SECONDS):
@@ -70,18 +79,26 @@ class Proxy:
                 return
         line, *fields = head[:-4].decode("latin-1").split("\r\n")
         method, target, version = line.split(" ", 2)
+        if any(each in head[:-4].replace(b"\r\n", b"") for each in (b"\r", b"\n", b"\0")):
+            await _refuse(writer, "400 Bad Request", "A line of the head ends in the middle")
+            return
         is_tunnel = method == "CONNECT"
         parts = urlsplit(f"//{target}" if is_tunnel else target)
-        host, port = parts.hostname or "", parts.port or (_HTTPS if is_tunnel else _HTTP)
+        host, port = parts.hostname or "", parts.port or _PORTS[is_tunnel]
         if not host or not (is_tunnel or parts.scheme == "http"):
             await _refuse(writer, "400 Bad Request", "This is a proxy: send it absolute addresses")
             return
-        if not self.allows(host, port):
+        is_index = _is_among(self._hosts, host, port)
+        if not (is_index or _is_among(self._public_hosts, host, port)):
             await _refuse(writer, "403 Forbidden", _not_allowed(host, port))
             return
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
-                upstream = await asyncio.open_connection(host, port)
+                address = host if is_index else await _public_address(host, port)
+                if address is None:
+                    await _refuse(writer, "403 Forbidden", _not_public(host))
+                    return
+                upstream = await asyncio.open_connection(address, port)
         except (OSError, TimeoutError) as error:
             await _refuse(writer, "502 Bad Gateway", f"{host}:{port} does not answer: {error}")
             return
@@ -93,7 +110,9 @@ class Proxy:
                 path += f"?{parts.query}" if parts.query else ""
                 kept = [each for each in fields if not each.lower().startswith(_HOP)]
                 # One request a connection: the next may be for another host.
-                lines = [f"{method} {path} {version}", *kept, "Connection: close"]
+                # The client's own could name another host of the same server.
+                named = f"Host: {parts.netloc.rpartition('@')[2]}"
+                lines = [f"{method} {path} {version}", named, *kept, "Connection: close"]
                 upstream[1].write("\r\n".join([*lines, "", ""]).encode("latin-1"))
             await _join((reader, writer), upstream)
         finally:
@@ -121,6 +140,46 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             await writer.drain()
         if writer.can_write_eof():
             writer.write_eof()
+
+
+def _is_among(hosts: frozenset[str], host: str, port: int) -> bool:
+    host = host.lower().rstrip(".")
+    if f"{host}:{port}" in hosts:
+        return True
+    parts = host.split(".")
+    parents = (".".join(parts[at:]) for at in range(1, len(parts)))
+    return any(f"*.{parent}:{port}" in hosts for parent in parents)
+
+
+async def _public_address(host: str, port: int) -> str | None:
+    """The first public address of a host, to connect to; None if it has none."""
+    loop = asyncio.get_running_loop()
+    for *_, found in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        if is_public(str(found[0])):
+            return str(found[0])
+    return None
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is on the Internet, also one of version 4 inside one of version 6."""
+    found = ipaddress.ip_address(address)
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped or found.sixtofour
+        if found in _NAT64:
+            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return found.is_global and not found.is_multicast
+
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+def _not_public(host: str) -> str:
+    return (
+        f"{host[:200]} is on this machine's own network, of which a sandbox reaches the configured "
+        "package indexes only"
+    )
 
 
 def _not_allowed(host: str, port: int) -> str:

@@ -86,7 +86,7 @@ class BubblewrapProvider:
         facts = {**_promises(spec, python, size), **_limits(groups)}
         box = BubblewrapBox(process, control, groups, _variables(spec), facts)
         if listener is not None:
-            box.also_close(await serve_proxy(listener, spec.hosts))
+            box.also_close(await serve_proxy(listener, spec))
         return box
 
     async def list_tags(self, prefix: str) -> Collection[str]:
@@ -280,7 +280,7 @@ def _variables(spec: SandboxSpec) -> dict[str, str]:
 def _promises(spec: SandboxSpec, python: StandIn, size: int) -> dict[str, str]:
     """What holds by the way it was started."""
     network = {
-        PACKAGES: f"the package indexes ({', '.join(spec.hosts) or 'none'}) through a proxy",
+        PACKAGES: f"{', '.join(spec.reached) or 'no host'}, through a proxy",
         NONE: "none",
     }
     return {

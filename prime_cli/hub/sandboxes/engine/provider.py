@@ -68,7 +68,7 @@ class EngineProvider:
                 with engine_errors(self._url):
                     pid = await engine.pid(spec.tag)
                 listener = await listen_inside(pid, PROXY_PORT)
-                box.also_close(await serve_proxy(listener, spec.hosts))
+                box.also_close(await serve_proxy(listener, spec))
         except BaseException:
             await box.end()
             raise
@@ -137,9 +137,9 @@ def _container(spec: SandboxSpec) -> "ContainerSpec":
 
 def _facts(spec: SandboxSpec) -> dict[str, str]:
     """What holds: the limits were read back when it started."""
-    hosts = ", ".join(spec.hosts) or "none"
+    hosts = ", ".join(spec.reached) or "no host"
     network = {
-        PACKAGES: f"the package indexes ({hosts}) through a proxy",
+        PACKAGES: f"{hosts}, through a proxy",
         INTERNET: "the engine's own network, which is not filtered: it may reach this machine's "
         "local network",
     }

@@ -115,7 +115,9 @@ def plan_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandbox
     check_creation(creation)
     spec = _spec(hub, creation, "prime-plan", "plan")
     chosen = choose(hub, creation, spec)
-    return SandboxPlan(chosen.provider, spec.image, spec.network, list(spec.hosts), chosen.differs)
+    return SandboxPlan(
+        chosen.provider, spec.image, spec.network, list(spec.reached), chosen.differs
+    )
 
 
 def choose(hub: Hub, creation: SandboxCreation, spec: SandboxSpec) -> Checked:

@@ -108,10 +108,15 @@ def read_network(options: SandboxSettings, creation: SandboxCreation) -> str:
     return level
 
 
-def read_hosts(creation: SandboxCreation, indexes: Indexes) -> tuple[str, ...]:
-    """What a sandbox reaches: the hosts of its list, or the package indexes; raises UsageError."""
+def read_hosts(
+    creation: SandboxCreation, indexes: Indexes
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The package indexes that a sandbox reaches, and what its list names besides.
+
+    Without a list all indexes; with one those of its hosts alone. Raises UsageError.
+    """
     if not creation.network_allowlist:
-        return indexes.hosts
+        return indexes.hosts, ()
     found: list[str] = []
     for each in creation.network_allowlist:
         entry = each.strip().lower().rstrip(".")
@@ -123,7 +128,8 @@ def read_hosts(creation: SandboxCreation, indexes: Indexes) -> tuple[str, ...]:
                 "name hosts, such as `pypi.org` or `*.example.org`",
             )
         found += [entry] if ":" in entry else [f"{entry}:443", f"{entry}:80"]
-    return tuple(found)
+    here = [each for each in found if each in indexes.hosts]
+    return tuple(here), tuple(each for each in found if each not in here)
 
 
 def make_spec(
@@ -132,6 +138,7 @@ def make_spec(
     """The order for a provider; raises UsageError."""
     network = read_network(options, creation)
     indexes = find_indexes() if network == PACKAGES else Indexes()
+    hosts, public = read_hosts(creation, indexes) if network == PACKAGES else ((), ())
     minutes = creation.timeout_minutes
     life = LONGEST_LIFE if minutes == -1 else timedelta(minutes=minutes)
     idle = creation.idle_timeout_minutes
@@ -144,7 +151,8 @@ def make_spec(
         memory_gb=creation.memory_gb,
         disk_size_gb=creation.disk_size_gb,
         network=network,
-        hosts=read_hosts(creation, indexes) if network == PACKAGES else (),
+        hosts=hosts,
+        public_hosts=public,
         folders=indexes.folders,
         variables={**indexes.variables, **creation.environment_vars, **creation.secrets},
         start=read_start(creation.start_command),
@@ -186,7 +194,7 @@ def request_column(creation: SandboxCreation, spec: SandboxSpec) -> str:
         idempotency_key=None,
         labels=[],
         network=spec.network,
-        network_allowlist=list(spec.hosts) if spec.network == PACKAGES else None,
+        network_allowlist=list(spec.reached) if spec.network == PACKAGES else None,
     )
     return msgspec.json.encode(kept).decode()
 
