@@ -25,6 +25,7 @@ _INSIDE = SANDBOX_GATEWAY + "/{namespace}/{id}"
 _SERVICE = f"{_INSIDE}/{connect.SERVICE}"
 _UNAUTHENTICATED = "This token opens no sandbox, or not this one"
 _STREAMS = ("Start", "Connect")
+_CALLS = (*_STREAMS, "SendInput", "SendSignal", "List")
 
 
 @router.page(_INSIDE + "/exec", "POST")
@@ -37,7 +38,11 @@ async def enter(request: Request) -> Response:
 
 @router.page(_SERVICE + "/{call}", "POST")
 async def call_session(request: Request) -> Response:
-    return await _enter(request, f"{connect.SERVICE}/{request.path_params['call']}")
+    call = request.path_params["call"]
+    if call not in _CALLS:
+        # What it decodes to must not become a part of the request to the supervisor.
+        return answer(ConnectError(Code.NOT_FOUND, "There is no such call"), HTTPStatus.NOT_FOUND)
+    return await _enter(request, f"{connect.SERVICE}/{call}")
 
 
 async def _enter(request: Request, place: str) -> Response:

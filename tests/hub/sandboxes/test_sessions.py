@@ -1,11 +1,16 @@
 """Command sessions, as newer releases of the client have them."""
 
+import asyncio
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import httpx
 import pytest
 
+from prime_cli.hub.sandboxes.provider import CommandOrder, End, Running
+from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
 from prime_cli.wire import sandboxes_connect as connect
+from prime_cli.wire.sandboxes_connect import CommandSpec, StartRequest
 from tests.helpers.sandboxes import Inside, create, sandbox_hub
 from tests.helpers.tools import needs_bubblewrap
 
@@ -82,6 +87,61 @@ def test_a_session_is_taken_up_again_and_gets_its_input_once(inside: Inside) -> 
     assert connect.ended(4) in stream(inside, "Start", begun)
 
 
+class SlowBox:
+    """A sandbox in which commands start slowly and then say nothing."""
+
+    facts: ClassVar[dict[str, str]] = {}
+    is_gone = False
+
+    def __init__(self) -> None:
+        self.started = 0
+
+    async def run(self, _order: CommandOrder) -> Running:
+        await asyncio.sleep(0.01)
+        self.started += 1
+        return SilentCommand()
+
+    async def gone(self) -> End:
+        raise NotImplementedError
+
+    async def end(self) -> None:
+        """Nothing is there."""
+
+
+class SilentCommand:
+    """A command that ends when it is killed."""
+
+    stdin = None
+
+    def __init__(self) -> None:
+        self.stdout = self.stderr = asyncio.StreamReader()
+        self.stdout.feed_eof()
+        self._ended = asyncio.Event()
+
+    async def wait(self) -> int:
+        await self._ended.wait()
+        return 137
+
+    async def signal(self, _number: int) -> None:
+        self._ended.set()
+
+    def close(self) -> None:
+        """There are no pipes."""
+
+
+def test_a_start_that_is_sent_again_at_once_runs_one_command() -> None:
+    request = StartRequest(CommandSpec(("sleep", "9")), session="s-9")
+
+    async def scenario() -> int:
+        box, found = SlowBox(), Sessions()
+        first, second = await asyncio.gather(found.start(box, request), found.start(box, request))
+        assert first is second
+        await found.close(first)
+        return box.started
+
+    assert asyncio.run(scenario()) == 1
+
+
 def test_no_bytes_end_the_input(inside: Inside) -> None:
     begun = start("cat; echo end", "s-3", stdin=True)
     stream(inside, "Start", begun, seconds=0.3)
@@ -98,6 +158,12 @@ def test_a_session_is_listed_while_it_runs_and_signalled(inside: Inside) -> None
     assert call(inside, "SendSignal", selector("s-2") + b"\x10\x0f").status_code == 200
     assert connect.ended(128 + 15) in stream(inside, "Connect", selector("s-2"))
     assert b"s-2" not in call(inside, "List", b"").content
+
+
+@pytest.mark.parametrize("name", ["Sta rt", "Start%3fx", "Nothing"])
+def test_a_call_of_no_known_name_is_not_passed_on(inside: Inside, name: str) -> None:
+    answer = call(inside, name, b"")
+    assert (answer.status_code, answer.json()["message"]) == (404, "There is no such call")
 
 
 REFUSALS: list[tuple[Callable[[Inside], object], str]] = [

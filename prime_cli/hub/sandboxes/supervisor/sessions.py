@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from weakref import WeakValueDictionary
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.hub.sandboxes.provider import Box, CommandOrder, Running
@@ -105,6 +106,8 @@ class Sessions:
     def __init__(self) -> None:
         self._found: dict[int, Session] = {}
         self._pids = itertools.count(2)
+        self._starting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """By uuid: a start that is sent again while the first is on its way."""
 
     async def start(self, box: Box, request: StartRequest) -> Session:
         """Start a command, or find the session with its uuid.
@@ -115,12 +118,17 @@ class Sessions:
         if request.pty:
             raise UsageError("A sandbox of this hub has no terminals")
         self._forget_old()
-        if request.session is not None:
+        if request.session is None:
+            return await self._start(box, request)
+        async with self._starting.setdefault(request.session, asyncio.Lock()):
             for each in self._found.values():
                 if each.request.session == request.session:
                     if each.request.command != request.command:
                         raise Conflict("This session runs another command")
                     return each
+            return await self._start(box, request)
+
+    async def _start(self, box: Box, request: StartRequest) -> Session:
         if sum(each.code is None for each in self._found.values()) >= _MOST_SESSIONS:
             raise UsageError(f"The sandbox has {_MOST_SESSIONS} sessions already")
         spec = request.command
