@@ -367,7 +367,8 @@ def relay_for(
         from prime_cli.wire.sandboxes import RUN_LABEL
 
         label, most = f"{RUN_LABEL}{run_id}", plan.concurrency + _SPARE_SANDBOXES
-        access = SandboxAccess(lambda: open_hub(provider), label, most, resumes)
+        is_closed = plan.only_gateway or (plan.sandbox and not plan.allow_net)
+        access = SandboxAccess(lambda: open_hub(provider), label, most, resumes, is_closed)
         return SandboxRelay(access, say)
 
     return open_relay

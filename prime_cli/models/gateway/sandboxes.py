@@ -19,10 +19,11 @@ import msgspec
 from aiohttp import web
 
 from prime_cli.api.client import HubClient
+from prime_cli.core.config import PRIME_API_URL
 from prime_cli.core.errors import PrimeError
 from prime_cli.models.gateway.threads import chunks_of, in_thread, wait_for
 from prime_cli.runtime.variables import HUB
-from prime_cli.wire.sandboxes import LIVE, RUN_LABEL, SandboxDeletion
+from prime_cli.wire.sandboxes import LIVE, NONE, PACKAGES, RUN_LABEL, SandboxDeletion
 
 Fields = dict[str, Any]
 
@@ -40,6 +41,10 @@ _WAIT_SECONDS = 20.0
 _POLL_SECONDS = 0.2
 _RETRY_AFTER = "10"
 
+_CLOSED = (
+    "This run is kept off the network, so its sandboxes reach the package indexes at most: omit "
+    "`network_allowlist` and `network`, or run with `--sandbox --allow-net`"
+)
 _PASSED = ("accept", "content-type", "connect-protocol-version", "connect-timeout-ms", "user-agent")
 _ANSWERED = ("content-type", "content-encoding", "content-length", "retry-after")
 
@@ -49,13 +54,15 @@ class SandboxAccess:
     """The sandboxes that a run may have, `most` at once, each with `label`.
 
     `open_hub` opens the hub that has them on first use; raises PrimeError. `resumes`: an earlier
-    session may have left some.
+    session may have left some. `is_closed`: the run is kept off the network, so sandboxes of our
+    hubs reach package indexes at most.
     """
 
     open_hub: Callable[[], HubClient]
     label: str
     most: int
     resumes: bool = False
+    is_closed: bool = False
 
 
 class SandboxRelay:
@@ -130,6 +137,8 @@ class SandboxRelay:
         return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
 
     async def _create(self, hub: HubClient, request: web.BaseRequest, body: Fields) -> web.Response:
+        if self._is_kept_closed(hub) and _asks_for_network(body):
+            return _refused(HTTPStatus.UNPROCESSABLE_ENTITY, _CLOSED)
         self._on_their_way += 1
         try:
             if not await self._has_room(hub):
@@ -155,10 +164,15 @@ class SandboxRelay:
             body["idempotency_key"] = _digest(f"{self._access.label} {key}")
         for name in ("team_id", "user_id", "provider", "process"):
             body.pop(name, None)
+        if self._is_kept_closed(hub) and not _asks_for_none(body):
+            body["network"] = PACKAGES
         if hub.in_process:
             # Nothing of the run outlives this process, however it ends.
             body["process"] = os.getpid()
         return body
+
+    def _is_kept_closed(self, hub: HubClient) -> bool:
+        return self._access.is_closed and hub.base_url != PRIME_API_URL
 
     async def _has_room(self, hub: HubClient) -> bool:
         """Whether one more fits, which one that ends in the meantime may decide."""
@@ -287,6 +301,16 @@ async def _read_fields(request: web.BaseRequest) -> Fields:
         found = msgspec.json.decode(await request.read() or b"{}")
         return found if isinstance(found, dict) else {}
     return {}
+
+
+def _asks_for_network(body: Fields) -> bool:
+    """Whether it names hosts, or everything."""
+    return bool(body.get("network_allowlist")) or body.get("network") not in (None, NONE, PACKAGES)
+
+
+def _asks_for_none(body: Fields) -> bool:
+    is_none = body.get("network_access") is False or body.get("network_allowlist") == []
+    return is_none or body.get("network") == NONE
 
 
 def _list(body: Fields, name: str) -> list[Any]:

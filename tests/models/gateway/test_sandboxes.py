@@ -104,14 +104,19 @@ class Door:
 
 @asynccontextmanager
 async def door(
-    hub: ScriptedHub, *, most: int = 4, resumes: bool = False, said: list[str] | None = None
+    hub: ScriptedHub,
+    *,
+    most: int = 4,
+    resumes: bool = False,
+    is_closed: bool = False,
+    said: list[str] | None = None,
 ) -> AsyncIterator[Door]:
     way = httpx.MockTransport(hub)
 
     def open_hub() -> HubClient:
         return HubClient(HUB, key=KEY, transport=way, outside=way)
 
-    access = SandboxAccess(open_hub, LABEL, most, resumes)
+    access = SandboxAccess(open_hub, LABEL, most, resumes, is_closed)
     endpoint = Endpoint("m", "http://127.0.0.1:9/v1", EndpointSecret("sk-real"))
     settings = GatewaySettings(hub=lambda say: SandboxRelay(access, say))
     say = (lambda _: None) if said is None else said.append
@@ -263,6 +268,24 @@ def test_labels_and_keys_of_another_run_do_not_lead_to_its_sandboxes() -> None:
     first, again = hub.orders("POST", "/api/v1/sandbox")
     assert first["labels"] == ["mine", LABEL]
     assert first["idempotency_key"] == again["idempotency_key"] != "k"
+
+
+def test_a_run_without_a_network_gets_none_by_a_sandbox() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub, is_closed=True) as run:
+            for wish in ({"network_allowlist": ["*.example.org"]}, {"network": "internet"}):
+                status, said = await run.ask(*CREATE[:2], {**CREATE[2], **wish})
+                assert (status, "kept off the network" in said["detail"]) == (422, True)
+            assert hub.asked == []
+            await run.ask(*CREATE)
+            await run.ask(*CREATE[:2], {**CREATE[2], "network_allowlist": []})
+
+    asyncio.run(scenario())
+    first, second = hub.orders("POST", "/api/v1/sandbox")
+    assert first["network"] == "packages"
+    assert (second["network_allowlist"], "network" in second) == ([], False)
 
 
 def test_a_list_and_a_deletion_see_the_run_alone() -> None:
