@@ -18,15 +18,24 @@ from prime_cli.models.prices import FREE
 from prime_cli.runs.plan import ALL
 from prime_cli.serving.engines import find_gpus
 from prime_cli.serving.plan import model_folder
-from prime_cli.training.engines.catalogue import Engine, check_fit, find_engine, lasting_name
+from prime_cli.training.engines.catalogue import (
+    DEFAULT,
+    Engine,
+    check_fit,
+    find_engine,
+    lasting_name,
+)
 from prime_cli.training.plan import TrainingPlan, for_training
 from prime_cli.training.record import SavedTraining
+from prime_cli.training.recording import LENGTHS
 from prime_cli.training.request import GROUP, MAX_TOKENS, TrainRequest, parse_settings
 
 TINY = "builtin/tiny"
 """A small model with random weights, which the engine makes on the spot."""
 OWN = "training"
 """The endpoint in the plan of a training: the engine's, whose address is new each time."""
+
+_SAMPLED_BY = LENGTHS | {"temperature", "chat_template_kwargs"}
 
 
 @dataclass(frozen=True)
@@ -125,9 +134,13 @@ def _plan(
             "A group of one rollout teaches nothing: its reward is compared with no other",
             hint="`-r 8`",
         )
-    temperature = prepared.plan.sampling["temperature"]
+    sampling = prepared.plan.sampling
+    temperature = sampling["temperature"]
     if not temperature:
         raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")
+    if asked.engine == DEFAULT:
+        _require_supported(sampling)
+    length = next((sampling[name] for name in LENGTHS if sampling.get(name)), request.max_tokens)
     return TrainingPlan(
         model=model,
         engine=lasting_name(asked.engine),
@@ -135,7 +148,7 @@ def _plan(
         group=group,
         batch=asked.batch,
         lr=asked.lr,
-        max_tokens=request.max_tokens or MAX_TOKENS,
+        max_tokens=length or MAX_TOKENS,
         temperature=temperature,
         seed=asked.seed,
         examples=ALL if request.num_examples is None else request.num_examples,
@@ -153,6 +166,18 @@ def _plan(
         options=parse_settings(asked.options),
         gpus=gpus,
     )
+
+
+def _require_supported(sampling: Mapping[str, Any]) -> None:
+    """Raise UsageError for what TRL's policy would ignore, which samples from all tokens."""
+    extra = sampling.get("extra_body") or {}
+    ignored = sorted({*sampling, *extra} - _SAMPLED_BY - {"extra_body"})
+    if ignored:
+        named = ", ".join(f"`{name}`" for name in ignored)
+        raise UsageError(
+            f"{named} cannot be set with TRL, which samples by temperature and length alone",
+            hint="omit it; `chat_template_kwargs` are passed to the chat template",
+        )
 
 
 def engine_packages(engine: Engine, plan: TrainingPlan) -> Engine:

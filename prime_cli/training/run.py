@@ -142,6 +142,8 @@ def _train(
                 training.show_on(task, step)
                 signal = asyncio.run(session.run(lambda *_: None))
         except BaseException as failure:
+            if isinstance(failure, PrimeError):
+                _name_checkpoint(folder, failure)
             status = CAPPED if isinstance(failure, PartialResult) else FAILED
             with suppress(StorageFailed):  # the first failure is the one to tell
                 record.close(session.outcome, status, failure, on_demand=True)
@@ -149,6 +151,13 @@ def _train(
         status = FINISHED if training.is_whole else INTERRUPTED
         record.close(session.outcome, status, on_demand=True)
     return TrainingResult(folder, record.facts, signal)
+
+
+def _name_checkpoint(folder: RunFolder, failure: PrimeError) -> None:
+    found = last_checkpoint(folder)
+    if found is not None:
+        named = f"the last checkpoint is {found[1]}"
+        failure.hint = named if failure.hint is None else f"{failure.hint}; {named}"
 
 
 def _title(setup: RunSetup) -> str:
@@ -224,7 +233,6 @@ class EngineTraining:
             url=url,
             token=token,
             report=self._plan.report,
-            append=self._checkpoint is not None,
         )
         try:
             with RunningEngine(launch) as engine:
@@ -257,7 +265,7 @@ class EngineTraining:
             )
 
     def _explained(self, failure: PrimeError) -> PrimeError:
-        """The failure to tell, which names the last checkpoint."""
+        """The failure to tell."""
         told = self._failure or failure
         if (
             isinstance(told, EngineFailed)
@@ -265,9 +273,6 @@ class EngineTraining:
             and any(word in f"{failure.message}\n{failure.detail}" for word in _OUT_OF_MEMORY)
         ):
             failure.hint = f"use less: `--batch`, `-t` or `--lora`; see {self._files.log}"
-        found = last_checkpoint(self._setup.folder)
-        if found is not None and told.hint is not None:
-            told.hint += f"; the last checkpoint is {found[1]}"
         return told
 
     async def _watch(self, engine: RunningEngine) -> None:

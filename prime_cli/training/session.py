@@ -212,8 +212,17 @@ class RolloutSession:
                 self.outcome.served = self._gateway.ledger.served
                 self.outcome.unjournaled = without(spent, self._journaled)
             if hold.is_closed:
-                raise hold.failure or _capped(hold.capped or "")
+                raise hold.failure or self._capped(hold.capped or "")
             return interrupt.signal
+
+    def _capped(self, reason: str) -> PartialResult:
+        again = "start the service again"
+        if self._options.training is not None:
+            again = f"continue: `prime train --resume {self._setup.run_id} --max-cost USD`"
+        if reason.startswith(CAPS):
+            return PartialResult(reason, hint=f"raise the limit, and {again}")
+        hint = f"add prices to {own_path()}, or omit this cap, and {again}"
+        return PartialResult(reason, hint=hint)
 
     async def _until_the_end(
         self, demand: Demand[TrainingRollout], service: RolloutService, announce: Announce
@@ -373,10 +382,3 @@ class RolloutSession:
         if self._options.training is None:
             raise UsageError("Only a training of `prime train` has evaluations and failures")
         return self._options.training
-
-
-def _capped(reason: str) -> PartialResult:
-    if reason.startswith(CAPS):
-        return PartialResult(reason, hint="raise the limit, and start the service again")
-    hint = f"start the service without this cap, or add prices to {own_path()}"
-    return PartialResult(reason, hint=hint)

@@ -25,6 +25,8 @@ from prime_trl.tiny import write_tiny_model
 
 write_tiny_model(Path(sys.argv[2]), 0)
 model = AutoModelForCausalLM.from_pretrained(sys.argv[2], dtype=torch.float32)
+# As Qwen2.5 has one; the policy must not sample by it.
+model.generation_config.repetition_penalty = 1.5
 policy = Policy(AutoTokenizer.from_pretrained(sys.argv[2]), seed=0, most=16)
 print(policy.url, flush=True)
 asked = []

@@ -6,9 +6,17 @@ from typing import Any
 
 import pytest
 
-from prime_cli.core.errors import Conflict, EngineFailed, GateFailed, StorageFailed, UsageError
+from prime_cli.core.errors import (
+    Conflict,
+    EngineFailed,
+    GateFailed,
+    PartialResult,
+    StorageFailed,
+    UsageError,
+)
+from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import RunFolder, read_journal, writing
-from prime_cli.runs.manifest import FAILED, FINISHED, INTERRUPTED, load_manifest
+from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED, load_manifest
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.training.record import facts_in, last_checkpoint
 from tests.helpers.environments import small_interpreter
@@ -86,6 +94,18 @@ def test_a_training_that_is_stopped_in_its_last_step_has_a_verdict(
     trained = train_scripted(talker, tmp_path, steps=1, eval_examples=4, max_hours=1e-9)
     assert trained.result.facts.verdict is not None
     assert load_manifest(trained.folder / "run.json").status == FINISHED
+
+
+def test_a_cap_ends_a_training_and_names_how_to_continue(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    with pytest.raises(PartialResult, match="token budget") as failed:
+        train_scripted(talker, tmp_path, budget=Budget(None, 100), save_every=1)
+    folder = _only(tmp_path)
+    hint = failed.value.hint or ""
+    assert f"prime train --resume {folder.run_id}" in hint
+    assert str(folder.path / "checkpoints") in hint
+    assert load_manifest(folder.manifest).status == CAPPED
 
 
 def test_an_engine_that_fails_while_it_stops_is_a_failure(

@@ -42,7 +42,7 @@ def split_words(arguments: Sequence[str], own: Sequence[str]) -> tuple[list[Path
     while before:
         if before[0] != "@" or len(before) == 1:
             raise UsageError(
-                f"`{before[0]}` is one word too many",
+                f"Unexpected argument `{before[0]}`",
                 hint="files of prime-rl follow an `@`: `@ mine.toml`",
             )
         files.append(Path.cwd() / before[1])

@@ -117,7 +117,7 @@ def run(
     """
     session = open_session(ctx)
     if environment is None and resume is None:
-        raise UsageError("What shall the model be trained on?", hint="`prime train ENV -m MODEL`")
+        raise UsageError("Missing argument ENVIRONMENT", hint="`prime train ENV -m MODEL`")
     wandb: Mapping[str, str] = {}
     is_file = environment is not None and environment.endswith(".toml")
     if is_file:
@@ -131,7 +131,7 @@ def run(
         return
     if arguments:
         raise UsageError(
-            f"`{arguments[0]}` is one word too many", hint="settings of TRL: `--set KEY=VALUE`"
+            f"Unexpected argument `{arguments[0]}`", hint="settings of TRL: `--set KEY=VALUE`"
         )
     if asked.eval_examples:
         require_statistics("The verdict at the end")
@@ -164,11 +164,11 @@ _ON_RESUME = frozenset(
         "rollout_timeout env_vars env_file secrets sandbox output quiet yes context offline dry_run"
     ).split()
 )
-"""What may be given again when a training goes on."""
+"""The options of a training that may change when it is resumed."""
 
 
 def _check_resume(ctx: typer.Context) -> None:
-    """Raise UsageError for what a training that goes on cannot change."""
+    """Raise UsageError for options that a resumed training cannot change."""
     names = {each.name: each for each in ctx.command.params}
     given = [
         names[name].opts[-1] if names[name].param_type_name == "option" else "ENVIRONMENT"
@@ -177,7 +177,7 @@ def _check_resume(ctx: typer.Context) -> None:
     ]
     if given:
         raise UsageError(
-            f"A training that goes on cannot change {', '.join(given)}",
+            f"A resumed training cannot change {', '.join(given)}",
             hint="omit it, or begin a new training, from the last checkpoint as its model",
         )
 

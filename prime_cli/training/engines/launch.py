@@ -44,7 +44,6 @@ class EngineFiles:
         url: str,
         token: str,
         report: str | None,
-        append: bool,
     ) -> Launch:
         """Write the config, and say how the engine is started; raises StorageFailed."""
         path = self.folder / CONFIG
@@ -63,7 +62,7 @@ class EngineFiles:
             engine_environment(environ, {**kept, **own}),
             self.log,
             (*kept.values(), token),
-            append=append,
+            append=True,
         )
 
 

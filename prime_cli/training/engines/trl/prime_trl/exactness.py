@@ -34,7 +34,7 @@ def logprob_gap(model: Any, rows: list[TrainingRow], temperature: float) -> floa
     gap = sum(gaps) / len(gaps) if gaps else 0.0
     dtype = next(model.parameters()).dtype
     most = 0.1 if dtype == torch.float32 else 0.5
-    if gap > most:
+    if not gap <= most:  # nor is NaN
         raise Stopped(
             "engine_failed",
             f"The recorded log-probabilities are not those of the model: {gap:.3g} nats apart",

@@ -5,11 +5,13 @@ be batched with; so a training that is resumed goes on as if it had never been s
 """
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import LogitsProcessor, LogitsProcessorList
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 STOP, LENGTH = "stop", "length"
 
@@ -73,25 +75,36 @@ def generate(model: Any, wanted: list[Wanted], *, pad: int, end: int) -> list[An
     ids = torch.tensor([[pad] * (width - len(each.ids)) + each.ids for each in wanted])
     mask = torch.tensor([[0] * (width - len(each.ids)) + [1] * len(each.ids) for each in wanted])
     draws = _Draws(wanted)
-    found = model.generate(
-        input_ids=ids.to(device),
-        attention_mask=mask.to(device),
-        max_new_tokens=max(each.most for each in wanted),
-        do_sample=False,
-        temperature=None,
-        top_p=None,
-        top_k=None,
-        logits_processor=LogitsProcessorList([draws]),
-        pad_token_id=pad,
-        eos_token_id=end,
-        disable_compile=True,
-    )
+    with _no_defaults(model):
+        found = model.generate(
+            input_ids=ids.to(device),
+            attention_mask=mask.to(device),
+            max_new_tokens=max(each.most for each in wanted),
+            do_sample=False,
+            logits_processor=LogitsProcessorList([draws]),
+            pad_token_id=pad,
+            eos_token_id=end,
+            disable_compile=True,
+        )
     tokens = found[:, width:].tolist()
     logprobs = torch.cat(draws.logprobs, dim=-1).tolist()
     return [
         _cut(row, told, each.most, end)
         for row, told, each in zip(tokens, logprobs, wanted, strict=True)
     ]
+
+
+@contextmanager
+def _no_defaults(model: Any) -> Iterator[None]:
+    """Without the model's generation_config.json: a repetition penalty, as Qwen2.5 has, would
+    change the probabilities.
+    """
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    own, inner.generation_config = inner.generation_config, GenerationConfig()
+    try:
+        yield
+    finally:
+        inner.generation_config = own
 
 
 def _cut(tokens: list[int], logprobs: list[float], most: int, end: int) -> Answer:

@@ -103,7 +103,8 @@ class Policy:
     async def _chat(self, request: web.Request) -> web.Response:
         body = await request.json()
         messages, who = body["messages"], str(body.get("user") or "")
-        ids = self._render(messages, body.get("tools"), who)
+        template = {"tools": body.get("tools"), **(body.get("chat_template_kwargs") or {})}
+        ids = self._render(messages, template, who)
         temperature = body.get("temperature")
         asked = body.get("max_completion_tokens") or body.get("max_tokens") or self._most
         future: Future[Answer] = Future()
@@ -128,22 +129,22 @@ class Policy:
         self._same[same] += 1
         return f"{same} {self._same[same]}"
 
-    def _text(self, messages: list[Any], tools: Any, *, ask: bool) -> str:
+    def _text(self, messages: list[Any], template: dict[str, Any], *, ask: bool) -> str:
         return str(
             self._tokenizer.apply_chat_template(
-                messages, tools=tools, tokenize=False, add_generation_prompt=ask
+                messages, tokenize=False, add_generation_prompt=ask, **template
             )
         )
 
-    def _render(self, messages: list[Any], tools: Any, who: str) -> list[int]:
+    def _render(self, messages: list[Any], template: dict[str, Any], who: str) -> list[int]:
         """The prompt's ids; where an earlier turn of the same rollout is its beginning, those."""
-        whole = self._text(messages, tools, ask=True)
+        whole = self._text(messages, template, ask=True)
         end = self._tokenizer.eos_token
         for length in range(len(messages) - 1, 0, -1):
             known = self._known.get((who, _key(messages[:length])))
             if known is None:
                 continue
-            before = self._text(messages[:length], tools, ask=False)
+            before = self._text(messages[:length], template, ask=False)
             cut = before.rfind(end)  # where the last answer ends
             if known[-1] == self._tokenizer.eos_token_id:
                 cut += len(end)

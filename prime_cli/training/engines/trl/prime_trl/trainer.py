@@ -241,4 +241,9 @@ def training_arguments(config: Config, run_folder: Path) -> GRPOConfig:
     size = options["per_device_train_batch_size"]
     if config.rows % size == 0:
         options.setdefault("gradient_accumulation_steps", config.rows // size)
-    return GRPOConfig(**options)
+    try:
+        return GRPOConfig(**options)
+    except (TypeError, ValueError) as error:
+        if not config.options:
+            raise
+        raise Stopped("usage", f"TRL refuses the settings: {error}", "correct `--set`") from error

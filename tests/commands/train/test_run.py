@@ -1,0 +1,49 @@
+"""What `prime train` plans, and refuses before anything starts."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.cli import Prime
+from tests.helpers.wheelhouse import package, wheelhouse
+
+__all__ = ["wheelhouse"]
+V0 = "import verifiers as vf\n\ndef load_environment(): ...\n"
+
+
+@pytest.fixture
+def environment(tmp_path: Path, wheelhouse: Path) -> str:
+    return str(package(tmp_path, V0).path)
+
+
+def test_a_training_needs_an_environment(prime: Prime) -> None:
+    done = prime("train", "-m", "some/model")
+    assert done.code == 2
+    assert "Missing argument ENVIRONMENT" in done.err
+
+
+@pytest.mark.parametrize(
+    ("given", "length"),
+    [
+        ((), "2048 tokens"),
+        (("-t", "32"), "32 tokens"),
+        (("-t", "32", "-S", '{"max_tokens": 64}'), "64 tokens"),
+        (("-S", '{"max_completion_tokens": 96}'), "96 tokens"),
+        (("-S", '{"extra_body": {"chat_template_kwargs": {"a": 1}}}'), "2048 tokens"),
+    ],
+)
+def test_the_length_of_answers_is_what_was_given(
+    prime: Prime, environment: str, given: tuple[str, ...], length: str
+) -> None:
+    done = prime("train", environment, "-m", "some/model", *given, "--dry-run")
+    assert done.code == 0, done.err
+    assert f"temperature 1, {length}" in done.out
+
+
+@pytest.mark.parametrize("sampling", ['{"top_p": 0.9}', '{"extra_body": {"top_p": 0.9}}'])
+def test_sampling_that_the_policy_of_trl_would_ignore_is_refused(
+    prime: Prime, environment: str, sampling: str
+) -> None:
+    done = prime("train", environment, "-m", "some/model", "-S", sampling, "--dry-run")
+    assert done.code == 2
+    assert "`top_p` cannot be set with TRL" in done.err
