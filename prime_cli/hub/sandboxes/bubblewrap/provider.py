@@ -86,7 +86,11 @@ class BubblewrapProvider:
         facts = {**_promises(spec, python, size), **_limits(groups)}
         box = BubblewrapBox(process, control, groups, _variables(spec), facts)
         if listener is not None:
-            box.also_close(await serve_proxy(listener, spec))
+            try:
+                box.also_close(await serve_proxy(listener, spec))
+            except BaseException:
+                await box.end()
+                raise
         return box
 
     async def list_tags(self, prefix: str) -> Collection[str]:

@@ -28,6 +28,8 @@ from prime_cli.wire.sandboxes import (
 _LOG_BYTES = 10 * 1024 * 1024
 _GLANCE = 1.0
 _KEPT_SECONDS = 3600.0
+_CANNOT_RUN = 126
+"""The exit code of a shell for what it cannot start."""
 
 
 class Held:
@@ -69,7 +71,9 @@ class Held:
     async def _live(self) -> None:
         helpers: list[asyncio.Task[None]] = []
         try:
-            self._box = await self.provider.create(self.spec)
+            self._box = await self._create()
+            if self._box is None:
+                return
             self._change(status=RUNNING, started_at=time.time(), facts=dict(self._box.facts))
             self.settled.set()
             helpers = [asyncio.create_task(self._watch_clock())]
@@ -105,6 +109,22 @@ class Held:
             self.settled.set()
             self.ended.set()
 
+    async def _create(self) -> Box | None:
+        """Make it; None if it is to end before, as while an image is fetched."""
+        creating = asyncio.create_task(self.provider.create(self.spec))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({creating, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if creating.done():
+                return creating.result()
+        finally:
+            stopping.cancel()
+            if not creating.done():
+                creating.cancel()
+                await asyncio.wait({creating})
+                await self.provider.remove(self.spec.tag)
+        return None
+
     async def _until_end(self, box: Box) -> None:
         gone = asyncio.create_task(box.gone())
         stopping = asyncio.create_task(self._stopping.wait())
@@ -138,7 +158,12 @@ class Held:
 
     async def _run_start(self, box: Box) -> None:
         """Run the start command; the sandbox lives on when it ends."""
-        command = await box.run(CommandOrder(self.spec.start))
+        try:
+            command = await box.run(CommandOrder(self.spec.start))
+        except PrimeError as error:
+            self.log += f"{error.message}\n".encode()
+            self._change(exit_code=_CANNOT_RUN)
+            return
         try:
             async for _, chunk in merged(command):
                 self.log += chunk

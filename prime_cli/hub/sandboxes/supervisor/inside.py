@@ -177,7 +177,10 @@ def _why(said: bytes) -> str:
 
 async def read_execution(request: web.Request) -> Execution:
     """Raises UsageError."""
-    return decode(await request.read(), Execution)
+    found = decode(await request.read(), Execution)
+    if found.timeout is not None and found.timeout < 0:
+        raise UsageError("`timeout` must be 0 or more seconds", param="timeout")
+    return found
 
 
 def read_path(request: web.Request) -> str:
@@ -195,6 +198,14 @@ def read_number(request: web.Request, name: str) -> int | None:
         return None if text in (None, "") else int(str(text)[:18])
     except ValueError:
         raise UsageError(f"`{name}` must be a whole number", param=name) from None
+
+
+def read_length(request: web.Request) -> int | None:
+    """Raises UsageError."""
+    length = read_number(request, "length")
+    if length is not None and length < 0:
+        raise UsageError("`length` must be 0 or more bytes", param="length")
+    return length
 
 
 async def read_upload(request: web.Request) -> AsyncIterator[bytes]:

@@ -151,7 +151,7 @@ class Server:
             return await inside.download(box, inside.read_path(request), request)
 
     async def read_file(self, request: web.Request) -> web.Response:
-        path, length = inside.read_path(request), inside.read_number(request, "length")
+        path, length = inside.read_path(request), inside.read_length(request)
         offset = inside.read_number(request, "offset") or 0
         return await self._in_box(request, lambda box: inside.read_file(box, path, offset, length))
 

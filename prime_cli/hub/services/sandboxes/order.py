@@ -83,8 +83,12 @@ def _check_texts(creation: SandboxCreation) -> None:
             _refuse(f"`{label[:80]!r}` cannot be a label", "labels")
     if len(creation.environment_vars) + len(creation.secrets) > _MOST_VARIABLES:
         _refuse(f"A sandbox has at most {_MOST_VARIABLES} variables", "environment_vars")
-    for name, value in {**creation.environment_vars, **creation.secrets}.items():
-        if not _VARIABLE.fullmatch(name) or "\0" in value or len(value) > LONGEST_COMMAND:
+    variables = {**creation.environment_vars, **creation.secrets}
+    if sum(len(name) + len(value) for name, value in variables.items()) > LONGEST_COMMAND // 2:
+        sentence = f"The variables of a sandbox have at most {LONGEST_COMMAND // 2} characters"
+        _refuse(sentence, "environment_vars", "upload a file with `prime sandbox upload`")
+    for name, value in variables.items():
+        if not _VARIABLE.fullmatch(name) or "\0" in value:
             _refuse(f"`{name[:80]}` cannot be a variable", "environment_vars")
     name = creation.name or ""
     if len(name) > _LONGEST_NAME or not name.isprintable():
