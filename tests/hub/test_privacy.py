@@ -4,21 +4,27 @@ The addresses are those of the application itself, so a new one is looked at as 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 import msgspec
 import pytest
+from sqlalchemy import insert
 
 from prime_cli.hub.app import OPERATIONS
+from prime_cli.hub.db.tables import sandboxes
+from prime_cli.hub.identity.sign_in import Identity
 from prime_cli.hub.routes import package_index
 from prime_cli.hub.routes.router import Operation
+from prime_cli.hub.services.access import owner_id
+from prime_cli.hub.services.identities import connect_user_of, list_identities
 from prime_cli.hub.services.invitations import invite
 from prime_cli.hub.services.key_management import list_keys
 from prime_cli.hub.services.publishers import add_publisher
 from prime_cli.hub.urls import API
+from prime_cli.wire.accounts import IdentityItem
 from prime_cli.wire.check_reports import Check, CheckReport
 from prime_cli.wire.invitations import NewInvitation
 from prime_cli.wire.locks import Lock, Signature, Signatures
@@ -33,7 +39,7 @@ Values = Mapping[str, str]
 
 NAMING = (
     *("owner", "name", "id", "secret_id", "variable_id", "team_id", "key_id"),
-    *("invitation_id", "publisher_id"),
+    *("invitation_id", "publisher_id", "identity_id"),
 )
 """Parts of paths that name something of somebody's."""
 
@@ -41,7 +47,7 @@ ISSUER = "https://ci.example"
 PUBLISHER = NewPublisher("ada", "hidden", ISSUER, {"repository": "ada/hidden"})
 
 OWN = "DELETE /user/keys/{key_id}"
-NOT_FOR_TEAMS = ("/evaluations", "/ssh_keys")
+NOT_FOR_TEAMS = ("/evaluations", "/ssh_keys", "/user/identities")
 """A key for one team is refused there whatever it names: it makes no evaluations of its user, and
 is not asked about keys that are the user's."""
 
@@ -86,21 +92,46 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
         "reader": accounts_hub.client(accounts_hub.key("ada", scope="read")),
     }
     accounts_hub.user("zed")
+    sandbox = keep_ended_sandbox(accounts_hub)
+    (identity,) = link_identity(accounts_hub)
     manager = accounts_hub.caller(accounts_hub.key("ada", scope="admin"))
     den = accounts_hub.team("den")
     invited = invite(accounts_hub.hub, OPERATOR, NewInvitation(team="den"))
     made.hidden = publish(ada) | {
+        "sandbox": sandbox,
         "team_id": den,
         "team": "den",
         "user": "zed",
         "key_id": list_keys(accounts_hub.hub, OPERATOR, "zed")[0].id,
         "invitation_id": invited.invitation.id,
+        "identity_id": identity.id,
         "publisher_id": add_publisher(accounts_hub.hub, manager, PUBLISHER).id,
     }
     for client in made.callers.values():
         # Its first use is noted.
         client.get(f"{API}/user/whoami")
     return made
+
+
+def keep_ended_sandbox(accounts_hub: AccountsHub) -> str:
+    """One of Ada's that has ended, for which no provider is needed."""
+    made = "2026-01-02T03:04:05+00:00"
+    row = {"id": "0f5c1d9e-8a7b-4c6d-9e0f-1a2b3c4d5e6f", "tag": "prime-hub-1", "name": "box"}
+    row |= {"image": "python:3.11-slim", "provider": "bubblewrap", "request": "{}", "facts": "{}"}
+    row |= {"status": "TERMINATED", "created_at": made, "updated_at": made, "holder": ""}
+    row |= {"terminated_at": made, "stop_at": made}
+    with accounts_hub.hub.database.write() as connection:
+        ada = owner_id(accounts_hub.hub, connection, "ada")
+        connection.execute(insert(sandboxes).values(**row, user_id=ada, memory_gb=1.0))
+    return row["id"]
+
+
+def link_identity(accounts_hub: AccountsHub) -> Sequence[IdentityItem]:
+    signed_in = Identity(ISSUER, "ada-1", "ada", "Ada", "ada@example.org")
+    connect_user_of(
+        accounts_hub.hub, "127.0.0.1", signed_in, accounts_hub.key("ada", scope="admin")
+    )
+    return list_identities(accounts_hub.hub, OPERATOR, "ada").identities
 
 
 def publish(ada: httpx.Client) -> dict[str, str]:
@@ -190,7 +221,7 @@ def path_of(path: str, values: Values) -> str:
     path = path.removeprefix(API)
     if path.startswith(("/evaluations/", "/hosted-evaluations/")):
         values = {**values, "id": values["evaluation"]}
-    for beginning, name in (("/pods/", "pod"), ("/disks/", "disk")):
+    for beginning, name in (("/pods/", "pod"), ("/disks/", "disk"), ("/sandbox/", "sandbox")):
         if path.startswith(beginning):
             values = {**values, "id": values[name]}
     if path.startswith("/ssh_keys/"):

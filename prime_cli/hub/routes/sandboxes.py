@@ -124,12 +124,14 @@ _NO_SSH = "A sandbox of this hub has no SSH server; use `prime sandbox run`"
 
 
 @router.post(_SANDBOX + "/expose", "Not here: sandboxes have no address outside")
-async def expose_port(_request: Request) -> SandboxDeleted:
+async def expose_port(request: Request) -> SandboxDeleted:
+    await call_provider(request, lifecycle.require_endable, request.path_params["id"])
     raise UsageError(_NO_PORTS, hint="rent a machine with `prime pods create` for a server")
 
 
 @router.post(_SANDBOX + "/ssh-session", "Not here: sandboxes have no SSH server")
-async def open_ssh(_request: Request) -> SandboxDeleted:
+async def open_ssh(request: Request) -> SandboxDeleted:
+    await call_provider(request, lifecycle.require_endable, request.path_params["id"])
     raise UsageError(_NO_SSH, hint="for SSH, rent a machine with `prime pods create`")
 
 

@@ -294,9 +294,10 @@ _EMAIL = re.compile(r"[^\s@<>]{1,64}@[^\s@<>]{1,190}")
 RESERVED = frozenset(
     """
     about account accounts api assets audit auth builtin cli dashboard docs environments
-    environmentshub evaluations evals explore favicon files healthz help hub invitations join login
-    logout metrics new openapi prime readyz redoc robots root search settings simple starter static
-    status system teams tokens upload uploads users web well-known www
+    environmentshub evals evaluations explore favicon files gateway healthz help hub invitations
+    join login logout metrics new openapi prime readyz redoc robots root sandbox sandboxes search
+    settings simple starter static status system teams tokens upload uploads users web well-known
+    www
     """.split()
 )
 """First path segments of a hub, now or likely later, and misleading names."""

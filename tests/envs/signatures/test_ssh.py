@@ -83,13 +83,13 @@ def test_an_invalid_key_signs_nothing(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="There is no key"):
         ssh.sign(tmp_path / "absent", STATEMENT)
     (tmp_path / "text").write_text("no key", encoding="utf-8")
-    with pytest.raises(UsageError, match="ssh-keygen does not sign"):
+    with pytest.raises(UsageError, match="ssh-keygen cannot sign"):
         ssh.sign(tmp_path / "text", STATEMENT)
 
 
 def test_a_public_key_signs_by_an_agent_or_not_at_all(key: Path) -> None:
     key.rename(key.with_name("elsewhere"))
-    with pytest.raises(UsageError, match="does not sign") as refused:
+    with pytest.raises(UsageError, match="cannot sign") as refused:
         ssh.sign(key.with_name(f"{key.name}.pub"), STATEMENT)
     assert "is in the agent" in (refused.value.hint or "")
 

@@ -63,7 +63,7 @@ def test_a_reading_key_makes_and_enters_none(hub: AccountsHub) -> None:
     reader = hub.client(hub.key("ada2", scope="read"))
     sandbox_id = create(ada)["id"]
     assert reader.get(f"{API}/sandbox/{sandbox_id}").status_code == 200
-    assert reader.post(f"{API}/sandbox/{sandbox_id}/auth").status_code == 404
+    assert reader.post(f"{API}/sandbox/{sandbox_id}/auth").status_code == 403
     assert reader.post(f"{API}/sandbox", json={"docker_image": IMAGE}).status_code == 403
 
 

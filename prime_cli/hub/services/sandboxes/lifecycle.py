@@ -14,6 +14,7 @@ from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.sandboxes.rows import (
     describe,
     endable_by,
+    find_endable,
     find_sandbox,
     follow,
     is_live,
@@ -145,7 +146,8 @@ def read_egress(hub: Hub, caller: Caller, sandbox_id: str) -> EgressState:
 
 
 def change_egress(hub: Hub, caller: Caller, sandbox_id: str, policy: EgressPolicy) -> EgressState:
-    """Raises NotFound, and UsageError for what is not already so."""
+    """Raises NotFound, NotAllowed, and UsageError for what is not already so."""
+    require_endable(hub, caller, sandbox_id)
     found = read_egress(hub, caller, sandbox_id)
     if policy != found.policy:
         raise UsageError(
@@ -159,14 +161,14 @@ def change_egress(hub: Hub, caller: Caller, sandbox_id: str, policy: EgressPolic
 
 
 def open_gateway(hub: Hub, caller: Caller, sandbox_id: str, base: str) -> SandboxAuth:
-    """A token that opens one sandbox for an hour; raises NotFound.
+    """A token that opens one sandbox for an hour; raises NotFound or NotAllowed.
 
     `base` is the address under which the caller reaches this hub.
     """
     require_user(caller)
     token, expires_at = new_token(), hub.after(TOKEN_SECONDS)
     with hub.database.write() as connection:
-        row = find_sandbox(connection, sandbox_id, endable_by(caller))
+        row = find_endable(connection, caller, sandbox_id)
         # Also of one that has ended: its gateway then says so, as clients expect.
         values = {"digest": token_digest(token), "sandbox_id": row.id}
         connection.execute(insert(sandbox_tokens).values(**values, expires_at=expires_at))
@@ -197,12 +199,16 @@ def find_entered(hub: Hub, sandbox_id: str, token: str) -> Row[Any] | None:
 
 
 def delete_sandbox(hub: Hub, caller: Caller, sandbox_id: str) -> SandboxDeleted:
-    """End a sandbox; one that has ended stays so. Raises NotFound."""
+    """End a sandbox; one that has ended stays so. Raises NotFound or NotAllowed."""
+    end_row(hub, require_endable(hub, caller, sandbox_id))
+    return SandboxDeleted()
+
+
+def require_endable(hub: Hub, caller: Caller, sandbox_id: str) -> Row[Any]:
+    """The row of a sandbox that the caller may end and enter; raises NotFound or NotAllowed."""
     require_user(caller)
     with hub.database.read() as connection:
-        row = find_sandbox(connection, sandbox_id, endable_by(caller))
-    end_row(hub, row)
-    return SandboxDeleted()
+        return find_endable(connection, caller, sandbox_id)
 
 
 def delete_sandboxes(hub: Hub, caller: Caller, deletion: SandboxDeletion) -> SandboxesDeleted:

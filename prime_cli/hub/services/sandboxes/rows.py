@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, or_, select, update
 
-from prime_cli.core.errors import NotFound, Unreachable, UsageError
+from prime_cli.core.errors import NotAllowed, NotFound, Unreachable, UsageError
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import owners, sandbox_labels, sandboxes
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
@@ -69,6 +69,19 @@ def find_sandbox(connection: Connection, sandbox_id: str, *wanted: ColumnElement
     row = connection.execute(query).one_or_none()
     if row is None:
         raise NotFound("Sandbox not found", hint="list yours with `prime sandbox list`")
+    return row
+
+
+def find_endable(connection: Connection, caller: Caller, sandbox_id: str) -> Row[Any]:
+    """The same for callers who may end and enter it; raises NotFound or NotAllowed."""
+    row = find_sandbox(connection, sandbox_id, or_(visible_to(caller), endable_by(caller)))
+    query = select(sandboxes.c.id).where(sandboxes.c.id == sandbox_id, endable_by(caller))
+    if connection.execute(query).one_or_none() is None:
+        if not caller.writes:
+            raise NotAllowed(
+                "This key may not use or delete sandboxes", hint="use a key with the scope `write`"
+            )
+        raise NotAllowed("Only its user and admins of the team may use or delete this sandbox")
     return row
 
 
