@@ -151,7 +151,6 @@ def _common_flags(session: Session, *, verbose: bool) -> tuple[str, ...]:
     context = session.context_name
     switches = {
         "--offline": session.offline_flag is True,
-        "--no-offline": session.offline_flag is False,
         "--quiet": session.quiet,
         "--verbose": verbose,
         "--yes": session.yes,
