@@ -11,13 +11,15 @@ import msgspec
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.core.refs import normalize_name
 from prime_cli.runs.manifest import RunManifest
+from prime_cli.runs.plan import shard_text
 from prime_cli.runs.saved_run import SavedRun, official_date, open_run, status_of
 
 
 class RunItem(msgspec.Struct, frozen=True):
     """One line of `prime eval list`; `reward` is the mean, `errors` a share of 0 to 1 or null.
 
-    `cost` is in USD, null if part of it is unknown; `known_cost` is then the rest.
+    `cost` is in USD, null if part of it is unknown; `known_cost` is then the rest. `shard` is `I/N`
+    for a part of a run, whose `num_examples` are those of the whole.
     """
 
     run_id: str
@@ -34,6 +36,7 @@ class RunItem(msgspec.Struct, frozen=True):
     known_cost: float | None = None
     tags: tuple[str, ...] = ()
     note: str | None = None
+    shard: str | None = None
 
     def is_of(self, name: str) -> bool:
         """Whether it is a run of the environment `name`, which may include owner and version."""
@@ -166,6 +169,7 @@ def _own_item(run: SavedRun, manifest: RunManifest) -> RunItem:
         known_cost=_dollars(manifest.usage.get("known_cost")),
         tags=manifest.labels.tags,
         note=manifest.labels.note,
+        shard=shard_text(plan),
     )
 
 

@@ -295,6 +295,12 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
+def shard_text(plan: EvalPlan) -> str | None:
+    """The part that a run is, as its plan says: for people; None for a whole run."""
+    text = plan.option("shard")
+    return None if text is None else str(text)[:20]
+
+
 def example_numbers(text: str) -> list[int]:
     """The numbers of `3,7,10-20`, as parse_examples writes them."""
     spans = (part.partition("-") for part in text.split(","))

@@ -16,7 +16,7 @@ from prime_cli.runs.access_requests import allow_hint, refused, uncounted
 from prime_cli.runs.folder import RunFolder, is_being_written, read_journal
 from prime_cli.runs.index.run_index import ResultsIndex, RunIndex, TracesIndex, index_journal
 from prime_cli.runs.manifest import FINISHED, RUNNING, STOPPED, RunManifest, load_manifest
-from prime_cli.runs.plan import EvalPlan, resume_command
+from prime_cli.runs.plan import EvalPlan, resume_command, shard_text
 from prime_cli.runs.rows import AskedAgain, Row
 from prime_cli.runs.spending import Spending, read_charges
 from prime_cli.runs.summary import EnvironmentFacts, Summary, score
@@ -154,6 +154,7 @@ def summary_of(
         on_resume=on_resume(tally, manifest.unit, plan.rollouts_per_example),
         served=manifest.served,
         labels=manifest.labels,
+        shard=shard_text(plan),
     )
 
 

@@ -85,7 +85,8 @@ class Summary(msgspec.Struct, frozen=True):
     `withheld` variables that the environment requested and was not given. `asked_again` counts the
     rollouts whose model was asked more than once, `on_resume` what a resume does with those that
     ended in an error; both are null for runs of other tools. `reduced` holds pass@k and the like,
-    if rewards are 0 and 1 or it was requested.
+    if rewards are 0 and 1 or it was requested. `shard` is `I/N` for a part of a run, whose
+    `num_examples` are those of the whole.
     """
 
     run_id: str
@@ -112,6 +113,7 @@ class Summary(msgspec.Struct, frozen=True):
     asked_again: AskedAgain | None = None
     on_resume: OnResume | None = None
     reduced: list[Reduced] = []
+    shard: str | None = None
 
     @property
     def asked_again_words(self) -> str:

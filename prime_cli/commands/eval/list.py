@@ -92,6 +92,7 @@ def list_saved(
 
 def _row(item: RunItem) -> list[str]:
     size = f"{_count_text(item.num_examples)} x {_count_text(item.rollouts_per_example)}"
+    size += f", {item.shard}" if item.shard else ""
     return [
         item.run_id,
         item.environment,

@@ -104,6 +104,7 @@ def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "
     """Push one run with what this invocation knows of hub and keys."""
     from prime_cli.evals.sharing.push import push_run
     from prime_cli.evals.sharing.push_options import scrubber_for
+    from prime_cli.runs.plan import shard_text
 
     result = push_run(
         session.hub,
@@ -113,6 +114,12 @@ def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "
         progress=session.progress,
     )
     remember("evaluations", [result.evaluation_id])
+    shard = None if run.manifest is None else shard_text(run.manifest.plan)
+    if shard is not None and options.evaluation_id is None:
+        session.output.hint(
+            f"this is part {shard} of a run: push the others with `--eval {result.evaluation_id}`, "
+            "or the whole after `prime eval merge`"
+        )
     if result.skipped:
         session.output.warn(
             f"{len(result.skipped)} rollouts exceed the maximum size of a request and were left out"

@@ -88,6 +88,8 @@ def _rollouts(summary: Summary) -> str:
     parts = [f"{counts.planned} planned", f"{counts.scored} scored", f"{counts.errored} errored"]
     if counts.truncated:
         parts.append(f"{counts.truncated} truncated")
+    if summary.shard:
+        parts.append(f"part {summary.shard}")
     return ", ".join(parts)
 
 

@@ -88,7 +88,8 @@ def find_parts(words: Iterable[str], cwd: Path, progress: Progress) -> list[Part
             raise NotFound(f"{word} has no parts of a run")
         if len(parts) < len(runs):
             others = len(runs) - len(parts)
-            progress.say(f"{pluralize(others, 'other run')} in {word} left out: not a begun part")
+            named = pluralize(others, "other run")
+            progress.say(f"Left out {named} in {word}: no part of a run, or not begun")
         found.update({part.folder.path.resolve(): part for part in parts})
     ordered = sorted(found.values(), key=lambda part: (part.shard.number, part.folder.run_id))
     for before, part in pairwise(ordered):

@@ -20,6 +20,17 @@ def test_the_merged_run_is_shown_and_opens_like_any_other(prime: Prime, tmp_path
     assert shown["counts"] == done["counts"]
 
 
+def test_a_part_is_told_from_a_whole_run(prime: Prime, tmp_path: Path) -> None:
+    first, *_ = save_parts(tmp_path, 3)
+    done = prime("eval", "merge", "outputs", "-o", "json", cwd=tmp_path).ok().json
+    listed = prime("eval", "list", "-o", "json", cwd=tmp_path).ok().json["evaluations"]
+    shards = {each["run_id"]: each["shard"] for each in listed}
+    assert (shards[first.run_id], shards[done["run_id"]]) == ("1/3", None)
+    assert "3 x 1, 1/3" in prime("eval", "list", cwd=tmp_path).ok().out
+    assert "0 errored, part 1/3" in prime("eval", "show", first.run_id, cwd=tmp_path).ok().out
+    assert "part" not in prime("eval", "show", done["run_id"], cwd=tmp_path).ok().out
+
+
 def test_what_is_missing_ends_with_3_unless_it_is_not_wanted(prime: Prime, tmp_path: Path) -> None:
     first, *_ = save_parts(tmp_path / "parts", 3)
     missed = prime("eval", "merge", str(first.path), cwd=tmp_path)

@@ -9,7 +9,7 @@ from prime_cli.runs.folder import RunFolder
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import publish
 from tests.runs.rows import row
-from tests.runs.saving import save_run
+from tests.runs.saving import save_part, save_run
 
 
 @pytest.fixture
@@ -41,6 +41,17 @@ def test_folder_that_is_a_run_is_pushed_from_within(
     save_run(tmp_path, row(0), started="2026-05-01T00:00:00+00:00", planned=1)
     told = prime("eval", "push", "--output", "json", cwd=run.path).ok().json
     assert (told["run_id"], told["status"], told["samples"]) == (run.run_id, "pushed", 2)
+
+
+def test_a_pushed_part_says_how_the_others_follow(
+    prime: Prime, run: RunFolder, tmp_path: Path
+) -> None:
+    first, second = (save_part(tmp_path, f"{n}/2", row(n - 1)) for n in (1, 2))
+    done = prime("eval", "push", first.run_id, "-o", "json", cwd=tmp_path).ok()
+    evaluation = done.json["evaluation_id"]
+    assert f"part 1/2 of a run: push the others with `--eval {evaluation}`" in done.err
+    again = prime("eval", "push", second.run_id, "--eval", evaluation, cwd=tmp_path).ok()
+    assert "push the others" not in again.err
 
 
 def test_several_runs_are_pushed_at_once(prime: Prime, run: RunFolder, tmp_path: Path) -> None:

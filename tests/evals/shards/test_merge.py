@@ -170,7 +170,7 @@ def test_what_is_no_part_is_refused_by_name_and_left_out_of_a_folder(tmp_path: P
     save_parts(tmp_path / "parts", 2)
     heard = Heard()
     merged(tmp_path, "parts", progress=heard)
-    assert heard.said == ["1 other run in parts left out: not a begun part"]
+    assert heard.said == ["Left out 1 other run in parts: no part of a run, or not begun"]
 
 
 def test_a_rollout_of_another_part_is_refused_wherever_it_is(tmp_path: Path) -> None:

@@ -83,7 +83,8 @@ def test_rollouts_of_other_parts_are_refused() -> None:
 def rows_of(folder: RunFolder) -> list[dict[str, Any]]:
     if not folder.results.is_file():
         return []
-    return [json.loads(line) | {"timing": None} for line in folder.results.open(encoding="utf-8")]
+    lines = folder.results.read_text("utf-8").splitlines()
+    return [json.loads(line) | {"timing": None} for line in lines]
 
 
 @pytest.mark.network  # the shared venv may have to be made
