@@ -88,8 +88,8 @@ def find_parts(words: Iterable[str], cwd: Path, progress: Progress) -> list[Part
             raise NotFound(f"{word} has no parts of a run")
         if len(parts) < len(runs):
             others = len(runs) - len(parts)
-            named = pluralize(others, "other run")
-            progress.say(f"Left out {named} in {word}: no part of a run, or not begun")
+            left = pluralize(others, "other run")
+            progress.say(f"Left out {left} in {word}: no part of a run, or not begun")
         found.update({part.folder.path.resolve(): part for part in parts})
     ordered = sorted(found.values(), key=lambda part: (part.shard.number, part.folder.run_id))
     for before, part in pairwise(ordered):
