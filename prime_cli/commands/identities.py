@@ -56,8 +56,8 @@ def unlink(
 ) -> None:
     """Unlink an identity from your user.
 
-    It no longer logs you in, until you link it again. Keys of earlier logins keep working. Needs a
-    key with the scope `admin`.
+    It no longer logs you in, until you link it again, for which you need a key that does not
+    expire. Keys of earlier logins keep working. Needs a key with the scope `admin`.
 
     \b
     Example:
@@ -68,7 +68,14 @@ def unlink(
     """
     session = open_session(ctx)
     _require_identities(session)
-    found = _find_identity(session.hub.accounts.identities(), identity)
+    linked = session.hub.accounts.identities()
+    found = _find_identity(linked, identity)
+    if len(linked) == 1:
+        session.output.warn(
+            "This is your only identity: once your keys expire, only an admin of the hub can let "
+            "you in again",
+            hint="only a key that does not expire links another one: `prime keys list`",
+        )
     named = f"the identity {found.email or found.id} of {found.issuer}"
     session.output.confirm(f"Unlink {named}?", otherwise="Nothing was unlinked")
     session.hub.accounts.unlink_identity(found.id)

@@ -136,7 +136,7 @@ def approve_login_by(hub: Hub, address: str, identity: Identity, code: str) -> s
 def list_identities(hub: Hub, caller: Caller, user: str | None = None) -> IdentityList:
     """The identities of `user`, or of all; of others than the caller for admins of the hub.
 
-    Raises NotAllowed, also for a key that is limited to a team.
+    Raises NotFound for no user, and NotAllowed, also for a key that is limited to a team.
     """
     if user is None or user != caller.slug:
         require_admin(caller)
@@ -147,6 +147,8 @@ def list_identities(hub: Hub, caller: Caller, user: str | None = None) -> Identi
     if user is not None:
         query = query.where(owners.c.slug == user)
     with hub.database.read() as connection:
+        if user is not None:
+            find_user(connection, user)
         return IdentityList([_shown(row) for row in connection.execute(query)])
 
 

@@ -79,7 +79,10 @@ def add_usage(hub: Hub, payer: str, model: str, spend: Spend) -> None:
 
 
 def list_usage(hub: Hub, month: str | None = None, owner: str | None = None) -> list[ModelUsage]:
-    """By owner and model, of one month (default: this one); raises UsageError for another text."""
+    """By owner and model, of one month (default: this one).
+
+    Raises UsageError for another text, and NotFound for no owner.
+    """
     if month is not None and _MONTH.fullmatch(month) is None:
         raise UsageError(f"`{month[:80]}` is not a month", hint="write it like `2026-11`")
     query = (
@@ -91,6 +94,8 @@ def list_usage(hub: Hub, month: str | None = None, owner: str | None = None) -> 
     if owner is not None:
         query = query.where(owners.c.slug == owner)
     with hub.database.read() as connection:
+        if owner is not None:
+            _owner_id(connection, owner)
         return [_shown(row) for row in connection.execute(query)]
 
 
@@ -110,7 +115,10 @@ def _shown(row: Row[Any]) -> ModelUsage:
 def _owner_id(connection: Connection, slug: str) -> str:
     owner = find_owner(connection, slug)
     if owner is None:
-        raise NotFound(f"User `{slug}` not found")
+        raise NotFound(
+            f"No user or team `{slug[:80]}` on this hub",
+            hint="list them with `prime hub user list` and `prime hub team list`",
+        )
     return str(owner.id)
 
 

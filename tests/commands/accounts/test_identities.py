@@ -2,8 +2,12 @@
 
 import pytest
 
+from prime_cli.core.errors import NotAllowed, NotFound
+from prime_cli.hub.identity.sign_in import Identity
 from prime_cli.hub.services.audit import list_entries
-from prime_cli.hub.services.identities import list_identities
+from prime_cli.hub.services.identities import connect_user_of, list_identities
+from prime_cli.hub.services.key_management import issue_key
+from prime_cli.hub.services.usage import list_usage
 from tests.commands.accounts.test_keys import Desk, desk
 from tests.helpers.cli import Prime
 from tests.helpers.identities import ISSUER, link_identity
@@ -33,6 +37,25 @@ def test_a_user_lists_and_unlinks_an_identity(desk: Desk) -> None:
     log = actions(list_entries(desk.hub.hub, action="identity."))
     assert log[-1] == ("ada", "identity.disconnect", "ada")
     assert desk(ada, "identities unlink nothing --yes").code == 6
+
+
+def test_who_unlinks_the_last_one_is_warned_of_being_locked_out(desk: Desk) -> None:
+    ada = desk.add("ada", scope="admin")
+    for issuer in (ISSUER, OTHER):
+        link_identity(desk.hub.hub, "ada", issuer=issuer)
+    assert "only identity" not in desk(ada, f"identities unlink {ISSUER} --yes").ok().err
+    assert "only identity" in desk(ada, f"identities unlink {OTHER} --yes").ok().err
+    # What the warning says: a key that expires links none.
+    key = issue_key(desk.hub.hub, OPERATOR, "ada", scope="admin", seconds=60).key
+    with pytest.raises(NotAllowed, match="may not connect"):
+        connect_user_of(desk.hub.hub, "192.0.2.7", Identity(ISSUER, "subject of ada"), key)
+
+
+def test_identities_and_usage_of_an_unknown_user_are_not_found(desk: Desk) -> None:
+    with pytest.raises(NotFound, match="`nobody`"):
+        list_identities(desk.hub.hub, OPERATOR, "nobody")
+    with pytest.raises(NotFound, match="No user or team `nobody`"):
+        list_usage(desk.hub.hub, owner="nobody")
 
 
 def test_nobody_unlinks_anothers_and_a_key_that_may_only_write_none(desk: Desk) -> None:
