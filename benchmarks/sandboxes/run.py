@@ -62,7 +62,7 @@ def cpu_of(supervisor: Supervisor) -> float:
 
 def supervisor_process(supervisor: Supervisor) -> psutil.Process:
     """The process that listens."""
-    folder = str(supervisor.place.folder)
+    folder = str(supervisor.paths.folder)
     return next(each for each in psutil.process_iter() if folder in each.cmdline())
 
 

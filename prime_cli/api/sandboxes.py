@@ -27,7 +27,7 @@ from prime_cli.wire.sandboxes import (
 if TYPE_CHECKING:
     import httpx
 
-    from prime_cli.api.sandbox_inside import SandboxInside
+    from prime_cli.api.sandbox_gateway import SandboxGateway
 
 _CREATE_SECONDS = 120.0
 _END_SECONDS = 120.0
@@ -116,11 +116,11 @@ class Sandboxes:
         answer = self._connection.call("POST", f"{_path(sandbox_id)}/auth", repeatable=True)
         return answer.read_exactly(SandboxAuth)
 
-    def inside(self, sandbox_id: str) -> "SandboxInside":
+    def gateway(self, sandbox_id: str) -> "SandboxGateway":
         """Its inside: commands and files."""
-        from prime_cli.api.sandbox_inside import SandboxInside
+        from prime_cli.api.sandbox_gateway import SandboxGateway
 
-        return SandboxInside(self._connection, self.auth(sandbox_id))
+        return SandboxGateway(self._connection, self.auth(sandbox_id))
 
     def pass_on(
         self,

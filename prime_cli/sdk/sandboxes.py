@@ -73,7 +73,7 @@ class Sandboxes:
         spec = CommandSpec(tuple(command), dict(env or {}), cwd)
         parts = {True: bytearray(), False: bytearray()}
         code = None
-        inside = self._session.hub.sandboxes.inside(sandbox_id)
+        inside = self._session.hub.sandboxes.gateway(sandbox_id)
         for event in inside.run(StartRequest(spec), seconds=seconds):
             if isinstance(event, Output):
                 parts[event.stream == STDERR] += event.data
@@ -86,11 +86,11 @@ class Sandboxes:
 
     def upload(self, sandbox_id: str, file: str | Path, path: str) -> int:
         """Store a local file at `path`; returns its size in bytes."""
-        return self._session.hub.sandboxes.inside(sandbox_id).upload(Path(file), path)
+        return self._session.hub.sandboxes.gateway(sandbox_id).upload(Path(file), path)
 
     def download(self, sandbox_id: str, path: str, file: str | Path) -> int:
         """Store the file at `path` locally; returns its size in bytes."""
-        return self._session.hub.sandboxes.inside(sandbox_id).download(path, Path(file))
+        return self._session.hub.sandboxes.gateway(sandbox_id).download(path, Path(file))
 
     def delete(self, sandbox_id: str) -> None:
         """End it, and lose its files; raises NotFound."""

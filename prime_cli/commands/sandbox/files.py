@@ -117,12 +117,12 @@ def _upload(
         raise NotFound(f"There is no file {file}")
     target = f"{target.rstrip('/')}/" if several else target
     with storage_errors(file):
-        return session.hub.sandboxes.inside(sandbox_id).upload(file, _remote(file, target))
+        return session.hub.sandboxes.gateway(sandbox_id).upload(file, _remote(file, target))
 
 
 def _download(session: Session, sandbox_id: str, source: str, target: Path) -> int:
     with storage_errors(target):
-        return session.hub.sandboxes.inside(sandbox_id).download(source, target)
+        return session.hub.sandboxes.gateway(sandbox_id).download(source, target)
 
 
 def _remote(file: Path, target: str) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from prime_cli.api.sandbox_inside import SandboxInside
+from prime_cli.api.sandbox_gateway import SandboxGateway
 from prime_cli.commands.options import CONTEXT, OFFLINE, QUIET, common_options, open_session
 from prime_cli.commands.sandbox.lookup import SandboxArg, find_sandbox, parse_pairs
 from prime_cli.core.config import PRIME_API_URL
@@ -61,7 +61,7 @@ def run(
     words = shlex.split(command[0]) if len(command) == 1 else command
     variables = parse_pairs(env or [], "--env")
     found = find_sandbox(session.hub, sandbox)
-    inside = session.hub.sandboxes.inside(found.id)
+    inside = session.hub.sandboxes.gateway(found.id)
     name = uuid.uuid4().hex
     # Sessions of the public hub have no end of stdin: what reads to it would wait forever.
     reads = session.hub.base_url != PRIME_API_URL and not sys.stdin.isatty()
@@ -82,7 +82,7 @@ def run(
 
 
 def _pass_on(
-    inside: SandboxInside, request: StartRequest, seconds: int, begun: Callable[[], None] | None
+    inside: SandboxGateway, request: StartRequest, seconds: int, begun: Callable[[], None] | None
 ) -> int:
     for event in inside.run(request, seconds=seconds, begun=begun):
         if isinstance(event, Ended):
@@ -94,7 +94,7 @@ def _pass_on(
     return ExitCode.INTERNAL  # not reached: a stream without an end raises
 
 
-def _feeding(inside: SandboxInside, session: str) -> Callable[[], None]:
+def _feeding(inside: SandboxGateway, session: str) -> Callable[[], None]:
     """Once called, everything on stdin goes to the command, which may end before that."""
 
     def feed() -> None:

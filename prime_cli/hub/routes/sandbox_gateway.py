@@ -10,7 +10,7 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.hub.dispatch import hub_of, run
 from prime_cli.hub.routes.responses import answer
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.sandboxes.supervisor.passage import Passage, open_passage
+from prime_cli.hub.sandboxes.supervisor.relay import RelayedResponse, relay_request
 from prime_cli.hub.services.sandboxes.lifecycle import find_entered
 from prime_cli.hub.services.sandboxes.rows import require_here, supervisor_of
 from prime_cli.hub.urls import SANDBOX_GATEWAY
@@ -45,22 +45,22 @@ async def call_session(request: Request) -> Response:
     return await _enter(request, f"{connect.SERVICE}/{call}")
 
 
-async def _enter(request: Request, place: str) -> Response:
+async def _enter(request: Request, operation: str) -> Response:
     hub, sandbox_id = hub_of(request), request.path_params["id"]
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     token = token.strip() if scheme.lower() == "bearer" else ""
     row = await run(hub, find_entered, hub, sandbox_id, token) if token else None
     if row is None:
-        return _refuse(place, HTTPStatus.UNAUTHORIZED, Code.UNAUTHENTICATED, _UNAUTHENTICATED)
+        return _refuse(operation, HTTPStatus.UNAUTHORIZED, Code.UNAUTHENTICATED, _UNAUTHENTICATED)
     if row.status != RUNNING or row.terminated_at is not None:
         # Clients then ask for the error context, and raise by it.
         sentence = f"The sandbox is not running: it is {row.status}"
-        return _refuse(place, HTTPStatus.CONFLICT, Code.NOT_FOUND, sentence)
+        return _refuse(operation, HTTPStatus.CONFLICT, Code.NOT_FOUND, sentence)
     try:
         require_here(hub, row)
-        path = f"/inside/{row.tag}/{place}"
+        path = f"/inside/{row.tag}/{operation}"
         query = f"?{request.url.query}" if request.url.query else ""
-        passage = await open_passage(
+        response = await relay_request(
             supervisor_of(hub),
             request.method,
             path + query,
@@ -69,24 +69,24 @@ async def _enter(request: Request, place: str) -> Response:
             blocking=hub.settings.embedded,
         )
     except PrimeError as error:
-        if connect.SERVICE in place:
-            return _refuse(place, status_of(error), Code.UNAVAILABLE, error.message)
+        if connect.SERVICE in operation:
+            return _refuse(operation, status_of(error), Code.UNAVAILABLE, error.message)
         return answer(to_problem(error), status_of(error))
-    if passage.status == HTTPStatus.NOT_FOUND and place not in ("download", "read-file"):
+    if response.status == HTTPStatus.NOT_FOUND and operation not in ("download", "read-file"):
         # The supervisor has it no more.
-        await passage.close()
-        return _refuse(place, HTTPStatus.CONFLICT, Code.NOT_FOUND, "The sandbox has ended")
+        await response.close()
+        return _refuse(operation, HTTPStatus.CONFLICT, Code.NOT_FOUND, "The sandbox has ended")
     return StreamingResponse(
-        _chunks(passage), passage.status, media_type=passage.headers.get("content-type")
+        _chunks(response), response.status, media_type=response.headers.get("content-type")
     )
 
 
-async def _chunks(passage: Passage) -> AsyncIterator[bytes]:
+async def _chunks(response: RelayedResponse) -> AsyncIterator[bytes]:
     try:
-        async for chunk in passage.chunks():
+        async for chunk in response.chunks():
             yield chunk
     finally:
-        await passage.close()
+        await response.close()
 
 
 _PASSED = ("content-type", "content-length", "connect-timeout-ms", "connect-protocol-version")
@@ -96,12 +96,12 @@ def _passed(request: Request) -> dict[str, str]:
     return {name: request.headers[name] for name in _PASSED if name in request.headers}
 
 
-def _refuse(place: str, status: int, code: str, sentence: str) -> Response:
+def _refuse(operation: str, status: int, code: str, sentence: str) -> Response:
     """A refusal as the caller's protocol has it."""
-    if connect.SERVICE not in place:
+    if connect.SERVICE not in operation:
         return answer(Problem(detail=sentence), status)
     error = ConnectError(code, sentence)
-    if place.rpartition("/")[2] in _STREAMS:
+    if operation.rpartition("/")[2] in _STREAMS:
         return Response(connect.end_frame(error), media_type=connect.STREAM_TYPE)
     status = HTTPStatus.UNAUTHORIZED if code == Code.UNAUTHENTICATED else HTTPStatus.NOT_FOUND
     return answer(error, status)

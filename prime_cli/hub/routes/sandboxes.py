@@ -9,7 +9,7 @@ from starlette.requests import Request
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.hub.dispatch import call_provider, hub_of
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services.sandboxes import creation, leftovers, lifecycle
+from prime_cli.hub.services.sandboxes import creation, lifecycle, sweep
 from prime_cli.wire.sandboxes import (
     EgressPolicy,
     EgressState,
@@ -70,7 +70,7 @@ async def plan_sandbox(request: Request, body: SandboxCreation) -> SandboxPlan:
 
 @router.post("/sandbox/sweep", "Find and remove what is left of sandboxes")
 async def sweep_sandboxes(request: Request, body: SandboxSweep) -> SandboxesSwept:
-    return await call_provider(request, leftovers.sweep_sandboxes, dry_run=body.dry_run)
+    return await call_provider(request, sweep.sweep_sandboxes, dry_run=body.dry_run)
 
 
 @router.get(_SANDBOX, "Show a sandbox")

@@ -54,7 +54,7 @@ class SandboxSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         return int(self.memory_gb * 10**9)
 
 
-class CommandOrder(msgspec.Struct, frozen=True):
+class ExecSpec(msgspec.Struct, frozen=True):
     """A program to run in a sandbox; None for the sandbox's own folder and user."""
 
     argv: tuple[str, ...]
@@ -92,7 +92,7 @@ class Writable(Protocol):
         """End it."""
 
 
-class Running(Protocol):
+class RunningCommand(Protocol):
     """A command that runs."""
 
     @property
@@ -115,7 +115,7 @@ class Running(Protocol):
         """Let go of its pipes."""
 
 
-class Box(Protocol):
+class RunningSandbox(Protocol):
     """A sandbox that runs."""
 
     @property
@@ -126,7 +126,7 @@ class Box(Protocol):
     def is_gone(self) -> bool:
         """Whether it has ended by itself."""
 
-    async def run(self, order: CommandOrder) -> Running:
+    async def run(self, exec_spec: ExecSpec) -> RunningCommand:
         """Start a command. Raises UsageError for one that cannot be, NotFound if it is gone."""
 
     async def gone(self) -> End:
@@ -155,7 +155,7 @@ class SandboxProvider(Protocol):
         Raises UsageError naming the first wish that cannot be met, and who could meet it.
         """
 
-    async def create(self, spec: SandboxSpec) -> Box:
+    async def create(self, spec: SandboxSpec) -> RunningSandbox:
         """Make a sandbox and return once it runs. Raises PrimeError, and leaves nothing then."""
 
     async def list_tags(self, prefix: str) -> Collection[str]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import httpx
 import pytest
 
-from prime_cli.hub.sandboxes.provider import CommandOrder, End, Running
+from prime_cli.hub.sandboxes.provider import End, ExecSpec, RunningCommand
 from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
 from prime_cli.wire import sandboxes_connect as connect
 from prime_cli.wire.sandboxes_connect import CommandSpec, StartRequest
@@ -96,7 +96,7 @@ class SlowBox:
     def __init__(self) -> None:
         self.started = 0
 
-    async def run(self, _order: CommandOrder) -> Running:
+    async def run(self, _order: ExecSpec) -> RunningCommand:
         await asyncio.sleep(0.01)
         self.started += 1
         return SilentCommand()

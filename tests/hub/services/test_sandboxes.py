@@ -132,7 +132,7 @@ def test_a_sandbox_whose_supervisor_was_killed_is_final(hub: AccountsHub) -> Non
     inside = Inside(ada, sandbox_id := create(ada)["id"])
     with ended_supervisor(hub.data) as supervisor:
         supervisor.stop()
-        for left in supervisor.place.folder.glob("*.json"):
+        for left in supervisor.paths.folder.glob("*.json"):
             left.unlink()
         hub.clock.wait(seconds=1)
     shown = ada.get(f"{API}/sandbox/{sandbox_id}").json()

@@ -13,13 +13,13 @@ from pathlib import Path
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.formatting import format_bytes
 from prime_cli.core.paths import make_folder, write_atomically
-from prime_cli.hub.sandboxes.bubblewrap.box import BubblewrapBox
-from prime_cli.hub.sandboxes.bubblewrap.groups import (
-    Groups,
-    list_groups,
-    make_groups,
-    remove_groups,
+from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
+    Cgroups,
+    list_cgroups,
+    make_cgroups,
+    remove_cgroups,
 )
+from prime_cli.hub.sandboxes.bubblewrap.process import BubblewrapSandbox
 from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn, stand_in
 from prime_cli.hub.sandboxes.bubblewrap.seccomp import system_call_filter
 from prime_cli.hub.sandboxes.provider import SandboxSpec
@@ -70,11 +70,11 @@ class BubblewrapProvider:
             )
         return ((await stand_in(spec.image)).sentence,)
 
-    async def create(self, spec: SandboxSpec) -> BubblewrapBox:
+    async def create(self, spec: SandboxSpec) -> BubblewrapSandbox:
         """As `SandboxProvider.create`."""
         await self.check(spec, may_fetch=False)
         python = await stand_in(spec.image)
-        groups = make_groups(spec)
+        groups = make_cgroups(spec)
         size = int(min(spec.disk_size_gb * 10**9, spec.memory / 2))
         try:
             inside = ["--", str(python.python), "-I", "-S", _AGENT_INSIDE]
@@ -84,22 +84,22 @@ class BubblewrapProvider:
             await groups.remove()
             raise
         facts = {**_promises(spec, python, size), **_limits(groups)}
-        box = BubblewrapBox(process, control, groups, _variables(spec), facts)
+        sandbox = BubblewrapSandbox(process, control, groups, _variables(spec), facts)
         if listener is not None:
             try:
-                box.also_close(await serve_proxy(listener, spec))
+                sandbox.also_close(await serve_proxy(listener, spec))
             except BaseException:
-                await box.end()
+                await sandbox.end()
                 raise
-        return box
+        return sandbox
 
     async def list_tags(self, prefix: str) -> Collection[str]:
         """Only groups outlive their supervisor: processes end with it."""
-        return sorted(list_groups(prefix))
+        return sorted(list_cgroups(prefix))
 
     async def remove(self, tag: str) -> None:
         """As `SandboxProvider.remove`."""
-        await remove_groups(list_groups(tag).get(tag, []))
+        await remove_cgroups(list_cgroups(tag).get(tag, []))
 
 
 def _require_program() -> str:
@@ -114,7 +114,7 @@ def _require_program() -> str:
 
 
 async def _start(
-    spec: SandboxSpec, words: Sequence[str], groups: Groups
+    spec: SandboxSpec, words: Sequence[str], groups: Cgroups
 ) -> tuple[asyncio.subprocess.Process, socket.socket, socket.socket | None]:
     """The first process, our end of the agent's socket, and the socket that its proxy has inside.
 
@@ -301,7 +301,7 @@ def _promises(spec: SandboxSpec, python: StandIn, size: int) -> dict[str, str]:
 _LIMITED = ("memory", "swap", "cpu", "processes")
 
 
-def _limits(groups: Groups) -> dict[str, str]:
+def _limits(groups: Cgroups) -> dict[str, str]:
     """What the system holds, and does not; read back from it."""
     return {
         subject: groups.facts.get(subject, "not limited: this system lets us hold none")

@@ -10,7 +10,7 @@ from prime_cli.core.formatting import format_bytes
 from prime_cli.core.installation import install_command
 from prime_cli.hub.compute.engine.entry import find_engine
 from prime_cli.hub.sandboxes.namespace import listen_inside
-from prime_cli.hub.sandboxes.provider import PROCESSES, Box, SandboxSpec
+from prime_cli.hub.sandboxes.provider import PROCESSES, RunningSandbox, SandboxSpec
 from prime_cli.hub.sandboxes.proxy import PROXY_PORT, proxy_variables, serve_proxy
 from prime_cli.hub.sandboxes.registry import SandboxContext
 from prime_cli.wire.sandboxes import ENGINE, INTERNET, PACKAGES
@@ -52,27 +52,27 @@ class EngineProvider:
             )
         return () if found else (f"{spec.image} is fetched first",)
 
-    async def create(self, spec: SandboxSpec) -> Box:
+    async def create(self, spec: SandboxSpec) -> RunningSandbox:
         """As `SandboxProvider.create`."""
         engine = self._connect()
         from prime_cli.hub.compute.engine.client import engine_errors
-        from prime_cli.hub.sandboxes.engine.box import EngineBox
+        from prime_cli.hub.sandboxes.engine.container import EngineContainer
 
         with engine_errors(self._url):
             if not await engine.has_image(spec.image):
                 await engine.pull(spec.image)
             await engine.start(_container(spec))
-        box = EngineBox(engine, self._url, spec.tag, _facts(spec))
+        sandbox = EngineContainer(engine, self._url, spec.tag, _facts(spec))
         try:
             if spec.network == PACKAGES:
                 with engine_errors(self._url):
                     pid = await engine.pid(spec.tag)
                 listener = await listen_inside(pid, PROXY_PORT)
-                box.also_close(await serve_proxy(listener, spec))
+                sandbox.also_close(await serve_proxy(listener, spec))
         except BaseException:
-            await box.end()
+            await sandbox.end()
             raise
-        return box
+        return sandbox
 
     async def list_tags(self, prefix: str) -> Collection[str]:
         """As `SandboxProvider.list_tags`."""

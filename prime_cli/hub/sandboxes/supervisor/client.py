@@ -21,7 +21,7 @@ from prime_cli.core.errors import PrimeError, StorageFailed, Unreachable, UsageE
 from prime_cli.core.file_locks import locked, take_lock
 from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
 from prime_cli.hub.sandboxes.provider import SandboxSpec
-from prime_cli.hub.sandboxes.supervisor.place import Place
+from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.protocol import (
     Check,
     Checked,
@@ -29,7 +29,7 @@ from prime_cli.hub.sandboxes.supervisor.protocol import (
     Ending,
     Found,
     Log,
-    Seen,
+    ObservedState,
 )
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.problems import Problem, to_error
@@ -51,9 +51,9 @@ class Supervisor:
     data: Path
 
     @property
-    def place(self) -> Place:
+    def paths(self) -> SupervisorPaths:
         """Its files."""
-        return Place(self.data.absolute() / "sandboxes")
+        return SupervisorPaths(self.data.absolute() / "sandboxes")
 
     # --- Sandboxes; each raises Unreachable if it does not answer ---
 
@@ -61,28 +61,28 @@ class Supervisor:
         """The first provider that can make it; raises UsageError with the reason of the last."""
         return self._ask("POST", "/check", Checked, Check(list(providers), spec))
 
-    def create(self, provider: str, spec: SandboxSpec, seconds: float) -> Seen:
+    def create(self, provider: str, spec: SandboxSpec, seconds: float) -> ObservedState:
         """Start a sandbox; waits for up to `seconds` until it runs."""
-        return self._ask("POST", "/sandboxes", Seen, Creation(provider, spec, seconds))
+        return self._ask("POST", "/sandboxes", ObservedState, Creation(provider, spec, seconds))
 
-    def look(self) -> dict[str, Seen]:
+    def look(self) -> dict[str, ObservedState]:
         """Every sandbox that it holds or that has ended, by tag; does not start it."""
         found = self._ended()
         if self.is_alive:
             with suppress(Unreachable):
-                found |= self._ask("GET", "/sandboxes", dict[str, Seen], start=False)
+                found |= self._ask("GET", "/sandboxes", dict[str, ObservedState], start=False)
         return found
 
-    def end(self, tag: str, why: Ending) -> Seen | None:
+    def end(self, tag: str, why: Ending) -> ObservedState | None:
         """End a sandbox; None if it is not held."""
         if not self.is_alive:
             return None
-        return self._ask("POST", f"/sandboxes/{tag}/end", Seen, why, start=False)
+        return self._ask("POST", f"/sandboxes/{tag}/end", ObservedState, why, start=False)
 
     def log(self, tag: str) -> str:
         """The output of its start command."""
-        with storage_errors(self.place.folder), suppress(FileNotFoundError):
-            return (self.place.folder / f"{tag}.log").read_text("utf-8", "replace")
+        with storage_errors(self.paths.folder), suppress(FileNotFoundError):
+            return (self.paths.folder / f"{tag}.log").read_text("utf-8", "replace")
         if not self.is_alive:
             return ""
         return self._ask("GET", f"/sandboxes/{tag}/log", Log, start=False).log
@@ -105,13 +105,13 @@ class Supervisor:
     def forget(self, tag: str) -> None:
         """Remove what is kept of a sandbox that ended."""
         for name in (f"{tag}.json", f"{tag}.log"):
-            with storage_errors(self.place.folder):
-                (self.place.folder / name).unlink(missing_ok=True)
+            with storage_errors(self.paths.folder):
+                (self.paths.folder / name).unlink(missing_ok=True)
 
     def kept_tags(self, prefix: str) -> list[str]:
         """The tags of which a file is kept."""
-        with storage_errors(self.place.folder), suppress(FileNotFoundError):
-            files = sorted(self.place.folder.iterdir())
+        with storage_errors(self.paths.folder), suppress(FileNotFoundError):
+            files = sorted(self.paths.folder.iterdir())
             return sorted({each.stem for each in files if each.name.startswith(prefix)})
         return []
 
@@ -120,10 +120,10 @@ class Supervisor:
     @property
     def is_alive(self) -> bool:
         """Whether it runs."""
-        lock = take_lock(self.place.lock, is_shared=True)
+        lock = take_lock(self.paths.lock, is_shared=True)
         if lock is not None:
             os.close(lock)
-        return lock is None and self.place.lock.exists()
+        return lock is None and self.paths.lock.exists()
 
     @contextmanager
     def request(
@@ -136,7 +136,7 @@ class Supervisor:
         seconds: float = _SECONDS,
     ) -> Iterator[http.client.HTTPResponse]:
         """The answer to a request, while it is read. Raises Unreachable."""
-        connection = UnixConnection(self.place.socket, seconds)
+        connection = UnixConnection(self.paths.socket, seconds)
         try:
             connection.request(method, path, body=body, headers=dict(headers or {}))
             yield connection.getresponse()
@@ -156,24 +156,24 @@ class Supervisor:
             )
         if self.is_alive and self._listens():
             return
-        make_folder(self.place.folder)
-        with locked(self.place.folder / "starting", seconds=_BEGIN_SECONDS):
-            lock = take_lock(self.place.lock, is_new=True)
+        make_folder(self.paths.folder)
+        with locked(self.paths.folder / "starting", seconds=_BEGIN_SECONDS):
+            lock = take_lock(self.paths.lock, is_new=True)
             if lock is not None:
                 self._spawn(lock)
             self._wait()
 
     def _spawn(self, lock: int) -> None:
-        argv = [sys.executable, "-I", "-X", "utf8", str(_MAIN), str(self.place.folder), str(lock)]
+        argv = [sys.executable, "-I", "-X", "utf8", str(_MAIN), str(self.paths.folder), str(lock)]
         # Nothing of our environment, which contains keys, except what leads to an engine and uv.
         environ = {"PATH": os.environ.get("PATH", _SYSTEM_PATH)}
         environ |= {name: os.environ[name] for name in _PASSED if os.environ.get(name)}
         with suppress(FileNotFoundError):
-            self.place.socket.unlink()
+            self.paths.socket.unlink()
         try:
-            with storage_errors(self.place.log):
+            with storage_errors(self.paths.log):
                 flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-                descriptor = open_descriptor(self.place.log, flags)
+                descriptor = open_descriptor(self.paths.log, flags)
             with os.fdopen(descriptor, "ab") as log:
                 subprocess.run(
                     argv,
@@ -198,7 +198,7 @@ class Supervisor:
         while not self._listens():
             if time.monotonic() > deadline or not self.is_alive:
                 with suppress(OSError):
-                    said = self.place.log.read_text("utf-8", "replace").strip()
+                    said = self.paths.log.read_text("utf-8", "replace").strip()
                     raise StorageFailed(
                         "The supervisor of sandboxes ended at once", detail=said[-2000:] or None
                     )
@@ -206,7 +206,7 @@ class Supervisor:
 
     def _listens(self) -> bool:
         """Whether it takes connections: the socket is there a moment before that."""
-        connection = UnixConnection(self.place.socket, _SECONDS)
+        connection = UnixConnection(self.paths.socket, _SECONDS)
         try:
             with suppress(OSError):
                 connection.connect()
@@ -233,12 +233,12 @@ class Supervisor:
                 raise read_problem(response.status, answer)
             return decode(answer, kind)
 
-    def _ended(self) -> dict[str, Seen]:
-        found: dict[str, Seen] = {}
-        with storage_errors(self.place.folder), suppress(FileNotFoundError):
-            for file in self.place.folder.glob("prime-*.json"):
+    def _ended(self) -> dict[str, ObservedState]:
+        found: dict[str, ObservedState] = {}
+        with storage_errors(self.paths.folder), suppress(FileNotFoundError):
+            for file in self.paths.folder.glob("prime-*.json"):
                 with suppress(FileNotFoundError, PrimeError):
-                    found[file.stem] = decode(file.read_bytes(), Seen)
+                    found[file.stem] = decode(file.read_bytes(), ObservedState)
         return found
 
 

@@ -16,25 +16,25 @@ if __name__ == "__main__":
     sys.path.append(str(Path(__file__).parents[4]))
 
 from prime_cli.hub.sandboxes.registry import SandboxContext, open_providers
-from prime_cli.hub.sandboxes.supervisor.held import Sandboxes
-from prime_cli.hub.sandboxes.supervisor.place import Place
+from prime_cli.hub.sandboxes.supervisor.manager import SandboxManager
+from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.server import Server, listen
 
 IDLE_SECONDS = 60.0
 _GLANCE = 1.0
 
 
-async def supervise(place: Place, idle_seconds: float = IDLE_SECONDS) -> None:
+async def supervise(paths: SupervisorPaths, idle_seconds: float = IDLE_SECONDS) -> None:
     """Serve until there has been nothing to hold for a while, or a signal comes."""
-    sandboxes = Sandboxes(open_providers(SandboxContext(place.folder)), place.folder)
+    sandboxes = SandboxManager(open_providers(SandboxContext(paths.folder)), paths.folder)
     server = Server(sandboxes)
     stopping = server.stopping
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     with suppress(FileNotFoundError):
-        place.socket.unlink()
-    runner = await listen(server, place.socket)
+        paths.socket.unlink()
+    runner = await listen(server, paths.socket)
     try:
         while not stopping.is_set():
             with suppress(TimeoutError):
@@ -45,7 +45,7 @@ async def supervise(place: Place, idle_seconds: float = IDLE_SECONDS) -> None:
     finally:
         await sandboxes.end_all()
         with suppress(FileNotFoundError):
-            place.socket.unlink()
+            paths.socket.unlink()
         await runner.cleanup()
 
 
@@ -57,11 +57,11 @@ def _main(folder: str, lock: str) -> None:
     os.umask(0o077)
     os.set_inheritable(int(lock), False)  # noqa: FBT003 - its only form
     _allow_many_files()
-    from prime_cli.hub.sandboxes.bubblewrap.groups import divide_own_group
+    from prime_cli.hub.sandboxes.bubblewrap.cgroups import divide_own_group
 
     divide_own_group()
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-        runner.run(supervise(Place(Path(folder))))
+        runner.run(supervise(SupervisorPaths(Path(folder))))
 
 
 def _allow_many_files() -> None:

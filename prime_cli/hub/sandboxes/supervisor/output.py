@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from prime_cli.hub.sandboxes.provider import Readable, Running
+from prime_cli.hub.sandboxes.provider import Readable, RunningCommand
 from prime_cli.wire.sandboxes_connect import STDERR, STDOUT
 
 GRACE = 0.2
@@ -16,7 +16,7 @@ _WAITING = 16
 _Item = tuple[int, bytes] | None
 
 
-async def merged(command: Running) -> AsyncIterator[tuple[int, bytes]]:
+async def merged(command: RunningCommand) -> AsyncIterator[tuple[int, bytes]]:
     """(STDOUT or STDERR, bytes) until the command is done and its pipes are read."""
     queue: asyncio.Queue[_Item] = asyncio.Queue(_WAITING)
 

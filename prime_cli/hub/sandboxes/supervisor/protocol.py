@@ -9,7 +9,7 @@ from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.wire.sandboxes import PENDING
 
 
-class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
+class ObservedState(msgspec.Struct, frozen=True, omit_defaults=True):
     """The state of a sandbox; times are seconds since the epoch.
 
     `facts` are what its provider guarantees, by subject. One that `is_refused` could never be made;

@@ -14,10 +14,10 @@ from prime_cli.core.errors import (
     PrimeError,
     UsageError,
 )
-from prime_cli.hub.sandboxes.provider import Box
-from prime_cli.hub.sandboxes.supervisor import inside
-from prime_cli.hub.sandboxes.supervisor.held import Held, Sandboxes
-from prime_cli.hub.sandboxes.supervisor.inside import answer
+from prime_cli.hub.sandboxes.provider import RunningSandbox
+from prime_cli.hub.sandboxes.supervisor import operations
+from prime_cli.hub.sandboxes.supervisor.manager import ManagedSandbox, SandboxManager
+from prime_cli.hub.sandboxes.supervisor.operations import answer
 from prime_cli.hub.sandboxes.supervisor.protocol import (
     Check,
     Checked,
@@ -44,7 +44,7 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Server:
     """The routes over the sandboxes of a supervisor."""
 
-    def __init__(self, sandboxes: Sandboxes) -> None:
+    def __init__(self, sandboxes: SandboxManager) -> None:
         self.sandboxes = sandboxes
         self.stopping = asyncio.Event()
         """Set when it is told to end."""
@@ -98,21 +98,21 @@ class Server:
 
     async def create(self, request: web.Request) -> web.Response:
         ask = await _read(request, Creation)
-        held = await self.sandboxes.create(ask.provider, ask.spec, ask.seconds)
-        return answer(held.seen)
+        sandbox = await self.sandboxes.create(ask.provider, ask.spec, ask.seconds)
+        return answer(sandbox.state)
 
     async def look(self, _request: web.Request) -> web.Response:
         return answer(self.sandboxes.look())
 
     async def end(self, request: web.Request) -> web.Response:
         why = await _read(request, Ending)
-        held = self._held(request)
-        await held.end(why.status, why.error_type, why.error_message)
-        self._sessions.pop(held.spec.tag, None)
-        return answer(held.seen)
+        sandbox = self._find(request)
+        await sandbox.end(why.status, why.error_type, why.error_message)
+        self._sessions.pop(sandbox.spec.tag, None)
+        return answer(sandbox.state)
 
     async def log(self, request: web.Request) -> web.Response:
-        return answer(Log(self._held(request).log.decode(errors="replace")))
+        return answer(Log(self._find(request).log.decode(errors="replace")))
 
     async def stop(self, _request: web.Request) -> web.Response:
         await self.sandboxes.end_all()
@@ -139,31 +139,33 @@ class Server:
     # --- Inside ---
 
     async def execute(self, request: web.Request) -> web.Response:
-        ask = await inside.read_execution(request)
-        return await self._in_box(request, lambda box: inside.execute(box, ask))
+        ask = await operations.read_execution(request)
+        return await self._in_sandbox(request, lambda it: operations.execute(it, ask))
 
     async def upload(self, request: web.Request) -> web.Response:
-        path, parts = inside.read_path(request), inside.read_upload(request)
-        return await self._in_box(request, lambda box: inside.upload(box, path, parts))
+        path, parts = operations.read_path(request), operations.read_upload(request)
+        return await self._in_sandbox(request, lambda it: operations.upload(it, path, parts))
 
     async def download(self, request: web.Request) -> web.StreamResponse:
-        with self._held(request).in_use() as box:
-            return await inside.download(box, inside.read_path(request), request)
+        with self._find(request).in_use() as running:
+            return await operations.download(running, operations.read_path(request), request)
 
     async def read_file(self, request: web.Request) -> web.Response:
-        path, length = inside.read_path(request), inside.read_length(request)
-        offset = inside.read_number(request, "offset") or 0
-        return await self._in_box(request, lambda box: inside.read_file(box, path, offset, length))
+        path, length = operations.read_path(request), operations.read_length(request)
+        offset = operations.read_number(request, "offset") or 0
+        return await self._in_sandbox(
+            request, lambda it: operations.read_file(it, path, offset, length)
+        )
 
-    async def _in_box(
-        self, request: web.Request, work: Callable[[Box], Awaitable[object]]
+    async def _in_sandbox(
+        self, request: web.Request, work: Callable[[RunningSandbox], Awaitable[object]]
     ) -> web.Response:
-        held = self._held(request)
-        with held.in_use() as box:
-            done = await work(box)
-        if box.is_gone:
+        sandbox = self._find(request)
+        with sandbox.in_use() as running:
+            done = await work(running)
+        if running.is_gone:
             # Who asks next is to hear how it ended.
-            await held.ended.wait()
+            await sandbox.ended.wait()
         return answer(done)
 
     # --- Command sessions ---
@@ -215,11 +217,11 @@ class Server:
         try:
             message = connect.unframe(await request.read())
             seconds = _read_seconds(request)
-            held = self._running(request)
-            with held.in_use() as box:
+            sandbox = self._running(request)
+            with sandbox.in_use() as running:
                 found = self._sessions_of(request)
                 if is_start:
-                    session = await found.start(box, connect.read_start(message))
+                    session = await found.start(running, connect.read_start(message))
                 else:
                     session = found.find(connect.read_connect(message))
                 try:
@@ -227,8 +229,8 @@ class Server:
                     async with asyncio.timeout(seconds):
                         async for event in session.events():
                             await response.write(connect.frame(event))
-                    if box.is_gone:
-                        await held.ended.wait()
+                    if running.is_gone:
+                        await sandbox.ended.wait()
                     await response.write(connect.end_frame())
                 finally:
                     if session.request.session is None:
@@ -246,14 +248,14 @@ class Server:
     def _sessions_of(self, request: web.Request) -> Sessions:
         return self._sessions.setdefault(request.match_info["tag"], Sessions())
 
-    def _running(self, request: web.Request) -> Held:
+    def _running(self, request: web.Request) -> ManagedSandbox:
         """Raises NotFound also for one that has ended, as sessions name that."""
-        held = self._held(request)
-        if held.seen.status not in LIVE:
-            raise NotFound(f"The sandbox is not running: it is {held.seen.status}")
-        return held
+        sandbox = self._find(request)
+        if sandbox.state.status not in LIVE:
+            raise NotFound(f"The sandbox is not running: it is {sandbox.state.status}")
+        return sandbox
 
-    def _held(self, request: web.Request) -> Held:
+    def _find(self, request: web.Request) -> ManagedSandbox:
         return self.sandboxes.find(request.match_info["tag"])
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from weakref import WeakValueDictionary
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
-from prime_cli.hub.sandboxes.provider import Box, CommandOrder, Running
+from prime_cli.hub.sandboxes.provider import ExecSpec, RunningCommand, RunningSandbox
 from prime_cli.hub.sandboxes.supervisor.output import merged
 from prime_cli.wire import sandboxes_connect as connect
 from prime_cli.wire.sandboxes_connect import (
@@ -35,7 +35,7 @@ _KILL = 9
 class Session:
     """One command, and its output that nobody has read yet."""
 
-    def __init__(self, pid: int, request: StartRequest, command: Running) -> None:
+    def __init__(self, pid: int, request: StartRequest, command: RunningCommand) -> None:
         self.pid = pid
         self.request = request
         self.command = command
@@ -109,31 +109,31 @@ class Sessions:
         self._starting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By uuid: a start that is sent again while the first is on its way."""
 
-    async def start(self, box: Box, request: StartRequest) -> Session:
+    async def start(self, sandbox: RunningSandbox, request: StartRequest) -> Session:
         """Start a command, or find the session with its uuid.
 
         Raises UsageError for a terminal or too many sessions, Conflict for another command under a
-        known uuid, and what the box raises.
+        known uuid, and what the sandbox raises.
         """
         if request.pty:
             raise UsageError("A sandbox of this hub has no terminals")
         self._forget_old()
         if request.session is None:
-            return await self._start(box, request)
+            return await self._start(sandbox, request)
         async with self._starting.setdefault(request.session, asyncio.Lock()):
             for each in self._found.values():
                 if each.request.session == request.session:
                     if each.request.command != request.command:
                         raise Conflict("This session runs another command")
                     return each
-            return await self._start(box, request)
+            return await self._start(sandbox, request)
 
-    async def _start(self, box: Box, request: StartRequest) -> Session:
+    async def _start(self, sandbox: RunningSandbox, request: StartRequest) -> Session:
         if sum(each.code is None for each in self._found.values()) >= _MOST_SESSIONS:
             raise UsageError(f"The sandbox has {_MOST_SESSIONS} sessions already")
         spec = request.command
-        order = CommandOrder(spec.argv, spec.env, spec.cwd, spec.user, stdin=request.stdin)
-        command = await box.run(order)
+        exec_spec = ExecSpec(spec.argv, spec.env, spec.cwd, spec.user, stdin=request.stdin)
+        command = await sandbox.run(exec_spec)
         session = Session(next(self._pids), request, command)
         self._found[session.pid] = session
         return session

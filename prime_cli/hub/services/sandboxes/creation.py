@@ -21,17 +21,11 @@ from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import sandbox_labels, sandboxes
 from prime_cli.hub.sandboxes.provider import SandboxSpec
-from prime_cli.hub.sandboxes.supervisor.protocol import Checked, Seen
+from prime_cli.hub.sandboxes.supervisor.protocol import Checked, ObservedState
 from prime_cli.hub.services.access import find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.offers import tag_prefix
 from prime_cli.hub.services.quotas import require_sandbox
-from prime_cli.hub.services.sandboxes.order import (
-    check_creation,
-    make_spec,
-    name_of,
-    request_column,
-)
 from prime_cli.hub.services.sandboxes.rows import (
     describe,
     find_sandbox,
@@ -42,6 +36,12 @@ from prime_cli.hub.services.sandboxes.rows import (
     refresh,
     require_here,
     supervisor_of,
+)
+from prime_cli.hub.services.sandboxes.spec import (
+    check_creation,
+    make_spec,
+    name_of,
+    request_column,
 )
 from prime_cli.hub.settings import SandboxSettings
 from prime_cli.wire.sandboxes import (
@@ -92,14 +92,14 @@ def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandb
     if row.status == PENDING and row.terminated_at is None:
         spec = _spec(hub, creation, row.tag, row.id)
         try:
-            seen = supervisor.create(row.provider, spec, _WAIT_SECONDS)
+            state = supervisor.create(row.provider, spec, _WAIT_SECONDS)
         except PrimeError as error:
-            follow(hub, row, Seen(ERROR, START_FAILED, error.message))
+            follow(hub, row, ObservedState(ERROR, START_FAILED, error.message))
             raise
-        if seen.is_refused:
+        if state.is_refused:
             _forget(hub, row)
-            raise UsageError(seen.error_message or "It cannot be made", hint=seen.hint)
-        follow(hub, row, seen)
+            raise UsageError(state.error_message or "It cannot be made", hint=state.hint)
+        follow(hub, row, state)
         _end_if_unwanted(hub, row)
     with hub.database.read() as connection:
         row = find_sandbox(connection, row.id)

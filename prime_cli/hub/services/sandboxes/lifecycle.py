@@ -9,7 +9,7 @@ from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import owners, sandbox_labels, sandbox_tokens, sandboxes
-from prime_cli.hub.sandboxes.supervisor.protocol import Ending, Seen
+from prime_cli.hub.sandboxes.supervisor.protocol import Ending, ObservedState
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.sandboxes.rows import (
     describe,
@@ -249,11 +249,11 @@ def end_row(hub: Hub, row: Row[Any], why: Ending | None = None) -> None:
     require_here(hub, row)
     why = why or Ending(TERMINATED)
     try:
-        seen = supervisor_of(hub).end(row.tag, why)
+        state = supervisor_of(hub).end(row.tag, why)
     except NotFound:
-        seen = None
-    gone = Seen(why.status, why.error_type, why.error_message)
-    follow(hub, row, seen or gone)
+        state = None
+    gone = ObservedState(why.status, why.error_type, why.error_message)
+    follow(hub, row, state or gone)
 
 
 def _find(hub: Hub, caller: Caller, sandbox_id: str) -> Row[Any]:

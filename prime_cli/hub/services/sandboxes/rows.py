@@ -10,7 +10,7 @@ from prime_cli.core.errors import NotAllowed, NotFound, Unreachable, UsageError
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import owners, sandbox_labels, sandboxes
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
-from prime_cli.hub.sandboxes.supervisor.protocol import Seen
+from prime_cli.hub.sandboxes.supervisor.protocol import ObservedState
 from prime_cli.hub.services.access import TEAM
 from prime_cli.hub.services.compute.access import is_managed_by, is_of
 from prime_cli.wire.codec import decode, encode
@@ -93,10 +93,10 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> bool:
     live = [row for row in rows if row.terminated_at is None and row.holder == holder_of(hub)]
     if not live or hub.settings.sandboxes is None:
         return False
-    seen = supervisor_of(hub).look()
+    states = supervisor_of(hub).look()
     changed = False
     for row in live:
-        found = seen.get(row.tag)
+        found = states.get(row.tag)
         if found is None:
             found = _missing(hub, row)
         if found is not None:
@@ -104,18 +104,18 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> bool:
     return changed
 
 
-def _missing(hub: Hub, row: Row[Any]) -> Seen | None:
+def _missing(hub: Hub, row: Row[Any]) -> ObservedState | None:
     """The state of a sandbox that the supervisor does not know; None if it may be on its way."""
     if row.status == PENDING:
         if row.created_at > timestamp(hub.settings.clock() - _BEGINS_WITHIN):
             return None
-        return Seen(ERROR, ENDED, INTERRUPTED)
-    return Seen(TERMINATED, ENDED, LOST)
+        return ObservedState(ERROR, ENDED, INTERRUPTED)
+    return ObservedState(TERMINATED, ENDED, LOST)
 
 
-def follow(hub: Hub, row: Row[Any], seen: Seen) -> bool:
+def follow(hub: Hub, row: Row[Any], state: ObservedState) -> bool:
     """Have a row say what its sandbox is, if that is further on; whether it changed."""
-    values = _values(hub, row, seen)
+    values = _values(hub, row, state)
     if not values:
         return False
     with hub.database.write() as connection:
@@ -128,18 +128,18 @@ def follow(hub: Hub, row: Row[Any], seen: Seen) -> bool:
     return bool(done.rowcount)
 
 
-def _values(hub: Hub, row: Row[Any], seen: Seen) -> dict[str, Any]:
+def _values(hub: Hub, row: Row[Any], state: ObservedState) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    if seen.exit_code is not None and row.exit_code is None:
-        values["exit_code"] = seen.exit_code
-    if _rank(seen.status) > _rank(row.status):
-        values |= {"status": seen.status, "facts": encode(seen.facts).decode()}
-        if seen.started_at is not None:
-            values["started_at"] = _moment(seen.started_at)
-        if seen.status not in LIVE:
-            values["error_type"] = seen.error_type
-            values["error_message"] = seen.error_message
-            values["terminated_at"] = _moment(seen.ended_at) if seen.ended_at else hub.now()
+    if state.exit_code is not None and row.exit_code is None:
+        values["exit_code"] = state.exit_code
+    if _rank(state.status) > _rank(row.status):
+        values |= {"status": state.status, "facts": encode(state.facts).decode()}
+        if state.started_at is not None:
+            values["started_at"] = _moment(state.started_at)
+        if state.status not in LIVE:
+            values["error_type"] = state.error_type
+            values["error_message"] = state.error_message
+            values["terminated_at"] = _moment(state.ended_at) if state.ended_at else hub.now()
     return values
 
 

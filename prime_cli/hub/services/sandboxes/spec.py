@@ -1,4 +1,4 @@
-"""What a creation asks for, checked, as the order that a provider gets."""
+"""What a creation asks for, checked, as the spec that a provider gets."""
 
 import math
 import re
@@ -139,7 +139,7 @@ def read_hosts(
 def make_spec(
     hub: Hub, options: SandboxSettings, creation: SandboxCreation, *, tag: str, sandbox_id: str
 ) -> SandboxSpec:
-    """The order for a provider; raises UsageError."""
+    """The spec for a provider; raises UsageError."""
     network = read_network(options, creation)
     indexes = find_indexes() if network == PACKAGES else Indexes()
     hosts, public = read_hosts(creation, indexes) if network == PACKAGES else ((), ())

@@ -52,7 +52,7 @@ _STATUSES: dict[int, type[PrimeError]] = {
 }  # fmt: skip
 
 
-class SandboxInside:
+class SandboxGateway:
     """One sandbox, entered by `auth`."""
 
     def __init__(self, connection: HubConnection, auth: SandboxAuth) -> None:

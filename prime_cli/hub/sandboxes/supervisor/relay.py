@@ -18,7 +18,7 @@ _SECONDS = 24 * 3600.0
 _NO_ANSWER = "The supervisor of this hub's sandboxes does not answer"
 
 
-class Passage(Protocol):
+class RelayedResponse(Protocol):
     """The answer to a request."""
 
     @property
@@ -34,7 +34,7 @@ class Passage(Protocol):
         """Let go of the connection."""
 
 
-async def open_passage(
+async def relay_request(
     supervisor: Supervisor,
     method: str,
     path: str,
@@ -42,7 +42,7 @@ async def open_passage(
     headers: Mapping[str, str],
     body: AsyncIterator[bytes],
     blocking: bool,
-) -> Passage:
+) -> RelayedResponse:
     """Send a request to the supervisor. Raises Unreachable if it does not answer."""
     if blocking:
         return await _open_blocking(supervisor, method, path, headers, body)
@@ -52,7 +52,7 @@ async def open_passage(
 # --- In a command ---
 
 
-class _BlockingPassage:
+class _BlockingResponse:
     def __init__(
         self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse
     ) -> None:
@@ -74,8 +74,8 @@ async def _open_blocking(
     path: str,
     headers: Mapping[str, str],
     body: AsyncIterator[bytes],
-) -> _BlockingPassage:
-    connection = UnixConnection(supervisor.place.socket, _SECONDS)
+) -> _BlockingResponse:
+    connection = UnixConnection(supervisor.paths.socket, _SECONDS)
     try:
         connection.putrequest(method, path)
         is_chunked = method == "POST" and "content-length" not in headers
@@ -89,7 +89,7 @@ async def _open_blocking(
                 connection.send(b"%x\r\n%b\r\n" % (len(chunk), chunk) if is_chunked else chunk)
         if is_chunked:
             connection.send(b"0\r\n\r\n")
-        return _BlockingPassage(connection, connection.getresponse())
+        return _BlockingResponse(connection, connection.getresponse())
     except (OSError, http.client.HTTPException) as error:
         connection.close()
         raise Unreachable(f"{_NO_ANSWER}: {error}") from error
@@ -104,13 +104,13 @@ async def _open_async(
     path: str,
     headers: Mapping[str, str],
     body: AsyncIterator[bytes],
-) -> Passage:
+) -> RelayedResponse:
     # 60 ms to import; a command never comes here.
     import aiohttp
     from yarl import URL
 
     session = aiohttp.ClientSession(
-        connector=aiohttp.UnixConnector(path=str(supervisor.place.socket)),
+        connector=aiohttp.UnixConnector(path=str(supervisor.paths.socket)),
         timeout=aiohttp.ClientTimeout(total=_SECONDS),
         auto_decompress=False,
         read_bufsize=_CHUNK,
@@ -122,10 +122,10 @@ async def _open_async(
     except (aiohttp.ClientError, OSError) as error:
         await session.close()
         raise Unreachable(f"{_NO_ANSWER}: {error}") from error
-    return _AsyncPassage(session, response)
+    return _AsyncResponse(session, response)
 
 
-class _AsyncPassage:
+class _AsyncResponse:
     def __init__(self, session: "ClientSession", response: "ClientResponse") -> None:
         self._session, self._response = session, response
         self.status = response.status

@@ -12,7 +12,7 @@ import msgspec
 from aiohttp import web
 
 from prime_cli.core.errors import NotFound, TooLarge, TooSlow, UsageError
-from prime_cli.hub.sandboxes.provider import Box, CommandOrder, Running
+from prime_cli.hub.sandboxes.provider import ExecSpec, RunningCommand, RunningSandbox
 from prime_cli.hub.sandboxes.supervisor.output import merged
 from prime_cli.wire.codec import decode
 from prime_cli.wire.sandboxes import Executed, Execution, FileText, Uploaded
@@ -30,18 +30,18 @@ _KILL = 9
 _NOT_A_FILE = 44
 
 
-async def execute(box: Box, ask: Execution) -> Executed:
+async def execute(sandbox: RunningSandbox, ask: Execution) -> Executed:
     """Run a line in bash; raises TooSlow when it takes longer than it may, and kills it then."""
-    order = CommandOrder(
+    exec_spec = ExecSpec(
         ("/bin/bash", "-c", ask.command), dict(ask.env or {}), ask.working_dir, ask.user
     )
-    command = await box.run(order)
+    command = await sandbox.run(exec_spec)
     code, out, err = await _collect(command, ask.timeout or _SECONDS)
     return Executed(out.decode(errors="replace"), err.decode(errors="replace"), code)
 
 
 async def _collect(
-    command: Running, seconds: float, most: int = MOST_OUTPUT
+    command: RunningCommand, seconds: float, most: int = MOST_OUTPUT
 ) -> tuple[int, bytes, bytes]:
     parts = {STDOUT: bytearray(), 2: bytearray()}
     try:
@@ -56,7 +56,7 @@ async def _collect(
         await _leave(command)
 
 
-async def _leave(command: Running) -> None:
+async def _leave(command: RunningCommand) -> None:
     """Kill a command that still runs, and let go of it."""
     waiting = asyncio.ensure_future(command.wait())
     await asyncio.sleep(0)
@@ -71,9 +71,9 @@ async def _leave(command: Running) -> None:
 _WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
 
 
-async def upload(box: Box, path: str, parts: AsyncIterator[bytes]) -> Uploaded:
+async def upload(sandbox: RunningSandbox, path: str, parts: AsyncIterator[bytes]) -> Uploaded:
     """Write a file from its bytes, which are never held here; its folders are made."""
-    command = await box.run(CommandOrder(("/bin/sh", "-c", _WRITE, "sh", path), stdin=True))
+    command = await sandbox.run(ExecSpec(("/bin/sh", "-c", _WRITE, "sh", path), stdin=True))
     reading = asyncio.create_task(_collect(command, _FILE_SECONDS))
     size = 0
     if command.stdin is None:
@@ -95,10 +95,10 @@ async def upload(box: Box, path: str, parts: AsyncIterator[bytes]) -> Uploaded:
     return Uploaded(success=True, path=path, size=size, timestamp=datetime.now(UTC).isoformat())
 
 
-async def download(box: Box, path: str, request: web.Request) -> web.StreamResponse:
+async def download(sandbox: RunningSandbox, path: str, request: web.Request) -> web.StreamResponse:
     """Send the bytes of a file as they are read; raises NotFound."""
     script = f'test -f "$1" || exit {_NOT_A_FILE}; exec cat -- "$1"'
-    command = await box.run(CommandOrder(("/bin/sh", "-c", script, "sh", path)))
+    command = await sandbox.run(ExecSpec(("/bin/sh", "-c", script, "sh", path)))
     response: web.StreamResponse | None = None
     said = b""
     try:
@@ -137,14 +137,16 @@ _READ = (
 )
 
 
-async def read_file(box: Box, path: str, offset: int, length: int | None) -> FileText:
+async def read_file(
+    sandbox: RunningSandbox, path: str, offset: int, length: int | None
+) -> FileText:
     """A part of a file as text; a negative `offset` counts from its end.
 
     Raises NotFound, and TooLarge for a whole file of more than MOST_READ bytes.
     """
     most = min(MOST_READ, MOST_READ if length is None else length)
     argv = ("/bin/sh", "-c", _READ, "sh", path, str(offset), str(most + 1))
-    code, out, said = await _collect(await box.run(CommandOrder(argv)), 30.0, MOST_READ + 100)
+    code, out, said = await _collect(await sandbox.run(ExecSpec(argv)), 30.0, MOST_READ + 100)
     total, _, body = out.partition(b"\n")
     if code or not total.strip().isdigit():
         raise _unreadable(path, said)

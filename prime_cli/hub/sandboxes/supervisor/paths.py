@@ -15,7 +15,7 @@ _LONGEST_SOCKET_PATH = 100
 
 
 @dataclass(frozen=True)
-class Place:
+class SupervisorPaths:
     """The folder `sandboxes` of a hub's data.
 
     lock         held by the supervisor        <tag>.json, <tag>.log   of sandboxes that ended

@@ -30,7 +30,7 @@ class _Limit:
     shown: str
 
 
-class Groups:
+class Cgroups:
     """The groups of one sandbox, one per controller or one in all."""
 
     def __init__(self, made: list[Path], facts: dict[str, str]) -> None:
@@ -61,7 +61,7 @@ class Groups:
         self._made.clear()
 
 
-def make_groups(spec: SandboxSpec, root: Path = _ROOT) -> Groups:
+def make_cgroups(spec: SandboxSpec, root: Path = _ROOT) -> Cgroups:
     """The groups of a sandbox, with its limits; fewer or none where the system refuses."""
     made: list[Path] = []
     facts: dict[str, str] = {}
@@ -75,10 +75,10 @@ def make_groups(spec: SandboxSpec, root: Path = _ROOT) -> Groups:
                 (group / limit.file).write_bytes(limit.value.encode())
                 if _same(limit, (group / limit.file).read_text()):
                     facts[limit.subject] = limit.shown
-    return Groups(made, facts)
+    return Cgroups(made, facts)
 
 
-def list_groups(prefix: str, root: Path = _ROOT) -> dict[str, list[Path]]:
+def list_cgroups(prefix: str, root: Path = _ROOT) -> dict[str, list[Path]]:
     """The groups that exist, by tag."""
     found: dict[str, list[Path]] = {}
     for parent in (*(root / name for name in ("memory", "pids", "cpu")), _own_group(root)):
@@ -88,7 +88,7 @@ def list_groups(prefix: str, root: Path = _ROOT) -> dict[str, list[Path]]:
     return found
 
 
-async def remove_groups(groups: list[Path]) -> None:
+async def remove_cgroups(groups: list[Path]) -> None:
     """Kill what is in groups, and remove them."""
     for group in groups:
         with suppress(OSError):

@@ -11,9 +11,9 @@ import msgspec
 
 from prime_cli.core.errors import Conflict, NotFound, PrimeError, UsageError
 from prime_cli.core.paths import write_atomically
-from prime_cli.hub.sandboxes.provider import Box, CommandOrder, SandboxProvider, SandboxSpec
+from prime_cli.hub.sandboxes.provider import ExecSpec, RunningSandbox, SandboxProvider, SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.output import merged
-from prime_cli.hub.sandboxes.supervisor.protocol import Seen
+from prime_cli.hub.sandboxes.supervisor.protocol import ObservedState
 from prime_cli.wire.sandboxes import (
     ENDED,
     ERROR,
@@ -32,13 +32,13 @@ _CANNOT_RUN = 126
 """The exit code of a shell for what it cannot start."""
 
 
-class Held:
+class ManagedSandbox:
     """One sandbox."""
 
     def __init__(self, spec: SandboxSpec, provider: SandboxProvider, folder: Path) -> None:
         self.spec = spec
         self.provider = provider
-        self.seen = Seen(status=PENDING)
+        self.state = ObservedState(status=PENDING)
         self.settled = asyncio.Event()
         """Set once it runs, or never will."""
         self.ended = asyncio.Event()
@@ -46,18 +46,18 @@ class Held:
         self.used_at = time.monotonic()
         self.calls = 0
         """Calls that are going on: then it is not idle."""
-        self._box: Box | None = None
+        self._running: RunningSandbox | None = None
         self._folder = folder
         self._stopping = asyncio.Event()
         self._wanted_end: tuple[str, str | None, str | None] | None = None
         self._task = asyncio.create_task(self._live())
 
     @property
-    def box(self) -> Box:
+    def running(self) -> RunningSandbox:
         """The running sandbox; raises Conflict if it does not run (yet)."""
-        if self._box is None or self.seen.status != RUNNING:
-            raise Conflict(f"The sandbox is not running: it is {self.seen.status}")
-        return self._box
+        if self._running is None or self.state.status != RUNNING:
+            raise Conflict(f"The sandbox is not running: it is {self.state.status}")
+        return self._running
 
     async def end(
         self, status: str = TERMINATED, kind: str | None = None, why: str | None = None
@@ -71,15 +71,15 @@ class Held:
     async def _live(self) -> None:
         helpers: list[asyncio.Task[None]] = []
         try:
-            self._box = await self._create()
-            if self._box is None:
+            self._running = await self._create()
+            if self._running is None:
                 return
-            self._change(status=RUNNING, started_at=time.time(), facts=dict(self._box.facts))
+            self._change(status=RUNNING, started_at=time.time(), facts=dict(self._running.facts))
             self.settled.set()
             helpers = [asyncio.create_task(self._watch_clock())]
             if self.spec.start:
-                helpers.append(asyncio.create_task(self._run_start(self._box)))
-            await self._until_end(self._box)
+                helpers.append(asyncio.create_task(self._run_start(self._running)))
+            await self._until_end(self._running)
         except PrimeError as error:
             refused = isinstance(error, UsageError)
             self._change(
@@ -99,9 +99,9 @@ class Held:
         finally:
             for helper in helpers:
                 helper.cancel()
-            if self._box is not None:
-                await self._box.end()
-            if self.seen.status in (PENDING, RUNNING):
+            if self._running is not None:
+                await self._running.end()
+            if self.state.status in (PENDING, RUNNING):
                 status, kind, why = self._wanted_end or (TERMINATED, ENDED, None)
                 self._change(status=status, error_type=kind, error_message=why)
             self._change(ended_at=time.time())
@@ -109,7 +109,7 @@ class Held:
             self.settled.set()
             self.ended.set()
 
-    async def _create(self) -> Box | None:
+    async def _create(self) -> RunningSandbox | None:
         """Make it; None if it is to end before, as while an image is fetched."""
         creating = asyncio.create_task(self.provider.create(self.spec))
         stopping = asyncio.create_task(self._stopping.wait())
@@ -125,8 +125,8 @@ class Held:
                 await self.provider.remove(self.spec.tag)
         return None
 
-    async def _until_end(self, box: Box) -> None:
-        gone = asyncio.create_task(box.gone())
+    async def _until_end(self, running: RunningSandbox) -> None:
+        gone = asyncio.create_task(running.gone())
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait({gone, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -156,10 +156,10 @@ class Held:
             return TERMINATED, ENDED, "the process that it was for has ended"
         return None
 
-    async def _run_start(self, box: Box) -> None:
+    async def _run_start(self, running: RunningSandbox) -> None:
         """Run the start command; the sandbox lives on when it ends."""
         try:
-            command = await box.run(CommandOrder(self.spec.start))
+            command = await running.run(ExecSpec(self.spec.start))
         except PrimeError as error:
             self.log += f"{error.message}\n".encode()
             self._change(exit_code=_CANNOT_RUN)
@@ -173,49 +173,51 @@ class Held:
             command.close()
 
     @contextlib.contextmanager
-    def in_use(self) -> Iterator[Box]:
-        """The box during a call; raises Conflict if it does not run."""
-        box = self.box
+    def in_use(self) -> Iterator[RunningSandbox]:
+        """The running sandbox during a call; raises Conflict if it does not run."""
+        running = self.running
         self.calls += 1
         try:
-            yield box
+            yield running
         finally:
             self.calls -= 1
             self.used_at = time.monotonic()
 
     def _change(self, **values: object) -> None:
-        self.seen = msgspec.structs.replace(self.seen, **values)
+        self.state = msgspec.structs.replace(self.state, **values)
 
     def _remember(self) -> None:
         """Keep how it ended, and its log, for a hub that asks after this process is gone."""
         with contextlib.suppress(PrimeError):
-            write_atomically(self._folder / f"{self.spec.tag}.json", msgspec.json.encode(self.seen))
+            write_atomically(
+                self._folder / f"{self.spec.tag}.json", msgspec.json.encode(self.state)
+            )
             if self.log:
                 write_atomically(self._folder / f"{self.spec.tag}.log", bytes(self.log))
 
 
-class Sandboxes:
+class SandboxManager:
     """All sandboxes of this supervisor."""
 
     def __init__(self, providers: Mapping[str, SandboxProvider], folder: Path) -> None:
         self.providers = providers
         self.folder = folder
-        self._held: dict[str, Held] = {}
+        self._sandboxes: dict[str, ManagedSandbox] = {}
         self.used_at = time.monotonic()
 
-    async def create(self, provider: str, spec: SandboxSpec, seconds: float) -> Held:
+    async def create(self, provider: str, spec: SandboxSpec, seconds: float) -> ManagedSandbox:
         """Start a sandbox, or find the one with its tag.
 
         Waits for up to `seconds` until it runs.
         """
         self.used_at = time.monotonic()
-        held = self._held.get(spec.tag)
-        if held is None:
-            held = Held(spec, self.provider(provider), self.folder)
-            self._held[spec.tag] = held
+        sandbox = self._sandboxes.get(spec.tag)
+        if sandbox is None:
+            sandbox = ManagedSandbox(spec, self.provider(provider), self.folder)
+            self._sandboxes[spec.tag] = sandbox
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(held.settled.wait(), seconds)
-        return held
+            await asyncio.wait_for(sandbox.settled.wait(), seconds)
+        return sandbox
 
     def provider(self, name: str) -> SandboxProvider:
         """Raises UsageError."""
@@ -226,35 +228,35 @@ class Sandboxes:
             )
         return self.providers[name]
 
-    def find(self, tag: str) -> Held:
+    def find(self, tag: str) -> ManagedSandbox:
         """Raises NotFound."""
         self.used_at = time.monotonic()
-        held = self._held.get(tag)
-        if held is None:
+        sandbox = self._sandboxes.get(tag)
+        if sandbox is None:
             raise NotFound("The sandbox has ended")
-        return held
+        return sandbox
 
-    def look(self) -> dict[str, Seen]:
-        """All that are held, and those that ended within the last hour."""
-        return {tag: held.seen for tag, held in self._held.items()}
+    def look(self) -> dict[str, ObservedState]:
+        """All that exist, and those that ended within the last hour."""
+        return {tag: sandbox.state for tag, sandbox in self._sandboxes.items()}
 
     @property
     def is_idle(self) -> bool:
-        """Whether none is held."""
-        return all(held.ended.is_set() for held in self._held.values())
+        """Whether none exists."""
+        return all(sandbox.ended.is_set() for sandbox in self._sandboxes.values())
 
     def forget_ended(self) -> None:
         """Forget those that ended an hour ago."""
         now = time.time()
-        for tag, held in list(self._held.items()):
-            if held.ended.is_set() and now - (held.seen.ended_at or 0) > _KEPT_SECONDS:
-                del self._held[tag]
+        for tag, sandbox in list(self._sandboxes.items()):
+            if sandbox.ended.is_set() and now - (sandbox.state.ended_at or 0) > _KEPT_SECONDS:
+                del self._sandboxes[tag]
 
     async def end_all(self) -> None:
         """End every sandbox, as the supervisor ends."""
-        live = [held for held in self._held.values() if not held.ended.is_set()]
+        live = [sandbox for sandbox in self._sandboxes.values() if not sandbox.ended.is_set()]
         why = "its supervisor was ended"
-        await asyncio.gather(*(held.end(TERMINATED, ENDED, why) for held in live))
+        await asyncio.gather(*(sandbox.end(TERMINATED, ENDED, why) for sandbox in live))
 
 
 def _is_alive(pid: int) -> bool:

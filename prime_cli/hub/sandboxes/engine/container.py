@@ -11,7 +11,7 @@ from aiohttp import ClientError
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.hub.compute.engine.client import Engine, Execution, engine_errors
-from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, CommandOrder, End
+from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec
 from prime_cli.wire.sandboxes import ENDED, OOM_KILLED
 from prime_cli.wire.sandboxes_connect import STDOUT
 
@@ -21,7 +21,7 @@ _FIRST_LOOK, _PAUSE = 0.5, 0.25
 _SHORT_PAUSE = 0.005
 
 
-class EngineBox:
+class EngineContainer:
     """The container `tag`."""
 
     def __init__(self, engine: Engine, url: str, tag: str, facts: Mapping[str, str]) -> None:
@@ -32,12 +32,12 @@ class EngineBox:
 
     @property
     def is_gone(self) -> bool:
-        """As `Box.is_gone`."""
+        """As `RunningSandbox.is_gone`."""
         return self._waiting.done()
 
-    async def run(self, order: CommandOrder) -> "EngineCommand":
-        """As `Box.run`."""
-        if sum(map(len, order.argv)) > LONGEST_COMMAND:
+    async def run(self, command: ExecSpec) -> "EngineCommand":
+        """As `RunningSandbox.run`."""
+        if sum(map(len, command.argv)) > LONGEST_COMMAND:
             raise UsageError(
                 f"The command is longer than {LONGEST_COMMAND} characters",
                 hint="upload a file, and run that",
@@ -47,27 +47,27 @@ class EngineBox:
         with engine_errors(self.url):
             made = await self.engine.execute(
                 self.tag,
-                order.argv,
-                env=order.env,
-                cwd=order.cwd,
-                user=order.user,
-                stdin=order.stdin,
+                command.argv,
+                env=command.env,
+                cwd=command.cwd,
+                user=command.user,
+                stdin=command.stdin,
             )
-        return EngineCommand(self, made, stdin=order.stdin)
+        return EngineCommand(self, made, stdin=command.stdin)
 
     def also_close(self, server: asyncio.AbstractServer) -> None:
         """Close a server of ours with the sandbox."""
         self._closing.append(server)
 
     async def gone(self) -> End:
-        """As `Box.gone`."""
+        """As `RunningSandbox.gone`."""
         code = await asyncio.shield(self._waiting)
         if code == _KILLED:
             return End(OOM_KILLED, "its first process was killed, mostly for want of memory")
         return End(ENDED, "its first process was ended")
 
     async def end(self) -> None:
-        """As `Box.end`."""
+        """As `RunningSandbox.end`."""
         for server in self._closing:
             server.close()
         self._closing.clear()
@@ -131,35 +131,35 @@ class _Input:
 
 
 class EngineCommand:
-    """A command in a container; see `Running`."""
+    """A command in a container; see `RunningCommand`."""
 
-    def __init__(self, box: EngineBox, made: Execution, *, stdin: bool) -> None:
+    def __init__(self, sandbox: EngineContainer, made: Execution, *, stdin: bool) -> None:
         self.stdout, self.stderr = _Output(), _Output()
         self.stdin = _Input(made) if stdin else None
-        self._box, self._made = box, made
+        self._sandbox, self._made = sandbox, made
         self._pump = asyncio.create_task(self._read())
         self._code = asyncio.create_task(self._find_code())
 
     async def wait(self) -> int:
-        """As `Running.wait`."""
+        """As `RunningCommand.wait`."""
         return await asyncio.shield(self._code)
 
     async def signal(self, number: int) -> None:
-        """As `Running.signal`, by a program inside: numbers of processes are used again."""
+        """As `RunningCommand.signal`, by a program inside: numbers of processes are used again."""
         with suppress(DockerError, ClientError, OSError, NotFound):
             _, pid = await self._made.state()
             inside = _number_inside(pid)
             if inside is not None:
                 line = f"kill -{number} -- -{inside} 2>/dev/null || kill -{number} {inside}"
-                killing = await self._box.engine.execute(
-                    self._box.tag, ("/bin/sh", "-c", line), env={}
+                killing = await self._sandbox.engine.execute(
+                    self._sandbox.tag, ("/bin/sh", "-c", line), env={}
                 )
                 while await killing.read() is not None:
                     pass
                 await killing.close()
 
     def close(self) -> None:
-        """As `Running.close`."""
+        """As `RunningCommand.close`."""
         self._pump.cancel()
         self._closing = asyncio.create_task(self._made.close())
 
@@ -176,7 +176,7 @@ class EngineCommand:
         """Look when its output has ended, and before: what it started may hold that open."""
         await asyncio.wait({self._pump}, timeout=_FIRST_LOOK)
         while True:
-            if self._box.is_gone:
+            if self._sandbox.is_gone:
                 return _KILLED
             try:
                 code, _ = await self._made.state()

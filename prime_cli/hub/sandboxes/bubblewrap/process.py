@@ -16,8 +16,8 @@ import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed, NotFound, UsageError
 from prime_cli.core.paths import open_descriptor
-from prime_cli.hub.sandboxes.bubblewrap.groups import Groups
-from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, CommandOrder, End
+from prime_cli.hub.sandboxes.bubblewrap.cgroups import Cgroups
+from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec
 from prime_cli.wire.sandboxes import ENDED, OOM_KILLED
 
 _KILLED = 137
@@ -32,14 +32,14 @@ class _Said(msgspec.Struct):
     code: int | None = None
 
 
-class BubblewrapBox:
+class BubblewrapSandbox:
     """The sandbox whose first process is `process`; `control` is our end of its agent's socket."""
 
     def __init__(
         self,
         process: asyncio.subprocess.Process,
         control: socket.socket,
-        groups: Groups,
+        groups: Cgroups,
         variables: Mapping[str, str],
         facts: Mapping[str, str],
     ) -> None:
@@ -57,20 +57,25 @@ class BubblewrapBox:
 
     @property
     def is_gone(self) -> bool:
-        """As `Box.is_gone`."""
+        """As `RunningSandbox.is_gone`."""
         return self._process.returncode is not None or self._control.fileno() < 0
 
-    async def run(self, order: CommandOrder) -> "BubblewrapCommand":
-        """As `Box.run`."""
-        self._require(order)
+    async def run(self, command: ExecSpec) -> "BubblewrapCommand":
+        """As `RunningSandbox.run`."""
+        self._require(command)
         if sys.platform == "win32":
             raise NotFound("There are no sandboxes of bubblewrap on Windows")
-        key, cwd = next(self._ids), order.cwd or "/root"
-        ask = {"id": key, "argv": order.argv, "env": {**self._variables, **order.env}, "cwd": cwd}
+        key, cwd = next(self._ids), command.cwd or "/root"
+        ask = {
+            "id": key,
+            "argv": command.argv,
+            "env": {**self._variables, **command.env},
+            "cwd": cwd,
+        }
         request = msgspec.json.encode(ask)
         if len(request) > _LARGEST_REQUEST:
             raise _too_long()
-        pipes = _Pipes(stdin=order.stdin)
+        pipes = _Pipes(stdin=command.stdin)
         code = asyncio.get_running_loop().create_future()
         self._codes[key] = code
         stdin = self._nothing if pipes.stdin is None else pipes.stdin[0]
@@ -94,14 +99,14 @@ class BubblewrapBox:
         self._closing.append(server)
 
     async def gone(self) -> End:
-        """As `Box.gone`."""
+        """As `RunningSandbox.gone`."""
         await self._process.wait()
         if self._groups.was_out_of_memory():
             return End(OOM_KILLED, "it needed more memory than it had")
         return End(ENDED, "its first process was ended")
 
     async def end(self) -> None:
-        """As `Box.end`."""
+        """As `RunningSandbox.end`."""
         for server in self._closing:
             server.close()
         self._closing.clear()
@@ -112,12 +117,12 @@ class BubblewrapBox:
         self._hang_up()
         await self._groups.remove()
 
-    def _require(self, order: CommandOrder) -> None:
-        if sum(map(len, order.argv)) > LONGEST_COMMAND:
+    def _require(self, command: ExecSpec) -> None:
+        if sum(map(len, command.argv)) > LONGEST_COMMAND:
             raise _too_long()
-        if order.user not in (None, "", "root", "0"):
+        if command.user not in (None, "", "root", "0"):
             raise UsageError(
-                f"A sandbox of bubblewrap has no user `{order.user[:80]}`, only root",
+                f"A sandbox of bubblewrap has no user `{command.user[:80]}`, only root",
                 hint="the provider `engine` (Podman or Docker) has the users of its image",
             )
         if self.is_gone:
@@ -183,11 +188,11 @@ class _Pipes:
 
 
 class BubblewrapCommand:
-    """A command in the box; see `Running`."""
+    """A command in the sandbox; see `RunningCommand`."""
 
     def __init__(
         self,
-        box: BubblewrapBox,
+        sandbox: BubblewrapSandbox,
         key: int,
         code: "asyncio.Future[int]",
         *,
@@ -197,28 +202,28 @@ class BubblewrapCommand:
     ) -> None:
         self.stdout, self.stderr, self.stdin = stdout[0], stderr[0], stdin
         self._transports = (stdout[1], stderr[1])
-        self._box, self._key, self._code = box, key, code
+        self._sandbox, self._key, self._code = sandbox, key, code
 
     @classmethod
     async def open(
-        cls, box: BubblewrapBox, key: int, code: "asyncio.Future[int]", pipes: _Pipes
+        cls, sandbox: BubblewrapSandbox, key: int, code: "asyncio.Future[int]", pipes: _Pipes
     ) -> "BubblewrapCommand":
         """The command whose other ends of `pipes` the agent has."""
         stdout = await _read_pipe(pipes.stdout[0])
         stderr = await _read_pipe(pipes.stderr[0])
         stdin = None if pipes.stdin is None else await _write_pipe(pipes.stdin[1])
-        return cls(box, key, code, stdout=stdout, stderr=stderr, stdin=stdin)
+        return cls(sandbox, key, code, stdout=stdout, stderr=stderr, stdin=stdin)
 
     async def wait(self) -> int:
-        """As `Running.wait`."""
+        """As `RunningCommand.wait`."""
         return await asyncio.shield(self._code)
 
     async def signal(self, number: int) -> None:
-        """As `Running.signal`."""
-        self._box.kill(self._key, number)
+        """As `RunningCommand.signal`."""
+        self._sandbox.kill(self._key, number)
 
     def close(self) -> None:
-        """As `Running.close`."""
+        """As `RunningCommand.close`."""
         for transport in self._transports:
             transport.close()
         if self.stdin is not None:

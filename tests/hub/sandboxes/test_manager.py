@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
-from prime_cli.hub.sandboxes.provider import Box, SandboxSpec
-from prime_cli.hub.sandboxes.supervisor.held import Sandboxes
+from prime_cli.hub.sandboxes.provider import RunningSandbox, SandboxSpec
+from prime_cli.hub.sandboxes.supervisor.manager import SandboxManager
 
 
 class Endless:
@@ -20,7 +20,7 @@ class Endless:
     async def check(self, _spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
         return ("fetched",) if may_fetch else ()
 
-    async def create(self, _spec: SandboxSpec) -> Box:
+    async def create(self, _spec: SandboxSpec) -> RunningSandbox:
         await asyncio.Event().wait()
         raise NotImplementedError
 
@@ -35,12 +35,12 @@ def test_a_sandbox_ends_while_its_image_is_fetched(tmp_path: Path) -> None:
     provider = Endless()
 
     async def scenario() -> str:
-        sandboxes = Sandboxes({"endless": provider}, tmp_path)
+        sandboxes = SandboxManager({"endless": provider}, tmp_path)
         spec = SandboxSpec("prime-1-2", "2", "big:latest", stop_at=2e9)
         held = await sandboxes.create("endless", spec, 0.01)
-        assert held.seen.status == "PENDING"
+        assert held.state.status == "PENDING"
         await asyncio.wait_for(held.end(), 5)
-        return held.seen.status
+        return held.state.status
 
     assert asyncio.run(scenario()) == "TERMINATED"
     assert provider.removed == ["prime-1-2"]

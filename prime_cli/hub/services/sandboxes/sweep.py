@@ -70,7 +70,7 @@ def _remove_strays(hub: Hub, swept: SandboxesSwept, *, dry_run: bool) -> None:
     """Remove what providers have under tags of this hub that no live row has."""
     supervisor, prefix = supervisor_of(hub), tag_prefix(hub)
     kept = supervisor.kept_tags(prefix)
-    if not (supervisor.place.folder.exists() or kept):
+    if not (supervisor.paths.folder.exists() or kept):
         return
     there = supervisor.found(prefix)
     here = sandboxes.c.holder == holder_of(hub)
