@@ -90,8 +90,11 @@ def runs_folder(environment: str, model: str, cwd: Path, outputs: str | None = N
     """
     if outputs is not None:
         return cwd / outputs / "evals" / run_group_name(environment, model)
-    project = cwd / "environments" / module_name(environment)
-    base = project if project.is_dir() else cwd
+    name = module_name(environment)
+    project = cwd / "environments" / name
+    # The name may be that of a run's folder which somebody else wrote.
+    is_own = name == Path(name).name != "" and project.is_dir()
+    base = project if is_own else cwd
     return base / "outputs" / "evals" / run_group_name(environment, model)
 
 
@@ -101,7 +104,7 @@ def run_group_name(environment: str, model: str, *, windows: bool = sys.platform
     A colon in a model of ours is always replaced, since GitHub's artifacts forbid it as Windows
     does; others keep theirs where possible, for the tools that look for them.
     """
-    name = f"{environment}--{model}".replace("/", "--")
+    name = f"{environment}--{model}".replace("/", "--").replace("\0", "-")
     if model.startswith("builtin/"):
         name = name.replace(":", "-")
     return _NOT_ON_WINDOWS.sub("-", name).rstrip(" .") if windows else name

@@ -12,6 +12,8 @@ import msgspec
 from prime_cli.core.errors import Conflict, NotFound, PartialResult, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.progress import Progress
+from prime_cli.evals.execution.recorder import MOST_ROLLOUTS
+from prime_cli.evals.planning.parsers import parse_examples
 from prime_cli.evals.resume.compatibility import (
     ResumeChange,
     content_differences,
@@ -22,7 +24,7 @@ from prime_cli.runs.folder import RunFolder, is_being_written
 from prime_cli.runs.index.run_index import JournalIndex, index_journal
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.manifest import RUNNING, RunManifest
-from prime_cli.runs.plan import EvalPlan, Shard
+from prime_cli.runs.plan import EvalPlan, Shard, example_numbers
 from prime_cli.runs.saved_run import SavedRun, open_run
 
 _DEPTH = 4
@@ -54,13 +56,14 @@ class Part:
 
     @property
     def examples(self) -> Collection[int]:
-        """The numbers of the examples that it may have."""
-        chosen, count = self.plan.example_numbers, self.manifest.examples or 0
-        if chosen is None:
+        """The numbers of the examples that it may have; raises UsageError."""
+        text, count = self.plan.option("examples"), self.manifest.examples or 0
+        if text is None:
             return self.shard.of(range(count))
+        chosen = example_numbers(parse_examples(str(text)))
         # Which of them are those of this part, only the environment's shuffle tells.
         shuffled = self.plan.option("shuffle") is not None
-        return chosen if shuffled else frozenset(self.shard.of(sorted(chosen)[:count]))
+        return frozenset(chosen if shuffled else self.shard.of(chosen[:count]))
 
     @property
     def title(self) -> str:
@@ -116,6 +119,9 @@ def _part_of(run: SavedRun) -> Part | None:
     if manifest is None or manifest.plan.shard is None or manifest.rescored_of is not None:
         return None
     if manifest.fingerprint is None or manifest.planned is None:
+        return None
+    rollouts = (manifest.examples or 0) * manifest.plan.rollouts_per_example
+    if not 0 <= rollouts <= MOST_ROLLOUTS:
         return None
     return Part(run.folder, manifest, manifest.plan.shard)
 

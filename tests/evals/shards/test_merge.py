@@ -209,10 +209,10 @@ def test_a_copy_of_a_run_is_refused_as_it_would_be_paid_twice(tmp_path: Path) ->
 
 
 def test_of_many_missing_parts_the_first_are_named(tmp_path: Path) -> None:
-    sized = {"examples": 10**9, "plan": PLAN}
+    sized = {"examples": 10**7, "plan": PLAN}
     part = save_part(tmp_path, "3/999999999", row(2), **sized)
     with pytest.raises(
-        PartialResult, match=r"Parts 1, 2, 4, .*, 21 … of 999999999 are missing, 999999998 in all"
+        PartialResult, match=r"Parts 1, 2, 4, .*, 21 … of 999999999 are missing, 9999999 in all"
     ):
         merged(tmp_path, part)
 
@@ -224,3 +224,30 @@ def test_a_part_that_is_not_one_of_n_is_refused(tmp_path: Path, shard: object) -
     part.manifest.write_bytes(text)
     with pytest.raises(UsageError, match="not one of N parts"):
         merged(tmp_path, part)
+
+
+@pytest.mark.parametrize("examples", [-5, 10**15])
+def test_a_part_of_impossibly_many_examples_is_refused(tmp_path: Path, examples: int) -> None:
+    part = save_part(tmp_path, "1/1", row(0), examples=examples)
+    with pytest.raises(UsageError, match="not a part"):
+        merged(tmp_path, part)
+
+
+@pytest.mark.parametrize("examples", ["0-99999999999", "x", 7.5])
+def test_a_part_whose_plan_chooses_no_examples_is_refused(tmp_path: Path, examples: object) -> None:
+    part = save_part(tmp_path, "1/1", row(0), plan=PLAN.with_option("examples", examples))
+    with pytest.raises(UsageError, match="has no list of examples"):
+        merged(tmp_path, part)
+
+
+@pytest.mark.parametrize("name", ["../../other", "wordle\0"])
+def test_a_merged_run_stays_below_the_folder_whatever_its_environment_is(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "cwd" / "environments").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    environment = msgspec.structs.replace(PLAN.environment, name=name)
+    plan = msgspec.structs.replace(PLAN, environment=environment)
+    part = save_part(tmp_path / "parts", "1/1", row(0), plan=plan)
+    done = merged(tmp_path / "cwd", part)
+    assert done.folder.path.resolve().is_relative_to(tmp_path / "cwd" / "outputs")
