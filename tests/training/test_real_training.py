@@ -27,7 +27,7 @@ VOWELS = """
 import verifiers as vf
 from datasets import Dataset
 
-def load_environment(size: int = 48):
+def load_environment(size: int = 32):
     rows = [{"question": f"vowels please ({n})", "answer": "a"} for n in range(size)]
     def vowels(completion, **kwargs):
         text = completion[-1]["content"] or ""
@@ -74,6 +74,7 @@ def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_be
     assert max(step["logprob_gap"] for step in whole[:2]) < 1e-4
     assert (trained.folder / "model" / "model.safetensors").is_file()
 
+    # An epoch has two steps: it resumes in a later one, at its start or in its middle.
     killed = tmp_path / "killed"
     killed.mkdir()
     shorter: dict[str, Any] = {"steps": 8, "eval_examples": 12, "probe": True, "save_every": 3}

@@ -1,6 +1,8 @@
 """TRL's GRPOTrainer, which gets its rollouts from prime and writes whole checkpoints."""
 
+import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import psutil
 import torch
 from transformers import Trainer, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
+from trl.trainer.utils import RepeatSampler
 
 from .checkpoints import folder_aside, publish, remove_old
 from .config import Config
@@ -81,6 +84,25 @@ def reward_of_environment(env_reward: list[float | None], **_: Any) -> list[floa
     return env_reward
 
 
+class EpochOrder(RepeatSampler):  # type: ignore[misc]
+    """The order of the prompts in an epoch, which follows from the seed and the epoch alone.
+
+    TRL's own also depends on the epochs before, which a resumed training does not go through.
+    """
+
+    epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by the trainer before each epoch."""
+        self.epoch = epoch
+
+    def __iter__(self) -> Iterator[int]:
+        number = random.Random(f"{self.seed} {self.epoch}").getrandbits(63)  # noqa: S311 - no secret
+        if self.shuffle:
+            self.generator.manual_seed(number)
+        yield from super().__iter__()
+
+
 class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
     """Applies no step that is not finite, and publishes checkpoints only when they are whole."""
 
@@ -96,6 +118,17 @@ class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
         if not torch.isfinite(loss).all():
             raise _not_finite("loss", self.state.global_step)
         return loss
+
+    def _get_train_sampler(self, dataset: Any = None) -> Any:
+        found = super()._get_train_sampler(dataset)
+        return EpochOrder(
+            data_source=found.data_source,
+            mini_repeat_count=found.mini_repeat_count,
+            batch_size=found.batch_size,
+            repeat_count=found.repeat_count,
+            shuffle=found.shuffle,
+            seed=found.seed,
+        )
 
     def _get_output_dir(self, trial: Any) -> str:
         return str(super()._get_output_dir(trial) if self._aside is None else self._aside)
