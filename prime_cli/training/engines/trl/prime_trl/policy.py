@@ -6,6 +6,7 @@ is new in it is tokenized, so that a rollout of several turns stays one row.
 """
 
 import asyncio
+import copy
 import json
 import queue
 import threading
@@ -17,7 +18,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from aiohttp import web
+from trl.chat_template_utils import add_response_schema, parse_response, supports_tool_calling
 
+from .failures import Stopped
 from .generation import Answer, Wanted, generate
 
 _LARGEST_REQUEST = 64 << 20
@@ -34,6 +37,8 @@ class Policy:
         self.tokens = 0
         self._phase = ""
         self._tokenizer, self._seed, self._most = tokenizer, seed, most
+        self._refused: Stopped | None = None
+        self._parser = _tool_parser(tokenizer)
         self._calls: queue.Queue[_Call] = queue.Queue()
         self._known: dict[tuple[str, str], list[int]] = {}
         self._same: Counter[str] = Counter()
@@ -48,16 +53,20 @@ class Policy:
         self._same.clear()
 
     def pump(self, model: Any, until: Callable[[], bool]) -> None:
-        """Answer calls on this thread until `until()` is true."""
+        """Answer calls on this thread until `until()` is true; raises Stopped for tools that no
+        answer can call.
+        """
         was_training = model.training
         model.eval()
         try:
-            while not until():
+            while self._refused is None and not until():
                 began = time.perf_counter()
                 calls = self._take()
                 self.waited += time.perf_counter() - began
                 if calls:
                     self._answer(model, calls)
+            if self._refused is not None:
+                raise self._refused
         finally:
             model.train(was_training)
 
@@ -103,7 +112,11 @@ class Policy:
     async def _chat(self, request: web.Request) -> web.Response:
         body = await request.json()
         messages, who = body["messages"], str(body.get("user") or "")
-        template = {"tools": body.get("tools"), **(body.get("chat_template_kwargs") or {})}
+        tools = body.get("tools") or None
+        if tools and self._parser is None:
+            self._refused = _no_tools()
+            raise web.HTTPBadRequest(text=self._refused.message)
+        template = {"tools": tools, **(body.get("chat_template_kwargs") or {})}
         ids = self._render(messages, template, who)
         temperature = body.get("temperature")
         asked = body.get("max_completion_tokens") or body.get("max_tokens") or self._most
@@ -116,13 +129,27 @@ class Policy:
         )
         self._calls.put((wanted, future))
         answer = await asyncio.wrap_future(future)
-        said = {
-            "role": "assistant",
-            "content": self._tokenizer.decode(answer.ids, skip_special_tokens=True),
-        }
+        said = self._message(ids, answer.ids, tools)
         if who:
             self._known[who, _key([*messages, said])] = ids + answer.ids
         return web.json_response(_completion(body, ids, answer, said))
+
+    def _message(self, prompt: list[int], ids: list[int], tools: Any) -> dict[str, Any]:
+        """The answer as a message, with the tools that it calls."""
+        text = self._tokenizer.decode(ids, skip_special_tokens=True)
+        parsed = parse_response(self._parser, ids, prefix=prompt, tools=tools) if tools else {}
+        if not parsed.get("tool_calls"):
+            return {"role": "assistant", "content": text}
+        called = [each.get("function", each) for each in parsed["tool_calls"]]
+        calls = [
+            {
+                "id": f"call_{uuid.uuid4().hex}",
+                "type": "function",
+                "function": {"name": each["name"], "arguments": json.dumps(each["arguments"])},
+            }
+            for each in called
+        ]
+        return {"role": "assistant", "content": parsed["content"], "tool_calls": calls}
 
     def _seed_of(self, ids: list[int], who: str) -> str:
         same = f"{self._seed} {self._phase} {who} {ids}"
@@ -157,7 +184,8 @@ class Policy:
 def _completion(
     body: dict[str, Any], ids: list[int], answer: Answer, said: dict[str, Any]
 ) -> dict[str, Any]:
-    choice: dict[str, Any] = {"index": 0, "finish_reason": answer.ended, "message": said}
+    ended = "tool_calls" if "tool_calls" in said else answer.ended
+    choice: dict[str, Any] = {"index": 0, "finish_reason": ended, "message": said}
     given, own = len(ids), len(answer.ids)
     found: dict[str, Any] = {
         "id": uuid.uuid4().hex,
@@ -185,4 +213,28 @@ def _completion(
 
 
 def _key(messages: list[Any]) -> str:
-    return json.dumps([[m["role"], m.get("content"), m.get("tool_calls")] for m in messages])
+    """What tells conversations apart, however clients write an answer back."""
+    return json.dumps([[m["role"], m.get("content") or "", _called(m)] for m in messages])
+
+
+def _called(message: dict[str, Any]) -> list[Any]:
+    calls = message.get("tool_calls") or []
+    return [[call.get("id"), call["function"]["name"]] for call in calls]
+
+
+def _tool_parser(tokenizer: Any) -> Any:
+    """A copy that reads calls of tools; None if TRL does not know how this template writes them."""
+    if not supports_tool_calling(tokenizer):
+        return None
+    try:
+        return add_response_schema(copy.deepcopy(tokenizer))
+    except ValueError:
+        return None
+
+
+def _no_tools() -> Stopped:
+    return Stopped(
+        "usage",
+        "The environment has tools, and TRL cannot read calls of them in this model's answers",
+        "train a model whose chat template TRL knows, such as Qwen3's",
+    )
