@@ -8,6 +8,7 @@ import msgspec
 
 from prime_cli.commands.eval.run_options import JobOptions
 from prime_cli.core.errors import NotLoggedIn, UsageError
+from prime_cli.core.http import is_loopback
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.shards.jobs import job_of, write_job
 from prime_cli.models.endpoints import resolve_endpoint
@@ -69,6 +70,8 @@ def print_job(
             f"each part takes the newest {request.environment}: name a version, or lock it here "
             f"with `prime env lock {request.environment}`"
         )
+    if request.base_url is not None and is_loopback(request.base_url):
+        session.output.hint(f"each node will call its own {request.base_url}, not this machine's")
     session.output.text(content, record=record)
 
 

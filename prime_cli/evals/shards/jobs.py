@@ -165,7 +165,8 @@ def _slurm(job: Job) -> str:
         [
             "#!/bin/bash",
             f"# {job.name}: `bash FILE` in a folder that all nodes share, with the project and its",
-            "# prime.lock. The parts inherit the variables of this shell, keys among them.",
+            "# prime.lock. The parts inherit the variables of this shell, keys among them. Add",
+            "# `#SBATCH --time`, `--mem` and `--partition` as your cluster needs them.",
             "set -euo pipefail",
             *keys,
             *home,
@@ -207,7 +208,8 @@ def _kubernetes(job: Job) -> str:
     keys = " ".join(f'--from-literal={name}="${name}"' for name in job.secrets)
     about = [
         f"# {job.name}: `kubectl apply -f FILE`. Set `image` to one with prime and uv, and",
-        "# `claimName` to a volume that several nodes can write (ReadWriteMany).",
+        "# `claimName` to a volume that several nodes can write (ReadWriteMany). The second job",
+        "# waits for all parts: if one fails for good, delete that job and merge with `--partial`.",
     ]
     if job.is_local:
         about.append(f"# The volume holds {job.request.environment}, as seen from /work.")

@@ -6,7 +6,10 @@ from typing import Protocol
 
 
 class RunLine(Protocol):
-    """A saved run in a list; `reward` is the mean, `errors` a share of 0 to 1."""
+    """A saved run in a list; `reward` is the mean, `errors` a share of 0 to 1.
+
+    `shard` is `I/N` for a part of a run.
+    """
 
     @property
     def run_id(self) -> str: ...
@@ -24,6 +27,8 @@ class RunLine(Protocol):
     def date(self) -> str: ...
     @property
     def path(self) -> str: ...
+    @property
+    def shard(self) -> str | None: ...
 
 
 class RunGroup(Protocol):

@@ -154,13 +154,14 @@ class RunsScreen(ViewerScreen):
 
 def _run_line(run: RunLine, *, is_marked: bool) -> Line:
     size = f"{_count(run.num_examples)} x {_count(run.rollouts_per_example)}"
+    size += f", {one_line(run.shard)}" if run.shard else ""
     errors = f"{run.errors:.0%} errors" if run.errors else ""
     reward_style = DIM if run.reward is None else of_reward(run.reward)
     return [
         piece(" * " if is_marked else "   ", GOOD),
         piece(f"{_own_part(run.run_id)[:12]:<13}"),
         piece(f"{number(run.reward):>7}  ", reward_style),
-        piece(f"{size:<12}"),
+        piece(f"{size + ' ':<12}"),
         piece(f"{one_line(run.status):<12}", GOOD if run.status == "running" else DIM),
         piece(f"{age(one_line(run.date), datetime.now(UTC)):<14}", DIM),
         piece(errors, DIM),

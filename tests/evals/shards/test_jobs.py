@@ -191,6 +191,16 @@ def test_a_printed_job_names_keys_and_holds_none(in_folder: Prime, engine: str) 
     assert "planted" not in done.out + done.err
 
 
+def test_a_model_server_of_this_machine_is_said_to_be_another_on_each_node(
+    in_folder: Prime,
+) -> None:
+    words = "eval run ada/wordle@1.2 -m m -k JUDGE_KEY --shards 4 --print-job slurm -b"
+    assert (
+        "each node will call its own" in in_folder(*words.split(), "http://[::1]:8000/v1").ok().err
+    )
+    assert "its own" not in in_folder(*words.split(), "http://models.lab/v1").ok().err
+
+
 def test_a_part_uses_the_hub_and_the_network_that_were_typed(in_folder: Prime) -> None:
     words = "eval run ada/wordle@1.2 -m gpt-4.1-mini --shards 4 --print-job kubernetes"
     done = in_folder(*words.split(), *"--context lab --offline -v --yes".split()).ok()
