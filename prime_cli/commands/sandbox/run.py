@@ -19,6 +19,7 @@ from prime_cli.wire.sandboxes_connect import STDERR, CommandSpec, Ended, Output,
 
 _DEFAULT_SECONDS = 300
 _SLICE = 64 * 1024
+_LAST_SEND_SECONDS = 2.0
 
 
 @common_options(QUIET, CONTEXT, OFFLINE)
@@ -61,7 +62,7 @@ def run(
     words = shlex.split(command[0]) if len(command) == 1 else command
     variables = parse_pairs(env or [], "--env")
     found = find_sandbox(session.hub, sandbox)
-    inside = session.hub.sandboxes.gateway(found.id)
+    gateway = session.hub.sandboxes.gateway(found.id)
     name = uuid.uuid4().hex
     # Sessions of the public hub have no end of stdin: what reads to it would wait forever.
     reads = session.hub.base_url != PRIME_API_URL and not sys.stdin.isatty()
@@ -70,21 +71,23 @@ def run(
         stdin=reads,
         session=name,
     )
-    begun = _feeding(inside, name) if reads else None
+    feeder = _Feeder(gateway, name)
     try:
-        code = _pass_on(inside, request, timeout, begun)
+        code = _pass_on(gateway, request, timeout, feeder.start if reads else None)
     except TooSlow as error:
         session.output.warn(
-            f"The command was ended after {timeout} s", hint="`--timeout` is longer"
+            f"The command was ended after {timeout} s", hint="give it more with `--timeout`"
         )
         raise typer.Exit(ExitCode.PARTIAL) from error
+    finally:
+        feeder.stop()
     raise typer.Exit(code)
 
 
 def _pass_on(
-    inside: SandboxGateway, request: StartRequest, seconds: int, begun: Callable[[], None] | None
+    gateway: SandboxGateway, request: StartRequest, seconds: int, begun: Callable[[], None] | None
 ) -> int:
-    for event in inside.run(request, seconds=seconds, begun=begun):
+    for event in gateway.run(request, seconds=seconds, begun=begun):
         if isinstance(event, Ended):
             return event.code
         if isinstance(event, Output):
@@ -94,18 +97,34 @@ def _pass_on(
     return ExitCode.INTERNAL  # not reached: a stream without an end raises
 
 
-def _feeding(inside: SandboxGateway, session: str) -> Callable[[], None]:
-    """Once called, everything on stdin goes to the command, which may end before that."""
+class _Feeder:
+    """Gives a command everything on stdin; it may end before that."""
 
-    def feed() -> None:
-        try:
-            while data := os.read(sys.stdin.fileno(), _SLICE):
-                inside.send_input(session, data)
-            inside.send_input(session, b"")
-        except PrimeError:
-            return  # the command has ended, and its own exit code is the answer
+    def __init__(self, gateway: SandboxGateway, session: str) -> None:
+        self._gateway = gateway
+        self._session = session
+        self._sending = threading.Lock()
+        self._is_stopped = False
 
-    def begin() -> None:
-        threading.Thread(target=feed, name="prime-stdin", daemon=True).start()
+    def start(self) -> None:
+        """Start, in a thread that a read of stdin may hold for ever."""
+        threading.Thread(target=self._feed, name="prime-stdin", daemon=True).start()
 
-    return begin
+    def stop(self) -> None:
+        """Send no more: the connection is about to be closed."""
+        self._is_stopped = True
+        if self._sending.acquire(timeout=_LAST_SEND_SECONDS):
+            self._sending.release()
+
+    def _feed(self) -> None:
+        more = True
+        while more:
+            data = os.read(sys.stdin.fileno(), _SLICE)
+            more = bool(data)
+            with self._sending:
+                if self._is_stopped:
+                    return
+                try:
+                    self._gateway.send_input(self._session, data)
+                except PrimeError:
+                    return  # the command has ended, and its own exit code is the answer

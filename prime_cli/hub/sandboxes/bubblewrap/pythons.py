@@ -46,7 +46,7 @@ async def stand_in(image: str) -> StandIn:
         raise UsageError(
             f"bubblewrap has no images, and `{image[:200]}` is not one of Python alone",
             hint="start Podman (`systemctl enable --now podman.socket`) or Docker, or choose an "
-            "image as `python:3.11-slim`",
+            "image such as `python:3.11-slim`",
         )
     minor = int(found[1])
     if minor < _LEAST:
