@@ -17,7 +17,7 @@ from prime_cli.commands.sandbox.lookup import (
 )
 from prime_cli.wire.sandboxes import Sandbox, SandboxQuery
 
-_COLUMNS = ("Id", "Name", "Image", "Status", "Size", "Labels", "Created", "Left")
+_COLUMNS = ("Id", "Name", "Image", "Status", "Left", "Size", "Labels", "Created")
 
 
 @hub_options()
@@ -83,10 +83,10 @@ def _row(sandbox: Sandbox, shown_id: str) -> list[str]:
         sandbox.name,
         sandbox.docker_image,
         sandbox.status,
+        left_text(sandbox),
         size_text(sandbox),
         ", ".join(sandbox.labels) or "-",
         sandbox.created_at,
-        left_text(sandbox),
     ]
 
 
@@ -109,6 +109,10 @@ def get(ctx: typer.Context, sandbox: SandboxArg) -> None:
     session.output.show(record, lines=_lines(found))
 
 
+_LABELS = {"cpu": "CPU"}
+"""Of what holds it, where it is not the subject itself."""
+
+
 def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
     facts = {f"{name}": str(value) for name, value in (sandbox.advanced_configs or {}).items()}
     lines = {
@@ -124,7 +128,7 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         "Left": left_text(sandbox),
         "Labels": ", ".join(sandbox.labels),
         "Created": sandbox.created_at,
-        **{name.capitalize(): value for name, value in facts.items()},
+        **{_LABELS.get(name, name.capitalize()): value for name, value in facts.items()},
     }
     return [(label, text) for label, text in lines.items() if text]
 

@@ -1,7 +1,6 @@
 """What `prime sandbox run` sends to a command's stdin."""
 
 import os
-import pathlib
 import threading
 from collections.abc import Iterator
 
@@ -18,7 +17,7 @@ PLACE = {"gateway_url": "http://hub.example/gw", "user_ns": "u", "job_id": "j"}
 def stdin(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """The writing end of this process' stdin."""
     reading, writing = os.pipe()
-    with pathlib.Path(reading).open() as stream:
+    with os.fdopen(reading, encoding="utf-8") as stream:
         monkeypatch.setattr("sys.stdin", stream)
         yield writing
 
@@ -38,12 +37,12 @@ def test_nothing_is_sent_once_the_command_has_ended(stdin: int) -> None:
     hub = HubClient("http://hub.example", key="pit_x", transport=way, outside=way)
     feeder = _Feeder(hub.sandboxes.gateway("box"), "s-1")
     feeder.start()
+    (thread,) = [each for each in threading.enumerate() if each.name == "prime-stdin"]
     os.write(stdin, b"first")
     assert sent.acquire(timeout=10)
     feeder.stop()
     os.write(stdin, b"second")
     os.close(stdin)
-    (thread,) = [each for each in threading.enumerate() if each.name == "prime-stdin"]
     thread.join(10)
     assert len(bodies) == 1
     assert b"first" in bodies[0]
