@@ -157,9 +157,9 @@ The alpha of adapters is twice their rank here.
 _REFUSED = {
     "teacher": "distillation is not offered",
     "checkpoint_id": "name the folder of the weights as `model`",
-    "run_config": "put the engine's own options after `--`",
-    "pre_batch_filters": "groups without spread are counted, and `--resample` replaces them",
-    "post_batch_filters": "groups without spread are counted, and `--resample` replaces them",
+    "run_config": "give settings of TRL by `--set KEY=VALUE`, those of prime-rl after `--`",
+    "pre_batch_filters": "groups without spread are counted, and teach nothing",
+    "post_batch_filters": "groups without spread are counted, and teach nothing",
 }
 _REFUSED_OF_ENV = (
     *("max_turns", "max_input_tokens", "max_output_tokens", "max_total_tokens", "timeout"),

@@ -24,7 +24,7 @@ from prime_cli.core.errors import (
     StorageFailed,
     error_classes,
 )
-from prime_cli.core.formatting import format_duration
+from prime_cli.core.formatting import format_duration, pluralize
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions, read_earlier_sessions
 from prime_cli.evals.execution.early_stop import SignalRouter
@@ -55,7 +55,7 @@ from prime_cli.training.record import (
     last_checkpoint,
 )
 from prime_cli.training.session import RolloutSession, ServiceOptions
-from prime_cli.training.trainer_events import METRICS
+from prime_cli.training.trainer_events import forget_steps_after
 from prime_cli.wire.rollouts import EngineFailure, Evaluated, StepAnswer
 
 _MOST_ERRORS = 0.5
@@ -66,10 +66,14 @@ _OUT_OF_MEMORY = ("SIGKILL", "out of memory", "OutOfMemory", "MemoryError")
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """A training that has ended; `signal` is the number of the signal that ended it early."""
+    """A training that has ended; `signal` is the number of the signal that ended it early.
+
+    It `is_finished` unless something is left for `--resume`.
+    """
 
     folder: RunFolder
     facts: TrainingFacts
+    is_finished: bool
     signal: int | None = None
 
     @property
@@ -129,7 +133,7 @@ def _train(
         facts = msgspec.structs.replace(facts, plan=plan, step=step, evaluations=kept)
     record = TrainingRecord(setup, earlier, facts)
     record.open()
-    _cut_metrics(folder.path / METRICS, step)
+    forget_steps_after(step, folder.path)
     (folder.path / STOP).unlink(missing_ok=True)
     files = EngineFiles(prepared.engine, python, folder.path)
     training = EngineTraining(setup, record, files, plan, checkpoint)
@@ -150,7 +154,7 @@ def _train(
             raise
         status = FINISHED if training.is_whole else INTERRUPTED
         record.close(session.outcome, status, on_demand=True)
-    return TrainingResult(folder, record.facts, signal)
+    return TrainingResult(folder, record.facts, training.is_whole, signal)
 
 
 def _name_checkpoint(folder: RunFolder, failure: PrimeError) -> None:
@@ -171,19 +175,6 @@ def _next_numbers(folder: RunFolder, step: int) -> Mapping[int, int]:
         if row.state.get("step", 0) <= step:
             numbers[row.example_id] = max(numbers[row.example_id], row.rollout + 1)
     return numbers
-
-
-def _cut_metrics(path: Path, step: int) -> None:
-    """Forget the steps after the checkpoint, which will be done again."""
-    if not path.is_file():
-        return
-    lines = path.read_bytes().splitlines(keepends=True)
-    kept = [line for line in lines if line.endswith(b"\n") and _step_of(line) <= step]
-    path.write_bytes(b"".join(kept))
-
-
-def _step_of(line: bytes) -> int:
-    return int(msgspec.json.decode(line)["step"])
 
 
 class EngineTraining:
@@ -384,7 +375,8 @@ class EngineTraining:
             ordered = tuple(known[each] for each in sorted(known))
             facts = msgspec.structs.replace(self._record.facts, evaluations=ordered)
             self._record.note(facts, save=True)
-            self._progress.say(f"step {step}: {_told('reward', known[step].reward, '.3f')}")
+            reward = _told("reward", known[step].reward, ".3f") or "no rollout has a reward"
+            self._progress.say(f"Evaluated after {pluralize(step, 'step')}: {reward}")
         return Evaluated(step=step, reward=known[step].reward)
 
     def note_failure(self, failure: EngineFailure) -> None:
@@ -395,6 +387,8 @@ class EngineTraining:
     def _finish(self) -> None:
         facts = self._record.facts
         verdict = judge(self._setup.folder.path, facts.evaluations)
+        if verdict is None and self._plan.eval_examples:
+            self._progress.warn("No verdict: no example has a reward before and after the training")
         self._record.note(msgspec.structs.replace(facts, verdict=verdict), save=True)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.core.paths import storage_errors
+from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.progress import Progress
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.training.policies import RolloutKey
@@ -149,6 +149,24 @@ class TrainerEvents:
         path = self._folder / name
         with storage_errors(path), path.open("ab") as file:
             file.write(self._scrub(line) + b"\n")
+
+
+def forget_steps_after(step: int, folder: Path) -> None:
+    """Remove the later lines of metrics.jsonl, whose steps will be done again.
+
+    Raises StorageFailed.
+    """
+    path = folder / METRICS
+    if not path.is_file():
+        return
+    with storage_errors(path):
+        lines = path.read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if line.endswith(b"\n") and _step_of(line) <= step]
+    write_atomically(path, b"".join(kept), mode=0o644)
+
+
+def _step_of(line: bytes) -> int:
+    return int(msgspec.json.decode(line)["step"])
 
 
 def _mean(values: list[float] | list[int]) -> float | None:

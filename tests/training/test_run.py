@@ -84,6 +84,7 @@ def test_a_training_is_stopped_by_its_time_or_by_a_file_in_its_folder(
 ) -> None:
     trained = train_scripted(talker, tmp_path, **stopped)
     assert not trained.result.is_whole
+    assert not trained.result.is_finished
     assert load_manifest(trained.folder / "run.json").status == INTERRUPTED
     assert last_checkpoint(trained.result.folder) == (1, trained.folder / "checkpoints" / "1")
 
@@ -93,7 +94,16 @@ def test_a_training_that_is_stopped_in_its_last_step_has_a_verdict(
 ) -> None:
     trained = train_scripted(talker, tmp_path, steps=1, eval_examples=4, max_hours=1e-9)
     assert trained.result.facts.verdict is not None
+    assert trained.result.is_finished
     assert load_manifest(trained.folder / "run.json").status == FINISHED
+
+
+def test_an_evaluation_without_rewards_is_said_and_there_is_no_verdict(tmp_path: Path) -> None:
+    fails = TRAINED.replace("    return float(", "    raise ValueError('x')\n        return float(")
+    trained = train_scripted(small_interpreter(tmp_path, fails), tmp_path, steps=1, eval_examples=2)
+    assert "Evaluated after 1 step: no rollout has a reward" in trained.progress.said
+    assert any(warned.startswith("No verdict") for warned in trained.progress.warned)
+    assert trained.result.facts.verdict is None
 
 
 def test_a_cap_ends_a_training_and_names_how_to_continue(

@@ -155,6 +155,10 @@ def run(
     context = replace(context, environ={**context.environ, **wandb})
     result = train(prepared, python, context, saved)
     _show(session, result)
+    if not result.is_finished:
+        again = f"prime train --resume {result.folder.run_id}"
+        exit_if_signalled(session, result.signal, again)
+        session.output.hint(f"continue with `{again}`")
     exit_if_signalled(session, result.signal, None)
 
 
