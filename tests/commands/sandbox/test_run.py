@@ -10,7 +10,12 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.commands.sandbox.run import _Feeder
 
-PLACE = {"gateway_url": "http://hub.example/gw", "user_ns": "u", "job_id": "j"}
+PLACE = {
+    "gateway_url": "http://hub.example/gw",
+    "user_ns": "u",
+    "job_id": "j",
+    "expires_at": "2126-11-23T16:00:00Z",
+}
 
 
 @pytest.fixture

@@ -36,20 +36,23 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DOMAIN = re.compile(r"(\*\.)?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*(:(80|443))?", re.ASCII)
 
 
+_NOT_HERE = {
+    "gpu_count": ("GPUs", "rent a machine with `prime pods create`"),
+    "gpu_type": ("GPUs", "rent a machine with `prime pods create`"),
+    "volumes": ("volumes", "upload the files with `prime sandbox upload`"),
+    "checkpoint_id": ("checkpoints", "create one from an image, as `python:3.11-slim`"),
+    "registry_credentials_id": ("logins of registries", "log in the engine with `podman login`"),
+    "region": ("regions, as it is one machine", "omit the region"),
+    "guaranteed": ("guaranteed capacity", "omit it"),
+}
+"""What no provider of a hub has, and what to do instead."""
+
+
 def check_creation(creation: SandboxCreation) -> None:
     """Raise UsageError for the first wish that no provider of a hub can meet, and who can."""
-    refused = {
-        "gpu_count": "GPUs: rent a machine with `prime pods create`",
-        "gpu_type": "GPUs: rent a machine with `prime pods create`",
-        "volumes": "volumes: upload the files with `prime sandbox upload`",
-        "checkpoint_id": "checkpoints",
-        "registry_credentials_id": "logins of registries: log in the engine with `podman login`",
-        "region": "regions: it is one machine",
-        "guaranteed": "guaranteed capacity",
-    }
-    for field, what in refused.items():
+    for field, (what, hint) in _NOT_HERE.items():
         if getattr(creation, field):
-            _refuse(f"Sandboxes of this hub have no {what}", field)
+            _refuse(f"Sandboxes of this hub have no {what}", field, hint)
     if creation.network_denylist:
         _refuse("A list of what is not reachable cannot be kept here", "network_denylist")
     for field, most in (
