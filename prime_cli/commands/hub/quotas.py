@@ -116,6 +116,11 @@ def show(ctx: typer.Context) -> None:
     See also: `prime whoami`, `prime teams list`.
     """
     session = open_session(ctx)
+    context = session.config.context
+    if context.embedded:
+        raise UsageError(
+            f"The `{context.name}` hub has no quotas", hint="choose another hub with `--context`"
+        )
     try:
         found = session.hub.accounts.quotas()
     except NotFound as error:

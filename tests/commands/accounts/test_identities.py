@@ -77,7 +77,14 @@ def test_a_key_of_a_team_does_not_see_its_users_identities(desk: Desk) -> None:
     assert (refused.code, "limited to `lab`" in refused.err) == (4, True)
 
 
-@pytest.mark.parametrize("line", ["identities list", "identities unlink idn_1 --yes"])
-def test_the_local_hub_has_no_identities(prime: Prime, line: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "lacks"),
+    [
+        ("identities list", "logins"),
+        ("identities unlink idn_1 --yes", "logins"),
+        ("hub quota show", "quotas"),
+    ],
+)
+def test_the_local_hub_has_no_identities_and_no_quotas(prime: Prime, line: str, lacks: str) -> None:
     result = prime(*line.split())
-    assert (result.code, "has no logins" in result.err) == (2, True)
+    assert (result.code, f"hub has no {lacks}" in result.err) == (2, True)

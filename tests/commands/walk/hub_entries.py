@@ -45,7 +45,7 @@ OF_HUBS: dict[str, tuple[Entry, ...]] = _OF_CHANGING | {
     ),
     "prime hub user identities": (Entry("hub user identities --data {served}"),),
     "prime hub quota list": (Entry("hub quota list --data {served}"),),
-    "prime hub quota show": (Entry("hub quota show", hub=SERVED), Entry("hub quota show")),
+    "prime hub quota show": (Entry("hub quota show", hub=SERVED),),
     "prime hub takedown list": (Entry("hub takedown list --data {served}"),),
     "prime hub token list": (Entry("hub token list --data {served}"),),
     "prime hub audit": (Entry("hub audit --data {served}"),),
