@@ -1,6 +1,6 @@
 """What a training will do, decided before anything starts."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -79,8 +79,9 @@ def prepare_resume(
     lookup: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
+    given: Container[str],
 ) -> PreparedTraining:
-    """The training that goes on, as it was planned; its deadlines and limits may be new ones.
+    """The training that is resumed, as it was planned but for the limits that are `given` again.
 
     Raises Conflict if its environment has changed, and as `prepare_training`.
     """
@@ -101,11 +102,18 @@ def prepare_resume(
             f"{found.title} has changed since {saved.manifest.run_id} began",
             hint="begin a new training, from the last checkpoint as its model",
         )
-    plan = msgspec.structs.replace(
-        plan, max_hours=asked.max_hours, stall=asked.stall, gpus=find_gpus()
-    )
+    plan = msgspec.structs.replace(resumed_plan(plan, asked, given), gpus=find_gpus())
     name = before.model
     return PreparedTraining(plan, as_policy(prepared, plan, name), find_engine(plan.engine))
+
+
+def resumed_plan(plan: TrainingPlan, asked: TrainRequest, given: Container[str]) -> TrainingPlan:
+    """The plan with what is `given` of `asked`, by the names of its fields.
+
+    The hours count from the resume, and have no limit unless it gives one.
+    """
+    stall = asked.stall if "stall" in given else plan.stall
+    return msgspec.structs.replace(plan, max_hours=asked.max_hours, stall=stall)
 
 
 def as_policy(prepared: PreparedRun, plan: TrainingPlan, name: str) -> PreparedRun:

@@ -28,7 +28,7 @@ from tests.helpers.live_run import PLAN, interpreter_in, prepared_run
 
 SCRIPTED = Path(__file__).parents[1] / "training" / "scripted_engine"
 TRAINED = ECHO.replace("size: int = 10", "size: int = 24")
-_PLAN = TrainingPlan(
+TRAINING_PLAN = TrainingPlan(
     model="weights",
     engine="scripted",
     steps=6,
@@ -84,7 +84,7 @@ def train_scripted(
     With another `engine` and its `python` the weights are real.
     """
     options = {} if behaviour is None else {"behaviour": behaviour}
-    own = msgspec.structs.replace(_PLAN, options=options, **plan)
+    own = msgspec.structs.replace(TRAINING_PLAN, options=options, **plan)
     planned = msgspec.structs.replace(
         PLAN,
         model="weights",

@@ -20,8 +20,11 @@ from prime_cli.models.prices import FREE
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.training.plan import for_training
+from prime_cli.training.prepare import resumed_plan
+from prime_cli.training.request import TrainRequest
 from tests.helpers.live_run import PLAN, prepared_run
 from tests.helpers.scripted_model import ScriptedModel
+from tests.helpers.training import TRAINING_PLAN
 
 Generation = Literal["v0", "v1"]
 
@@ -84,6 +87,14 @@ def test_a_cap_in_usd_is_one_of_the_judges_where_this_machine_serves_the_policy(
         assert prepare_it(own_weights=True).endpoint.price is FREE
         with pytest.raises(UsageError, match="has no known price"):
             prepare_it(own_weights=False)
+
+
+@pytest.mark.parametrize(("given", "stall"), [((), 7200), (("stall",), 60)])
+def test_a_resumed_training_keeps_its_stall_unless_it_is_given_again(
+    given: tuple[str, ...], stall: int
+) -> None:
+    before = msgspec.structs.replace(TRAINING_PLAN, stall=7200)
+    assert resumed_plan(before, TrainRequest(stall=60), given).stall == stall
 
 
 @pytest.mark.parametrize(

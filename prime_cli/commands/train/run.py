@@ -142,7 +142,9 @@ def run(
     if resume is not None:
         _check_resume(ctx)
         saved = find_training(resume or None, Path.cwd())
-        prepared = prepare_resume(saved, request, asked, lookup, os.environ, session.progress)
+        prepared = prepare_resume(
+            saved, request, asked, lookup, os.environ, session.progress, _given(ctx)
+        )
     else:
         prepared = prepare_training(request, asked, lookup, os.environ, session.progress)
     engine = engine_packages(prepared.engine, prepared.plan)
