@@ -15,6 +15,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.recorder import MOST_ROLLOUTS
 from prime_cli.evals.planning.parsers import parse_examples
 from prime_cli.evals.resume.compatibility import (
+    UNSET,
     ResumeChange,
     content_differences,
     differences,
@@ -155,7 +156,13 @@ def _differences(first: Part, other: Part) -> Iterator[ResumeChange]:
 
 def _unequal(name: str, was: object, now: object) -> Iterator[ResumeChange]:
     if was != now:
-        yield ResumeChange(name, str(was)[:12], str(now)[:12])
+        yield ResumeChange(name, _shown(was), _shown(now))
+
+
+def _shown(value: object) -> str:
+    if value in (None, ()):
+        return UNSET
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)[:12]
 
 
 def require_own_rollouts(parts: Sequence[Part]) -> None:

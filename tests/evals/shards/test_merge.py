@@ -98,6 +98,11 @@ def test_all_attempts_and_what_they_cost_are_kept(tmp_path: Path) -> None:
     [
         ({"plan": msgspec.structs.replace(PLAN, model="other")}, "model: was org/model, now other"),
         ({"plan": PLAN.with_option("examples", "1,2")}, "examples: was unset, now 1,2"),
+        ({"rerun_of": "1f2e3d4c"}, "rerun_of: was unset, now 1f2e3d4c"),
+        (
+            {"plan": msgspec.structs.replace(PLAN, headers=("X-Team", "X-Note"))},
+            "headers: was unset, now X-Team, X-Note",
+        ),
         ({"fingerprint": "e" * 64}, f"fingerprint: was {'f' * 12}, now {'e' * 12}"),
         (
             {"interpreter": InterpreterFacts("3.12.1", "0.1.15", "v0", lock_digest="b" * 64)},
