@@ -1,6 +1,5 @@
 """What code in a sandbox tries: nothing outside is touched, and its supervisor lives on."""
 
-import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,11 +31,12 @@ def inside(hub: httpx.Client) -> Iterator[Inside]:
 def test_files_and_processes_of_the_machine_are_not_there(inside: Inside, tmp_path: Path) -> None:
     planted = tmp_path / "planted"
     planted.write_text("secret")
-    tried = f"ls {planted} /home /etc/shadow /root/.ssh; ls -d /proc/[0-9]* | wc -l; id -u"
-    said = inside.run(tried)
-    assert "secret" not in said["stdout"]
-    assert int(said["stdout"].split()[0]) < 10
-    assert str(os.getpid()) not in inside.run("cat /proc/[0-9]*/stat")["stdout"].split()
+    for place in (planted, "/home", "/etc/shadow", "/root/.ssh", f"/proc/1/root{planted}", "/sys"):
+        assert inside.run(f"cat {place} || ls {place}/*")["exit_code"] != 0, place
+    said = inside.run("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr '\\0' '\\n'")["stdout"]
+    assert "agent.py" in said
+    assert str(tmp_path.parent) not in said
+    assert "PRIME_" not in said
 
 
 def test_nothing_of_the_system_can_be_written_or_mounted(inside: Inside) -> None:
@@ -155,7 +155,7 @@ for lie in (b"{", b"\xff" * 5000, b'{"id": 1e99}', b'{"id": "x", "code": []}', b
 
 def test_an_agent_that_lies_is_not_believed(inside: Inside) -> None:
     inside.post("upload", params={"path": "/tmp/lie.py"}, files={"file": ("lie.py", LIE.encode())})
-    inside.run("python /tmp/lie.py")
+    assert inside.run("python /tmp/lie.py") == {"stdout": "", "stderr": "", "exit_code": 0}
     assert inside.run("exit 7")["exit_code"] == 7
 
 

@@ -77,9 +77,9 @@ class BubblewrapProvider:
         groups = make_cgroups(spec)
         size = int(min(spec.disk_size_gb * 10**9, spec.memory / 2))
         try:
-            inside = ["--", str(python.python), "-I", "-S", _AGENT_INSIDE]
-            words = [*_words(spec, python, size, self._files()), *inside]
-            process, control, listener = await _start(spec, words, groups)
+            agent = [str(python.python), "-I", "-S", _AGENT_INSIDE]
+            options = _options(spec, python, size, self._files())
+            process, control, listener = await _start(spec, options, agent, groups)
         except BaseException:
             await groups.remove()
             raise
@@ -114,7 +114,7 @@ def _require_program() -> str:
 
 
 async def _start(
-    spec: SandboxSpec, words: Sequence[str], groups: Cgroups
+    spec: SandboxSpec, options: Sequence[str], agent: Sequence[str], groups: Cgroups
 ) -> tuple[asyncio.subprocess.Process, socket.socket, socket.socket | None]:
     """The first process, our end of the agent's socket, and the socket that its proxy has inside.
 
@@ -128,15 +128,18 @@ async def _start(
     # Not asyncio's: what is inside has the other end, and could keep the process from being waited
     # for by filling it. Nobody reads it once the sandbox runs.
     said, saying = os.pipe()
-    opened = _open_filter()
+    # Nor are the options arguments, which can be read inside and name folders of this machine.
+    opened = [("--args", _in_memory(b"".join(each.encode() + b"\0" for each in options)))]
+    if program := system_call_filter():
+        opened.append(("--seccomp", _in_memory(program)))
     with theirs, os.fdopen(said, "rb", 0) as stderr:
         try:
             process = await asyncio.create_subprocess_exec(
-                words[0],
-                *(word for fd in opened for word in ("--seccomp", str(fd))),
-                *words[1:],
+                _require_program(),
+                *(word for option, fd in opened for word in (option, str(fd))),
+                *("--", *agent),
                 *map(str, (theirs.fileno(), spec.stop_at, port)),
-                pass_fds=[theirs.fileno(), *opened],
+                pass_fds=[theirs.fileno(), *(fd for _, fd in opened)],
                 env={},
                 preexec_fn=groups.enter,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -147,7 +150,7 @@ async def _start(
             ours.close()
             raise
         finally:
-            for fd in (saying, *opened):
+            for fd in (saying, *(fd for _, fd in opened)):
                 os.close(fd)
         theirs.close()
         listener: socket.socket | None = None
@@ -166,15 +169,14 @@ async def _start(
     return process, ours, listener
 
 
-def _open_filter() -> tuple[int, ...]:
-    """A descriptor of the filter of system calls; none where there is none."""
-    program = system_call_filter()
-    if program is None or sys.platform == "win32":
-        return ()
-    reading, writing = os.pipe()
-    with os.fdopen(writing, "wb") as stream:
-        stream.write(program)
-    return (reading,)
+def _in_memory(content: bytes) -> int:
+    """A descriptor from which `content` is read."""
+    if sys.platform != "linux":
+        raise EnvironmentFailed("bubblewrap exists only on Linux")
+    fd = os.memfd_create("bwrap")
+    os.write(fd, content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 async def _give_up(process: asyncio.subprocess.Process, control: socket.socket) -> None:
@@ -219,14 +221,16 @@ def _listener(fds: Sequence[int]) -> socket.socket:
 
 
 def _last_line(stderr: FileIO) -> str:
+    if sys.platform == "win32":
+        return ""
     os.set_blocking(stderr.fileno(), False)
     said = stderr.read(_STDERR) or b""
     lines = said.decode(errors="replace").strip().splitlines()
     return lines[-1][:500] if lines else ""
 
 
-def _words(spec: SandboxSpec, python: StandIn, size: int, folder: Path) -> list[str]:
-    words = [_require_program(), *_ISOLATION, "--hostname", spec.id[:12]]
+def _options(spec: SandboxSpec, python: StandIn, size: int, folder: Path) -> list[str]:
+    words = [*_ISOLATION, "--hostname", spec.id[:12]]
     shared = min(_MOST_SHARED, size // 4)
     words += ["--size", str(size - shared), "--tmpfs", "/"]
     # Not /usr as a whole: /usr/local is to be in the same memory, which has a size.

@@ -150,7 +150,7 @@ def _facts(spec: SandboxSpec) -> dict[str, str]:
         "disk": "not limited: the engine shares its disk",
         "memory": format_bytes(spec.memory),
         "swap": "none",
-        "cpu": f"{spec.cpu_cores:g} CPUs",
+        "cpu": f"{spec.cpu_cores:g} CPU" + ("s" if spec.cpu_cores != 1 else ""),
         "processes": f"at most {PROCESSES}",
         "network": network.get(spec.network, "none"),
         "kernel": "this machine's",
