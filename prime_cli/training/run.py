@@ -229,6 +229,8 @@ class EngineTraining:
             with RunningEngine(launch) as engine:
                 watching = asyncio.ensure_future(self._watch(engine))
                 waiting = asyncio.ensure_future(asyncio.to_thread(engine.wait_for_success))
+                # It also fails where the engine is ended here, and nobody waits for it any more.
+                waiting.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
                 try:
                     await asyncio.wait((watching, waiting), return_when=asyncio.FIRST_COMPLETED)
                     if watching.done():

@@ -1,6 +1,12 @@
 """Trainings by an engine without weights, over the real service, gateway and worker."""
 
+import gc
 import json
+import os
+import signal
+import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +20,7 @@ from prime_cli.core.errors import (
     StorageFailed,
     UsageError,
 )
+from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import RunFolder, read_journal, writing
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED, load_manifest
@@ -96,6 +103,30 @@ def test_a_training_that_is_stopped_in_its_last_step_has_a_verdict(
     assert trained.result.facts.verdict is not None
     assert trained.result.is_finished
     assert load_manifest(trained.folder / "run.json").status == FINISHED
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+def test_a_second_signal_ends_a_training_at_once_and_without_a_trace(
+    talker: Interpreter, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    router = SignalRouter()
+
+    def interrupt() -> None:
+        while not list(tmp_path.glob("*/metrics.jsonl")):
+            time.sleep(0.02)
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+
+    interrupting = threading.Thread(target=interrupt)
+    with router.listening():
+        interrupting.start()
+        trained = train_scripted(talker, tmp_path, behaviour={"hang_at": 2}, router=router)
+        interrupting.join()
+    assert trained.result.signal == signal.SIGINT
+    assert load_manifest(trained.folder / "run.json").status == INTERRUPTED
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 def test_an_evaluation_without_rewards_is_said_and_there_is_no_verdict(tmp_path: Path) -> None:
