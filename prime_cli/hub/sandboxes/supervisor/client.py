@@ -188,7 +188,7 @@ class Supervisor:
                 )
         except (OSError, subprocess.SubprocessError) as error:
             raise StorageFailed(
-                f"The supervisor of sandboxes cannot be started: {error}"
+                f"The supervisor of sandboxes cannot be started: {error}", detail=self._last_words()
             ) from error
         finally:
             os.close(lock)
@@ -197,12 +197,16 @@ class Supervisor:
         deadline = time.monotonic() + _BEGIN_SECONDS
         while not self._listens():
             if time.monotonic() > deadline or not self.is_alive:
-                with suppress(OSError):
-                    said = self.paths.log.read_text("utf-8", "replace").strip()
-                    raise StorageFailed(
-                        "The supervisor of sandboxes ended at once", detail=said[-2000:] or None
-                    )
+                raise StorageFailed(
+                    "The supervisor of sandboxes ended at once", detail=self._last_words()
+                )
             time.sleep(_PAUSE)
+
+    def _last_words(self) -> str | None:
+        """What it said last, if anything."""
+        with suppress(OSError):
+            return self.paths.log.read_text("utf-8", "replace").strip()[-2000:] or None
+        return None
 
     def _listens(self) -> bool:
         """Whether it takes connections: the socket is there a moment before that."""
