@@ -6,7 +6,6 @@ is new in it is tokenized, so that a rollout of several turns stays one row.
 """
 
 import asyncio
-import copy
 import json
 import queue
 import threading
@@ -18,10 +17,10 @@ from concurrent.futures import Future
 from typing import Any
 
 from aiohttp import web
-from trl.chat_template_utils import add_response_schema, parse_response, supports_tool_calling
 
 from .failures import Stopped
 from .generation import Answer, Wanted, generate
+from .tools import ToolFormat, template_of, with_objects
 
 _LARGEST_REQUEST = 64 << 20
 _MOST_TOGETHER = 128
@@ -37,8 +36,9 @@ class Policy:
         self.tokens = 0
         self._phase = ""
         self._tokenizer, self._seed, self._most = tokenizer, seed, most
+        self._template = template_of(tokenizer)
+        self._tools: ToolFormat | None = None
         self._refused: Stopped | None = None
-        self._parser = _tool_parser(tokenizer)
         self._calls: queue.Queue[_Call] = queue.Queue()
         self._known: dict[tuple[str, str], list[int]] = {}
         self._same: Counter[str] = Counter()
@@ -65,10 +65,10 @@ class Policy:
                 self.waited += time.perf_counter() - began
                 if calls:
                     self._answer(model, calls)
-            if self._refused is not None:
-                raise self._refused
         finally:
             model.train(was_training)
+        if self._refused is not None:
+            raise self._refused
 
     def _take(self, quiet: float = 0.02) -> list[_Call]:
         """The calls that come with less than `quiet` seconds between them."""
@@ -111,11 +111,13 @@ class Policy:
 
     async def _chat(self, request: web.Request) -> web.Response:
         body = await request.json()
-        messages, who = body["messages"], str(body.get("user") or "")
         tools = body.get("tools") or None
-        if tools and self._parser is None:
-            self._refused = _no_tools()
-            raise web.HTTPBadRequest(text=self._refused.message)
+        if tools and self._tools is None:
+            try:
+                self._tools = ToolFormat(self._tokenizer)
+            except ValueError as error:
+                return self._refuse_tools(error)
+        messages, who = with_objects(body["messages"]), str(body.get("user") or "")
         template = {"tools": tools, **(body.get("chat_template_kwargs") or {})}
         ids = self._render(messages, template, who)
         temperature = body.get("temperature")
@@ -131,25 +133,21 @@ class Policy:
         answer = await asyncio.wrap_future(future)
         said = self._message(ids, answer.ids, tools)
         if who:
-            self._known[who, _key([*messages, said])] = ids + answer.ids
+            self._known[who, _key(with_objects([*messages, said]))] = ids + answer.ids
         return web.json_response(_completion(body, ids, answer, said))
 
-    def _message(self, prompt: list[int], ids: list[int], tools: Any) -> dict[str, Any]:
-        """The answer as a message, with the tools that it calls."""
+    def _message(self, prompt: list[int], ids: list[int], tools: list[Any] | None) -> Any:
+        if tools and self._tools is not None:
+            return self._tools.message(prompt, ids, tools)
         text = self._tokenizer.decode(ids, skip_special_tokens=True)
-        parsed = parse_response(self._parser, ids, prefix=prompt, tools=tools) if tools else {}
-        if not parsed.get("tool_calls"):
-            return {"role": "assistant", "content": text}
-        called = [each.get("function", each) for each in parsed["tool_calls"]]
-        calls = [
-            {
-                "id": f"call_{uuid.uuid4().hex}",
-                "type": "function",
-                "function": {"name": each["name"], "arguments": json.dumps(each["arguments"])},
-            }
-            for each in called
-        ]
-        return {"role": "assistant", "content": parsed["content"], "tool_calls": calls}
+        return {"role": "assistant", "content": text}
+
+    def _refuse_tools(self, error: ValueError) -> web.Response:
+        """End the training: every call of the environment would be refused alike."""
+        sentence = f"The environment has tools, which the model cannot call: {error}"
+        hint = "train a model whose chat template has tools, such as Qwen/Qwen3-0.6B"
+        self._refused = Stopped("usage", sentence, hint)
+        return web.json_response({"error": {"message": sentence}}, status=400)
 
     def _seed_of(self, ids: list[int], who: str) -> str:
         same = f"{self._seed} {self._phase} {who} {ids}"
@@ -159,7 +157,11 @@ class Policy:
     def _text(self, messages: list[Any], template: dict[str, Any], *, ask: bool) -> str:
         return str(
             self._tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=ask, **template
+                messages,
+                tokenize=False,
+                add_generation_prompt=ask,
+                chat_template=self._template,
+                **template,
             )
         )
 
@@ -213,28 +215,10 @@ def _completion(
 
 
 def _key(messages: list[Any]) -> str:
-    """What tells conversations apart, however clients write an answer back."""
-    return json.dumps([[m["role"], m.get("content") or "", _called(m)] for m in messages])
+    """What two requests of one conversation have in common, whatever a client adds to messages."""
+    return json.dumps([[m["role"], m.get("content"), _called(m)] for m in messages])
 
 
-def _called(message: dict[str, Any]) -> list[Any]:
-    calls = message.get("tool_calls") or []
-    return [[call.get("id"), call["function"]["name"]] for call in calls]
-
-
-def _tool_parser(tokenizer: Any) -> Any:
-    """A copy that reads calls of tools; None if TRL does not know how this template writes them."""
-    if not supports_tool_calling(tokenizer):
-        return None
-    try:
-        return add_response_schema(copy.deepcopy(tokenizer))
-    except ValueError:
-        return None
-
-
-def _no_tools() -> Stopped:
-    return Stopped(
-        "usage",
-        "The environment has tools, and TRL cannot read calls of them in this model's answers",
-        "train a model whose chat template TRL knows, such as Qwen3's",
-    )
+def _called(message: Any) -> list[Any]:
+    functions = (call["function"] for call in message.get("tool_calls") or ())
+    return [[each.get("name"), each.get("arguments")] for each in functions]
