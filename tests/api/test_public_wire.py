@@ -188,7 +188,7 @@ OURS = {
     *("invitations.show", "invitations.accept"),
     *("publishers.list", "publishers.add", "publishers.remove", "publishers.mint_key"),
     *("sandboxes.plan", "sandboxes.sweep", "sandboxes.pass_on"),
-    "sandboxes.inside",
+    "sandboxes.gateway",
 }
 """Not of the public wire: sent only to hubs whose capabilities name them."""
 
