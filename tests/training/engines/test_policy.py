@@ -76,7 +76,7 @@ def test_calls_of_tools_are_read_where_they_can_be_and_else_refused(
     monkeypatch.setenv("UV_FIND_LINKS", folder_of_torch())
     python = venv_python(*find_engine("trl").packages)
     argv = [str(python), "-c", PROGRAM, str(BUILT_IN / "trl"), CALL]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(argv, capture_output=True, encoding="utf-8", timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     first, second, (code, message) = map(json.loads, done.stdout.splitlines()[-3:])
     choice = first["choices"][0]
