@@ -4,6 +4,7 @@ No registry is asked. Both are made once for a process of pytest and removed at 
 """
 
 import atexit
+import hashlib
 import os
 import shutil
 import subprocess
@@ -118,7 +119,8 @@ def make_system(name: str, packages: str) -> Path:
     """A system of Debian with these packages, as a tar archive; made once for this machine."""
     folder = Path(tempfile.gettempdir()) / f"prime-test-image-{os.geteuid()}"
     require("mmdebstrap")
-    image = folder / f"{name}.tar"
+    digest = hashlib.sha256(packages.encode()).hexdigest()[:8]
+    image = folder / f"{name}-{digest}.tar"
     with locked(folder / "lock", seconds=_SECONDS):
         if not image.exists():
             argv = ["mmdebstrap", "--variant=minbase", f"--include={packages}", "bookworm"]

@@ -25,7 +25,7 @@ def delete(
         typer.Argument(metavar="[SANDBOX...]", help="Names, ids or starts of ids."),
     ] = None,
     *,
-    everything: Annotated[bool, typer.Option("--all", help="All of yours.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="All of yours.")] = False,
     labels: Annotated[
         list[str] | None,
         typer.Option("--label", "-l", metavar="LABEL", help="All with this label; repeatable."),
@@ -33,7 +33,9 @@ def delete(
     all_users: Annotated[
         bool,
         typer.Option(
-            "--all-users/--only-mine", help="Also those of others in the team, for its admins."
+            "--all-users/--only-mine",
+            "-A/-m",
+            help="Also those of others in the team, for its admins.",
         ),
     ] = False,
     user: Annotated[
