@@ -1403,7 +1403,7 @@ _prime_words() {
     'prime sandbox download') words='' options='--force --quiet -q --context --offline -h --help' ;;
     'prime sandbox cp') words='' options='--quiet -q --context --offline -h --help' ;;
     'prime sandbox logs') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
-    'prime sandbox delete') words='' options='--all --label -l --all-users --only-mine --user -u --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime sandbox delete') words='' options='--all -a --label -l --all-users -A --only-mine -m --user -u --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime disks') words='list get create update terminate' options='-h --help' ;;
     'prime disks list') words='' options='--limit --offset --watch -w --output -o --quiet -q --context --offline -h --help' ;;
     'prime disks get') words='' options='--output -o --quiet -q --context --offline -h --help' ;;

@@ -540,7 +540,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $options['prime sandbox download'] = '--force --quiet -q --context --offline -h --help'
   $options['prime sandbox cp'] = '--quiet -q --context --offline -h --help'
   $options['prime sandbox logs'] = '--output -o --quiet -q --context --offline -h --help'
-  $options['prime sandbox delete'] = '--all --label -l --all-users --only-mine --user -u --yes -y --output -o --quiet -q --context --offline -h --help'
+  $options['prime sandbox delete'] = '--all -a --label -l --all-users -A --only-mine -m --user -u --yes -y --output -o --quiet -q --context --offline -h --help'
   $options['prime disks'] = '-h --help'
   $options['prime disks list'] = '--limit --offset --watch -w --output -o --quiet -q --context --offline -h --help'
   $options['prime disks get'] = '--output -o --quiet -q --context --offline -h --help'
