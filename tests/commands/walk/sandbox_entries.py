@@ -12,6 +12,15 @@ ENDED = "5a17db0c-7e57-4b0c-9d1e-5a17db0c7e57"
 _AT = "2026-11-20T10:00:00Z"
 
 OF_SANDBOXES: dict[str, tuple[Entry, ...]] = {
+    # The good case starts a supervisor: see tests/commands/sandbox/test_life.py.
+    "prime sandbox create": (
+        Entry(
+            "sandbox create --idle-timeout-minutes 0",
+            code=2,
+            wrong="sandbox create --gpu-count 1 --gpu-type H100_80GB",
+            wrong_code=2,
+        ),
+    ),
     "prime sandbox list": (Entry("sandbox list"), Entry("sandbox list --all")),
     "prime sandbox get": (Entry(f"sandbox get {ENDED}", wrong="sandbox get no-such"),),
     "prime sandbox logs": (
@@ -23,7 +32,6 @@ OF_SANDBOXES: dict[str, tuple[Entry, ...]] = {
 }
 
 PASSING_ON = {
-    "prime sandbox create": "starts a supervisor: see tests/commands/sandbox/test_life.py",
     "prime sandbox run": "prints what the command prints",
     "prime sandbox upload": "moves a file",
     "prime sandbox download": "moves a file",

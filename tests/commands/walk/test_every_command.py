@@ -54,7 +54,10 @@ def test_what_is_printed_can_be_parsed(
     loud, quiet = results
     assert loud.code == entry.code, loud.err
     for result in results:
-        check_data(mode, result, is_text=entry.is_text)
+        if entry.code and not result.out:  # all that it could do here is to fail
+            check_failure(mode, result)
+        else:
+            check_data(mode, result, is_text=entry.is_text)
     check_quiet(mode, loud, quiet)
 
 
