@@ -193,6 +193,9 @@ def _slurm(job: Job) -> str:
     )
 
 
+_VOLUME = "/data"
+"""Where the containers have the volume."""
+
 _UNTIL_MERGED = """\
 while true; do
   code=0
@@ -212,7 +215,7 @@ def _kubernetes(job: Job) -> str:
         "# waits for all parts: if one fails for good, delete that job and merge with `--partial`.",
     ]
     if job.is_local:
-        about.append(f"# The volume holds {job.request.environment}, as seen from /work.")
+        about.append(f"# The volume holds {job.request.environment}, as seen from {_VOLUME}.")
     if keys:
         about.append(f"# First: kubectl create secret generic {job.name} {keys}")
     documents = [] if job.lock is None else [_config_map(job, job.lock)]
@@ -239,23 +242,24 @@ def _job(
 ) -> dict[str, Any]:
     env: list[dict[str, Any]] = [
         {"name": COUNT, "value": str(job.shards)},
-        {"name": "PRIME_HOME", "value": "/work/.prime"},
+        {"name": "PRIME_HOME", "value": f"{_VOLUME}/.prime"},
     ]
     env += [
         {"name": key, "valueFrom": {"secretKeyRef": {"name": job.name, "key": key}}}
         for key in secrets
     ]
-    mounts = [{"name": "work", "mountPath": "/work"}]
+    mounts = [{"name": "work", "mountPath": _VOLUME}]
     volumes: list[dict[str, Any]] = [
         {"name": "work", "persistentVolumeClaim": {"claimName": "prime"}}
     ]
     if job.lock is not None:
-        mounts.append({"name": "lock", "mountPath": "/work/prime.lock", "subPath": "prime.lock"})
+        lock = {"name": "lock", "mountPath": f"{_VOLUME}/prime.lock", "subPath": "prime.lock"}
+        mounts.append(lock)
         volumes.append({"name": "lock", "configMap": {"name": job.name}})
     container = {
         "name": "prime",
         "image": f"registry.example.org/prime:{__version__}",
-        "workingDir": "/work",
+        "workingDir": _VOLUME,
         "command": command,
         "env": env,
         "volumeMounts": mounts,
