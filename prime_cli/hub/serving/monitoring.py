@@ -115,20 +115,12 @@ class Metrics:
 
 def forget_dead_processes(folder: Path) -> None:
     """Drop what processes that are gone said was under way; what they counted stays."""
+    import psutil
+
     for path in folder.glob("gauge_live*_*.db"):
         pid = int(path.stem.rpartition("_")[2])
-        if not _is_alive(pid):
+        if not psutil.pid_exists(pid):
             mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 # --- Health ---

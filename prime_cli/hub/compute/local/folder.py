@@ -132,14 +132,6 @@ class PodFolder(msgspec.Struct, frozen=True):
         return is_locked(self.lock)
 
 
-def last_lines(path: Path, count: int) -> str:
-    """The last `count` lines of a log; empty if it is missing."""
-    with suppress(OSError):
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        return "\n".join(lines[-count:]) if count > 0 else ""
-    return ""
-
-
 def _read(path: Path, kind: type[T]) -> T | None:
     """The record in a file; None if missing or incomplete."""
     with suppress(OSError, msgspec.MsgspecError):

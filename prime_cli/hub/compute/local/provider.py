@@ -2,8 +2,6 @@
 
 import os
 import secrets
-import subprocess
-import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -15,10 +13,10 @@ import msgspec
 
 from prime_cli.core.errors import Conflict, StorageFailed, UsageError
 from prime_cli.core.file_locks import locked, take_lock
-from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
+from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.process import remove_tree
 from prime_cli.hub.compute.gpus import Gpus, find_gpus
-from prime_cli.hub.compute.local.folder import Plan, PodFolder, last_lines, tag_of_folder
+from prime_cli.hub.compute.local.folder import Plan, PodFolder, tag_of_folder
 from prime_cli.hub.compute.local.processes import MARK
 from prime_cli.hub.compute.local.supervisor import remove_pod
 from prime_cli.hub.compute.logins import (
@@ -34,11 +32,11 @@ from prime_cli.hub.compute.machine import CPU_NODE, this_machine
 from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus, SshAddress
 from prime_cli.hub.compute.registry import ProviderContext
 from prime_cli.hub.compute.sshd import find_sshd, require_login
+from prime_cli.hub.supervisors import SYSTEM_PATH, last_lines, start_supervisor
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import ACTIVE, ERROR, PROVISIONING
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
-_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _BEGIN_SECONDS = 120.0
 _PAUSE = 0.02
 _DISKS = "disks"
@@ -214,32 +212,15 @@ class LocalProvider:
 
         Raises StorageFailed.
         """
-        argv = [sys.executable, "-I", "-X", "utf8", str(_SUPERVISOR), str(folder.path), str(lock)]
-        # Nothing of our environment, which contains keys.
-        environ = {"PATH": _SYSTEM_PATH, MARK: str(folder.path)}
-        try:
-            with storage_errors(folder.log):
-                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-                descriptor = open_descriptor(folder.log, flags)
-            with os.fdopen(descriptor, "ab") as log:
-                subprocess.run(
-                    argv,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    cwd="/",
-                    env=environ,
-                    pass_fds=[lock],
-                    timeout=_BEGIN_SECONDS,
-                    check=True,
-                )
-        except (OSError, subprocess.SubprocessError) as error:
-            said = last_lines(folder.log, 20)
-            raise StorageFailed(
-                f"The supervisor of a pod cannot be started: {error}", detail=said or None
-            ) from error
-        finally:
-            os.close(lock)
+        start_supervisor(
+            "a pod",
+            _SUPERVISOR,
+            folder.path,
+            lock,
+            log=folder.log,
+            environ={"PATH": SYSTEM_PATH, MARK: str(folder.path)},
+            seconds=_BEGIN_SECONDS,
+        )
 
     def _end(self, folder: PodFolder) -> None:
         """Have the supervisor do it; if it is gone or stuck, do it here."""

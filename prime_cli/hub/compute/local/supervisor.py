@@ -24,8 +24,9 @@ import psutil
 from prime_cli.core.errors import EnvironmentFailed, PrimeError, StorageFailed
 from prime_cli.core.process import remove_tree
 from prime_cli.hub.compute import sshd
-from prime_cli.hub.compute.local.folder import Plan, PodFolder, State, last_lines
+from prime_cli.hub.compute.local.folder import Plan, PodFolder, State
 from prime_cli.hub.compute.local.processes import MARK, end_processes, find_sshd_of
+from prime_cli.hub.supervisors import detach, last_lines
 
 _GLANCE = 0.2
 """Seconds between checks of the clock (which may have been set), sshd and `ending`."""
@@ -206,12 +207,7 @@ def _free_port(host: str) -> tuple[str, int]:
 
 
 def _main(path: str, lock: str) -> None:
-    if sys.platform == "win32" or os.fork():
-        # Our exit is visible to whoever started us.
-        os._exit(0)
-    os.setsid()
-    os.umask(0o077)
-    os.set_inheritable(int(lock), False)  # noqa: FBT003 - its only form
+    detach(lock)
     folder = PodFolder(Path(path))
     plan = folder.read_plan()
     if plan is not None:

@@ -6,7 +6,6 @@ A hub in a command has no event loop, and a served one calls services in threads
 import http.client
 import os
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +18,7 @@ import msgspec
 
 from prime_cli.core.errors import PrimeError, StorageFailed, Unreachable, UsageError
 from prime_cli.core.file_locks import locked, take_lock
-from prime_cli.core.paths import make_folder, open_descriptor, storage_errors
+from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.protocol import (
@@ -31,14 +30,15 @@ from prime_cli.hub.sandboxes.supervisor.protocol import (
     Log,
     ObservedState,
 )
+from prime_cli.hub.supervisors import SYSTEM_PATH, last_lines, start_supervisor
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.problems import Problem, to_error
 
 T = TypeVar("T")
 
 _MAIN = Path(__file__).with_name("main.py")
-_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _BEGIN_SECONDS = 30.0
+_SAID = 20
 _PAUSE = 0.01
 _SECONDS = 150.0
 _ERRORS = 400
@@ -164,49 +164,30 @@ class Supervisor:
             self._wait()
 
     def _spawn(self, lock: int) -> None:
-        argv = [sys.executable, "-I", "-X", "utf8", str(_MAIN), str(self.paths.folder), str(lock)]
-        # Nothing of our environment, which contains keys, except what leads to an engine and uv.
-        environ = {"PATH": os.environ.get("PATH", _SYSTEM_PATH)}
+        # What leads to an engine and uv.
+        environ = {"PATH": os.environ.get("PATH", SYSTEM_PATH)}
         environ |= {name: os.environ[name] for name in _PASSED if os.environ.get(name)}
-        with suppress(FileNotFoundError):
-            self.paths.socket.unlink()
-        try:
-            with storage_errors(self.paths.log):
-                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-                descriptor = open_descriptor(self.paths.log, flags)
-            with os.fdopen(descriptor, "ab") as log:
-                subprocess.run(
-                    argv,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    cwd="/",
-                    env=environ,
-                    pass_fds=[lock],
-                    timeout=_BEGIN_SECONDS,
-                    check=True,
-                )
-        except (OSError, subprocess.SubprocessError) as error:
-            raise StorageFailed(
-                f"The supervisor of sandboxes cannot be started: {error}", detail=self._last_words()
-            ) from error
-        finally:
-            os.close(lock)
+        for path in (self.paths.socket, self.paths.log):
+            path.unlink(missing_ok=True)
+        start_supervisor(
+            "sandboxes",
+            _MAIN,
+            self.paths.folder,
+            lock,
+            log=self.paths.log,
+            environ=environ,
+            seconds=_BEGIN_SECONDS,
+        )
 
     def _wait(self) -> None:
         deadline = time.monotonic() + _BEGIN_SECONDS
         while not self._listens():
             if time.monotonic() > deadline or not self.is_alive:
                 raise StorageFailed(
-                    "The supervisor of sandboxes ended at once", detail=self._last_words()
+                    "The supervisor of sandboxes ended at once",
+                    detail=last_lines(self.paths.log, _SAID) or None,
                 )
             time.sleep(_PAUSE)
-
-    def _last_words(self) -> str | None:
-        """What it said last, if anything."""
-        with suppress(OSError):
-            return self.paths.log.read_text("utf-8", "replace").strip()[-2000:] or None
-        return None
 
     def _listens(self) -> bool:
         """Whether it takes connections: the socket is there a moment before that."""

@@ -4,7 +4,6 @@ Detached, and without our environment, which contains keys.
 """
 
 import asyncio
-import os
 import signal
 import sys
 import time
@@ -19,6 +18,7 @@ from prime_cli.hub.sandboxes.registry import SandboxContext, open_providers
 from prime_cli.hub.sandboxes.supervisor.manager import SandboxManager
 from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.server import Server, listen
+from prime_cli.hub.supervisors import detach
 
 IDLE_SECONDS = 60.0
 _GLANCE = 1.0
@@ -50,12 +50,7 @@ async def supervise(paths: SupervisorPaths, idle_seconds: float = IDLE_SECONDS) 
 
 
 def _main(folder: str, lock: str) -> None:
-    if sys.platform == "win32" or os.fork():
-        # Our exit is visible to whoever started us.
-        os._exit(0)
-    os.setsid()
-    os.umask(0o077)
-    os.set_inheritable(int(lock), False)  # noqa: FBT003 - its only form
+    detach(lock)
     _allow_many_files()
     from prime_cli.hub.sandboxes.bubblewrap.cgroups import divide_own_group
 

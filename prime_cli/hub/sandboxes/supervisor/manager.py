@@ -2,12 +2,12 @@
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
+import psutil
 
 from prime_cli.core.errors import Conflict, NotFound, PrimeError, UsageError
 from prime_cli.core.paths import write_atomically
@@ -152,7 +152,7 @@ class ManagedSandbox:
         idle = time.monotonic() - self.used_at
         if spec.idle_seconds is not None and not self.calls and idle >= spec.idle_seconds:
             return TIMEOUT, TIMED_OUT, f"it was idle for {spec.idle_seconds / 60:g} minutes"
-        if spec.process is not None and not _is_alive(spec.process):
+        if spec.process is not None and not psutil.pid_exists(spec.process):
             return TERMINATED, ENDED, "the process that it was for has ended"
         return None
 
@@ -257,13 +257,3 @@ class SandboxManager:
         live = [sandbox for sandbox in self._sandboxes.values() if not sandbox.ended.is_set()]
         why = "its supervisor was ended"
         await asyncio.gather(*(sandbox.end(TERMINATED, ENDED, why) for sandbox in live))
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
