@@ -12,13 +12,13 @@ ENDED = "5a17db0c-7e57-4b0c-9d1e-5a17db0c7e57"
 _AT = "2026-11-20T10:00:00Z"
 
 OF_SANDBOXES: dict[str, tuple[Entry, ...]] = {
-    # The good case starts a supervisor: see tests/commands/sandbox/test_life.py.
     "prime sandbox create": (
         Entry(
-            "sandbox create --idle-timeout-minutes 0",
-            code=2,
+            "sandbox create --name walked --timeout-minutes 1",
             wrong="sandbox create --gpu-count 1 --gpu-type H100_80GB",
             wrong_code=2,
+            changes=True,
+            slow=True,
         ),
     ),
     "prime sandbox list": (Entry("sandbox list"), Entry("sandbox list --all")),

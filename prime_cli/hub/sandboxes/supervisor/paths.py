@@ -4,6 +4,7 @@ import hashlib
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,20 +37,33 @@ class SupervisorPaths:
     def socket(self) -> Path:
         """Where it listens; in a folder of this user's own if the path were too long."""
         usual = self.folder / "socket"
-        if len(os.fsencode(usual)) <= _LONGEST_SOCKET_PATH:
+        if _fits(usual):
             return usual
         name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:24]
-        return _own_folder() / f"{name}.sock"
+        for folder in _own_folders():
+            path = folder / f"{name}.sock"
+            if folder.parent.is_dir() and _fits(path):
+                _make_own(folder)
+                return path
+        raise StorageFailed(f"No folder has a path short enough for the socket of {self.folder}")
 
 
-def _own_folder() -> Path:
-    """A folder that only this user reaches; raises StorageFailed if another has taken its name."""
+def _fits(path: Path) -> bool:
+    return len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH
+
+
+def _own_folders() -> Iterator[Path]:
+    """Where a socket may be, which a hub and its supervisor find alike."""
     if sys.platform == "win32":
         raise StorageFailed("There are no sandboxes on Windows")
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-    base = Path(runtime) if Path(runtime).is_dir() else Path(tempfile.gettempdir())
-    folder = make_folder(base / f"prime-{os.getuid()}")
-    found = folder.lstat()
-    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+    user = os.getuid()
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
+    for base in (runtime, tempfile.gettempdir(), "/tmp"):  # noqa: S108 - a folder of mode 0700
+        yield Path(base, f"prime-{user}")
+
+
+def _make_own(folder: Path) -> None:
+    """A folder that only this user reaches; raises StorageFailed if another has taken its name."""
+    found = make_folder(folder).lstat()
+    if sys.platform != "win32" and (found.st_uid != os.getuid() or found.st_mode & 0o077):
         raise StorageFailed(f"{folder} is not this user's alone", hint="remove it")
-    return folder

@@ -264,8 +264,8 @@ async def _nothing(done: Awaitable[None]) -> bytes:
     return b""
 
 
-def _read_seconds(request: web.Request) -> float | None:
-    """The time that the caller gives, in seconds; None for no end."""
+def _read_seconds(request: web.Request) -> float:
+    """The time that the caller gives, in seconds."""
     text = request.headers.get("connect-timeout-ms", "")
     return int(text[:12]) / 1000 if text[:12].isdecimal() else _SESSION_SECONDS
 
