@@ -1,0 +1,137 @@
+"""The charts of pages: well-formed, inside their frame, and with every number in their table."""
+
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prime_cli.pages.charts import (
+    Axis,
+    Curve,
+    Dot,
+    Point,
+    draw_curves,
+    draw_dots,
+    draw_histogram,
+)
+
+NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
+NAMES = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=20)
+WIDTH, HEIGHT = 640, 240
+DRAWN = set(
+    "figure svg line text rect title polyline polygon circle a ul li figcaption details summary "
+    "div table thead tbody tr th td".split()
+)
+
+
+def parse(figure: str) -> ET.Element:
+    """The figure as XML, without what CSP forbids."""
+    found = ET.fromstring(figure)
+    for each in found.iter():
+        assert each.tag not in {"style", "script", "image", "foreignObject"}
+        assert not [name for name in each.attrib if name == "style" or name.startswith("on")]
+    return found
+
+
+def places(figure: ET.Element) -> Iterator[tuple[float, float]]:
+    """Where anything is drawn in the chart itself."""
+    svg = figure.find("svg")
+    assert svg is not None
+    for each in svg.iter():
+        for pair in each.get("points", "").split():
+            left, _, down = pair.partition(",")
+            yield float(left), float(down)
+        if each.tag == "circle":
+            yield float(each.attrib["cx"]), float(each.attrib["cy"])
+        if each.tag == "rect":
+            x, y = float(each.attrib["x"]), float(each.attrib["y"])
+            yield x, y
+            yield x + float(each.attrib["width"]), y + float(each.attrib["height"])
+
+
+def rows(figure: ET.Element) -> list[list[str]]:
+    """The cells of the table behind it."""
+    lines = figure.findall(".//tbody/tr")
+    return [[cell.text or "" for cell in line] for line in lines]
+
+
+def check_inside(figure: ET.Element) -> None:
+    for x, y in places(figure):
+        assert 0 <= x <= WIDTH + 1
+        assert 0 <= y <= HEIGHT
+
+
+@given(st.lists(NUMBERS, max_size=60), NAMES, st.integers(1, 30))
+def test_a_histogram_counts_every_number_that_can_be_drawn(
+    values: list[float], title: str, bins: int
+) -> None:
+    figure = parse(draw_histogram(values, title, bins=bins))
+
+    known = [value for value in values if abs(value) <= 1e100]
+    assert sum(int(row[-1].replace(",", "")) for row in rows(figure)) == len(known)
+    assert (figure.tag == "figure") == bool(known)
+    if known:
+        check_inside(figure)
+
+
+POINTS = st.builds(Point, NUMBERS, NUMBERS, st.none() | NUMBERS, st.none() | NUMBERS)
+CURVES = st.lists(st.builds(Curve, NAMES, st.lists(POINTS, max_size=20)), max_size=8)
+
+
+@given(CURVES, NAMES)
+def test_curves_stay_inside_and_have_a_row_for_each_point(curves: list[Curve], title: str) -> None:
+    figure = parse(draw_curves(curves, title, "Step", "Reward"))
+
+    points = [p for curve in curves for p in curve.points if abs(p.x) <= 1e100 >= abs(p.y)]
+    assert len(rows(figure)) == len(points)
+    if points:
+        check_inside(figure)
+
+
+def test_long_curves_are_averaged_and_keep_their_ends() -> None:
+    curve = Curve("reward", [Point(step, step, step - 1, step + 1) for step in range(10_000)])
+
+    cells = rows(parse(draw_curves([curve], "Reward")))
+
+    assert len(cells) == 300
+    assert cells[0][1:] == ["16", "16", "-1", "33"]
+    assert cells[-1][-1] == "1e+04"
+
+
+def test_a_single_evaluation_is_a_dot_with_a_whisker() -> None:
+    figure = parse(draw_curves([Curve("held out", [Point(0, 0.5, 0.4, 0.6)])], "Evaluations"))
+
+    assert len(figure.findall(".//polyline")) == 2
+    assert rows(figure) == [["held out", "0", "0.5", "0.4", "0.6"]]
+
+
+@given(st.lists(st.builds(Dot, NUMBERS, NUMBERS, NAMES, st.none() | NAMES), max_size=20), NAMES)
+def test_dots_stay_inside_and_say_their_labels(dots: list[Dot], title: str) -> None:
+    figure = parse(draw_dots(dots, title, "Cost", "Reward"))
+
+    known = [dot for dot in dots if abs(dot.x) <= 1e100 >= abs(dot.y)]
+    assert len(rows(figure)) == len(known)
+    if known:
+        check_inside(figure)
+        assert len(figure.findall(".//a")) == sum(dot.path is not None for dot in known)
+
+
+@given(st.floats(-1e100, 1e100), st.floats(-1e100, 1e100))
+def test_an_axis_has_a_few_round_ticks_inside_its_range(low: float, high: float) -> None:
+    axis = Axis.over(min(low, high), max(low, high))
+
+    ticks = axis.ticks()
+
+    assert 1 <= len(ticks) <= 8
+    slack = (axis.high - axis.low) * 1e-6
+    assert all(axis.low - slack <= tick <= axis.high + slack for tick in ticks)
+
+
+def test_markup_in_names_is_text() -> None:
+    hostile = '</title><script>alert(1)</script>"'
+
+    drawn = draw_curves([Curve(hostile, [Point(0, 1), Point(1, 2)])] * 2, hostile, hostile, hostile)
+
+    assert "<script" not in drawn
+    assert {each.tag for each in parse(drawn).iter()} <= DRAWN
