@@ -263,6 +263,7 @@ _prime_offers() {
     'prime env check --env-var') offers='' ;;
     'prime env check --verifiers') offers='' ;;
     'prime env check --python') offers='@files' ;;
+    'prime env check --sandbox-provider') offers='' ;;
     'prime env check --output'|'prime env check -o') offers='table plain json jsonl' ;;
     'prime env check --context') offers='local prime @contexts' ;;
     'prime env test --env-var') offers='' ;;
@@ -1310,7 +1311,7 @@ _prime_words() {
     'prime env') words='init build check test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var publisher inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
-    'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env check') words='' options='--num-examples -n --strict --judges --timeout --env-args -a --env-var --verifiers --python --sandbox-provider --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env test') words='' options='--env-var --verifiers --python --yes -y --quiet -q --context --offline -h --help' ;;
     'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --sign --attestation --published-as-of --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
     'prime env install') words='' options='--with --path -p --no-upgrade --prerelease --sha256 --require-signature --dry-run --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;

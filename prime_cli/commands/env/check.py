@@ -82,7 +82,8 @@ def check(
     ] = ROLLOUT_SECONDS,
     *,
     request: Annotated[
-        EvalRequest, Only("env_args", "env_vars", "verifiers", "python", "hub_only")
+        EvalRequest,
+        Only("env_args", "env_vars", "verifiers", "python", "sandbox_provider", "hub_only"),
     ],
 ) -> None:
     """Check the quality of an environment.
@@ -107,6 +108,7 @@ def check(
         verifiers=request.verifiers,
         python=request.python,
         judges=judges,
+        sandbox_provider=request.sandbox_provider,
     )
     checked = check_environment(
         environment,

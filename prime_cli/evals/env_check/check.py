@@ -1,6 +1,7 @@
 """One check of an environment from its name to the report."""
 
 import asyncio
+import secrets
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from prime_cli.envs.project.folder import split_extras_here
 from prime_cli.evals.env_check.dataset import SURVEYED
 from prime_cli.evals.env_check.findings import failed, skipped
 from prime_cli.evals.env_check.inspection import (
+    OF_ROLLOUTS,
     ORDER,
     inspect_package,
     inspect_runs,
@@ -23,6 +25,8 @@ from prime_cli.evals.env_check.inspection import (
 from prime_cli.evals.env_check.network import Declaration, read_declaration
 from prime_cli.evals.env_check.probe_run import ProbeRun, ProbeSetup, run_probes
 from prime_cli.evals.env_check.scoring import of_interest
+from prime_cli.evals.execution.run import relay_for
+from prime_cli.evals.execution.sandboxes import announce_sandboxes
 from prime_cli.evals.execution.setup import RunContext, known_keys, passed_keys
 from prime_cli.evals.planning.locate import (
     LookupContext,
@@ -31,7 +35,7 @@ from prime_cli.evals.planning.locate import (
     obtain_environment,
 )
 from prime_cli.evals.planning.parsers import with_always_allowed
-from prime_cli.evals.planning.source_scan import declared_keys
+from prime_cli.evals.planning.source_scan import declared_keys, sandbox_use
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import PROBES, OracleProbe
 from prime_cli.models.registry import Registry, load_registry
@@ -61,6 +65,7 @@ class CheckOptions:
     verifiers: str | None = None
     python: str | None = None
     judges: bool = False
+    sandbox_provider: str | None = None
 
     def __post_init__(self) -> None:
         if self.examples < 1:
@@ -118,6 +123,8 @@ class _Checking:
         self._variables = share_variables(subject, options, context)
         passed = {name: self._variables.given[name] for name in self._variables.allowed}
         self._scrub = Scrubber(secrets_of(_ENDPOINT, context.environ, passed))
+        self._without: str | None = None
+        """Why there is no sandbox, where rollouts need one."""
 
     def run(self) -> CheckResult:
         checks = {
@@ -136,6 +143,9 @@ class _Checking:
         checks["load"] = loaded(interpreter, first)
         found = inspect_runs(first, second, self._declaration)
         checks.update({check.id: check for check in found})
+        if self._without:
+            why = f"Not checked, as rollouts need a sandbox: {self._without}"
+            checks.update({name: skipped(name, why) for name in OF_ROLLOUTS})
         return self._closed(checks, None, interpreter, first)
 
     def _sound(self) -> tuple[Interpreter, ProbeRun, ProbeRun]:
@@ -151,14 +161,18 @@ class _Checking:
             progress=progress,
             variables=self._variables,
         )
+        if use := sandbox_use(subject.package.path):
+            self._without = announce_sandboxes(use, self._plan, context)
         with tempfile.TemporaryDirectory(prefix="prime-check-") as folder:
             fresh = make_anew(interpreter, subject.package, subject.beside(), Path(folder))
             bench = self._bench(fresh)
             with progress.task(f"Checking {subject.environment.name}", unit="rollouts") as task:
                 rollouts = options.examples * len(OracleProbe)
                 task.update(total=2 * rollouts, note="loading it")
-                first = asyncio.run(run_probes(bench, progress, task))
-                others = set(OracleProbe) - set(of_interest(first))
+                every = set(OracleProbe)
+                none = every if self._without else ()
+                first = asyncio.run(run_probes(bench, progress, task, without=none))
+                others = every if self._without else every - set(of_interest(first))
                 task.update(total=2 * rollouts - options.examples * len(others), note="once more")
                 second = asyncio.run(run_probes(bench, progress, task, without=others))
         return fresh, first, second
@@ -183,6 +197,7 @@ class _Checking:
             judges=judges,
             registry=registry,
             offline=context.offline,
+            hub=relay_for(self._plan, context, f"check-{secrets.token_hex(6)}", resumes=False),
         )
 
     def _closed(
@@ -229,7 +244,7 @@ def share_variables(
 
 
 def _plan(subject: ResolvedEnvironment, options: CheckOptions) -> EvalPlan:
-    return EvalPlan(
+    plan = EvalPlan(
         environment=subject.environment,
         model=PROBES,
         endpoint="builtin",
@@ -243,6 +258,7 @@ def _plan(subject: ResolvedEnvironment, options: CheckOptions) -> EvalPlan:
         verifiers=options.verifiers,
         python=options.python,
     )
+    return plan.with_option("sandbox_provider", options.sandbox_provider)
 
 
 def _report(environment: str, checks: list[Check], **facts: Any) -> CheckReport:

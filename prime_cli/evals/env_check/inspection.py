@@ -35,6 +35,9 @@ ORDER = (
 )  # fmt: skip
 """The ids of all checks."""
 
+OF_ROLLOUTS = ("gold", *POOR, "range", "errors", "ends", "repeat", "network")
+"""Those that need rollouts."""
+
 
 def inspect_package(
     subject: ResolvedEnvironment, declared: tuple[str, ...], environ: Mapping[str, str]

@@ -19,6 +19,7 @@ from prime_cli.models.gateway.oracle import (
     OracleQuestion,
 )
 from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.gateway.settings import GatewaySettings, OpenRelay
 from prime_cli.models.registry import Registry
 from prime_cli.runs.access_requests import WithheldVariables
 from prime_cli.runs.plan import EvalPlan
@@ -44,7 +45,7 @@ class ProbeSetup:
     """What a probe run needs; `variables` are those passed to the environment, and those withheld.
 
     `judges` are the variables and the registry for finding other models: both are empty unless
-    these may be called.
+    these may be called. `hub` opens what answers calls of sandboxes.
     """
 
     plan: EvalPlan
@@ -57,6 +58,7 @@ class ProbeSetup:
     judges: Mapping[str, str] = field(default_factory=dict)
     registry: Registry = field(default_factory=Registry)
     offline: bool = False
+    hub: OpenRelay | None = None
 
 
 @dataclass
@@ -107,6 +109,8 @@ class _Run:
             gold=self._gold,
             environ=bench.judges,
             offline=bench.offline,
+            settings=GatewaySettings(hub=bench.hub),
+            say=self._progress.say,
         ) as gateway:
             spec = _spec(bench, gateway, without)
             python = bench.interpreter.python
