@@ -60,13 +60,14 @@ def run(
     timeout: float | None = None,
     input: str | None = None,  # noqa: A002 - the name that subprocess gives it
     watch: Callable[[float, str], None] | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> Completed:
     """Run a program to its end and capture its output, decoded as UTF-8.
 
     `env` is the whole environment, by default `child_environment()`. The program gets a process
     group of its own, which is killed when it takes longer than `timeout` seconds (TimedOut) or when
     we are interrupted. Every second `watch` is told the seconds so far, and what is on stderr; not
-    together with `input` (ValueError).
+    together with `input` (ValueError). It inherits the descriptors `pass_fds`; on POSIX only.
     Raises FileNotFoundError or PermissionError if it cannot be started.
     """
     if watch is not None and input is not None:
@@ -83,6 +84,7 @@ def run(
         encoding="utf-8",
         errors="replace",
         start_new_session=sys.platform != "win32",
+        pass_fds=tuple(pass_fds),
     )
     try:
         out, err = _communicate(process, input, timeout, watch)

@@ -5,6 +5,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from prime_cli.archive.imports import may_come_with_verifiers
 from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.core.progress import Task
 from prime_cli.runtime.moved_packages import MovedPackage
-from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.sandbox import Sandbox, Wrapped
 from prime_cli.runtime.variables import Variables, share
 from prime_cli.runtime.verifiers_releases import LIBRARY
 from prime_cli.runtime.worker.no_input import ASKS
@@ -210,12 +211,14 @@ def try_import(
     )
     command = [str(python), "-I", str(_SCRIPT), request]
     env = {**_STAND_INS, **shared.given}
+    inside: AbstractContextManager[Wrapped] = nullcontext(Wrapped(command))
     if sandbox is not None:
-        command, env = sandbox.wrap(command), sandbox.variables(env)
-    with tempfile.TemporaryDirectory(prefix="prime-import-") as folder:
+        inside, env = sandbox.wrap(command), sandbox.variables(env)
+    with inside as wrapped, tempfile.TemporaryDirectory(prefix="prime-import-") as folder:
         try:
             completed = run(
-                command,
+                wrapped.words,
+                pass_fds=wrapped.pass_fds,
                 cwd=Path(folder),
                 env=env,
                 timeout=_LONGEST_SECONDS,

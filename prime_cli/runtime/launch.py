@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -24,6 +25,7 @@ from prime_cli.runtime.protocol import (
     decode_event,
     encode_message,
 )
+from prime_cli.runtime.sandbox import Wrapped
 from prime_cli.runtime.variables import without_network
 from prime_cli.runtime.worker_log import OnPrint, Scrub, WorkerLog
 
@@ -43,8 +45,8 @@ class Isolation(Protocol):
     def with_socket(self, socket: Path) -> Self:
         """The same, with access to the gateway."""
 
-    def wrap(self, command: Sequence[str]) -> list[str]:
-        """`command`, isolated."""
+    def wrap(self, command: Sequence[str]) -> AbstractContextManager[Wrapped]:
+        """`command`, isolated, to be started once within the context."""
 
     def variables(self, env: Mapping[str, str]) -> dict[str, str]:
         """`env` as valid inside."""
@@ -186,23 +188,25 @@ class Worker:
         python = str(self.interpreter_python)
         command = [python, "-I", "-X", "utf8", str(script), *map(str, pipes)]
         variables = self.env
+        inside: AbstractContextManager[Wrapped] = contextlib.nullcontext(Wrapped(command))
         if self._walls is not None:
-            command = self._walls.wrap(command)
+            inside = self._walls.wrap(command)
             variables = self._walls.variables(variables)
         elif self.spec.only_gateway:
             variables = without_network(variables)
         self._attributes = _terminal_attributes() if self._terminal else None
         output = None if self._terminal else log
         try:
-            return await asyncio.create_subprocess_exec(
-                *command,
-                stdin=None if self._terminal else asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env=variables,
-                pass_fds=pipes,
-                start_new_session=True,
-            )
+            with inside as wrapped:
+                return await asyncio.create_subprocess_exec(
+                    *wrapped.words,
+                    stdin=None if self._terminal else asyncio.subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    env=variables,
+                    pass_fds=(*pipes, *wrapped.pass_fds),
+                    start_new_session=True,
+                )
         except OSError as error:
             raise EnvironmentFailed(
                 f"{self.interpreter_python} cannot be started: {error.strerror}",

@@ -1,7 +1,7 @@
 """Isolate processes that run others' code, with bubblewrap if the system has it.
 
 Inside a Sandbox is a read-only system, an interpreter, an empty home and an empty /tmp. There is no
-network, no other visible process, no capability, and no file of the user's.
+network, no other visible process, no capability, no keyring, and no file of the user's.
 
 A NetworkNamespace shares everything with this machine except the network, where it has only its own
 loopback. It keeps honest code to the gateway, whatever opens the connection, but does not stop
@@ -9,9 +9,11 @@ hostile code, which can still read and write the user's files.
 """
 
 import os
+import platform
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,8 +51,7 @@ _LEFT_OUT = frozenset(
     "HF_HUB_CACHE HF_DATASETS_CACHE NLTK_DATA".split()
 )
 
-# A separate user without capabilities, even if root runs this; --new-session keeps it from typing
-# into the terminal (TIOCSTI).
+# A separate user without capabilities, even if root runs this.
 _ISOLATION = (
     "--unshare-all --unshare-user --disable-userns --uid 65534 --gid 65534 --cap-drop ALL"
     " --new-session --die-with-parent --hostname sandbox --proc /proc --dev /dev"
@@ -58,6 +59,14 @@ _ISOLATION = (
 )
 
 _PROBE_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """A command to start: its words, and the descriptors that it must inherit."""
+
+    words: list[str]
+    pass_fds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,19 +93,26 @@ class Sandbox:
         """The same, with access to the gateway."""
         return replace(self, socket=socket)
 
-    def wrap(self, command: Sequence[str]) -> list[str]:
-        """`command`, whose first word is a Python in a virtual environment, run inside."""
-        words = self._bwrap_command()
+    @contextmanager
+    def wrap(self, command: Sequence[str]) -> Iterator[Wrapped]:
+        """`command`, whose first word is a Python in a virtual environment, run inside.
+
+        It is to be started once, within the context.
+        """
+        words = []
         for folder in (*_interpreter_folders(Path(command[0])), _WORKER, *self.readable):
             words += ["--ro-bind", str(folder), str(folder)]
         words += ["--bind", str(self.data), str(DATA)]
         if self.socket is not None:
             words += ["--ro-bind", str(self.socket), str(GATEWAY)]
-        return [*words, "--chdir", HOME, "--", *command]
+        with self._bwrap([*words, "--chdir", HOME], command) as wrapped:
+            yield wrapped
 
-    def wrap_system_program(self, command: Sequence[str]) -> list[str]:
+    @contextmanager
+    def wrap_system_program(self, command: Sequence[str]) -> Iterator[Wrapped]:
         """`command`, a system program, run inside: no interpreter, no data, no gateway."""
-        return [*self._bwrap_command(), "--", *command]
+        with self._bwrap([], command) as wrapped:
+            yield wrapped
 
     def variables(self, env: Mapping[str, str]) -> dict[str, str]:
         """`env` without what points to places missing inside."""
@@ -104,19 +120,25 @@ class Sandbox:
         own = {"HOME": HOME, "HF_HOME": str(DATA), "XDG_CACHE_HOME": str(DATA)}
         return (kept if self.network else without_network(kept)) | own
 
-    def _bwrap_command(self) -> list[str]:
+    @contextmanager
+    def _bwrap(self, options: Sequence[str], command: Sequence[str]) -> Iterator[Wrapped]:
+        from prime_cli.runtime.system_calls import open_filter
+
         words = [str(self.program), *_ISOLATION.split(), *cover_proc()]
         if self.network:
             words.append("--share-net")
         for path in (*SYSTEM, *(_NETWORK if self.network else ())):
             words += ["--ro-bind-try", path, path]
-        return words
+        with open_filter() as fds:
+            words += [word for fd in fds for word in ("--seccomp", str(fd))]
+            yield Wrapped([*words, *options, "--", *command], fds)
 
 
 def find_sandbox(data: Path, *, network: bool) -> Sandbox:
     """A Sandbox verified to work on this system; `data` is an existing folder.
 
-    Raises UsageError if bubblewrap is missing, or the system does not let it create namespaces.
+    Raises UsageError if bubblewrap is missing, the system does not let it create namespaces, or its
+    system calls cannot be filtered.
     """
     found = shutil.which("bwrap")
     if found is None or sys.platform != "linux":
@@ -125,8 +147,16 @@ def find_sandbox(data: Path, *, network: bool) -> Sandbox:
             "`--sandbox` needs bubblewrap, which this system does not have",
             hint=where or "it exists only on Linux: use a virtual machine or a container",
         )
+    from prime_cli.runtime.system_calls import system_call_filter
+
+    if system_call_filter() is None:
+        raise UsageError(
+            f"`--sandbox` does not work on {platform.machine()}: it cannot filter system calls",
+            hint="use a virtual machine or a container",
+        )
     sandbox = Sandbox(Path(found), data, network=network)
-    refusal = try_program(sandbox.wrap_system_program(["/usr/bin/env", "true"]))
+    with sandbox.wrap_system_program(["/usr/bin/env", "true"]) as wrapped:
+        refusal = try_program(wrapped)
     if refusal is not None:
         raise UsageError(
             f"`--sandbox` does not work on this system: {refusal}",
@@ -135,10 +165,10 @@ def find_sandbox(data: Path, *, network: bool) -> Sandbox:
     return sandbox
 
 
-def try_program(command: Sequence[str]) -> str | None:
-    """Why bubblewrap cannot run `command`, which does nothing; None if it can."""
+def try_program(wrapped: Wrapped) -> str | None:
+    """Why bubblewrap cannot run a command that does nothing; None if it can."""
     try:
-        completed = run(command, timeout=_PROBE_SECONDS)
+        completed = run(wrapped.words, timeout=_PROBE_SECONDS, pass_fds=wrapped.pass_fds)
     except TimedOut:
         return f"bubblewrap did not answer within {_PROBE_SECONDS} s"
     return None if completed.ok else completed.last_lines(1) or f"exit code {completed.code}"
@@ -196,9 +226,10 @@ class NetworkNamespace:
         """The same, with access to the gateway."""
         return replace(self, socket=socket)
 
-    def wrap(self, command: Sequence[str]) -> list[str]:
+    @contextmanager
+    def wrap(self, command: Sequence[str]) -> Iterator[Wrapped]:
         """`command` without a network."""
-        return [str(self.program), *_WORDS, *command]
+        yield Wrapped([str(self.program), *_WORDS, *command])
 
     def variables(self, env: Mapping[str, str]) -> dict[str, str]:
         """`env` without what leads to a network."""
@@ -211,5 +242,6 @@ def find_namespace() -> tuple[NetworkNamespace | None, str]:
     if found is None or sys.platform != "linux":
         return None, "bubblewrap is not installed"
     namespace = NetworkNamespace(Path(found))
-    refusal = try_program(namespace.wrap(["/usr/bin/env", "true"]))
+    with namespace.wrap(["/usr/bin/env", "true"]) as wrapped:
+        refusal = try_program(wrapped)
     return (namespace, "") if refusal is None else (None, refusal)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import socket
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.process import run
+from prime_cli.core.process import Completed, run
 from prime_cli.runtime.import_check import try_import
 from prime_cli.runtime.sandbox import (
     GATEWAY,
@@ -20,7 +21,6 @@ from prime_cli.runtime.sandbox import (
     find_namespace,
     find_sandbox,
 )
-from prime_cli.runtime.variables import process_variables
 from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.tools import needs_bubblewrap, needs_root, require
 from tests.helpers.unix_sockets import unix_socket_of
@@ -48,6 +48,56 @@ for top in ("/proc", "/sys"):
 print(len(list(os.scandir("/proc"))), *opened)
 """
 """Says how much there is, and what can be written of it; nothing is written, nothing truncated."""
+NOT_HELD = 9
+HOLD_KEY = f"""
+import ctypes, os, sys
+libc, session = ctypes.CDLL(None, use_errno=True), ctypes.c_int(-3)
+add, keyctl = map(int, sys.argv[1:3])
+if libc.syscall(keyctl, 1, None) < 0:
+    sys.exit({NOT_HELD})
+if libc.syscall(add, b"user", b"prime-test", b"planted", 7, session) < 0:
+    sys.exit({NOT_HELD})
+os.environ["HOLDER"] = str(os.getpid())
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Runs a program with a key in its session's keyring."""
+LOOK_AROUND = """
+import ctypes, errno, os, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+keyctl, uring, read_memory, unshare = map(int, sys.argv[1:])
+
+def say(name, call, result=lambda value: "done"):
+    ctypes.set_errno(0)
+    try:
+        value = call()
+    except OSError as error:
+        value, number = -1, error.errno
+    else:
+        number = ctypes.get_errno()
+    print(name, errno.errorcode[number] if value == -1 else result(value))
+
+def read_key(key):
+    read = ctypes.create_string_buffer(32)
+    libc.syscall(keyctl, 11, key, read, 32)
+    return read.value.decode()
+
+def read_holder():
+    here = ctypes.create_string_buffer(8)
+    local = (ctypes.c_size_t * 2)(ctypes.addressof(here), 8)
+    remote = (ctypes.c_size_t * 2)(0x400000, 8)
+    return libc.syscall(read_memory, int(os.environ["HOLDER"]), local, 1, remote, 1, 0)
+
+session = ctypes.c_int(-3)
+say("keyring", lambda: libc.syscall(keyctl, 10, session, b"user", b"prime-test", 0), read_key)
+say("io_uring", lambda: libc.syscall(uring, 1, ctypes.create_string_buffer(120)))
+say("vsock", lambda: socket.socket(40, socket.SOCK_STREAM).close())
+say("terminal", lambda: libc.ioctl(0, 0x5412, b"x"))
+say("memory", read_holder)
+say("namespace", lambda: libc.syscall(unshare, 0x10000000))
+"""
+"""Says what each way out comes to."""
+CALLS = {"x86_64": (250, 248, 425, 310, 272), "aarch64": (219, 217, 425, 270, 97)}
+"""Numbers of keyctl, add_key, io_uring_setup, process_vm_readv and unshare."""
 AS_USER = ("setpriv", "--reuid=65533", "--regid=65533", "--clear-groups")
 
 
@@ -58,6 +108,11 @@ def sandbox(tmp_path: Path) -> Sandbox:
     found = find_sandbox(data, network=False)
     readable = tuple(map(Path, (ENVIRONMENTS, *SMALL_LIBRARIES)))
     return Sandbox(found.program, data, readable=readable)
+
+
+def run_python(sandbox: Sandbox, code: str) -> Completed:
+    with sandbox.wrap([sys.executable, "-I", "-c", code]) as within:
+        return run(within.words, env=sandbox.variables({}), pass_fds=within.pass_fds)
 
 
 @pytest.fixture
@@ -99,9 +154,9 @@ def test_only_its_own_tmp_can_be_written(findings: dict[str, Any], tmp_path: Pat
 @pytest.mark.parametrize("who", [pytest.param("root", marks=needs_root), "a user"])
 def test_no_file_below_proc_and_sys_can_be_written(sandbox: Sandbox, who: str) -> None:
     python = require("/usr/bin/python3")
-    within = sandbox.wrap_system_program([python, "-I", "-c", OPEN_ALL_FOR_WRITING])
     prefix = AS_USER if who == "a user" and os.geteuid() == 0 else ()
-    said = run([*prefix, *within], cwd=Path("/"))
+    with sandbox.wrap_system_program([python, "-I", "-c", OPEN_ALL_FOR_WRITING]) as within:
+        said = run([*prefix, *within.words], cwd=Path("/"), pass_fds=within.pass_fds)
     assert said.ok, said.err
     entries, *writable = said.out.split()
     assert int(entries) > 10, "there is no /proc to look at"
@@ -112,8 +167,36 @@ def test_no_file_below_proc_and_sys_can_be_written(sandbox: Sandbox, who: str) -
 @needs_root
 def test_root_does_not_read_files_about_the_machine(sandbox: Sandbox) -> None:
     look = "for f in /proc/keys /proc/timer_list; do head -c 1 $f && echo $f; done; ls /proc/acpi"
-    said = run(sandbox.wrap_system_program(["/bin/sh", "-c", look]), cwd=Path("/"))
+    with sandbox.wrap_system_program(["/bin/sh", "-c", look]) as within:
+        said = run(within.words, cwd=Path("/"), pass_fds=within.pass_fds)
     assert said.out == ""
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("who", [pytest.param("root", marks=needs_root), "a user"])
+def test_what_no_namespace_separates_is_refused(sandbox: Sandbox, who: str) -> None:
+    if platform.machine() not in CALLS:
+        pytest.skip("the numbers of its system calls are not known here")
+    python = require("/usr/bin/python3")
+    keyctl, *calls = CALLS[platform.machine()]
+    prefix = [*AS_USER] if who == "a user" and os.geteuid() == 0 else []
+    hold = [*prefix, python, "-I", "-c", HOLD_KEY, *map(str, (calls[0], keyctl))]
+    look = [python, "-I", "-c", LOOK_AROUND, *map(str, (keyctl, *calls[1:]))]
+    held = run([*hold, *look], cwd=Path("/"))
+    if held.code == NOT_HELD:
+        pytest.skip("keyctl is not permitted here")
+    assert "planted" in held.out.split(), "nothing is held that could be found"
+    with sandbox.wrap_system_program(look) as within:
+        said = run([*hold, *within.words], cwd=Path("/"), pass_fds=within.pass_fds)
+    assert said.ok, said.err
+    assert dict(line.split(" ", 1) for line in said.out.splitlines()) == {
+        "keyring": "EPERM",
+        "io_uring": "EPERM",
+        "vsock": "EPERM",
+        "terminal": "EPERM",
+        "memory": "ESRCH",
+        "namespace": "ENOSPC",
+    }
 
 
 @needs_bubblewrap
@@ -172,8 +255,7 @@ def test_each_generation_of_verifiers_runs_within(
 @needs_bubblewrap
 def test_what_it_keeps_as_data_is_there_the_next_time(sandbox: Sandbox) -> None:
     code = "import os, pathlib; pathlib.Path(os.environ['HF_HOME'], 'kept').write_text('x')"
-    command = sandbox.wrap([sys.executable, "-I", "-c", code])
-    assert os.spawnve(os.P_WAIT, command[0], command, sandbox.variables({})) == 0
+    assert run_python(sandbox, code).ok
     assert (sandbox.data / "kept").read_text(encoding="ascii") == "x"
 
 
@@ -186,8 +268,7 @@ def test_a_module_is_tried_within_too(sandbox: Sandbox, tmp_path: Path) -> None:
     beyond.write_text("open('/etc/passwd')", encoding="ascii")
     walls = Sandbox(sandbox.program, sandbox.data, readable=(tmp_path,))
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import prying_at_import"
-    command = walls.wrap([sys.executable, "-I", "-c", code])
-    assert os.spawnve(os.P_WAIT, command[0], command, process_variables(os.environ)) == 1
+    assert run_python(walls, code).code == 1
 
 
 def test_a_system_without_bubblewrap_is_refused_with_a_way_out(
@@ -224,7 +305,9 @@ def test_of_a_python_in_the_users_own_folders_the_python_alone_is_there(
         (venv / "bin").mkdir(parents=True)
         (venv / "pyvenv.cfg").write_text(f"home = {place}/bin\n", encoding="utf-8")
         (venv / "bin" / "python").symlink_to(place / "bin" / "python3.11")
-        words = Sandbox(Path("bwrap"), tmp_path / "data").wrap([str(venv / "bin" / "python")])
+        walls = Sandbox(Path("bwrap"), tmp_path / "data")
+        with walls.wrap([str(venv / "bin" / "python")]) as within:
+            words = within.words
         bound = {words[number + 1] for number, word in enumerate(words) if word == "--ro-bind"}
         assert f"{place}/lib/python3.11" in bound
         assert not {str(place), f"{place}/bin", f"{place}/bin/my-keys", f"{place}/share"} & bound
@@ -233,7 +316,7 @@ def test_of_a_python_in_the_users_own_folders_the_python_alone_is_there(
 @needs_bubblewrap
 def test_private_keys_of_the_system_are_not_there(sandbox: Sandbox) -> None:
     code = "import os; print(sorted(os.listdir('/etc/ssl')) if os.path.exists('/etc/ssl') else [])"
-    said = run(sandbox.wrap([sys.executable, "-I", "-c", code]), env=sandbox.variables({}))
+    said = run_python(sandbox, code)
     assert said.ok, said.err
     assert "private" not in said.out
 

@@ -5,12 +5,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 
 from prime_cli.core.process import run
-from prime_cli.runtime.sandbox import Sandbox, find_sandbox
+from prime_cli.runtime.sandbox import Sandbox, Wrapped, find_sandbox
 from prime_cli.runtime.variables import process_variables
 from tests.helpers.tools import needs_bubblewrap, needs_root, require
 
@@ -102,12 +103,16 @@ def found_by(who: str, home: Path, *, sandbox: Sandbox | None) -> list[str]:
     tops = ["/"] if sandbox is not None else [str(home)]
     command = [python, "-I", "-c", SEARCH, *tops]
     variables = process_variables(holder)
+    inside: AbstractContextManager[Wrapped] = nullcontext(Wrapped(command))
     if sandbox is not None:
-        command = sandbox.wrap_system_program(command) if another else sandbox.wrap(command)
+        inside = sandbox.wrap_system_program(command) if another else sandbox.wrap(command)
         variables = sandbox.variables(variables)
     told = [f"{name}={value}" for name, value in variables.items()]
-    shell = ["/bin/sh", "-c", '"$@"; exit $?', "sh", "/usr/bin/env", "-i", *told, *command]
-    said = run([*(AS_USER if another else ()), *shell], env=holder, cwd=Path("/"))
+    shell = ["/bin/sh", "-c", '"$@"; exit $?', "sh", "/usr/bin/env", "-i", *told]
+    prefix = [*(AS_USER if another else ()), *shell]
+    with inside as wrapped:
+        words = [*prefix, *wrapped.words]
+        said = run(words, env=holder, cwd=Path("/"), pass_fds=wrapped.pass_fds)
     assert said.ok, said.err
     *found, last = said.out.splitlines()
     assert last.startswith("searched ")

@@ -21,11 +21,11 @@ from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
 )
 from prime_cli.hub.sandboxes.bubblewrap.process import BubblewrapSandbox
 from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn, stand_in
-from prime_cli.hub.sandboxes.bubblewrap.seccomp import system_call_filter
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.proxy import PROXY_PORT, proxy_variables, serve_proxy
 from prime_cli.hub.sandboxes.registry import SandboxContext
 from prime_cli.runtime.sandbox import SYSTEM, cover_proc
+from prime_cli.runtime.system_calls import system_call_filter
 from prime_cli.wire.sandboxes import BUBBLEWRAP, INTERNET, NONE, PACKAGES
 
 _AGENT = Path(__file__).with_name("agent.py")

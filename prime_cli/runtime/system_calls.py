@@ -1,22 +1,28 @@
-"""The filter of system calls of a sandbox, as bubblewrap's `--seccomp` reads it.
+"""The filter of system calls for code of others, as bubblewrap's `--seccomp` reads it.
 
 A list of what is refused, for what namespaces do not separate: keyrings, sockets to a hypervisor,
-and parts of the kernel that have had many holes, all of which a default OCI profile refuses too.
+typing into a terminal, and parts of the kernel that have had many holes. A default OCI profile
+refuses them too.
 """
 
+import os
 import platform
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 """BPF: load a word, jump if equal, jump if greater or equal, return."""
 _ALLOW, _NOT_PERMITTED, _NO_SUCH_CALL = 0x7FFF0000, 0x00050001, 0x00050026
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
-"""Offsets in `struct seccomp_data`."""
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
+"""Offsets in `struct seccomp_data`; of an argument, its lower word."""
 _AF_VSOCK = 40
+_TERMINAL_INPUT = (0x5412, 0x541C)
+"""TIOCSTI, and TIOCLINUX, which pastes on a virtual console; the kernel reads the lower word."""
 _X32 = 0x40000000
 
-_SOCKET = {"x86_64": 41, "aarch64": 198}
-_AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7, "riscv64": 0xC00000F3}
+_SOCKET, _IOCTL = (41, 198), (16, 29)
 _REFUSED = {
     "add_key": (248, 217),
     "request_key": (249, 218),
@@ -29,7 +35,7 @@ _REFUSED = {
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
 }
-"""Numbers on x86_64 and aarch64."""
+"""Numbers on x86_64, and those that newer machines share."""
 
 
 def system_call_filter(machine: str | None = None) -> bytes | None:
@@ -37,19 +43,26 @@ def system_call_filter(machine: str | None = None) -> bytes | None:
     machine = machine or platform.machine()
     if machine not in _AUDIT:
         return None
-    column = list(_AUDIT).index(machine)
+    column = 0 if machine == "x86_64" else 1
     refused = [numbers[column] for numbers in _REFUSED.values()]
-    # Jumps count from the next word; the last four are socket's test, and the three results.
     body = [
         *((_EQUAL, number, "refuse") for number in refused),
-        (_EQUAL, _SOCKET[machine], "socket"),
+        (_EQUAL, _SOCKET[column], "socket"),
+        (_EQUAL, _IOCTL[column], "ioctl"),
         (_RETURN, _ALLOW, ""),
         (_LOAD, _FIRST_ARGUMENT, ""),
         (_EQUAL, _AF_VSOCK, "refuse"),
         (_RETURN, _ALLOW, ""),
+        (_LOAD, _SECOND_ARGUMENT, ""),
+        *((_EQUAL, request, "refuse") for request in _TERMINAL_INPUT),
+        (_RETURN, _ALLOW, ""),
         (_RETURN, _NOT_PERMITTED, ""),
     ]
-    places = {"socket": len(body) - 4, "refuse": len(body) - 1}
+    places = {
+        "socket": body.index((_LOAD, _FIRST_ARGUMENT, "")),
+        "ioctl": body.index((_LOAD, _SECOND_ARGUMENT, "")),
+        "refuse": len(body) - 1,
+    }
     words = [
         struct.pack("=HBBI", _LOAD, 0, 0, _ARCHITECTURE),
         struct.pack("=HBBI", _EQUAL, 1, 0, _AUDIT[machine]),
@@ -59,6 +72,23 @@ def system_call_filter(machine: str | None = None) -> bytes | None:
         struct.pack("=HBBI", _RETURN, 0, 0, _NO_SUCH_CALL),
     ]
     for at, (code, value, target) in enumerate(body):
+        # Jumps count from the next word.
         jump = places[target] - at - 1 if target else 0
         words.append(struct.pack("=HBBI", code, jump, 0, value))
     return b"".join(words)
+
+
+@contextmanager
+def open_filter() -> Iterator[tuple[int, ...]]:
+    """The descriptor from which one bubblewrap reads the filter; none where there is no filter."""
+    program = system_call_filter()
+    if program is None:
+        yield ()
+        return
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, program)  # less than a pipe holds
+        os.close(writing)
+        yield (reading,)
+    finally:
+        os.close(reading)

@@ -4,15 +4,18 @@ import struct
 
 import pytest
 
-from prime_cli.hub.sandboxes.bubblewrap.seccomp import system_call_filter
+from prime_cli.runtime.system_calls import system_call_filter
 
 ALLOWED, NOT_PERMITTED, NO_SUCH_CALL = 0x7FFF0000, 0x00050001, 0x00050026
-X86, ARM, I386 = 0xC000003E, 0xC00000B7, 0x40000003
+X86, ARM, RISCV, I386 = 0xC000003E, 0xC00000B7, 0xC00000F3, 0x40000003
+TCGETS, TIOCSTI = 0x5401, 0x5412
 
 
-def run(program: bytes, *, architecture: int, number: int, argument: int = 0) -> int:
+def run(
+    program: bytes, *, architecture: int, number: int, argument: int = 0, second: int = 0
+) -> int:
     """What the filter answers to a system call."""
-    data = struct.pack("=IIQQ", number, architecture, 0, argument)
+    data = struct.pack("=IIQQQ", number, architecture, 0, argument, second)
     words = list(struct.iter_unpack("=HBBI", program))
     at = value = 0
     while True:
@@ -28,14 +31,20 @@ def run(program: bytes, *, architecture: int, number: int, argument: int = 0) ->
 
 
 @pytest.mark.parametrize(
-    ("machine", "architecture", "refused", "open_call", "socket_call"),
+    ("machine", "architecture", "refused", "open_call", "socket_call", "ioctl"),
     [
-        ("x86_64", X86, [248, 249, 250, 321, 425], 257, 41),
-        ("aarch64", ARM, [217, 219, 427], 56, 198),
+        ("x86_64", X86, [248, 249, 250, 321, 425], 257, 41, 16),
+        ("aarch64", ARM, [217, 219, 427], 56, 198, 29),
+        ("riscv64", RISCV, [217, 219, 427], 56, 198, 29),
     ],
 )
 def test_only_what_is_listed_is_refused(
-    machine: str, architecture: int, refused: list[int], open_call: int, socket_call: int
+    machine: str,
+    architecture: int,
+    refused: list[int],
+    open_call: int,
+    socket_call: int,
+    ioctl: int,
 ) -> None:
     program = system_call_filter(machine)
     assert program is not None
@@ -45,6 +54,9 @@ def test_only_what_is_listed_is_refused(
     assert run(program, architecture=architecture, number=socket_call, argument=2) == ALLOWED
     vsock = run(program, architecture=architecture, number=socket_call, argument=40)
     assert vsock == NOT_PERMITTED
+    requests = {TIOCSTI: NOT_PERMITTED, 1 << 32 | TIOCSTI: NOT_PERMITTED, TCGETS: ALLOWED}
+    for request, answer in requests.items():
+        assert run(program, architecture=architecture, number=ioctl, second=request) == answer
 
 
 def test_numbers_of_another_architecture_are_no_way_around_it() -> None:
@@ -55,4 +67,4 @@ def test_numbers_of_another_architecture_are_no_way_around_it() -> None:
 
 
 def test_a_machine_whose_numbers_are_unknown_has_no_filter() -> None:
-    assert system_call_filter("riscv64") is None
+    assert system_call_filter("s390x") is None
