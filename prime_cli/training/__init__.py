@@ -1,1 +1,1 @@
-"""Rollouts for trainers: token ids and log-probabilities as the policy's server told them."""
+"""Rollouts for trainers: token ids and log-probabilities as the policy's server returned them."""

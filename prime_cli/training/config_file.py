@@ -176,14 +176,14 @@ def read_config_file(path: Path) -> FileRequest:
 
 
 def with_file(
-    file: FileRequest, request: EvalRequest, asked: TrainRequest, given: Container[str]
+    file: FileRequest, request: EvalRequest, training: TrainRequest, given: Container[str]
 ) -> tuple[EvalRequest, TrainRequest]:
     """Both requests with the file's values, except for the fields `given` on the command line."""
     values = {name: each for name, each in file.values.items() if name not in given}
     names = {each.name for each in fields(TrainRequest)}
     own = {name: each for name, each in values.items() if name in names}
     others = {name: each for name, each in values.items() if name not in names}
-    return replace(request, **others), replace(asked, **own)
+    return replace(request, **others), replace(training, **own)
 
 
 def read_hosted_file(path: Path) -> HostedFile:

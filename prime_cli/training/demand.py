@@ -87,8 +87,8 @@ class Demand(Generic[T]):
     """Asks the workers that `make_worker` makes; `start` is what the first one said.
 
     Each runs at most `concurrency` rollouts at a time, or one larger group. Rollouts go to
-    `keeper`, then to the one who asked. Deaths are told to `progress`. `numbers` are the next ones
-    by example, where they do not begin at 0.
+    `keeper`, then to the one who asked. Deaths are reported to `progress`. `numbers` are the next
+    ones by example, where they do not begin at 0.
     """
 
     def __init__(

@@ -49,7 +49,7 @@ class PreparedTraining:
 
 def prepare_training(
     request: EvalRequest,
-    asked: TrainRequest,
+    training: TrainRequest,
     lookup: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
@@ -57,7 +57,7 @@ def prepare_training(
     """Decide and fetch; raises UsageError, NotFound, and what `evals.planning.prepare` raises."""
     if request.model is None:
         raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
-    engine = find_engine(asked.engine)
+    engine = find_engine(training.engine)
     folder = None if request.model == TINY else model_folder(request.model, lookup.cwd)
     model = request.model if folder is None else str(folder)
     gpus = find_gpus()
@@ -67,7 +67,7 @@ def prepare_training(
     prepared = for_training(prepare(placed, lookup, environ, progress, own_weights=True))
     generation = prepared.subject.package.facts.exposes
     check_fit(engine, generation or "v0", has_gpu=bool(gpus))
-    plan = _plan(request, asked, model, prepared, gpus)
+    plan = _plan(request, training, model, prepared, gpus)
     name = model.rstrip("/").rpartition("/")[2] if folder is not None else model
     return PreparedTraining(plan, as_policy(prepared, plan, name), engine)
 
@@ -75,7 +75,7 @@ def prepare_training(
 def prepare_resume(
     saved: SavedTraining,
     request: EvalRequest,
-    asked: TrainRequest,
+    training: TrainRequest,
     lookup: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
@@ -102,18 +102,18 @@ def prepare_resume(
             f"{found.title} has changed since {saved.manifest.run_id} began",
             hint="begin a new training, from the last checkpoint as its model",
         )
-    plan = msgspec.structs.replace(resumed_plan(plan, asked, given), gpus=find_gpus())
+    plan = msgspec.structs.replace(resumed_plan(plan, training, given), gpus=find_gpus())
     name = before.model
     return PreparedTraining(plan, as_policy(prepared, plan, name), find_engine(plan.engine))
 
 
-def resumed_plan(plan: TrainingPlan, asked: TrainRequest, given: Container[str]) -> TrainingPlan:
-    """The plan with what is `given` of `asked`, by the names of its fields.
+def resumed_plan(plan: TrainingPlan, training: TrainRequest, given: Container[str]) -> TrainingPlan:
+    """The plan with what is `given` of `training`, by the names of its fields.
 
     The hours count from the resume, and have no limit unless it gives one.
     """
-    stall = asked.stall if "stall" in given else plan.stall
-    return msgspec.structs.replace(plan, max_hours=asked.max_hours, stall=stall)
+    stall = training.stall if "stall" in given else plan.stall
+    return msgspec.structs.replace(plan, max_hours=training.max_hours, stall=stall)
 
 
 def as_policy(prepared: PreparedRun, plan: TrainingPlan, name: str) -> PreparedRun:
@@ -131,7 +131,7 @@ def as_policy(prepared: PreparedRun, plan: TrainingPlan, name: str) -> PreparedR
 
 def _plan(
     request: EvalRequest,
-    asked: TrainRequest,
+    training: TrainRequest,
     model: str,
     prepared: PreparedRun,
     gpus: tuple[str, ...],
@@ -146,32 +146,32 @@ def _plan(
     temperature = sampling["temperature"]
     if not temperature:
         raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")
-    if asked.engine == DEFAULT:
+    if training.engine == DEFAULT:
         _require_supported(sampling)
     length = next((sampling[name] for name in LENGTHS if sampling.get(name)), request.max_tokens)
     return TrainingPlan(
         model=model,
-        engine=lasting_name(asked.engine),
-        steps=asked.steps,
+        engine=lasting_name(training.engine),
+        steps=training.steps,
         group=group,
-        batch=asked.batch,
-        lr=asked.lr,
+        batch=training.batch,
+        lr=training.lr,
         max_tokens=length or MAX_TOKENS,
         temperature=temperature,
-        seed=asked.seed,
+        seed=training.seed,
         examples=ALL if request.num_examples is None else request.num_examples,
-        lora=asked.lora,
-        save_every=asked.save_every,
-        keep=asked.keep,
-        eval_every=asked.eval_every,
-        eval_examples=asked.eval_examples,
-        eval_rollouts=asked.eval_rollouts,
-        probe=asked.probe,
-        stall=asked.stall,
-        max_hours=asked.max_hours,
-        report=None if asked.report is None else asked.report.value,
-        trust_remote_code=asked.trust_remote_code,
-        options=parse_settings(asked.options),
+        lora=training.lora,
+        save_every=training.save_every,
+        keep=training.keep,
+        eval_every=training.eval_every,
+        eval_examples=training.eval_examples,
+        eval_rollouts=training.eval_rollouts,
+        probe=training.probe,
+        stall=training.stall,
+        max_hours=training.max_hours,
+        report=None if training.report is None else training.report.value,
+        trust_remote_code=training.trust_remote_code,
+        options=parse_settings(training.options),
         gpus=gpus,
     )
 
@@ -195,10 +195,11 @@ def engine_packages(engine: Engine, plan: TrainingPlan) -> Engine:
     return replace(engine, packages=(*engine.packages, plan.report))
 
 
-def engine_config(plan: TrainingPlan, resume: Path | None) -> dict[str, Any]:
+def engine_config(plan: TrainingPlan, steps: int, resume: Path | None) -> dict[str, Any]:
     """engine.json: what the engine is given."""
     return {
         **msgspec.to_builtins(plan),
+        "steps": steps,
         "evaluate": plan.eval_examples > 0,
         "resume": None if resume is None else str(resume),
     }

@@ -38,13 +38,22 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrainingFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What run.json has under `training`; `step` is the last one that was reported."""
+    """What run.json has under `training`; `step` is the last one that was reported.
+
+    `finished_at` is the step after which nothing was left to learn, if that was before the last.
+    """
 
     plan: TrainingPlan
     step: int = 0
+    finished_at: int | None = None
     evaluations: tuple[Evaluation, ...] = ()
     verdict: Verdict | None = None
     held_out: str | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many steps the training has."""
+        return self.plan.steps if self.finished_at is None else self.finished_at
 
 
 class TrainingRecord(RunRecord):

@@ -32,7 +32,7 @@ from prime_cli.training.segments import Turn
 
 CHAT = "chat/completions"
 NO_TOKEN_IDS = "no_token_ids"  # noqa: S105 - the code of a failure
-_SAID_NO_IDS = "The model's server returns no token ids with its log-probabilities"
+_NO_IDS = "The model's server returns no token ids with its log-probabilities"
 _WHAT_TO_SERVE = (
     "serve the model with vLLM 0.10.2 or later, and `--logprobs-mode processed_logprobs`"
 )
@@ -134,12 +134,12 @@ class TokenRecorder:
             )
         if call.path != CHAT:
             return await handler(call)
-        asked = _read_request(call)
-        reply, policy = await self._sample(call, asked, policy, handler)
+        members = _read_request(call)
+        reply, policy = await self._sample(call, members, policy, handler)
         if reply.status != HTTPStatus.OK:
             return self._passed_on(reply)
         self._keep(call, await self._read_turn(reply, policy.version))
-        reply.body = _without_tokens(reply.body, asked)
+        reply.body = _without_tokens(reply.body, members)
         reply.headers.pop("content-length", None)
         if call.head.stream:
             options = call.head.stream_options
@@ -149,25 +149,25 @@ class TokenRecorder:
         return reply
 
     async def _sample(
-        self, call: Call, asked: Members, policy: Policy, handler: Handler
+        self, call: Call, members: Members, policy: Policy, handler: Handler
     ) -> tuple[Reply, Policy]:
         """The answer, and the policy that gave it: trainers change it while calls are retried."""
         head = msgspec.structs.replace(call.head, stream=None, stream_options=None)
         while True:
-            body = msgspec.json.encode(self._changed(asked, policy.sampling, call))
+            body = msgspec.json.encode(self._changed(members, policy.sampling, call))
             with choice_for_call(policy) as choice:
                 try:
                     return await handler(replace(call, body=body, head=head)), choice.policy
                 except PolicyChanged:
                     policy = await self._policies.of(call.identity)
 
-    def _changed(self, asked: Members, sampling: Mapping[str, Any], call: Call) -> dict[str, Any]:
+    def _changed(self, members: Members, sampling: Mapping[str, Any], call: Call) -> dict[str, Any]:
         request: dict[str, Any] = {
             name: value
-            for name, value in asked.items()
+            for name, value in members.items()
             if name not in _STREAMING and bytes(value) != b"null"
         }
-        # The worker sends the session's sampling with every call: that is no environment's wish.
+        # The worker sends the session's sampling with every call: the environment did not set it.
         forced, sent = _as_sent(sampling), _as_sent(self._policies.sampling)
         for name in DISTRIBUTION & request.keys():
             wanted = msgspec.json.decode(request.pop(name))
@@ -215,7 +215,7 @@ class TokenRecorder:
         """
         is_refusal = reply.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
         if is_refusal and not self._has_recorded and _REFUSES_ADDED.search(reply.body):
-            raise self._no_token_ids(_said(reply.body))
+            raise self._no_token_ids(_first_line(reply.body))
         return reply
 
     async def _read_turn(self, reply: Reply, version: int) -> Turn:
@@ -244,11 +244,11 @@ class TokenRecorder:
         )
 
     def _no_token_ids(self, why: str = "") -> CallFailed:
-        told = f"{_SAID_NO_IDS}: {why}" if why else _SAID_NO_IDS
+        message = f"{_NO_IDS}: {why}" if why else _NO_IDS
         if not self._has_recorded:
-            self.failure = self.failure or UsageError(told, hint=_WHAT_TO_SERVE)
+            self.failure = self.failure or UsageError(message, hint=_WHAT_TO_SERVE)
         return CallFailed(
-            f"{told}; {_WHAT_TO_SERVE}",
+            f"{message}; {_WHAT_TO_SERVE}",
             status=HTTPStatus.UNPROCESSABLE_ENTITY,
             blame="infra",
             code=NO_TOKEN_IDS,
@@ -269,17 +269,17 @@ def _length_in(members: Mapping[str, Any]) -> int | None:
 def _read_request(call: Call) -> Members:
     """The request's members; raises CallFailed for what cannot be one row to train on."""
     try:
-        asked = _decode_members(call.body)
-        count = msgspec.json.decode(asked.get("n", b"1"))
+        members = _decode_members(call.body)
+        count = msgspec.json.decode(members.get("n", b"1"))
         messages = b'"image_url"' in call.body or b'"input_audio"' in call.body
-        parts = _content_types(asked.get("messages", b"[]")) if messages else set()
+        parts = _content_types(members.get("messages", b"[]")) if messages else set()
     except msgspec.MsgspecError as error:
         raise _refused(f"The request is not for a chat completion: {error}") from error
     if count not in (1, None):
         raise _refused(f"The environment asks for {count} answers at once (`n`), not for one")
     if parts - {"text", "refusal"}:
         raise _refused("The environment sends images or audio, whose tokens cannot be recorded")
-    return asked
+    return members
 
 
 def _content_types(messages: msgspec.Raw | bytes) -> set[Any]:
@@ -294,7 +294,7 @@ def _refused(message: str) -> CallFailed:
     )
 
 
-def _said(body: bytes) -> str:
+def _first_line(body: bytes) -> str:
     """The first line of an error's message, else nothing."""
     try:
         found = msgspec.json.decode(body)
@@ -305,10 +305,10 @@ def _said(body: bytes) -> str:
     return str(message).strip().partition("\n")[0][:200]
 
 
-def _without_tokens(body: bytes, asked: Members) -> bytes:
+def _without_tokens(body: bytes, members: Members) -> bytes:
     """The answer with no more than the environment asked for."""
-    wants_ids = msgspec.json.decode(asked.get("return_token_ids", b"null"))
-    wants_logprobs = msgspec.json.decode(asked.get("logprobs", b"null"))
+    wants_ids = msgspec.json.decode(members.get("return_token_ids", b"null"))
+    wants_logprobs = msgspec.json.decode(members.get("logprobs", b"null"))
     if wants_ids and wants_logprobs:
         return body
     answer: dict[str, Any] = _decode_members(body)

@@ -18,8 +18,6 @@ from prime_cli.core.errors import (
     Conflict,
     EngineFailed,
     EnvironmentFailed,
-    GateFailed,
-    PartialResult,
     PrimeError,
     StorageFailed,
     error_classes,
@@ -55,11 +53,10 @@ from prime_cli.training.record import (
     last_checkpoint,
 )
 from prime_cli.training.session import RolloutSession, ServiceOptions
+from prime_cli.training.step_checks import StepChecks
 from prime_cli.training.trainer_events import forget_steps_after
 from prime_cli.wire.rollouts import EngineFailure, Evaluated, StepAnswer
 
-_MOST_ERRORS = 0.5
-_IN_A_ROW = 3
 _HOUR = 3600.0
 _OUT_OF_MEMORY = ("SIGKILL", "out of memory", "OutOfMemory", "MemoryError")
 
@@ -79,7 +76,7 @@ class TrainingResult:
     @property
     def is_whole(self) -> bool:
         """Whether all steps were done."""
-        return self.facts.step >= self.facts.plan.steps
+        return self.facts.step >= self.facts.steps
 
 
 def train(
@@ -130,7 +127,11 @@ def _train(
     if before is not None and before is not msgspec.UNSET:
         facts = msgspec.convert(before, TrainingFacts)
         kept = tuple(each for each in facts.evaluations if checkpoint and each.step <= step)
-        facts = msgspec.structs.replace(facts, plan=plan, step=step, evaluations=kept)
+        # What was found after the checkpoint will be found again.
+        finished_at = facts.finished_at if facts.finished_at == step else None
+        facts = msgspec.structs.replace(
+            facts, plan=plan, step=step, finished_at=finished_at, evaluations=kept
+        )
     record = TrainingRecord(setup, earlier, facts)
     record.open()
     forget_steps_after(step, folder.path)
@@ -148,7 +149,7 @@ def _train(
         except BaseException as failure:
             if isinstance(failure, PrimeError):
                 _name_checkpoint(folder, failure)
-            status = CAPPED if isinstance(failure, PartialResult) else FAILED
+            status = FAILED if session.outcome.capped is None else CAPPED
             with suppress(StorageFailed):  # the first failure is the one to tell
                 record.close(session.outcome, status, failure, on_demand=True)
             raise
@@ -199,14 +200,14 @@ class EngineTraining:
         self._task: Task | None = None
         self._began = time.monotonic()
         self._first_step = record.facts.step
-        self._bad_steps = self._flat_steps = 0
+        self._checks = StepChecks(setup.folder.path)
 
     @property
     def is_whole(self) -> bool:
         """Whether all steps were done, and evaluated if that is planned."""
         facts = self._record.facts
-        is_evaluated = any(each.step >= self._plan.steps for each in facts.evaluations)
-        return facts.step >= self._plan.steps and (is_evaluated or not self._plan.eval_examples)
+        is_evaluated = any(each.step >= facts.steps for each in facts.evaluations)
+        return facts.step >= facts.steps and (is_evaluated or not self._plan.eval_examples)
 
     def show_on(self, task: Task, step: int) -> None:
         """Show the steps on `task`; `step` of them were done by earlier sessions."""
@@ -219,7 +220,7 @@ class EngineTraining:
         """Run the engine until it ends; raises the failure that it reported, or EngineFailed."""
         self._session = session
         launch = self._files.launch(
-            engine_config(self._plan, self._checkpoint),
+            engine_config(self._plan, self._record.facts.steps, self._checkpoint),
             self._setup.context.environ,
             url=url,
             token=token,
@@ -245,28 +246,31 @@ class EngineTraining:
         finally:
             self._ended.set()
         if self._failure is not None:
-            raise self._explained(self._failure)
+            raise self._failure
         if self.is_whole:
             self._finish()
         elif not self._stopping:
-            done, steps = self._record.facts.step, self._plan.steps
             raise self._explained(
                 EngineFailed(
-                    f"{self._files.engine.title} ended after {done} of {steps} steps",
+                    f"{self._files.engine.title} ended {self._where()}",
                     hint=f"see {self._files.log}",
                 )
             )
 
-    def _explained(self, failure: PrimeError) -> PrimeError:
-        """The failure to tell."""
-        told = self._failure or failure
-        if (
-            isinstance(told, EngineFailed)
-            and told is not self._failure
-            and any(word in f"{failure.message}\n{failure.detail}" for word in _OUT_OF_MEMORY)
-        ):
+    def _where(self) -> str:
+        facts = self._record.facts
+        if facts.step < facts.steps:
+            return f"after {facts.step} of {facts.steps} steps"
+        return "after the last step, before its evaluation"
+
+    def _explained(self, failure: EngineFailed) -> PrimeError:
+        """What the engine reported, else its `failure` with what the user can do."""
+        if self._failure is not None:
+            return self._failure
+        last_words = f"{failure.message}\n{failure.detail}"
+        if any(word in last_words for word in _OUT_OF_MEMORY):
             failure.hint = f"use less: `--batch`, `-t` or `--lora`; see {self._files.log}"
-        return told
+        return failure
 
     async def _watch(self, engine: RunningEngine) -> None:
         """Raise EngineFailed if nothing has happened for too long."""
@@ -295,13 +299,16 @@ class EngineTraining:
         self._progress.say("stopping after the running step; once more to stop at once")
         await self._ended.wait()
 
-    # --- What the session tells ---
+    # --- What the session calls ---
 
     def begin(self, start: Start) -> list[int] | None:
         """Choose what is trained on, and what is held out."""
         self._held = hold_out(start, self._plan, self._setup.plan.option("split"))
         if self._plan.eval_examples:
             self._progress.say(f"Held out: {self._held.words}")
+            self._record.note(
+                msgspec.structs.replace(self._record.facts, held_out=self._held.words)
+            )
         return self._held.left
 
     def judge_step(self, step: int, line: dict[str, Any]) -> StepAnswer:
@@ -311,29 +318,15 @@ class EngineTraining:
         if self._task is not None:
             self._task.advance()
             self._task.update(note=self._note(line))
-        self._count_bad_steps(line)
-        return StepAnswer(stop=self._is_over())
-
-    def _count_bad_steps(self, line: Mapping[str, Any]) -> None:
-        self._failure = self._failure or self._session.recorder.failure
-        done, errors = line.get("rollouts") or 0, line.get("errors") or 0
-        self._bad_steps = self._bad_steps + 1 if errors > _MOST_ERRORS * done else 0
-        self._flat_steps = self._flat_steps + 1 if line.get("no_spread") == 1.0 else 0
-        if self._failure is not None:
-            return
-        if self._bad_steps >= _IN_A_ROW:
-            self._failure = PartialResult(
-                f"More than half of the rollouts of {_IN_A_ROW} steps ended in an error",
-                hint=f"see them with `prime eval view {self._setup.folder.path}`",
-            )
-        elif self._flat_steps >= _IN_A_ROW:
-            self._failure = GateFailed(
-                f"Nothing is left to learn from: in {_IN_A_ROW} steps no group had two rewards",
-                hint="the model solves all or none of it; choose other examples",
-            )
+        self._failure = self._failure or self._session.recorder.failure or self._checks.add(line)
+        finished = self._failure is None and self._checks.learned is not None
+        if finished:
+            self._progress.say(str(self._checks.learned))
+            self._record.note(msgspec.structs.replace(facts, finished_at=step), save=True)
+        return StepAnswer(stop=self._is_over() or finished, finished=finished)
 
     def _is_over(self) -> bool:
-        if self._record.facts.step >= self._plan.steps:  # only the evaluation is left
+        if self._record.facts.step >= self._record.facts.steps:  # only the evaluation is left
             return self._failure is not None
         hours = self._plan.max_hours
         if hours is not None and time.monotonic() - self._began > hours * _HOUR:
@@ -345,9 +338,9 @@ class EngineTraining:
 
     def _note(self, metrics: Mapping[str, Any]) -> str:
         words = [
-            _told("reward", metrics.get("reward"), ".3f"),
-            _told("spread", metrics.get("reward_std"), ".3f"),
-            _told("length", metrics.get("length"), ".0f"),
+            _labelled("reward", metrics.get("reward"), ".3f"),
+            _labelled("spread", metrics.get("reward_std"), ".3f"),
+            _labelled("length", metrics.get("length"), ".0f"),
         ]
         seconds = (metrics.get("seconds") or {}).get("generate")
         if seconds:
@@ -377,7 +370,7 @@ class EngineTraining:
             ordered = tuple(known[each] for each in sorted(known))
             facts = msgspec.structs.replace(self._record.facts, evaluations=ordered)
             self._record.note(facts, save=True)
-            reward = _told("reward", known[step].reward, ".3f") or "no rollout has a reward"
+            reward = _labelled("reward", known[step].reward, ".3f") or "no rollout has a reward"
             self._progress.say(f"Evaluated after {pluralize(step, 'step')}: {reward}")
         return Evaluated(step=step, reward=known[step].reward)
 
@@ -394,5 +387,5 @@ class EngineTraining:
         self._record.note(msgspec.structs.replace(facts, verdict=verdict), save=True)
 
 
-def _told(word: str, value: Any, form: str) -> str:
+def _labelled(word: str, value: Any, form: str) -> str:
     return f"{word} {value:{form}}" if isinstance(value, float | int) else ""

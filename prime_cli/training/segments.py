@@ -13,7 +13,7 @@ from prime_cli.wire.rollouts import Segment, Span
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """One answer of the policy, as its server told it; `version` is that of the weights.
+    """One answer of the policy, as its server returned it; `version` is that of the weights.
 
     There is one log-probability for each of the `completion_ids`, in nats.
     """

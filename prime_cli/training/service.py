@@ -110,7 +110,7 @@ class RolloutService:
         demand: Demand[TrainingRollout],
         policies: Policies,
         files: SessionFiles,
-        told: TrainerEvents,
+        events: TrainerEvents,
         *,
         port: int = 0,
     ) -> None:
@@ -119,7 +119,7 @@ class RolloutService:
         self._demand = demand
         self._policies = policies
         self._files = files
-        self._told = told
+        self._events = events
         self._port = port
         self._endpoints: dict[tuple[str, str, str | None], Endpoint] = {}
         self._stack = AsyncExitStack()
@@ -192,23 +192,23 @@ class RolloutService:
 
     async def _step(self, request: web.Request) -> web.Response:
         step = await _read(request, TrainingStep)
-        line = self._told.keep_step(step)
+        line = self._events.keep_step(step)
         return _json(self._files.judge_step(step.step, line))
 
     async def _evaluate(self, request: web.Request) -> web.Response:
-        asked = await _read(request, EvaluationAsk)
-        return _json(await self._files.evaluate(asked.step))
+        evaluation = await _read(request, EvaluationAsk)
+        return _json(await self._files.evaluate(evaluation.step))
 
     async def _fail(self, request: web.Request) -> web.Response:
         self._files.note_failure(await _read(request, EngineFailure))
         return _json({})
 
     async def _checkpoint(self, request: web.Request) -> web.Response:
-        self._told.keep_checkpoint(await _read(request, TrainerCheckpoint))
+        self._events.keep_checkpoint(await _read(request, TrainerCheckpoint))
         return _json({})
 
     async def _log(self, request: web.Request) -> web.Response:
-        self._told.keep_log(await _read(request, TrainerLog))
+        self._events.keep_log(await _read(request, TrainerLog))
         return _json({})
 
     async def _rollouts(self, request: web.Request) -> web.StreamResponse:

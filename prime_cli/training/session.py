@@ -106,7 +106,7 @@ def serve_with(setup: RunSetup, options: ServiceOptions, announce: Announce) -> 
         try:
             signal = asyncio.run(session.run(announce))
         except BaseException as failure:
-            status = CAPPED if isinstance(failure, PartialResult) else FAILED
+            status = FAILED if session.outcome.capped is None else CAPPED
             with suppress(StorageFailed):  # the first failure is the one to tell
                 record.close(session.outcome, status, failure, on_demand=True)
             raise
@@ -117,14 +117,14 @@ def serve_with(setup: RunSetup, options: ServiceOptions, announce: Announce) -> 
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What a rollout was asked for with, and the number of the first one of that ask."""
+class _Request:
+    """The ask that a rollout belongs to, and the number of the first rollout of that ask."""
 
     ask: RolloutAsk
     first: int
 
 
-_UNASKED = RolloutAsk(example=0)
+_NO_ASK = RolloutAsk(example=0)
 
 
 class RolloutSession:
@@ -141,10 +141,10 @@ class RolloutSession:
         sampling = setup.plan.sampling
         first = Policy(sampling=sampling) if options.has_policy else None
         self.policies = Policies(first, sampling)
-        self._asks: dict[RolloutKey, _Asked] = {}
-        self._told = TrainerEvents(setup.folder.path, setup.scrub, setup.context.progress)
+        self._requests: dict[RolloutKey, _Request] = {}
+        self._events = TrainerEvents(setup.folder.path, setup.scrub, setup.context.progress)
         self.recorder = TokenRecorder(
-            self.policies, setup.prepared.endpoint, expects=self._asks.__contains__
+            self.policies, setup.prepared.endpoint, expects=self._requests.__contains__
         )
         self.counts = Counts()
         self.outcome = SessionOutcome()
@@ -182,7 +182,7 @@ class RolloutSession:
             concurrency=self._concurrency,
             numbers=self._options.numbers,
         )
-        service = RolloutService(demand, self.policies, self, self._told, port=self._options.port)
+        service = RolloutService(demand, self.policies, self, self._events, port=self._options.port)
         async with (
             Gateway(
                 setup.prepared.endpoint,
@@ -212,6 +212,7 @@ class RolloutSession:
                 self.outcome.served = self._gateway.ledger.served
                 self.outcome.unjournaled = without(spent, self._journaled)
             if hold.is_closed:
+                self.outcome.capped = None if hold.failure else hold.capped
                 raise hold.failure or self._capped(hold.capped or "")
             return interrupt.signal
 
@@ -284,7 +285,7 @@ class RolloutSession:
         row = row_of(event, charges, apart)
         turns = self.recorder.take(*pair, row.attempt)
         found = self._forget(pair)
-        ask = _UNASKED if found is None else found.ask
+        ask = _NO_ASK if found is None else found.ask
         self._withheld.record(event)
         if ask.tag:
             row = msgspec.structs.replace(row, state={**row.state, **ask.tag})
@@ -297,7 +298,7 @@ class RolloutSession:
         if found is not None:
             current = self.policies.current
             version = None if current is None else current.version
-            self._told.steps.add(line, (event.example_id, found.first), ask.tag, version)
+            self._events.steps.add(line, (event.example_id, found.first), ask.tag, version)
         self._say_what_to_serve()
         # No secret of the environment's leaves by its answers.
         return scrubbed(line, self._setup.scrub)
@@ -309,9 +310,9 @@ class RolloutSession:
         self.restart(example, rollout)
         self._forget((example, rollout))
 
-    def _forget(self, pair: RolloutKey) -> "_Asked | None":
+    def _forget(self, pair: RolloutKey) -> "_Request | None":
         self.policies.forget(*pair)
-        return self._asks.pop(pair, None)
+        return self._requests.pop(pair, None)
 
     def hear(self, event: Event) -> PrimeError | None:
         match event:
@@ -361,8 +362,8 @@ class RolloutSession:
         )
 
     def expect(self, ask: RolloutAsk, numbers: list[int]) -> None:
-        asked = _Asked(ask, numbers[0])
-        self._asks.update({(ask.example, number): asked for number in numbers})
+        request = _Request(ask, numbers[0])
+        self._requests.update({(ask.example, number): request for number in numbers})
 
     def give_up(self, failure: PrimeError) -> None:
         self._given_up = self._given_up or failure

@@ -1,7 +1,7 @@
-"""What a trainer tells its session: steps, checkpoints, and lines for its user.
+"""What a trainer reports to its session: steps, checkpoints, and lines for its user.
 
-metrics.jsonl has one line for each step, with the same names for every trainer. What it does not
-say of its rollouts is counted here, from those that it was given.
+metrics.jsonl has one line for each step, with the same names for every trainer. What a trainer does
+not report of its rollouts is counted here, from those that it was given.
 """
 
 from collections import defaultdict
@@ -33,7 +33,11 @@ _UNTAGGED = -1
 
 @dataclass
 class _Counts:
-    """The rollouts of a step; `groups` are their rewards by what was asked for together."""
+    """The rollouts of a step; `groups` are their rewards by what was asked for together.
+
+    `tokens_own` are the tokens that the policy sampled, `tokens_env` all others: prompts, and what
+    the environment added.
+    """
 
     rollouts: int = 0
     errors: int = 0
@@ -102,7 +106,7 @@ class StepMetrics:
         self._steps.setdefault(step, _Counts()).add(line, group, version)
 
     def line(self, step: TrainingStep) -> dict[str, Any]:
-        """The line of a step: what the trainer says goes before what was counted.
+        """The line of a step: what the trainer reports goes before what was counted.
 
         Rollouts of earlier steps that came after the lines of these are in no line.
         """
@@ -119,7 +123,7 @@ class StepMetrics:
 
 
 class TrainerEvents:
-    """Keeps what a trainer tells in files of `folder`, without secrets, and shows it."""
+    """Keeps what a trainer reports in files of `folder`, without secrets, and shows it."""
 
     def __init__(self, folder: Path, scrub: Scrubber, progress: Progress) -> None:
         self.steps = StepMetrics()

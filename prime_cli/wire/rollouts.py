@@ -120,9 +120,13 @@ class TrainingStep(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
 
 
 class StepAnswer(msgspec.Struct, kw_only=True, frozen=True):
-    """Whether to `stop` after this step, with a checkpoint."""
+    """Whether to `stop` after this step, with a checkpoint.
+
+    If it is also `finished`, there is nothing left to learn: end as after the last step.
+    """
 
     stop: bool = False
+    finished: bool = False
 
 
 class EvaluationAsk(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

@@ -195,6 +195,28 @@ def test_rewards_without_spread_end_a_training(talker: Interpreter, tmp_path: Pa
     assert len(_steps(_only(tmp_path).path)) == 3
 
 
+def test_a_training_that_has_solved_all_ends_early_with_its_verdict(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    trained = train_scripted(talker, tmp_path, steps=30, eval_examples=4)
+    facts = trained.result.facts
+    # The scripted policy is always right from the fifth step on.
+    assert (facts.step, facts.finished_at) == (7, 7)
+    assert any("rose from 0.000 to 1.000" in said for said in trained.progress.said)
+    assert facts.verdict is not None
+    assert [each.step for each in facts.evaluations] == [0, 7]
+    assert trained.result.is_finished
+    assert load_manifest(trained.folder / "run.json").status == FINISHED
+    assert last_checkpoint(trained.result.folder) == (7, trained.folder / "checkpoints" / "7")
+
+
+def test_rollouts_that_end_in_errors_fail_a_training_and_reach_no_cap(tmp_path: Path) -> None:
+    fails = TRAINED.replace("    return float(", "    raise ValueError('x')\n        return float(")
+    with pytest.raises(PartialResult, match="More than half"):
+        train_scripted(small_interpreter(tmp_path, fails), tmp_path)
+    assert load_manifest(_only(tmp_path).manifest).status == FAILED
+
+
 def test_what_the_engine_says_of_its_end_is_the_failure(
     talker: Interpreter, tmp_path: Path
 ) -> None:

@@ -83,7 +83,7 @@ def test_what_a_trainer_tells_is_kept_in_the_folder_of_the_session(
         trainer.rollouts(example=0, n=2, tag={"step": 7})
         step = {"step": 7, "metrics": {"loss": 0.5, "seconds": {"train": 1.5}, "beta": 2}}
         checkpoint = {"step": 7, "path": "/weights/7"}
-        assert trainer.ask("POST", "/steps", step) == (200, {"stop": False})
+        assert trainer.ask("POST", "/steps", step) == (200, {"stop": False, "finished": False})
         assert trainer.ask("POST", "/checkpoints", checkpoint) == (200, {})
         assert trainer.ask("POST", "/log", {"text": "warm\nup"}) == (200, {})
 

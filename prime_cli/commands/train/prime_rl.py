@@ -21,7 +21,7 @@ _ALLOWED = frozenset(
         "output_dir output yes quiet context offline"
     ).split()
 )
-"""What prime-rl can be told: it runs the environment, and needs no other flags of prime for it."""
+"""What prime-rl takes: it runs the environment, and needs no other flags of prime for it."""
 
 
 def check_flags(given: Sequence[str], *, from_file: bool) -> None:
@@ -55,7 +55,7 @@ def split_words(arguments: Sequence[str], own: Sequence[str]) -> tuple[list[Path
 def train_with_prime_rl(
     session: Session,
     request: EvalRequest,
-    asked: TrainRequest,
+    training: TrainRequest,
     files: Sequence[Path],
     own: tuple[str, ...],
     *,
@@ -63,7 +63,7 @@ def train_with_prime_rl(
 ) -> None:
     """Check everything with prime-rl's own dry run, then train unless that is all."""
     lookup = session.lookup_context(trust_policy_of(session))
-    run = plan_prime_rl(request, asked, lookup, os.environ, session.progress, files, own)
+    run = plan_prime_rl(request, training, lookup, os.environ, session.progress, files, own)
     output = session.output
     output.warn("prime-rl runs the environment in its own packages, and ends without a verdict")
     run.check(session.progress)

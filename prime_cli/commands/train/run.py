@@ -22,7 +22,7 @@ from prime_cli.commands.options import (
     panel_order,
 )
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
-from prime_cli.commands.train.saved import evaluation_lines
+from prime_cli.commands.train.saved import evaluation_lines, steps_of
 from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Only
@@ -35,7 +35,6 @@ from prime_cli.session import Session
 from prime_cli.training.config_file import ADAPTERS_NOTE, read_config_file, with_file
 from prime_cli.training.engines.catalogue import PRIME_RL
 from prime_cli.training.engines.launch import check_packages
-from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import (
     PreparedTraining,
     engine_packages,
@@ -87,7 +86,7 @@ def run(
     ] = None,
     *,
     request: Annotated[EvalRequest, Only(*_SHARED, **_CHANGES)],
-    asked: TrainRequest,
+    training: TrainRequest,
     resume: Annotated[
         str | None,
         typer.Option(
@@ -121,19 +120,21 @@ def run(
     wandb: Mapping[str, str] = {}
     is_file = environment is not None and environment.endswith(".toml")
     if is_file:
-        request, asked, wandb = _read_file(session, ctx, Path(environment or ""), request, asked)
+        request, training, wandb = _read_file(
+            session, ctx, Path(environment or ""), request, training
+        )
         environment = request.environment
-    if asked.engine == PRIME_RL and resume is None:
+    if training.engine == PRIME_RL and resume is None:
         check_flags(_given(ctx), from_file=is_file)
         files, own = split_words(arguments or [], ctx.meta[AFTER_DASHES])
         request = replace(request, environment=environment or "")
-        train_with_prime_rl(session, request, asked, files, own, dry_run=dry_run)
+        train_with_prime_rl(session, request, training, files, own, dry_run=dry_run)
         return
     if arguments:
         raise UsageError(
             f"Unexpected argument `{arguments[0]}`", hint="settings of TRL: `--set KEY=VALUE`"
         )
-    if asked.eval_examples:
+    if training.eval_examples:
         require_statistics("The verdict at the end")
     given = given_variables(request.env_vars, request.env_file)
     request = replace(request, environment=environment or "", env_vars=given.names, env_file=None)
@@ -143,16 +144,16 @@ def run(
         _check_resume(ctx)
         saved = find_training(resume or None, Path.cwd())
         prepared = prepare_resume(
-            saved, request, asked, lookup, os.environ, session.progress, _given(ctx)
+            saved, request, training, lookup, os.environ, session.progress, _given(ctx)
         )
     else:
-        prepared = prepare_training(request, asked, lookup, os.environ, session.progress)
+        prepared = prepare_training(request, training, lookup, os.environ, session.progress)
     engine = engine_packages(prepared.engine, prepared.plan)
     prepared = replace(prepared, engine=engine)
-    _show_plan(session, prepared, asked.engine_python, dry_run=dry_run)
+    _show_plan(session, prepared, training.engine_python, dry_run=dry_run)
     if dry_run:
         return
-    python = _engine_python(session, prepared, asked.engine_python)
+    python = _engine_python(session, prepared, training.engine_python)
     context = session.run_context(given=given.values)
     context = replace(context, environ={**context.environ, **wandb})
     result = train(prepared, python, context, saved)
@@ -197,7 +198,7 @@ def _given(ctx: typer.Context) -> list[str]:
 
 
 def _read_file(
-    session: Session, ctx: typer.Context, path: Path, request: EvalRequest, asked: TrainRequest
+    session: Session, ctx: typer.Context, path: Path, request: EvalRequest, training: TrainRequest
 ) -> tuple[EvalRequest, TrainRequest, Mapping[str, str]]:
     """The requests with what the file says, and its variables for W&B."""
     file = read_config_file(path)
@@ -205,7 +206,7 @@ def _read_file(
     adapters = () if "lora" in given else (ADAPTERS_NOTE,)
     for sentence in (*adapters, *file.said):
         session.output.say(sentence)
-    return *with_file(file, request, asked, given), file.wandb
+    return *with_file(file, request, training, given), file.wandb
 
 
 def _show_plan(
@@ -248,14 +249,10 @@ def _engine_python(session: Session, prepared: PreparedTraining, python: Path | 
 def _show(session: Session, result: TrainingResult) -> None:
     facts = result.facts
     path = relative_path(str(result.folder.path))
-    lines = [("Training", result.folder.run_id), ("Steps", _steps(facts.plan, facts.step))]
+    lines = [("Training", result.folder.run_id), ("Steps", steps_of(facts))]
     lines += evaluation_lines(facts)
     if result.is_whole:
         lines.append(("Model", f"{path}/model"))
     lines.append(("Folder", path))
     record = {"training": result.folder.run_id, "path": str(result.folder.path), "facts": facts}
     session.output.show(record, lines=lines)
-
-
-def _steps(plan: TrainingPlan, done: int) -> str:
-    return str(done) if done >= plan.steps else f"{done} of {plan.steps}"

@@ -70,7 +70,7 @@ def show(ctx: typer.Context, training: TrainingArg = None) -> None:
         ("Environment", found.manifest.plan.environment.title),
         *found.facts.plan.lines(),
         ("Status", _status(found)),
-        ("Steps", f"{found.facts.step} of {found.facts.plan.steps}"),
+        ("Steps", steps_of(found.facts)),
     ]
     for name in DRAWN:
         values = series(steps, name)
@@ -80,6 +80,8 @@ def show(ctx: typer.Context, training: TrainingArg = None) -> None:
     checkpoint = last_checkpoint(RunFolder(found.folder))
     if checkpoint is not None:
         lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
+    if found.facts.held_out is not None:
+        lines.append(("Held out", found.facts.held_out))
     lines += evaluation_lines(found.facts)
     session.output.show({**_record(found), "metrics": steps}, lines=lines)
 
@@ -106,6 +108,13 @@ def stop(ctx: typer.Context, training: TrainingArg = None) -> None:
         f"{name} stops after its running step; continue with `prime train --resume {name}`",
         value={"training": name},
     )
+
+
+def steps_of(facts: TrainingFacts) -> str:
+    """How many steps were done, of how many."""
+    if facts.finished_at is not None:
+        return f"{facts.step} of {facts.plan.steps}: nothing was left to learn"
+    return f"{facts.step} of {facts.plan.steps}"
 
 
 def evaluation_lines(facts: TrainingFacts) -> list[tuple[str, str]]:

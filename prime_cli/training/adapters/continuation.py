@@ -60,5 +60,5 @@ class Conversations:
 
 
 def _key(messages: list[JSON]) -> str:
-    told = [[each["role"], each.get("content"), each.get("tool_calls")] for each in messages]
-    return json.dumps(told, sort_keys=True)
+    kept = [[each["role"], each.get("content"), each.get("tool_calls")] for each in messages]
+    return json.dumps(kept, sort_keys=True)

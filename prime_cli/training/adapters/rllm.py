@@ -60,8 +60,8 @@ def sorted_words(words: Sequence[str]) -> Words:
             verl.append(word)
     if backend != "verl":
         sys.exit(f"backend={backend} is not offered here: see prime_adapters.tinker for Tinker")
-    told: Any = OmegaConf.to_container(OmegaConf.from_dotlist(ours))
-    table = told.get("verifiers", {})
+    config: Any = OmegaConf.to_container(OmegaConf.from_dotlist(ours))
+    table = config.get("verifiers", {})
     unknown = sorted(set(table) - set(_KNOWN))
     if unknown or "env_id" not in table:
         wrong = (
@@ -114,11 +114,11 @@ def served(words: Words) -> Iterator[None]:
 
 def main(words: Sequence[str], trainer: str = TRAINER) -> int:
     """Serve the environment, and train on it; returns the exit code of verl's `trainer`."""
-    told = sorted_words(words)
-    with served(told), tempfile.TemporaryDirectory() as folder:
+    settings = sorted_words(words)
+    with served(settings), tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         subprocess.run([sys.executable, "-m", f"{__package__}.verl", str(data)], check=True)
-        command = [sys.executable, "-m", trainer, *verl_words(data), *told.verl]
+        command = [sys.executable, "-m", trainer, *verl_words(data), *settings.verl]
         return subprocess.run(command, check=False).returncode
 
 

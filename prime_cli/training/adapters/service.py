@@ -165,25 +165,25 @@ class PolicyServer:
         if rest != "v1/chat/completions" or name not in self._answers:
             return HTTPStatus.NOT_FOUND, _error(f"there is no {path}")
         answer, loop = self._answers[name]
-        asked: JSON = json.loads(body)
+        request: JSON = json.loads(body)
         try:
-            found = asyncio.run_coroutine_threadsafe(_awaited(answer, asked), loop).result()
+            found = asyncio.run_coroutine_threadsafe(_awaited(answer, request), loop).result()
         except (TypeError, ValueError) as error:  # which is the same each time
             return HTTPStatus.BAD_REQUEST, _error(str(error))
         except Exception as error:  # noqa: BLE001 - the trainer's own; prime tries again
             return HTTPStatus.INTERNAL_SERVER_ERROR, _error(f"{type(error).__name__}: {error}")
-        return HTTPStatus.OK, _completion(found, asked)
+        return HTTPStatus.OK, _completion(found, request)
 
 
-async def _awaited(answer: Answer, asked: JSON) -> Sampled:
-    return await answer(asked)
+async def _awaited(answer: Answer, request: JSON) -> Sampled:
+    return await answer(request)
 
 
 def _error(message: str) -> JSON:
     return {"error": {"message": message}}
 
 
-def _completion(found: Sampled, asked: JSON) -> JSON:
+def _completion(found: Sampled, request: JSON) -> JSON:
     tokens: list[JSON] = [
         {"token": f"token_id:{token}", "logprob": logprob, "bytes": None, "top_logprobs": []}
         for token, logprob in zip(found.ids, found.logprobs, strict=True)
@@ -192,7 +192,7 @@ def _completion(found: Sampled, asked: JSON) -> JSON:
         "id": f"chatcmpl-{secrets.token_hex(8)}",
         "object": "chat.completion",
         "created": 0,
-        "model": asked.get("model", "policy"),
+        "model": request.get("model", "policy"),
         "prompt_token_ids": found.prompt,
         "choices": [
             {
@@ -211,7 +211,7 @@ def _completion(found: Sampled, asked: JSON) -> JSON:
     }
 
 
-def length_of(asked: JSON, most: int) -> int:
+def length_of(request: JSON, most: int) -> int:
     """How many tokens a call may sample, at most `most`."""
-    wanted = asked.get("max_completion_tokens") or asked.get("max_tokens") or most
+    wanted = request.get("max_completion_tokens") or request.get("max_tokens") or most
     return max(1, min(int(wanted), most))

@@ -94,7 +94,7 @@ def use_prime(
 ) -> None:
     """Let the cookbook's rollouts be those of the service, rendered for `model`."""
     chosen = renderer or _renderer_of(model)
-    asked = service or RolloutService()
+    client = service or RolloutService()
     policies = PolicyServer()
 
     async def group_rollout(
@@ -103,7 +103,7 @@ def use_prime(
         if not isinstance(builder, PrimeGroup):
             raise TypeError(f"{type(builder).__name__} is no group of prime")
         with policies.serving(_Policy(policy, chosen)) as where:
-            found = await asked.ask(builder.example, builder.size, policy=where)
+            found = await client.ask(builder.example, builder.size, policy=where)
         return trajectories(found)
 
     # The cookbook's own recipe for verifiers replaces the same function, in the same place.
@@ -125,13 +125,13 @@ class _Policy:
         self._policy = policy
         self._renderer = renderer
 
-    async def __call__(self, asked: JSON) -> Sampled:
-        if asked.get("tools"):
+    async def __call__(self, request: JSON) -> Sampled:
+        if request.get("tools"):
             raise ValueError("the cookbook's renderers take no tools by this way")
         renderer = self._renderer
-        prompt = renderer.build_generation_prompt(asked["messages"])
+        prompt = renderer.build_generation_prompt(request["messages"])
         found = await self._policy(
-            prompt, renderer.get_stop_sequences(), max_tokens=length_of(asked, MOST_TOKENS)
+            prompt, renderer.get_stop_sequences(), max_tokens=length_of(request, MOST_TOKENS)
         )
         message, _ = renderer.parse_response(found.tokens)
         content = renderers.format_content_as_string(message["content"])

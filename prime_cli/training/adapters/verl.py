@@ -68,11 +68,11 @@ class _Policy:
         self._conversations = Conversations(loop.tokenizer, **loop.apply_chat_template_kwargs)
         self.calls = 0
 
-    async def __call__(self, asked: JSON) -> Sampled:
-        loop, messages, tools = self._loop, asked["messages"], asked.get("tools")
+    async def __call__(self, request: JSON) -> Sampled:
+        loop, messages, tools = self._loop, request["messages"], request.get("tools")
         self.calls += 1
         prompt = self._conversations.prompt(messages, tools, "")
-        most = length_of(asked, loop.rollout_config.response_length)
+        most = length_of(request, loop.rollout_config.response_length)
         output = await loop.server_manager.generate(
             request_id=f"{id(self)}",
             prompt_ids=prompt,
@@ -97,7 +97,7 @@ class _Policy:
         content, calls = await parser.extract_tool_calls(ids)
         if not calls:
             return {"content": tokenizer.decode(ids, skip_special_tokens=True)}
-        told = [
+        calls = [
             {
                 "id": f"call_{self.calls}_{number}",
                 "type": "function",
@@ -105,7 +105,7 @@ class _Policy:
             }
             for number, call in enumerate(calls)
         ]
-        return {"content": content, "tool_calls": told}
+        return {"content": content, "tool_calls": calls}
 
 
 async def _rollout(example: int, policy: _Policy) -> JSON:

@@ -131,17 +131,20 @@ def train() -> None:
             state["version"] = step
             ask("PUT", "policy", {"version": step})
             metrics = {"loss": 1.0 / step, "length": 3.0, "seconds": {"generate": 0.1}}
-            stop = json.loads(ask("POST", "steps", {"step": step, "metrics": metrics}))["stop"]
+            answer = json.loads(ask("POST", "steps", {"step": step, "metrics": metrics}))
+            stop = answer["stop"]
             if stop or step % CONFIG["save_every"] == 0 or step == CONFIG["steps"]:
                 save(step)
             if step == BEHAVIOUR.get("crash_after"):
                 sys.stderr.write(BEHAVIOUR["last_words"])
                 sys.exit(1)
+            if answer["finished"]:
+                break
             if stop:
                 return
     (FOLDER / "model").mkdir(exist_ok=True)
     if CONFIG["evaluate"]:
-        ask("POST", "evaluations", {"step": CONFIG["steps"]})
+        ask("POST", "evaluations", {"step": state["version"]})
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class MetricsFile:
         self._open: dict[int, dict[str, Any]] = {}
 
     def steps(self, *, ended: bool = False) -> Iterator[dict[str, Any]]:
-        """What is new: each step once, with the metrics of all processes that told it.
+        """What is new: each step once, with the metrics of all processes that reported it.
 
         A step is complete when a later one begins, or the run has ended.
         """

@@ -26,7 +26,7 @@ _WANDB = {"WANDB_PROJECT": "project", "WANDB_ENTITY": "entity", "WANDB_NAME": "n
 
 def plan_prime_rl(
     request: EvalRequest,
-    asked: TrainRequest,
+    training: TrainRequest,
     lookup: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
@@ -36,14 +36,14 @@ def plan_prime_rl(
     """Decide and fetch, and make the folder of the run; raises UsageError, NotFound."""
     if request.model is None:
         raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
-    if asked.engine_dir is None:
+    if training.engine_dir is None:
         raise UsageError(
             "prime-rl is not on PyPI: it is started in a checkout of yours",
             hint="clone and install it, and add `--engine-dir FOLDER`",
         )
-    if asked.report not in (None, Reporter.WANDB):
+    if training.report not in (None, Reporter.WANDB):
         raise UsageError("prime-rl reports to wandb alone", hint="`--report wandb`, or omit it")
-    checkout = open_checkout((lookup.cwd / asked.engine_dir.expanduser()).resolve())
+    checkout = open_checkout((lookup.cwd / training.engine_dir.expanduser()).resolve())
     # A built-in model needs no server, and is not asked.
     placed = replace(request, model=ORACLE, num_examples=ALL, rollouts_per_example=1)
     prepared = prepare(placed, lookup, environ, progress, own_weights=True)
@@ -58,18 +58,18 @@ def plan_prime_rl(
         model=model,
         is_local=folder is not None,
         source=_source(prepared),
-        steps=asked.steps,
-        batch=asked.batch,
+        steps=training.steps,
+        batch=training.batch,
         group=request.rollouts_per_example or GROUP,
-        lr=asked.lr,
+        lr=training.lr,
         max_tokens=request.max_tokens or MAX_TOKENS,
         temperature=TEMPERATURE if request.temperature is None else request.temperature,
-        save_every=asked.save_every,
-        keep=asked.keep,
+        save_every=training.save_every,
+        keep=training.keep,
         gpus=len(find_gpus()),
-        lora=asked.lora,
+        lora=training.lora,
         sampling=request.sampling or {},
-        wandb=None if asked.report is None else _wandb(environ),
+        wandb=None if training.report is None else _wandb(environ),
     )
     package = prepared.subject.package
     return PrimeRlRun(checkout, package, settings, run_folder.path, tuple(files), own)

@@ -143,9 +143,9 @@ class MetricsFollower(AbstractContextManager["MetricsFollower"]):
 
 
 def _line(step: Mapping[str, object]) -> str:
-    told: Sequence[str] = [
+    words: Sequence[str] = [
         f"{name} {value:.3g}"
         for name in ("reward", "loss", "entropy")
         if isinstance(value := step.get(name), int | float)
     ]
-    return f"Step {step['step']}: {', '.join(told) or 'no metrics'}"
+    return f"Step {step['step']}: {', '.join(words) or 'no metrics'}"

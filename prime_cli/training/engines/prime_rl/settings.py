@@ -87,7 +87,7 @@ def _deployment(gpus: int) -> dict[str, Any]:
 
 
 def _monitors(settings: PrimeRlSettings) -> dict[str, Any]:
-    # Its processes report to W&B unless they are told not to.
+    # Its processes report to W&B unless that is switched off.
     return {"file": {}, "wandb": _OFF if settings.wandb is None else dict(settings.wandb)}
 
 

@@ -89,8 +89,8 @@ def generate(model: Any, wanted: list[Wanted], *, pad: int, end: int) -> list[An
     tokens = found[:, width:].tolist()
     logprobs = torch.cat(draws.logprobs, dim=-1).tolist()
     return [
-        _cut(row, told, each.most, end)
-        for row, told, each in zip(tokens, logprobs, wanted, strict=True)
+        _cut(row, found_logprobs, each.most, end)
+        for row, found_logprobs, each in zip(tokens, logprobs, wanted, strict=True)
     ]
 
 

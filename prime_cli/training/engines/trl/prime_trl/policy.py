@@ -121,11 +121,11 @@ class Policy:
         template = {"tools": tools, **(body.get("chat_template_kwargs") or {})}
         ids = self._render(messages, template, who)
         temperature = body.get("temperature")
-        asked = body.get("max_completion_tokens") or body.get("max_tokens") or self._most
+        most = body.get("max_completion_tokens") or body.get("max_tokens") or self._most
         future: Future[Answer] = Future()
         wanted = Wanted(
             ids,
-            int(asked),
+            int(most),
             1.0 if temperature is None else float(temperature),
             self._seed_of(ids, who),
         )
@@ -205,8 +205,13 @@ def _completion(
         tokens = zip(answer.ids, answer.logprobs, strict=True)
         choice["logprobs"] = {
             "content": [
-                {"token": f"token_id:{token}", "logprob": told, "bytes": None, "top_logprobs": []}
-                for token, told in tokens
+                {
+                    "token": f"token_id:{token}",
+                    "logprob": logprob,
+                    "bytes": None,
+                    "top_logprobs": [],
+                }
+                for token, logprob in tokens
             ]
         }
     if body.get("return_token_ids"):

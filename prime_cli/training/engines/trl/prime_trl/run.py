@@ -36,7 +36,7 @@ _PROBED = 8
 
 
 def main(path: str) -> int:
-    """The exit code; prime has been told of any failure but a bug."""
+    """The exit code; any failure but a bug was reported to prime."""
     if sys.platform != "win32":
         faulthandler.register(signal.SIGUSR1, all_threads=True)
     service = Service()
@@ -90,7 +90,7 @@ def train(config: Config, service: Service, folder: Path) -> None:
         trainer.state.global_step = config.steps
     else:
         trainer.train(resume_from_checkpoint=config.resume)
-    if trainer.state.global_step >= config.steps:
+    if steps.finished or trainer.state.global_step >= config.steps:
         _save(trainer, tokenizer, folder)
         if config.evaluate:
             evaluate(service, policy, trainer, trainer.state.global_step)

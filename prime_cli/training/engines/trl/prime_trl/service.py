@@ -28,9 +28,9 @@ class Service:
         """Name the policy, or the version of its weights."""
         self._ask("PUT", "policy", policy)
 
-    def keep_step(self, step: int, metrics: dict[str, Any]) -> bool:
-        """Report a step; returns whether to stop after it."""
-        return bool(self._ask("POST", "steps", {"step": step, "metrics": metrics}).get("stop"))
+    def keep_step(self, step: int, metrics: dict[str, Any]) -> dict[str, Any]:
+        """Report a step; returns whether to `stop` after it, or has even `finished`."""
+        return self._ask("POST", "steps", {"step": step, "metrics": metrics})
 
     def evaluate(self, step: int) -> "Future[dict[str, Any]]":
         """Evaluate the current weights; they must answer until that is done."""

@@ -18,7 +18,7 @@ from .exactness import is_due, logprob_gap
 from .failures import Stopped
 from .memory import rows_at_once
 from .policy import Policy
-from .rows import Counts, TrainingRow, row_of
+from .rows import TrainingRow, row_of
 from .service import Service
 
 _LONGEST_ROW = 1 << 20
@@ -29,7 +29,6 @@ class Rollouts:
     """TRL's `rollout_func`: asks prime for the groups of a step, and makes rows of them."""
 
     def __init__(self, config: Config, service: Service, policy: Policy, filler: int) -> None:
-        self.counts = Counts()
         self.gap: float | None = None
         self.seconds = 0.0
         self._config, self._service, self._policy = config, service, policy
@@ -38,11 +37,11 @@ class Rollouts:
     def __call__(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
         began = time.perf_counter()
         step = trainer.state.global_step + 1
-        self.counts, self.gap = Counts(), None
+        self.gap = None
         self._service.set_policy(version=step - 1)
         model = trainer.accelerator.unwrap_model(trainer.model)
         found = self.ask(_grouped(prompts), model, f"train {step}", {"step": step})
-        rows = [row_of(each, self.counts, self._filler, str(self._config.seed)) for each in found]
+        rows = [row_of(each, self._filler, str(self._config.seed)) for each in found]
         if is_due(step):
             self.gap = logprob_gap(model, rows, self._config.temperature)
         self.seconds = time.perf_counter() - began
@@ -146,12 +145,16 @@ class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
 
 
 class Steps(TrainerCallback):  # type: ignore[misc]
-    """Reports each step to prime, and saves and evaluates when it is time."""
+    """Reports each step to prime, and saves and evaluates when it is time.
+
+    Once it is `finished`, nothing is left to learn: the last step came early.
+    """
 
     def __init__(
         self, config: Config, service: Service, rollouts: Rollouts, policy: Policy
     ) -> None:
         self.trainer: Any = None
+        self.finished = False
         self._config, self._service = config, service
         self._rollouts, self._policy = rollouts, policy
         self._mark = (time.perf_counter(), 0.0, 0.0)
@@ -173,7 +176,9 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         if not logs or "loss" not in logs:
             return control
         step = state.global_step
-        if self._service.keep_step(step, self._metrics(logs)):
+        answer = self._service.keep_step(step, self._metrics(logs))
+        self.finished = bool(answer.get("finished"))
+        if answer.get("stop"):
             control.should_save = control.should_training_stop = True
         is_due = step % self._config.save_every == 0 or step == self._config.steps
         if is_due or self._is_to_be_evaluated(step):  # what fails there then loses nothing
@@ -196,12 +201,10 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         extra = {
             name: value
             for name, value in logs.items()
-            if name not in _NAMES.values() and isinstance(value, float | int)
+            if name not in _REPORTED and isinstance(value, float | int)
         }
         return {
             **known,
-            **self._rollouts.counts.metrics(),
-            "version_lag": 0,
             "logprob_gap": self._rollouts.gap,
             "seconds": {name: round(value, 3) for name, value in seconds.items()},
             "memory_mb": _memory_mb(),
@@ -210,9 +213,6 @@ class Steps(TrainerCallback):  # type: ignore[misc]
 
 
 _NAMES = {
-    "reward": "reward",
-    "reward_std": "reward_std",
-    "no_spread": "frac_reward_zero_std",
     "loss": "loss",
     "grad_norm": "grad_norm",
     "entropy": "entropy",
@@ -222,6 +222,8 @@ _NAMES = {
     "length": "completions/mean_length",
 }
 """Names of metrics.jsonl by TRL's own."""
+_REPORTED = {*_NAMES.values(), "reward", "reward_std", "frac_reward_zero_std"}
+"""TRL's names that are in a line: prime counts what it knows of the rollouts itself."""
 
 
 def _memory_mb() -> int:
