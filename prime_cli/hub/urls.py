@@ -7,8 +7,19 @@ FILES = "/files/{owner}/{name}/{sha256}/{filename}"
 UPLOAD = "/upload/{token}"
 SANDBOX_GATEWAY = "/gateway"
 LOGIN_PAGE = "/dashboard/tokens/challenge"
+SESSION_PAGE = "/login"
+TICKET_PAGE = f"{SESSION_PAGE}/ticket"
+SIGN_OUT = "/logout"
+ACCOUNT_PAGE = "/dashboard/account"
 SIGN_IN_PAGE = f"{LOGIN_PAGE}/oidc"
 SIGN_IN_RETURN = f"{SIGN_IN_PAGE}/callback"
+
+_PAGES = ("/dashboard/", f"{SESSION_PAGE}/")
+
+
+def is_page(path: str) -> bool:
+    """Whether a path is that of a page for people, where the cookie of a session counts."""
+    return path in ("/", SESSION_PAGE, SIGN_OUT) or path.startswith(_PAGES)
 
 
 def file_url(base: str, owner: str, name: str, sha256: str, filename: str) -> str:

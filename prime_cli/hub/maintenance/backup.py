@@ -30,6 +30,7 @@ from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import (
     SCHEMA,
     artifacts,
+    browser_sessions,
     counters,
     errands,
     holders,
@@ -62,10 +63,10 @@ class BackupManifest(msgspec.Struct):
 def tables_in_order() -> list[Table]:
     """The tables of a backup, each after those it refers to.
 
-    Counters restart, the tables for lists and search are rebuilt, and servers
-    note themselves.
+    Counters restart, the tables for lists and search are rebuilt, servers note themselves, and
+    browsers sign in again.
     """
-    omitted = (counters, listed, tallies, holders, errands)
+    omitted = (browser_sessions, counters, listed, tallies, holders, errands)
     return [table for table in metadata.sorted_tables if table not in omitted]
 
 

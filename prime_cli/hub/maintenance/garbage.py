@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, select
 from prime_cli.core.errors import Conflict
 from prime_cli.core.progress import Progress
 from prime_cli.hub.context import Hub, timestamp
-from prime_cli.hub.db.tables import artifacts, attempts, challenges
+from prime_cli.hub.db.tables import artifacts, attempts, browser_sessions, challenges
 from prime_cli.hub.services.artifacts import blobs_are_held, drop_abandoned
 
 _GRACE = timedelta(hours=1)
@@ -46,6 +46,8 @@ def collect_garbage(hub: Hub, progress: Progress) -> Garbage:
         dropped = len(drop_abandoned(hub, connection))
         now = hub.now()
         connection.execute(delete(attempts).where(attempts.c.until < now))
+        sessions = delete(browser_sessions).where(browser_sessions.c.expires_at < now)
+        connection.execute(sessions)
         ended = connection.execute(delete(challenges).where(challenges.c.expires_at < now)).rowcount
     blobs = size = 0
     for digests in _old_blobs(hub, progress):

@@ -1,6 +1,7 @@
 """Routes, declared by a decorator on a function; `/openapi.json` describes the same."""
 
 from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from msgspec import Struct
@@ -8,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from prime_cli.hub.browser_cookies import act_for_session
 from prime_cli.hub.dispatch import caller_of
 from prime_cli.hub.routes.requests import LARGEST_BODY, read_exact_json, read_json
 from prime_cli.hub.routes.responses import answer, enveloped
@@ -146,10 +148,19 @@ class Router:
         return declare
 
     def page(self, path: str, method: str = "GET") -> Callable[[Handler], Handler]:
-        """Answer `method` of `path`, outside of the API, with the decorated function."""
+        """Answer `method` of `path`, outside of the API, with the decorated function.
+
+        Pages that only read show a signed-in browser what its user may see.
+        """
 
         def declare(handler: Handler) -> Handler:
-            self.pages.append(Route(path, handler, methods=[method]))
+            @wraps(handler)
+            async def endpoint(request: Request) -> Response:
+                await act_for_session(request)
+                response: Response = await handler(request)
+                return response
+
+            self.pages.append(Route(path, endpoint, methods=[method]))
             return handler
 
         return declare

@@ -16,7 +16,7 @@ from prime_cli.hub.services.logins import (
     MOST_FAILURES,
     approve_login_of,
     few_failures,
-    network_of,
+    place_of,
 )
 from prime_cli.hub.services.users import add_user, find_user, require_accounts, require_admin
 from prime_cli.hub.tokens import token_digest
@@ -81,7 +81,7 @@ def connect_user_of(hub: Hub, address: str, identity: Identity, key: str) -> str
     Raises NotLoggedIn for an unknown key, and NotAllowed for one that may not manage the user, is
     limited to one owner, or expires: the identity will not be so.
     """
-    with few_failures(hub, f"approve from {network_of(address)}", most=MOST_FAILURES):
+    with few_failures(hub, place_of(address), most=MOST_FAILURES):
         caller = find_caller(hub, key.strip(), address=address)
         if caller is None:
             raise NotLoggedIn("Unknown or revoked API key")
@@ -110,7 +110,7 @@ def approve_login_by(hub: Hub, address: str, identity: Identity, code: str) -> s
     Raises NotFound for an unknown code or user, NotAllowed for a suspended user, Conflict if it is
     already approved, RateLimited.
     """
-    with few_failures(hub, f"approve from {network_of(address)}", most=MOST_FAILURES):
+    with few_failures(hub, place_of(address), most=MOST_FAILURES):
         slug = find_user_of(hub, identity)
         if slug is None:
             raise NotFound("You have no user on this hub yet")

@@ -198,6 +198,11 @@ def select_caller() -> Select[Any]:
 
     Its parameters are `digest` and `now`. Cached, as every request with a key needs it.
     """
+    return select_callers().where(keys.c.sha256 == bindparam("digest"))
+
+
+def select_callers() -> Select[Any]:
+    """The same for all valid keys: to choose one of them otherwise. Its parameter is `now`."""
     teams = owners.alias("teams")
     return (
         select(
@@ -217,10 +222,7 @@ def select_caller() -> Select[Any]:
         .join(owners, keys.c.user_id == owners.c.id)
         .outerjoin(members, members.c.user_id == keys.c.user_id)
         .outerjoin(teams, members.c.team_id == teams.c.id)
-        .where(
-            keys.c.sha256 == bindparam("digest"),
-            keys.c.expires_at.is_(None) | (keys.c.expires_at > bindparam("now")),
-        )
+        .where(keys.c.expires_at.is_(None) | (keys.c.expires_at > bindparam("now")))
     )
 
 

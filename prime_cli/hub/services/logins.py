@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Row, delete, insert, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, text, update
 
 from prime_cli.core.errors import (
     Conflict,
@@ -21,7 +21,7 @@ from prime_cli.core.errors import (
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import attempts, challenges
 from prime_cli.hub.encryption import check_public_key, encrypt_for
-from prime_cli.hub.services.access import require_not_suspended
+from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import (
     READ,
@@ -107,6 +107,8 @@ def _require_few(hub: Hub, connection: Connection, name: str, most: int) -> None
 # client that asked, and it can be fetched until the login ends.
 
 LOGIN_SECONDS = 600
+SESSION_SECONDS = 7 * 24 * 3600
+"""How long a browser stays signed in."""
 MOST_LOGINS = 30
 """New logins from one place in ten minutes; a whole team may share one address."""
 MOST_FAILURES = 10
@@ -129,6 +131,20 @@ def begin_login(hub: Hub, address: str, public_key: str) -> ChallengeTicket:
     require_accounts(hub)
     count_attempt(hub, f"login {network_of(address)}", most=MOST_LOGINS)
     check_public_key(public_key)
+    return _begin(hub, address, public_key)
+
+
+def begin_browser_login(hub: Hub, address: str) -> ChallengeTicket:
+    """A code for a browser to show, which gets no key but a session; raises RateLimited."""
+    require_accounts(hub)
+    count_attempt(hub, f"login {network_of(address)}", most=MOST_LOGINS)
+    return _begin(hub, address, _OF_BROWSER)
+
+
+_OF_BROWSER = ""
+
+
+def _begin(hub: Hub, address: str, public_key: str) -> ChallengeTicket:
     code = "".join(secrets.choice(_ALPHABET) for _ in range(_CODE_LENGTH))
     token = new_token()
     with hub.database.write() as connection:
@@ -149,16 +165,37 @@ def begin_login(hub: Hub, address: str, public_key: str) -> ChallengeTicket:
 def poll_login(hub: Hub, code: str, token: str) -> ChallengeStatus:
     """What became of a login; raises NotFound with a wrong token, as after refusal and expiry."""
     with hub.database.read() as connection:
-        row = connection.execute(
-            select(challenges.c.result).where(
-                challenges.c.code == code,
-                challenges.c.token_sha256 == token_digest(token),
-                challenges.c.expires_at > hub.now(),
-            )
-        ).one_or_none()
+        of_client = challenges.c.public_key != _OF_BROWSER
+        return ChallengeStatus(_find_result(hub, connection, code, token, of_client))
+
+
+def finish_browser_login(hub: Hub, code: str, token: str) -> str | None:
+    """The id of the key that was made for a browser; None until somebody approves.
+
+    The login ends with the answer. Raises NotFound with a wrong token, as after refusal and expiry.
+    """
+    of_browser = challenges.c.public_key == _OF_BROWSER
+    with hub.database.write() as connection:
+        key_id = _find_result(hub, connection, code, token, of_browser)
+        if key_id is not None:
+            connection.execute(delete(challenges).where(challenges.c.code == code))
+    return key_id
+
+
+def _find_result(
+    hub: Hub, connection: Connection, code: str, token: str, kind: ColumnElement[bool]
+) -> str | None:
+    row = connection.execute(
+        select(challenges.c.result).where(
+            challenges.c.code == code,
+            challenges.c.token_sha256 == token_digest(token),
+            challenges.c.expires_at > hub.now(),
+            kind,
+        )
+    ).one_or_none()
     if row is None:
         raise NotFound("Unknown or expired login", hint="log in again")
-    return ChallengeStatus(row.result)
+    return str(row.result) if row.result is not None else None
 
 
 def find_login(hub: Hub, address: str, code: str) -> PendingLogin:
@@ -166,7 +203,10 @@ def find_login(hub: Hub, address: str, code: str) -> PendingLogin:
 
     `address` is that of the viewer: guessing codes is stopped.
     """
-    with few_failures(hub, _place(address), most=MOST_FAILURES), hub.database.read() as connection:
+    with (
+        few_failures(hub, place_of(address), most=MOST_FAILURES),
+        hub.database.read() as connection,
+    ):
         row = _find(hub, connection, code)
     return PendingLogin(row.code, row.address, row.created_at)
 
@@ -178,19 +218,27 @@ def approve_login(hub: Hub, address: str, code: str, key: str) -> str:
     NotLoggedIn for an unknown key, NotFound for an unknown code, Conflict if already approved,
     RateLimited.
     """
-    with few_failures(hub, _place(address), most=MOST_FAILURES):
+    with few_failures(hub, place_of(address), most=MOST_FAILURES):
         caller = find_caller(hub, key.strip(), address=address)
         if caller is None:
             raise NotLoggedIn("Unknown or revoked API key")
-        require_not_suspended(caller)
-        with few_failures(hub, f"approve {caller.slug}", most=MOST_FAILURES):
-            approve_login_of(hub, caller, code, caller.slug)
+        return approve_login_as(hub, caller, code)
+
+
+def approve_login_as(hub: Hub, caller: Caller, code: str) -> str:
+    """The same by a caller who is known, as a signed-in browser is."""
+    require_user(caller)
+    with few_failures(hub, f"approve {caller.slug}", most=MOST_FAILURES):
+        approve_login_of(hub, caller, code, caller.slug)
     return caller.slug
 
 
 def refuse_login(hub: Hub, address: str, code: str) -> None:
     """Reject an unwanted login; raises NotFound, RateLimited."""
-    with few_failures(hub, _place(address), most=MOST_FAILURES), hub.database.write() as connection:
+    with (
+        few_failures(hub, place_of(address), most=MOST_FAILURES),
+        hub.database.write() as connection,
+    ):
         row = _find(hub, connection, code)
         connection.execute(delete(challenges).where(challenges.c.code == row.code))
         record(hub, connection, Caller(address=address), "login.refuse", row.address)
@@ -206,7 +254,8 @@ def approve_login_of(
 ) -> None:
     """Let a client in as the user `slug`; raises NotFound or Conflict.
 
-    Its key ends after so many `seconds`, or with the key that the caller has.
+    Its key ends after so many `seconds`, or with the key that the caller has; that of a browser
+    after SESSION_SECONDS at the latest.
     """
     with hub.database.write() as connection:
         login = _find(hub, connection, code)
@@ -214,16 +263,22 @@ def approve_login_of(
             raise Conflict("This login is already approved")
         user = find_user(connection, slug)
         parent = require_alive(hub, connection, caller)
+        of_browser = login.public_key == _OF_BROWSER
+        ends = (
+            parent.expires_at if parent else None,
+            hub.after(seconds) if seconds is not None else None,
+            hub.after(SESSION_SECONDS) if of_browser else None,
+        )
         made = create_key(
             hub,
             connection,
             user.id,
             parent=parent,
-            name=f"login from {login.address}",
-            seconds=seconds,
+            name=f"{'browser' if of_browser else 'login'} from {login.address}",
+            expires_at=min(filter(None, ends), default=None),
             **_rights(parent),
         )
-        result = encrypt_for(login.public_key, made.key)
+        result = made.id if of_browser else encrypt_for(login.public_key, made.key)
         connection.execute(
             update(challenges)
             .where(challenges.c.code == login.code)
@@ -241,7 +296,6 @@ def _rights(parent: Row[Any] | None) -> dict[str, Any]:
         "scope": READ if parent.scope == READ else WRITE,
         "only_owner_id": parent.owner_id,
         "publishes": parent.publishes,
-        "expires_at": parent.expires_at,
     }
 
 
@@ -256,5 +310,6 @@ def _find(hub: Hub, connection: Connection, code: str) -> Row[Any]:
     return row
 
 
-def _place(address: str) -> str:
+def place_of(address: str) -> str:
+    """Under which name wrong codes and keys from an address are counted, by `few_failures`."""
     return f"approve from {network_of(address)}"

@@ -38,6 +38,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_additions.add_takedowns,
     s0004_additions.add_quotas,
     s0017_sandboxes.upgrade,
+    s0004_additions.add_browser_sessions,
 )
 
 

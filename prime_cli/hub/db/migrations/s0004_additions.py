@@ -1,4 +1,4 @@
-"""Schemas 4 to 6 and 8 to 13: single tables and columns."""
+"""Schemas 4 to 6, 8 to 13, 15, 16 and 18: single tables and columns."""
 
 from alembic.operations import Operations
 from sqlalchemy import (
@@ -173,6 +173,23 @@ def add_quotas(op: Operations) -> None:
         PrimaryKeyConstraint("subject", name="pk_quotas"),
         owned_by("quotas", "owner_id", "owners.id"),
     )
+
+
+def add_browser_sessions(op: Operations) -> None:
+    """From schema 17: browsers that are signed in."""
+    op.create_table(
+        "browser_sessions",
+        text("sha256"),
+        Column("is_ticket", Boolean, nullable=False),
+        Column("key_id", String),
+        Column("owns_key", Boolean, nullable=False),
+        text("created_at"),
+        text("expires_at"),
+        PrimaryKeyConstraint("sha256", name="pk_browser_sessions"),
+        owned_by("browser_sessions", "key_id", "keys.id"),
+    )
+    for column in ("key_id", "expires_at"):
+        op.create_index(f"ix_browser_sessions_{column}", "browser_sessions", [column])
 
 
 def _refer_to_key(op: Operations, table: str, column: str, initially: str | None = None) -> None:

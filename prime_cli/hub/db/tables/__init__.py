@@ -3,6 +3,7 @@
 from prime_cli.hub.db.tables.accounts import (
     attempts,
     audit,
+    browser_sessions,
     challenges,
     counters,
     former_slugs,
@@ -55,7 +56,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 17
+SCHEMA = 18
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "attempts",
     "audit",
     "batches",
+    "browser_sessions",
     "challenges",
     "counters",
     "disks",

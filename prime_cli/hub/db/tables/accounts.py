@@ -102,6 +102,20 @@ invitations = Table(
     text("expires_at"),
 )
 
+browser_sessions = Table(
+    "browser_sessions",
+    metadata,
+    # Of the token in the browser's cookie, or of a ticket, which is exchanged for one once.
+    Column("sha256", String, primary_key=True),
+    Column("is_ticket", Boolean, nullable=False),
+    # What the browser does, it does with this key; null for the one user of a hub without accounts.
+    Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), index=True),
+    # Whether the key was made for this session, and ends with it.
+    Column("owns_key", Boolean, nullable=False),
+    text("created_at"),
+    Column("expires_at", String, nullable=False, index=True),
+)
+
 # --- Identities of other providers ---
 
 identities = Table(
