@@ -1,6 +1,6 @@
 """The steps of a training as small curves."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,27 @@ def read_steps(path: Path) -> list[dict[str, Any]]:
     with storage_errors(path):
         lines = path.read_bytes().split(b"\n")[:-1]
     return [msgspec.json.decode(line) for line in lines]
+
+
+def curves_of(steps: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:
+    """{metric: (step, value) of the steps that have it}, in the order of the lines.
+
+    Metrics in a table are named by it, such as `seconds.train`.
+    """
+    found: dict[str, list[tuple[float, float]]] = {}
+    for step in steps:
+        for name, value in _numbers(step):
+            if name != "step":
+                found.setdefault(name, []).append((step["step"], value))
+    return found
+
+
+def _numbers(step: Mapping[str, Any], table: str = "") -> Iterator[tuple[str, float]]:
+    for name, value in step.items():
+        if isinstance(value, Mapping) and not table:
+            yield from _numbers(value, f"{name}.")
+        elif isinstance(value, float | int) and not isinstance(value, bool):
+            yield f"{table}{name}", float(value)
 
 
 def series(steps: Sequence[dict[str, Any]], name: str) -> list[float]:

@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.eval.summary import relative_path
-from prime_cli.commands.options import local_options, open_session
+from prime_cli.commands.options import ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
-from prime_cli.core.paths import storage_errors
+from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.runs.folder import RunFolder, is_being_written
 from prime_cli.runs.saved_run import status_of
+from prime_cli.session import Session
 from prime_cli.training.curves import DRAWN, read_steps, series, sparkline
+from prime_cli.training.page import training_page
 from prime_cli.training.record import (
     STOP,
     SavedTraining,
@@ -52,12 +54,22 @@ def list_saved(ctx: typer.Context) -> None:
 
 
 @local_options()
-def show(ctx: typer.Context, training: TrainingArg = None) -> None:
+def show(
+    ctx: typer.Context,
+    training: TrainingArg = None,
+    *,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write it to one HTML file, with its curves."),
+    ] = None,
+    force: ForceOpt = False,
+) -> None:
     """Show a training: its steps, evaluations and verdict.
 
     \b
     Example:
       prime train show
+      prime train show 1f2e3d4c --html training.html
       prime train show 1f2e3d4c --output json
     \b
     See also: `prime eval view FOLDER`, `prime train --resume`.
@@ -72,6 +84,10 @@ def show(ctx: typer.Context, training: TrainingArg = None) -> None:
         ("Status", _status(found)),
         ("Steps", steps_of(found.facts)),
     ]
+    ends = _ends(found)
+    if html is not None:
+        _write_page(session, html, training_page(found, steps, [*lines[1:], *ends]), force=force)
+        return
     for name in DRAWN:
         values = series(steps, name)
         if values and max(values) > min(values):
@@ -80,10 +96,21 @@ def show(ctx: typer.Context, training: TrainingArg = None) -> None:
     checkpoint = last_checkpoint(RunFolder(found.folder))
     if checkpoint is not None:
         lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
-    if found.facts.held_out is not None:
-        lines.append(("Held out", found.facts.held_out))
-    lines += evaluation_lines(found.facts)
-    session.output.show({**_record(found), "metrics": steps}, lines=lines)
+    session.output.show({**_record(found), "metrics": steps}, lines=[*lines, *ends])
+
+
+def _ends(found: SavedTraining) -> list[tuple[str, str]]:
+    """What came of it: the rewards of held-out examples, and the verdict."""
+    held_out = found.facts.held_out
+    lines = [] if held_out is None else [("Held out", held_out)]
+    return lines + evaluation_lines(found.facts)
+
+
+def _write_page(session: Session, path: Path, page: bytes, *, force: bool) -> None:
+    if path.exists() and not force:
+        raise Conflict(f"{path} already exists", hint="overwrite it with `--force`")
+    write_atomically(path, page, mode=0o644)
+    session.output.done(f"Wrote {relative_path(str(path))}", value={"path": str(path)})
 
 
 @local_options()

@@ -5,6 +5,7 @@ import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from importlib.resources import files
 from typing import Any, BinaryIO
 
@@ -159,9 +160,9 @@ def write_page(
     says if some are omitted.
     """
     kept = EmbeddedRows()
-    style, script = _part("page.css"), b"".join(_part(f"{name}.js") for name in _SCRIPTS)
-    file.write(_head(style, script))
-    file.write(_part("page.html"))
+    style, script = page_part("page.css"), b"".join(page_part(f"{name}.js") for name in _SCRIPTS)
+    file.write(page_head("An evaluation", style, script))
+    file.write(page_part("page.html"))
     file.writelines(data_elements(rows, summary.metrics, kept, most=most_transcripts))
     # Last of the data: only now is it known what was left out.
     file.write(data_element("run", as_json(_run(summary, facts, kept))))
@@ -204,16 +205,18 @@ def notes(summary: Summary, kept: EmbeddedRows) -> list[str]:
     return found
 
 
-def _head(style: bytes, script: bytes) -> bytes:
+def page_head(title: str, style: bytes, script: bytes = b"") -> bytes:
+    """The head of a one-file page, which may use this style and run this script, and no other."""
+    allowed = f"script-src '{_digest(script)}'; " if script else ""
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        f"default-src 'none'; {allowed}style-src '{_digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<title>An evaluation</title>\n<style>"
+        f"<title>{escape(title)}</title>\n<style>"
     ).encode() + (style + b"</style>\n</head>\n")
 
 
@@ -222,7 +225,8 @@ def _digest(content: bytes) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(content).digest()).decode()
 
 
-def _part(name: str) -> bytes:
+def page_part(name: str) -> bytes:
+    """A file of the page."""
     # The hash is over what a browser reads, to which CRLF is one line end.
     content = (files("prime_cli.evals.export") / "page_parts" / name).read_bytes()
     return content.replace(b"\r\n", b"\n")

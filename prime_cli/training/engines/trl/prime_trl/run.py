@@ -60,6 +60,7 @@ def train(config: Config, service: Service, folder: Path) -> None:
         write_tiny_model(Path(config.model), config.seed)
         if "OMP_NUM_THREADS" not in os.environ:
             torch.set_num_threads(1)  # so little work that threads would only wait for each other
+    os.environ.setdefault("TENSORBOARD_LOGGING_DIR", str(folder / "tensorboard"))
     require_memory(config)
     tokenizer = _tokenizer(config)
     policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens)
