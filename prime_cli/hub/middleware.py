@@ -28,6 +28,7 @@ from prime_cli.hub.services.keys import (
 )
 from prime_cli.hub.tokens import token_digest
 from prime_cli.hub.urls import API, LOGIN_PAGE, UPLOAD
+from prime_cli.pages.assets import STATIC
 from prime_cli.wire.codec import encode
 from prime_cli.wire.invitations import JOIN_PAGE
 from prime_cli.wire.problems import Problem
@@ -106,7 +107,13 @@ def _refuse(status: int, sentence: str, code: str, hint: str | None = None) -> R
     return Response(content, status, headers=headers, media_type="application/json")
 
 
-_OPEN = (f"{API}/auth_challenge/", f"{API}/capabilities", LOGIN_PAGE, UPLOAD.partition("{")[0])
+_OPEN = (
+    f"{API}/auth_challenge/",
+    f"{API}/capabilities",
+    LOGIN_PAGE,
+    UPLOAD.partition("{")[0],
+    STATIC,
+)
 _OPEN_WHOLE = (
     JOIN_PAGE,
     f"{API}/invitations/show",

@@ -9,7 +9,7 @@ from prime_cli.hub.routes.requests import read_form
 from prime_cli.hub.routes.responses import answer_page, withhold_inside
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import invitations as service
-from prime_cli.pages.login import render_invited, render_joined
+from prime_cli.pages.login import invitation_page, joined_page
 from prime_cli.wire.invitations import (
     JOIN_PAGE,
     TOKEN,
@@ -65,9 +65,9 @@ _FIELDS = frozenset({"invitation", "user"})
 
 
 @router.page(JOIN_PAGE)
-async def invited(_request: Request) -> Response:
+async def invited(request: Request) -> Response:
     """The page of every link: its address has the token, which only the browser knows."""
-    return answer_page(render_invited())
+    return answer_page(request, invitation_page())
 
 
 @router.page(JOIN_PAGE, "POST")
@@ -84,5 +84,5 @@ async def sign_up(request: Request) -> Response:
         joined = await call(request, service.accept_invitation, given)
     except PrimeError as error:
         shown = withhold_inside(request, error)
-        return answer_page(render_invited(shown), shown)
-    return answer_page(render_joined(joined.user, joined.team, joined.key))
+        return answer_page(request, invitation_page(shown), shown)
+    return answer_page(request, joined_page(joined.user, joined.team, joined.key))

@@ -14,10 +14,10 @@ from prime_cli.hub.services import logins
 from prime_cli.hub.urls import LOGIN_PAGE
 from prime_cli.pages.login import (
     LoginRequest,
-    render_approval_form,
-    render_approved,
-    render_code_form,
-    render_refused,
+    approval_page,
+    approved_page,
+    code_page,
+    refused_page,
 )
 from prime_cli.wire.accounts import (
     ChallengeQuery,
@@ -58,13 +58,13 @@ _ANSWERS = ("approve", "create", "connect", "refuse")
 async def show(request: Request) -> Response:
     code = request.query_params.get("code", "")
     if not code:
-        return answer_page(render_code_form())
+        return answer_page(request, code_page())
     try:
         login = await _find(request, code)
     except PrimeError as error:
         shown = withhold_inside(request, error)
-        return answer_page(render_code_form(shown), shown)
-    return answer_page(render_approval_form(login, await sign_in.state_of(request, login.code)))
+        return answer_page(request, code_page(shown), shown)
+    return answer_page(request, approval_page(login, await sign_in.state_of(request, login.code)))
 
 
 @router.page(LOGIN_PAGE, "POST")
@@ -77,12 +77,12 @@ async def decide(request: Request) -> Response:
         _check_fields(form)
         if form["answer"] == "refuse":
             await run_write(hub, logins.refuse_login, hub, address, code)
-            return sign_in.forget(answer_page(render_refused()))
+            return sign_in.forget(answer_page(request, refused_page()))
         user = await sign_in.approve(request, form)
         if user is None:
             key = form.get("key", "")
             user = await run_write(hub, logins.approve_login, hub, address, code, key)
-        return sign_in.forget(answer_page(render_approved(user)))
+        return sign_in.forget(answer_page(request, approved_page(user)))
     except PrimeError as error:
         return await _ask_again(request, code, withhold_inside(request, error))
 
@@ -98,14 +98,14 @@ def _check_fields(form: dict[str, str]) -> None:
 
 async def _ask_again(request: Request, code: str, problem: PrimeError) -> Response:
     if isinstance(problem, NotFound):
-        return answer_page(render_code_form(problem), problem)
+        return answer_page(request, code_page(problem), problem)
     try:
         login = await _find(request, code)
         state = await sign_in.state_of(request, login.code)
-        form = render_approval_form(login, state, problem)
+        form = approval_page(login, state, problem)
     except PrimeError:
-        form = render_code_form(problem)
-    return answer_page(form, problem)
+        form = code_page(problem)
+    return answer_page(request, form, problem)
 
 
 async def _find(request: Request, code: str) -> LoginRequest:

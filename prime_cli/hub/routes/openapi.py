@@ -5,7 +5,6 @@ OpenAPI 3.1, <https://spec.openapis.org/oas/v3.1.0>; schemas are those of the wi
 
 import re
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from prime_cli.hub.dispatch import hub_of
 from prime_cli.hub.routes.responses import answer, answer_page
 from prime_cli.hub.routes.router import Operation
 from prime_cli.hub.urls import API
-from prime_cli.pages.html import HtmlPage, TableCell, table, text
+from prime_cli.pages.api import OperationRow, api_page
 from prime_cli.wire.problems import Problem
 
 _REF = "#/components/schemas/{name}"
@@ -112,34 +111,16 @@ def _json(description: str, schema: Any) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
-def show(operations: Sequence[Operation]) -> Response:
-    """The same for people: one row for each operation."""
-    rows = [
-        (
-            text(op.method),
-            TableCell(f"<code>{escape(API + op.path)}</code>"),
-            text(op.summary),
-            text("yes" if op.needs_key else ""),
-        )
-        for op in operations
-    ]
-    heads = ("Method", "Address", "What it does", "Key")
-    body = _FOREWORD + table(heads, rows, "No operations.")
-    return answer_page(HtmlPage("The hub's API", body, wide=True))
-
-
-_FOREWORD = """<p>The OpenAPI document is <a href="/openapi.json">/openapi.json</a>.
-Send an API key in the header <code>Authorization: Bearer KEY</code>.</p>
-"""
-
-
 def routes(operations: Sequence[Operation]) -> list[Route]:
     """Where both are found."""
 
     async def openapi(request: Request) -> Response:
         return answer(describe(operations, hub_of(request).settings.public_url))
 
-    async def docs(_request: Request) -> Response:
-        return show(operations)
+    async def docs(request: Request) -> Response:
+        rows = [
+            OperationRow(op.method, API + op.path, op.summary, op.needs_key) for op in operations
+        ]
+        return answer_page(request, api_page(rows))
 
     return [Route("/openapi.json", openapi), Route("/docs", docs)]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,8 +17,9 @@ from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.evaluations import queries, sample_queries
 from prime_cli.hub.services.readmes import get_readme
 from prime_cli.hub.services.version_documents import get_document
-from prime_cli.pages.environments import render_environment, render_environments, render_file
-from prime_cli.pages.evaluation import render_evaluation
+from prime_cli.pages.assets import ASSET_HEADERS, STATIC, find_asset
+from prime_cli.pages.environments import catalogue_page, environment_page, file_page
+from prime_cli.pages.evaluation import evaluation_page
 from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import EnvironmentQuery, InspectQuery
@@ -31,6 +33,15 @@ _REWARDS = 10_000
 _FILE_BYTES = 256 * 1024
 
 
+@router.page(STATIC + "{name}")
+async def static(request: Request) -> Response:
+    """The style sheet and the script of all pages."""
+    found = find_asset(request.path_params["name"])
+    if found is None:
+        raise HTTPException(404)
+    return Response(found.content, headers=ASSET_HEADERS, media_type=found.media_type)
+
+
 @router.page("/")
 async def catalogue(request: Request) -> Response:
     """What is published; the search and the place in it are in the query."""
@@ -41,7 +52,7 @@ async def catalogue(request: Request) -> Response:
         found = await call(request, list_environments, query)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(render_environments(found, search))
+    return answer_page(request, catalogue_page(found, search))
 
 
 @router.page("/dashboard/environments/{owner}/{name}")
@@ -57,8 +68,8 @@ async def environment(request: Request) -> Response:
         past = await call(request, sample_queries.list_history, ref, HistoryQuery(limit=20))
     except PrimeError as error:
         return answer_page_error(request, error)
-    page = render_environment(detail, listed.versions, sources.entries or [], readme, past, report)
-    return answer_page(page)
+    page = environment_page(detail, listed.versions, sources.entries or [], readme, past, report)
+    return answer_page(request, page)
 
 
 @router.page("/dashboard/environments/{owner}/{name}/@{version}/files/{path:path}")
@@ -71,7 +82,7 @@ async def file(request: Request) -> Response:
         found = await call(request, environments.inspect_sources, ref, query)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(render_file(detail, found))
+    return answer_page(request, file_page(detail, found))
 
 
 @router.page("/dashboard/evaluations/{id}")
@@ -84,7 +95,7 @@ async def evaluation(request: Request) -> Response:
         spread = await call(request, sample_queries.list_rewards, wanted, _REWARDS)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(render_evaluation(detail, samples, spread))
+    return answer_page(request, evaluation_page(detail, samples, spread))
 
 
 async def _report(request: Request, ref: EnvRef) -> CheckReport | None:

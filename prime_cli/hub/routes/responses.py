@@ -13,7 +13,8 @@ from prime_cli.core.errors import InternalError, NotFound, PrimeError, StorageFa
 from prime_cli.hub.dispatch import caller_of, hub_of
 from prime_cli.hub.headers import BASIC_CHALLENGE
 from prime_cli.hub.urls import LOGIN_PAGE
-from prime_cli.pages.html import CONTENT_SECURITY_POLICY, HtmlPage, error_body
+from prime_cli.pages.assets import PAGE_HEADERS
+from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
 from prime_cli.wire.codec import Envelope, encode
 from prime_cli.wire.problems import Problem, headers_of, status_of, to_problem
 
@@ -65,10 +66,12 @@ async def answer_unexpected(_request: Request, _error: Exception) -> Response:
     return answer(problem, 500)
 
 
-async def answer_http_error(_request: Request, error: Exception) -> Response:
+async def answer_http_error(request: Request, error: Exception) -> Response:
     """What the router itself refuses: no such address, or not with this method."""
     if not isinstance(error, HTTPException):
         raise error
+    if error.status_code == HTTPStatus.NOT_FOUND and _is_browser(request):
+        return answer_page_error(request, NotFound(f"{request.url.path[:200]} was not found"))
     refusal = answer(Problem(detail=error.detail), error.status_code)
     refusal.headers.update(error.headers or {})
     return refusal
@@ -77,37 +80,38 @@ async def answer_http_error(_request: Request, error: Exception) -> Response:
 # --- Pages ---
 
 _NAVIGATION = (
-    ("/", "Environments"),
-    (LOGIN_PAGE, "Log in a client"),
-    ("/docs", "API"),
+    NavigationLink("/", "Environments"),
+    NavigationLink(LOGIN_PAGE, "Log in a client"),
+    NavigationLink("/docs", "API"),
 )
-_PAGE_HEADERS = {
-    "cache-control": "no-store",
-    "content-security-policy": CONTENT_SECURITY_POLICY,
-    "x-frame-options": "DENY",
-    "x-content-type-options": "nosniff",
-    # With `no-referrer` browsers would send forms with the origin `null`.
-    "referrer-policy": "same-origin",
-}
 
 
-def answer_page(page: HtmlPage, error: PrimeError | None = None) -> Response:
-    """A page in the hub's frame, which may load and run nothing; under the status of `error`."""
-    html = page.render(_NAVIGATION)
+def answer_page(request: Request, page: Page, error: PrimeError | None = None) -> Response:
+    """A page in the hub's frame, that loads nothing from elsewhere; with the status of `error`."""
+    searched = request.query_params.get("search", "")
+    frame = Frame(_NAVIGATION, request.url.path, searched=searched)
     status, headers = (status_of(error), headers_of(error)) if error else (HTTPStatus.OK, {})
-    return Response(html, status, headers=_PAGE_HEADERS | headers, media_type="text/html")
+    html = render(page, frame)
+    return Response(html, status, headers=PAGE_HEADERS | headers, media_type="text/html")
 
 
 def answer_page_error(request: Request, error: PrimeError) -> Response:
     """The page of a failure, under its status."""
     error = withhold_inside(request, error)
-    body = error_body(error.message, error.hint) + (
-        "<p>Pages show what is public. To see what is yours, use <code>prime env info</code> or "
-        "the API with a key.</p>\n"
-    )
-    status = status_of(error)
-    title = "Not found" if status == HTTPStatus.NOT_FOUND else "Cannot be shown"
-    return answer_page(HtmlPage(title, body), error)
+    missing = status_of(error) == HTTPStatus.NOT_FOUND
+    title = "Not found" if missing else "Cannot be shown"
+    return answer_page(request, error_page(title, error, _NEXT), error)
+
+
+_NEXT = (
+    "Pages show what is public. To see what is yours, use `prime env info` or the API with a key.",
+)
+
+
+def _is_browser(request: Request) -> bool:
+    """Whether a person opened the address, and not a client of the API or an installer."""
+    accept = request.headers.get("accept", "")
+    return request.method == "GET" and accept.startswith("text/html")
 
 
 # --- Challenges for credentials ---

@@ -10,7 +10,7 @@ from prime_cli.hub.routes.responses import answer_page, withhold_inside
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import identities, logins
 from prime_cli.hub.urls import LOGIN_PAGE, SIGN_IN_PAGE, SIGN_IN_RETURN
-from prime_cli.pages.login import SignInState, render_code_form
+from prime_cli.pages.login import SignInState, code_page
 
 router = Router()
 
@@ -108,7 +108,7 @@ def forget(response: Response) -> Response:
 
 def _answer_error(request: Request, error: PrimeError) -> Response:
     shown = withhold_inside(request, error)
-    return answer_page(render_code_form(shown), shown)
+    return answer_page(request, code_page(shown), shown)
 
 
 def _require(request: Request) -> SignInClient:

@@ -18,6 +18,7 @@ OPEN = {
     "/dashboard/tokens/challenge/oidc",
     "/dashboard/tokens/challenge/oidc/callback",
     "/upload/{token}",
+    "/static/{name}",
     "/join",
     "/api/v1/invitations/show",
     "/api/v1/invitations/accept",

@@ -79,7 +79,7 @@ def test_evaluation_page_shows_what_came_out(client: httpx.Client, word: Push) -
     page = client.get(f"/dashboard/evaluations/{wanted}")
     assert page.status_code == 200
     assert "first &lt;run&gt;" in page.text
-    assert "2 rewards from 0.000 to 1.000" in page.text
+    assert "Rewards: 2 values from 0 to 1" in page.text
     assert "<script>" not in page.text
     assert "x" * 600 + "…" in page.text
     environment = client.get("/dashboard/environments/ada/word")

@@ -1,0 +1,27 @@
+"""Addresses of the pages, quoted, as their templates and the hub write them."""
+
+from urllib.parse import quote, urlencode
+
+CATALOGUE = "/"
+
+
+def environment_path(slug: str, tab: str = "", version: str = "") -> str:
+    """The page of an environment, one of its tabs, or that tab of another version."""
+    at = f"/@{quote(version, safe='')}" if version else ""
+    return f"/dashboard/environments/{quote(slug)}{at}{'/' + tab if tab else ''}"
+
+
+def files_path(slug: str, version: str) -> str:
+    """Where the pages of a version's files are; ends in a slash."""
+    return environment_path(slug, "files/", version)
+
+
+def evaluation_path(evaluation_id: str) -> str:
+    """The page of an evaluation."""
+    return f"/dashboard/evaluations/{quote(evaluation_id, safe='')}"
+
+
+def catalogue_path(**query: str | None) -> str:
+    """The list of environments with these filters; empty ones are left out."""
+    given = urlencode({name: value for name, value in query.items() if value})
+    return f"{CATALOGUE}?{given}" if given else CATALOGUE

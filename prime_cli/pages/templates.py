@@ -1,0 +1,166 @@
+"""Pages as HTML, from a template and a record.
+
+To add a page:
+
+1. Its record: a frozen Struct (or one of `wire`) with what the page shows, made by a service of the
+   hub or by the run reader. Templates see nothing else, and compute nothing.
+2. Its template: `templates/NAME.html` begins with `{% extends "layout.html" %}` and fills the block
+   `content`; the record is `record`. Everything is escaped. What is HTML already, such as a chart
+   or a rendered README, is a field of type `Html`; no template says `|safe`. `parts.html` has what
+   pages share: commands with a copy button, empty states, problems, an environment's heading.
+   Filters: `day`, `moment`, `number`, `bytes`; addresses come from `links`.
+3. A function that returns `Page("NAME.html", title, record, command=("prime env info a/b",))`:
+   `command` is shown as the same in a terminal.
+4. Its route, `@router.page("/dashboard/...")`, returns `answer_page(request, page)`, and
+   `answer_page_error(request, error)` when a service raises.
+
+Styles go to a file in `static/`, scripts too: the policy forbids `style=`, `<style>`, `onclick=`
+and `<script>` within a page. Every page works without scripts, and at 390 pixels.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.core.formatting import format_bytes, pluralize
+from prime_cli.pages import links
+from prime_cli.pages.assets import asset
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+class Html(str):
+    """HTML that is safe as it is: made by us, or sanitised."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
+class Page(Struct, frozen=True):
+    """A page before it is framed: `title` is plain text.
+
+    `command` shows the same in a terminal, a line for each. `narrow` suits forms and a few
+    sentences.
+    """
+
+    template: str
+    title: str
+    record: Any = None
+    command: tuple[str, ...] = ()
+    narrow: bool = False
+
+
+class NavigationLink(Struct, frozen=True):
+    """A link at the top of every page."""
+
+    path: str
+    label: str
+
+
+class Frame(Struct, frozen=True):
+    """What surrounds a page: links, the path of the page itself, and who is signed in, if anyone.
+
+    `search` is where the search in the head leads, None for none; `searched` is its text.
+    """
+
+    navigation: Sequence[NavigationLink] = ()
+    here: str = ""
+    search: str | None = links.CATALOGUE
+    searched: str = ""
+    user: str = ""
+
+
+class Problem(Struct, frozen=True):
+    """The sentence of a failure, and what to do about it."""
+
+    message: str
+    hint: str | None = None
+
+
+class ErrorRecord(Struct, frozen=True):
+    """A failure as a page, with sentences on what to do next."""
+
+    problem: Problem
+    next: tuple[str, ...] = ()
+
+
+def error_page(title: str, error: PrimeError, following: tuple[str, ...] = ()) -> Page:
+    """The page of a failure."""
+    record = ErrorRecord(Problem(error.message, error.hint), following)
+    return Page("error.html", title, record, narrow=True)
+
+
+def problem_of(error: PrimeError | None) -> Problem | None:
+    """What a page says of a failure."""
+    return Problem(error.message, error.hint) if error else None
+
+
+def render(page: Page, frame: Frame | None = None) -> bytes:
+    """The document of a page. Raises PrimeError if the extra `hub` is not installed."""
+    template = _environment().get_template(page.template)
+    found = template.render(page=page, record=page.record, frame=frame or Frame(search=None))
+    # What a user wrote may have half a surrogate pair, which has no UTF-8.
+    return found.encode(errors="replace")
+
+
+@cache
+def _environment() -> "Environment":
+    from prime_cli.core.installation import require
+
+    require("hub", "Showing pages", "jinja2")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("prime_cli.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        cache_size=-1,
+    )
+    environment.filters |= {"day": _day, "moment": _moment, "number": _number, "bytes": _bytes}
+    environment.filters |= {"count": pluralize, "code": _code}
+    environment.globals |= {"links": links, "asset": asset}
+    return environment
+
+
+# --- Filters ---
+
+
+def _day(moment: str | None) -> str:
+    """The date of an ISO 8601 time."""
+    return (moment or "")[:10]
+
+
+def _moment(moment: str | None) -> str:
+    """An ISO 8601 time to the minute."""
+    return f"{moment[:16].replace('T', ' ')} UTC" if moment else ""
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    """A number, rounded unless it is an integer; a dash for None."""
+    if value is None:
+        return "\N{EM DASH}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
+
+
+def _bytes(size: int | None) -> str:
+    """A size in the unit that needs the fewest digits."""
+    return "\N{EM DASH}" if size is None else format_bytes(size)
+
+
+_QUOTED = re.compile(r"`([^`]+)`")
+
+
+def _code(sentence: str) -> Html:
+    """A sentence of ours or an error's, escaped, with what is in backticks as code."""
+    return Html(_QUOTED.sub(r"<code>\1</code>", escape(sentence)))
