@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from prime_cli.core.config import Config
     from prime_cli.core.credentials import Credential
     from prime_cli.core.progress import Progress
-    from prime_cli.envs.trust import TrustPolicy
+    from prime_cli.envs.trust import TrustPolicy, UntrustedOwner
     from prime_cli.evals.execution.setup import RunContext
     from prime_cli.evals.planning.locate import LookupContext
     from prime_cli.models.prices import Budget
@@ -96,8 +96,44 @@ class Session:
         """How domain code reports while it works."""
         return self._progress or self.output.progress
 
-    def lookup_context(self, trust: "TrustPolicy") -> "LookupContext":
-        """Where environments are looked for, strangers being `trust`'s to judge.
+    def trust_policy(self, *, require_signature: bool = False) -> "TrustPolicy":
+        """What decides about new owners' code: settings, list, a person, or `--yes`."""
+        from pathlib import Path
+
+        from prime_cli.envs.trust import trust_policy_from
+
+        return trust_policy_from(
+            self.config,
+            Path.cwd(),
+            ask=self._ask_to_trust,
+            yes=self.yes,
+            require_signature=require_signature,
+        )
+
+    def _ask_to_trust(self, untrusted: "UntrustedOwner") -> bool:
+        """Say whose code it is and what trusting means, and ask.
+
+        Raises Declined after a no, NotTrusted where nobody can be asked.
+        """
+        from prime_cli.envs.trust import refuse_untrusted
+
+        if not self.output.is_interactive:
+            return refuse_untrusted(untrusted)
+        ref, what = untrusted.ref, "has no wheel and would be built here"
+        if untrusted.sha256:
+            what = f"has sha256 {untrusted.sha256}"
+        self.output.warn(f"`{ref.owner}` on {untrusted.hub} is new here; {ref} {what}")
+        self.output.tell(
+            "Its code and its dependencies would run as you, with access to your files and network."
+        )
+        self.output.confirm(
+            f"Trust `{ref.owner}` on this hub from now on?",
+            otherwise=f"`{ref.owner}` is not trusted, so nothing was done",
+        )
+        return True
+
+    def lookup_context(self, trust: "TrustPolicy | None" = None) -> "LookupContext":
+        """Where environments are looked for, and which policy (`trust_policy`) judges new owners.
 
         The hub is opened when it is asked.
         """
@@ -110,7 +146,7 @@ class Session:
             hub=lambda: self.hub,
             offline=self.config.offline,
             owner=self.config.owner.value,
-            trust=trust,
+            trust=trust or self.trust_policy(),
             env_vars={name: each.value for name, each in self.config.env_vars.items()},
         )
 

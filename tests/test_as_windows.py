@@ -66,7 +66,7 @@ assert [path.name for path in folder.iterdir()] == ["file"]
 """
 LAYOUT = """
 from prime_cli.envs.install.workspace import Workspace, site_packages
-from prime_cli.runtime.pythons import executable_in
+from prime_cli.core.paths import executable_in
 python = executable_in(folder)
 assert python == folder / "Scripts" / "python.exe", python
 python.parent.mkdir()

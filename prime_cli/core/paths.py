@@ -225,6 +225,13 @@ def repair_modes(home: Path) -> list[str]:
     return [sentence for sentence in repaired if sentence]
 
 
+def executable_in(environment: Path) -> Path:
+    """The path of a virtual environment's interpreter on this system."""
+    if sys.platform == "win32":
+        return environment / "Scripts" / "python.exe"
+    return environment / "bin" / "python"
+
+
 def open_to_others(path: Path) -> int | None:
     """The mode of `path`, if other users have any access to it."""
     if os.name != "posix":

@@ -16,10 +16,11 @@ from prime_cli.core.installation import (
     package_command,
     this_installation,
 )
+from prime_cli.core.paths import executable_in
 from prime_cli.core.process import TimedOut, run
 from prime_cli.doctor.base import Finding, System, failed, ok, warned
 from prime_cli.envs.install.workspace import Workspace, find_workspace
-from prime_cli.runtime.pythons import executable_in, python_at, version_fits
+from prime_cli.runtime.pythons import python_at, version_fits
 from prime_cli.runtime.uv_tool import find_uv
 
 _PYTHON = "python"

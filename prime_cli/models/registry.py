@@ -10,7 +10,7 @@ from typing import Any
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import home_path, prime_home, storage_errors
 from prime_cli.models.endpoints_py import EnvironReference, read_endpoints_dict
-from prime_cli.models.price_table import read_price
+from prime_cli.models.price_book import read_price
 from prime_cli.models.prices import Price
 from prime_cli.models.providers import EndpointSecret, KeySource
 

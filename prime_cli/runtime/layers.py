@@ -22,7 +22,7 @@ from pathlib import Path
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.file_locks import mark_in_use
-from prime_cli.core.paths import home_path, make_folder, storage_errors
+from prime_cli.core.paths import executable_in, home_path, make_folder, storage_errors
 from prime_cli.core.process import Completed
 from prime_cli.runtime.locks import (
     is_complete,
@@ -30,7 +30,7 @@ from prime_cli.runtime.locks import (
     requirements_text,
 )
 from prime_cli.runtime.packages import WheelPackage, find_links
-from prime_cli.runtime.pythons import Python, executable_in
+from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.uv_tool import network_failure, reason_of_failure, run_uv
 from prime_cli.wire.locks import Lock, LockedPackage
 

@@ -12,6 +12,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from prime_cli.core.errors import ResolveFailed
+from prime_cli.core.paths import executable_in
 from prime_cli.core.process import TimedOut, run
 from prime_cli.runtime.uv_tool import run_uv
 
@@ -169,13 +170,6 @@ def python_at(path: Path) -> Python:
 def version_fits(version: str, wanted: str) -> bool:
     """Whether a Python of `version` satisfies `wanted` (a version or specifier)."""
     return _wanted_versions(wanted).contains(version, prereleases=True)
-
-
-def executable_in(environment: Path) -> Path:
-    """The path of a virtual environment's interpreter on this system."""
-    if sys.platform == "win32":
-        return environment / "Scripts" / "python.exe"
-    return environment / "bin" / "python"
 
 
 def _no_python(allowed: SpecifierSet, pythons: list[Python]) -> ResolveFailed:

@@ -33,7 +33,7 @@ from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.evals.planning.cost import budget_of
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.price_table import own_path
+from prime_cli.models.price_book import own_path
 from prime_cli.models.prices import CAPS, Charges, add_charges
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, run_group_name, writing
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED

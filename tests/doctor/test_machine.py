@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.file_locks import locked
+from prime_cli.core.paths import executable_in
 from prime_cli.doctor.files import check_completion, check_leftovers
 from prime_cli.doctor.machine import (
     check_disk,
@@ -27,7 +28,6 @@ from prime_cli.doctor.python import (
 )
 from prime_cli.runs.folder import writing
 from prime_cli.runs.manifest import RUNNING
-from prime_cli.runtime.pythons import executable_in
 from prime_cli.shells.detection import completion_paths
 from prime_cli.shells.installation import MADE_BY, apply_change, plan_installation
 from tests.doctor.systems import one, system, told

@@ -18,7 +18,7 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.evals.sharing.push_record import load_record as load_push
 from prime_cli.evals.suites.definition import load_suite
 from prime_cli.evals.suites.record import SuiteFolder, SuiteRecord, list_suites, load_record
-from prime_cli.models.price_table import user_table
+from prime_cli.models.price_book import user_table
 from prime_cli.models.registry import load_registry
 from prime_cli.runs.index.file import index_path
 from prime_cli.runs.listing import list_runs

@@ -78,7 +78,7 @@ QUESTIONS = {
     ),
     ("commands/teams.py", "Remove "): f"{_LOGIN}::test_a_team_is_left_after_a_yes",
     ("commands/update.py", "Run this?"): f"{_PROMPTS}::test_updating_prime",
-    ("commands/trust_prompt.py", "Trust `"): f"{_PROMPTS}::test_an_owner_becomes_trusted",
+    ("session.py", "Trust `"): f"{_PROMPTS}::test_an_owner_becomes_trusted",
 }
 """By module and how the question begins."""
 
@@ -87,8 +87,8 @@ BARS = {
         f"{_LOGIN}::test_the_page_is_shown_while_a_bar_says_what_is_waited_for"
     ),
     ("api/evaluations.py", "Pushing samples"): _RUNS,
-    ("api/transfers.py", "Downloading "): _BYTES,
-    ("api/transfers.py", "Uploading "): _BYTES,
+    ("api/environments.py", "Downloading "): _BYTES,
+    ("api/environments.py", "Uploading "): _BYTES,
     ("doctor/run.py", "Checking this machine"): (f"{_BARS}::test_looking_at_this_machine_is_shown"),
     ("commands/env/diff.py", "Comparing"): _INSTALL,
     ("commands/update.py", "Updating prime"): f"{_BARS}::test_updating_prime_is_shown",

@@ -16,11 +16,13 @@ Found = set[tuple[str, str]]
 
 
 def questions() -> Found:
-    """What commands ask through Output."""
+    """What commands, and the session that they share, ask through Output."""
     return {
         (path, _beginning(call))
-        for path, call in _calls(*_VERBS, below="commands")
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _VERBS
+        for path, call in _calls(*_VERBS)
+        if path.startswith(("commands/", "session.py"))
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in _VERBS
     }
 
 
@@ -46,9 +48,9 @@ def askers_outside_the_terminal() -> list[str]:
     ]
 
 
-def _calls(*names: str, below: str = "") -> Iterator[tuple[str, ast.Call]]:
+def _calls(*names: str) -> Iterator[tuple[str, ast.Call]]:
     """Every call in the modules where one of `names` is called."""
-    for path in sorted((_PACKAGE / below).rglob("*.py")):
+    for path in sorted(_PACKAGE.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if not any(f"{name}(" in text for name in names):
             continue

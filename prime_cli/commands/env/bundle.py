@@ -15,7 +15,6 @@ from prime_cli.commands.options import (
     common_options,
     open_session,
 )
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.formatting import format_bytes, pluralize
@@ -98,7 +97,7 @@ def bundle(
         session.hub,
         session.config.home.value,
         session.progress,
-        trust_policy_of(session),
+        session.trust_policy(),
         session.config.offline,
     )
     plan = plan_bundle(spec, context)

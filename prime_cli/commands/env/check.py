@@ -17,7 +17,6 @@ from prime_cli.commands.options import (
     hub_options,
     open_session,
 )
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Only
 from prime_cli.envs.project.folder import Project
@@ -113,7 +112,7 @@ def check(
     checked = check_environment(
         environment,
         options,
-        session.lookup_context(trust_policy_of(session)),
+        session.lookup_context(),
         session.run_context(given=given.values),
         hub_only=request.hub_only,
     )
@@ -170,7 +169,7 @@ def run_tests(
         before[0] if before else None,
         after,
         CheckOptions(env_vars=given.names, verifiers=request.verifiers, python=request.python),
-        session.lookup_context(trust_policy_of(session)),
+        session.lookup_context(),
         session.run_context(given=given.values),
     )
     raise typer.Exit(code)

@@ -15,7 +15,6 @@ from prime_cli.commands.options import (
     local_options,
     open_session,
 )
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.refs import normalize_name
 from prime_cli.envs.install.installers import Installer, plan_uninstall, run_uninstall
@@ -78,7 +77,7 @@ def install(
         prerelease=prerelease,
         offline=session.config.offline,
         environments=path,
-        trust=trust_policy_of(session, require_signature=require_signature),
+        trust=session.trust_policy(require_signature=require_signature),
         sha256=sha256,
         require_signature=require_signature,
     )

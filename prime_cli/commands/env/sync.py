@@ -7,7 +7,6 @@ import typer
 
 from prime_cli.commands.env.install import ask_about_moves
 from prime_cli.commands.options import YES, DryRunOpt, PythonOpt, hub_options, open_session
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import GateFailed, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.envs.install.sources import InstallOptions
@@ -125,7 +124,7 @@ def _sync(
     workspace: Workspace,
     session: Session,
 ) -> None:
-    options = InstallOptions(offline=session.config.offline, trust=trust_policy_of(session))
+    options = InstallOptions(offline=session.config.offline, trust=session.trust_policy())
     plan = plan_sync(
         lock,
         found,

@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import YES, VersionOpt, at_version, hub_options, open_session
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.formatting import pluralize
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.signatures.verify import format_verdict
@@ -41,7 +40,7 @@ def verify(
     found = verify_environment(
         session.hub,
         ref,
-        trust=trust_policy_of(session, require_signature=require_signature),
+        trust=session.trust_policy(require_signature=require_signature),
         progress=session.progress,
         offline=session.config.offline,
     )

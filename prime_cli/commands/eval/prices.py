@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import local_options, open_session
-from prime_cli.models.price_book import PriceItem, price_items
-from prime_cli.models.price_table import own_path, shipped_table, user_table
+from prime_cli.models.price_book import PriceItem, own_path, price_items, shipped_table, user_table
 
 _COLUMNS = ("Model", "Input", "Cached", "Output", "Host", "Source", "Seen")
 

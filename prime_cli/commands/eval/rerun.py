@@ -9,7 +9,6 @@ import typer
 
 from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
 from prime_cli.commands.options import YES, hub_options, open_session
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.options import Only
 from prime_cli.evals.execution.run import EvalResult
@@ -146,7 +145,7 @@ def rerun(
     session = open_session(ctx)
     given = given_variables(request.env_vars)
     request = replace(request, env_vars=given.names)
-    lookup = session.lookup_context(trust_policy_of(session))
+    lookup = session.lookup_context()
     source = find_source(run, lookup.cwd, lookup.hub)
     again = prepare_rerun(source, request, lookup, os.environ, session.progress, force=force)
     result = run_rerun(again, session.run_context(given=given.values))
@@ -184,7 +183,7 @@ def rescore(
     session = open_session(ctx)
     given = given_variables(request.env_vars)
     changes = replace(changes, request=replace(request, env_vars=given.names))
-    lookup = session.lookup_context(trust_policy_of(session))
+    lookup = session.lookup_context()
     source = find_source(run, lookup.cwd, lookup.hub)
     rescoring = prepare_rescore(source, changes, lookup, session.progress)
     registry = load_registry(request.endpoints_path, lookup.cwd, os.environ)

@@ -32,7 +32,6 @@ from prime_cli.commands.options import (
     open_session,
     panel_order,
 )
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.http import is_loopback
@@ -117,7 +116,7 @@ def run(
         request = to_debug(request, resume)
     if request.environment.endswith(".toml"):
         _check_suite(request, limits, reports, dataset)
-        lookup = session.lookup_context(trust_policy_of(session))
+        lookup = session.lookup_context()
         run_suite(session, request, lookup, resume, push=pushed.push, given=given.values)
         return
     if dataset.save_to_hf_hub:
@@ -182,7 +181,7 @@ def _evaluate(
     *,
     verbose: bool,
 ) -> EvalResult:
-    lookup = session.lookup_context(trust_policy_of(session))
+    lookup = session.lookup_context()
     try:
         prepared, resumed = prepare_run(session, request, lookup, resume)
     except NotFound as error:

@@ -22,7 +22,6 @@ from prime_cli.commands.options import (
     open_session,
     panel_order,
 )
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import Conflict, NotFound
 from prime_cli.core.options import Only
 from prime_cli.core.paths import storage_errors
@@ -90,7 +89,7 @@ def dump(
     request = replace(request, environment=environment, env_vars=given.names, env_file=None)
     require_token_ids(request)
     _check_place(out, force=force)
-    lookup = session.lookup_context(trust_policy_of(session))
+    lookup = session.lookup_context()
     prepared = prepare(request, lookup, os.environ, session.progress, own_weights=True)
     prepared = for_training(prepared)
     announce_cost(session, prepared, None, lookup.cwd, verbose=False)

@@ -19,7 +19,6 @@ from prime_cli.commands.options import (
     panel_order,
 )
 from prime_cli.commands.rollouts.dump import CHANGES, PANELS, SHARED
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.options import Only
 from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
@@ -74,7 +73,7 @@ def serve(
     session = open_session(ctx)
     given = given_variables(request.env_vars, request.env_file)
     request = replace(request, environment=environment, env_vars=given.names, env_file=None)
-    lookup = session.lookup_context(trust_policy_of(session))
+    lookup = session.lookup_context()
     prepared, has_policy = prepare_service(request, lookup, os.environ, session.progress)
 
     def announce(url: str, token: str, folder: RunFolder) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from prime_cli.commands.eval.summary import relative_path
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.session import Session
@@ -62,7 +61,7 @@ def train_with_prime_rl(
     dry_run: bool,
 ) -> None:
     """Check everything with prime-rl's own dry run, then train unless that is all."""
-    lookup = session.lookup_context(trust_policy_of(session))
+    lookup = session.lookup_context()
     run = plan_prime_rl(request, training, lookup, os.environ, session.progress, files, own)
     output = session.output
     output.warn("prime-rl runs the environment in its own packages, and ends without a verdict")

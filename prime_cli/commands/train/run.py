@@ -23,7 +23,6 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
 from prime_cli.commands.train.saved import evaluation_lines, steps_of
-from prime_cli.commands.trust_prompt import trust_policy_of
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Only
 from prime_cli.core.paths import prime_home
@@ -138,7 +137,7 @@ def run(
         require_statistics("The verdict at the end")
     given = given_variables(request.env_vars, request.env_file)
     request = replace(request, environment=environment or "", env_vars=given.names, env_file=None)
-    lookup = session.lookup_context(trust_policy_of(session))
+    lookup = session.lookup_context()
     saved = None
     if resume is not None:
         _check_resume(ctx)

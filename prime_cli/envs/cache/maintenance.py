@@ -13,7 +13,7 @@ import msgspec
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.file_locks import claim_unused, use_file
-from prime_cli.core.paths import home_path, storage_errors
+from prime_cli.core.paths import executable_in, home_path, storage_errors
 from prime_cli.core.process import TimedOut, child_environment, run
 from prime_cli.core.progress import Progress
 from prime_cli.envs.bundles.manifest import decode_manifest
@@ -28,7 +28,6 @@ from prime_cli.envs.cache.entries import (
 )
 from prime_cli.envs.local_store import HubRecord
 from prime_cli.runtime.layers import below_of, interpreters_folder, is_ready
-from prime_cli.runtime.pythons import executable_in
 from prime_cli.wire.locks import Lock
 
 _FRESH_SECONDS = 3600

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import ResolveFailed, UsageError
+from prime_cli.core.paths import executable_in
 from prime_cli.core.process import run
 from prime_cli.core.progress import Progress
-from prime_cli.runtime.pythons import executable_in, python_at, version_fits
+from prime_cli.runtime.pythons import python_at, version_fits
 from prime_cli.runtime.search_plan import PythonChoice
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 

@@ -14,9 +14,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from prime_cli.archive.reproducibility import VARIABLE
 from prime_cli.core.errors import BuildFailed
+from prime_cli.core.paths import executable_in
 from prime_cli.core.process import TimedOut, child_environment, run
 from prime_cli.envs.project.folder import Project
-from prime_cli.runtime.pythons import executable_in
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 
 _LAST_LINES = 15

@@ -10,8 +10,7 @@ from prime_cli.core.http import is_loopback
 from prime_cli.core.progress import Progress
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.holds import unpriced
-from prime_cli.models.price_book import PriceBook
-from prime_cli.models.price_table import own_path
+from prime_cli.models.price_book import PriceBook, own_path
 from prime_cli.models.prices import FREE, PICO, Budget, Price, Spend, TokenUsage, format_usd
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import CAPPED, RunManifest

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import ResolveFailed, UsageError
+from prime_cli.core.paths import executable_in
 from prime_cli.envs.install.workspace import find_workspace, python_version
-from prime_cli.runtime.pythons import executable_in
 
 
 def make_environment(folder: Path, version: str = "3.12.4") -> Path:

@@ -19,8 +19,7 @@ from prime_cli.evals.planning.cost import (
     require_room,
 )
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.price_book import PriceBook
-from prime_cli.models.price_table import PriceTable, shipped_table
+from prime_cli.models.price_book import PriceBook, PriceTable, shipped_table
 from prime_cli.models.prices import Budget, ChargeKey, Price, Spend, TokenUsage
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.plan import EvalPlan

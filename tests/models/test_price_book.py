@@ -6,8 +6,13 @@ import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.price_book import PriceBook, stated_price
-from prime_cli.models.price_table import PriceTable, shipped_table, user_table
+from prime_cli.models.price_book import (
+    PriceBook,
+    PriceTable,
+    shipped_table,
+    stated_price,
+    user_table,
+)
 from prime_cli.models.prices import Price
 
 OPENAI = "https://api.openai.com/v1"
