@@ -14,6 +14,7 @@ from prime_cli.session import Session
 from tests.helpers.cli import Prime
 from tests.helpers.database import drop_databases, start_server
 from tests.helpers.file_server import file_server
+from tests.helpers.screenshots import SCREENSHOTS
 from tests.helpers.seed import read_seed, runs_every_case, set_seed, split_sample
 from tests.helpers.statements import share_statements
 from tests.helpers.wheelhouse import wheelhouse
@@ -80,6 +81,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"PRIME_TEST_SEED={read_seed()}")
+    if SCREENSHOTS.is_dir():
+        count = len(list(SCREENSHOTS.glob("*.png")))
+        terminalreporter.write_line(f"{count} screenshots of pages are in {SCREENSHOTS}")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 import httpx
 import pytest
 
+from tests.helpers.npm import install_npm_package
 from tests.helpers.serving import serve
 from tests.hub.pushing import data
 from tests.hub.routes.test_logins import PAGE, WHOAMI, begin_at
@@ -33,15 +34,7 @@ def free_port() -> int:
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A folder with the package and the script that serves with it."""
-    for program in ("node", "npm"):
-        if shutil.which(program) is None:
-            pytest.skip(f"there is no {program}")
-    folder = tmp_path / "provider"
-    folder.mkdir()
-    words = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", PACKAGE]
-    done = subprocess.run(words, cwd=folder, capture_output=True, encoding="utf-8", check=False)
-    if done.returncode != 0:
-        pytest.skip(f"npm cannot get {PACKAGE}: {done.stderr[-300:]}")
+    folder = install_npm_package(tmp_path / "provider", PACKAGE).parent
     return Path(shutil.copy(SCRIPT, folder / SCRIPT.name))
 
 

@@ -113,7 +113,8 @@ def test_picture_is_a_link() -> None:
 
 def test_table_keeps_its_alignment_and_code_its_language() -> None:
     html = render_markdown("| a |\n|--:|\n| 1 |\n\n```python\nx = 1\n```\n")
-    assert 'style="text-align:right"' in html
+    assert '<td class="right">' in html
+    assert "style=" not in html
     assert '<code class="language-python">' in html
 
 
