@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.browser.site import Site
-from tests.browser.watched import NARROW, WIDE, Scheme, Visit, violations
+from tests.browser.watched import NARROW, WIDE, Scheme, Visit
 
 pytestmark = pytest.mark.slow
 
@@ -24,17 +24,18 @@ def pages(site: Site) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", NARROW)])
 def test_every_page_is_fit_for_everybody(
     site: Site, browse: Callable[..., Visit], axe: str, scheme: Scheme, width: int
 ) -> None:
     window = browse(site.url, scheme=scheme, width=width)
     wrong = []
     for name, path in pages(site).items():
-        page = window.open(path)
+        window.open(path)
+        wrong += window.faults(name, axe)
         window.picture(name)
-        wrong += [f"{name}: {each}" for each in violations(page, axe)]
-        if (over := window.overflow()) > 0:
-            wrong.append(f"{name}: {over} pixels wider than the window")
+        # The other scheme and the other width only for somebody to look at.
+        window.page.emulate_media(color_scheme="dark" if scheme == "light" else "light")
+        window.picture(name)
+        window.page.emulate_media(color_scheme=scheme)
     assert wrong == []

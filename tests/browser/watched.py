@@ -12,6 +12,7 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Dialog,
     Page,
     Request,
     Response,
@@ -73,10 +74,12 @@ class Visit:
         self.page.screenshot(path=path, full_page=True, clip=clip)
         return path
 
-    def overflow(self) -> int:
-        """By how many pixels the page is wider than the window."""
+    def faults(self, name: str, axe: str) -> list[str]:
+        """Serious violations by axe-core on the page `name`, and whether it is too wide."""
         script = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        return int(self.page.evaluate(script))
+        over = int(self.page.evaluate(script))
+        wide = [f"{over} pixels wider than the window"] if over > 0 else []
+        return [f"{name}: {each}" for each in (*_violations(self.page, axe), *wide)]
 
 
 def visit(
@@ -118,23 +121,20 @@ def _watch(made: Visit) -> None:
         if response.status >= 400 and response.status not in made.expected:
             problems.append(f"{response.status}: {response.url}")
 
-    def opened(page: Page) -> None:
-        page.on(
-            "dialog",
-            lambda dialog: (problems.append(f"dialog: {dialog.message}"), dialog.dismiss()),
-        )
-        page.on("pageerror", lambda error: problems.append(f"script: {error}"))
+    def dismiss(dialog: Dialog) -> None:
+        problems.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     made.context.expose_binding("tellBreach", lambda _, told: problems.append(f"policy: {told}"))
     made.context.add_init_script(_TELL_BREACHES)
     made.context.on("console", hear)
     made.context.on("request", requested)
     made.context.on("response", answered)
-    made.context.on("page", opened)
-    opened(made.page)
+    made.context.on("dialog", dismiss)
+    made.context.on("weberror", lambda told: problems.append(f"script: {told.error}"))
 
 
-def violations(page: Page, axe: str) -> list[str]:
+def _violations(page: Page, axe: str) -> list[str]:
     """What axe-core calls a serious or critical violation, with the elements."""
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
