@@ -259,15 +259,12 @@ def prepare_with(
     if endpoint.said:
         progress.say(endpoint.said)
     recording = None
-    asked = model_flags_of(request)
+    flags = model_flags_of(request)
     if endpoint.model.startswith(REPLAY):
         recording = open_recording(endpoint.model, lookup.cwd)
         endpoint = replace(endpoint, model=recording.model)
         request = sized_to_recording(recording, request)
-    said = Preflight() if endpoint.builtin else asyncio.run(check_endpoint(endpoint))
-    for warning in said.warnings:
-        progress.warn(warning)
-    priced = prices.with_stated(said.prices)
+    priced = prices.with_stated(_preflight(endpoint, progress).prices)
     if own_weights and request.max_cost is not None:
         endpoint = free_at_home(endpoint, priced)
     require_prices(request.max_cost, endpoint, priced)
@@ -294,12 +291,20 @@ def prepare_with(
         subject,
         endpoint,
         registry,
-        asked,
+        flags,
         priced,
         recording,
         retry_errors=request.retry_errors,
         labels=labels,
     )
+
+
+def _preflight(endpoint: Endpoint, progress: Progress) -> Preflight:
+    """What the endpoint says of itself before anything is paid; its warnings are shown."""
+    found = Preflight() if endpoint.builtin else asyncio.run(check_endpoint(endpoint))
+    for warning in found.warnings:
+        progress.warn(warning)
+    return found
 
 
 def _code_folder(plan: EvalPlan, cwd: Path) -> Path:

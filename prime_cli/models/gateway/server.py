@@ -8,7 +8,7 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from http import HTTPStatus
 from pathlib import Path
@@ -102,28 +102,37 @@ class Gateway:
             say=say,
             policy_of=settings.policy_of,
         )
-        cache = settings.cache and CompletionCache(
-            settings.cache, router.group_of, self.ledger.add_hit
-        )
         replayed = None
         if saved is not None:
             builtin = BuiltinModels(gold or GoldAnswers(), run_id, saved)
             replayed = ReplayStep(saved, builtin)
-        steps = (
-            *((allow_only_model_calls,) if settings.sandboxed else ()),
-            *((settings.tap,) if settings.tap else ()),
-            _responses_step(router, replayed, say or (lambda _: None)),
-            *((replayed,) if replayed else ()),
-            ask_for_usage,
+        say = say or (lambda _: None)
+        self._answer = chain(tuple(self._steps(settings, router, replayed, say)), router)
+        self._hub = _Hub(settings.hub, say)
+
+    def _steps(
+        self,
+        settings: GatewaySettings,
+        router: ModelRouter,
+        replayed: ReplayStep | None,
+        say: Callable[[str], None],
+    ) -> Iterator[Step]:
+        """What a call passes before it is routed, outermost first."""
+        if settings.sandboxed:
+            yield allow_only_model_calls
+        if settings.tap:
+            yield settings.tap
+        yield _responses_step(router, replayed, say)
+        if replayed:
+            yield replayed
+        yield ask_for_usage
+        if settings.cache:
             # Before everything that limits, counts and caps calls: a hit is not a call.
-            *((cache.answer,) if cache else ()),
-            self._retries,
-            self.hold.admit,
-            # Innermost: retried or useless answers were spent all the same.
-            self.ledger.read_answers,
-        )
-        self._answer = chain(steps, router)
-        self._hub = _Hub(settings.hub, say or (lambda _: None))
+            yield CompletionCache(settings.cache, router.group_of, self.ledger.add_hit).answer
+        yield self._retries
+        yield self.hold.admit
+        # Innermost: retried or useless answers were spent all the same.
+        yield self.ledger.read_answers
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
