@@ -1,5 +1,6 @@
 """The pages of environments: the list with its search, and one environment."""
 
+import shlex
 from collections.abc import Sequence
 from html import escape
 
@@ -124,7 +125,10 @@ def file_page(detail: EnvironmentDetail, found: Inspection) -> Page:
         files_at=links.files_path(slug, version),
         is_text="\0" not in (found.content or ""),
     )
-    command = f"prime env inspect {slug}@{version} {found.path}".rstrip()
+    # A file's name is its publisher's, and the line is there to be pasted into a shell.
+    command = shlex.join(
+        ["prime", "env", "inspect", f"{slug}@{version}", *filter(None, [found.path])]
+    )
     return Page("file.html", found.path or slug, record, command=(command,))
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.pages.markdown import render_bounded, render_markdown
+from tests.helpers.markup import allowed_element, markups
 
 ALLOWED = {
     "h1", "h2", "h3", "h4", "h5", "h6", "p", "a", "em", "strong", "code", "pre", "ul", "ol", "li",
@@ -58,6 +59,13 @@ def test_hostile_readme_stays_text(text: str) -> None:
 @given(st.text(alphabet="<>[]()!\"'`:javascriptonerdt=/\\ \n&#x;-*|", max_size=80))
 def test_any_readme_is_harmless(text: str) -> None:
     assert_harmless(text)
+
+
+@given(markups)
+def test_no_markup_leaves_more_than_a_readme_may_have(text: str) -> None:
+    for files in ("", FILES):
+        for tag, attributes in Tags(render_markdown(text, files)).found:
+            assert allowed_element(tag, attributes, files), (tag, attributes)
 
 
 def test_readme_is_rendered() -> None:

@@ -1,0 +1,72 @@
+"""What people do on the public pages: search, follow links, and see what is theirs to see."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.site import Site
+from tests.browser.watched import NARROW, Visit
+
+pytestmark = pytest.mark.slow
+
+
+def test_slash_leads_to_the_search_and_enter_finds(
+    site: Site, browse: Callable[..., Visit]
+) -> None:
+    page = browse(site.url).open("/dashboard/environments/ada/sums")
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("guess a")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="ada/word")).to_be_visible()
+    expect(page.get_by_role("link", name="ada/sums")).to_have_count(0)
+    expect(page.get_by_role("searchbox")).to_have_value("guess a")
+
+
+def test_tab_reaches_the_content_first(site: Site, browse: Callable[..., Visit]) -> None:
+    page = browse(site.url).open("/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+
+
+def test_a_command_is_copied(site: Site, browse: Callable[..., Visit]) -> None:
+    window = browse(site.url)
+    window.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = window.open("/dashboard/environments/ada/word")
+    block = page.get_by_label("The same in a terminal")
+    block.get_by_role("button", name="Copy").click()
+    expect(block.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "prime env info ada/word"
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_links_lead_from_the_list_to_a_file_and_an_evaluation(
+    site: Site, browse: Callable[..., Visit], javascript: bool
+) -> None:
+    page = browse(site.url, javascript=javascript, width=NARROW).open("/")
+    page.get_by_role("searchbox").fill("word")
+    page.get_by_role("searchbox").press("Enter")
+    page.get_by_role("link", name="ada/word").click()
+    expect(page.get_by_role("heading", name="ada/word")).to_be_visible()
+    environment = page.url
+    page.get_by_role("link", name="the rules").click()
+    expect(page.get_by_text("Six tries.")).to_be_visible()
+    page.goto(environment)
+    page.get_by_role("link", name="word by large-70b").click()
+    expect(page.get_by_text("I try crane").first).to_be_visible()
+
+
+def test_nobody_sees_what_is_private(site: Site, browse: Callable[..., Visit]) -> None:
+    window = browse(site.url)
+    window.expected.add(404)
+    for path in (
+        "/dashboard/environments/ada/hidden",
+        f"/dashboard/evaluations/{site.secret}",
+        "/dashboard/environments/ada/hidden/@0.1.0/files/hidden.py",
+    ):
+        page = window.open(path)
+        expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+    window.picture("not-found")
+    page = window.open("/?search=hidden")
+    assert "ada/hidden" not in page.content()
