@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import msgspec
@@ -50,7 +50,8 @@ class BubblewrapSandbox:
         self._ids = itertools.count(1)
         self._codes: dict[int, asyncio.Future[int]] = {}
         self._variables = variables
-        self._closing: list[asyncio.AbstractServer] = []
+        self.serving = AsyncExitStack()
+        """What serves it on our side, and ends with it."""
         self._nothing = open_descriptor(Path(os.devnull), os.O_RDONLY)
         control.setblocking(False)  # noqa: FBT003 - its only form
         asyncio.get_running_loop().add_reader(control, self._hear)
@@ -94,10 +95,6 @@ class BubblewrapSandbox:
         with suppress(OSError):
             self._control.send(msgspec.json.encode({"kill": key, "signal": number}))
 
-    def also_close(self, server: asyncio.AbstractServer) -> None:
-        """Close a server of ours with the sandbox."""
-        self._closing.append(server)
-
     async def gone(self) -> End:
         """As `RunningSandbox.gone`."""
         await self._process.wait()
@@ -107,9 +104,7 @@ class BubblewrapSandbox:
 
     async def end(self) -> None:
         """As `RunningSandbox.end`."""
-        for server in self._closing:
-            server.close()
-        self._closing.clear()
+        await self.serving.aclose()
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.kill()

@@ -7,8 +7,11 @@ import socket
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
+
+import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.formatting import format_bytes
@@ -21,6 +24,12 @@ from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
 )
 from prime_cli.hub.sandboxes.bubblewrap.process import BubblewrapSandbox
 from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn, stand_in
+from prime_cli.hub.sandboxes.internet import (
+    INTERNET_FACT,
+    NAME_SERVER,
+    connect_filtered,
+    require_internet,
+)
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.proxy import PROXY_PORT, proxy_variables, serve_proxy
 from prime_cli.hub.sandboxes.registry import SandboxContext
@@ -64,10 +73,7 @@ class BubblewrapProvider:
         del may_fetch  # there are no images
         _require_program()
         if spec.network == INTERNET:
-            raise UsageError(
-                "bubblewrap has no network `internet` yet",
-                hint="use the network `packages`, or the provider `engine`",
-            )
+            require_internet()
         return ((await stand_in(spec.image)).sentence,)
 
     async def create(self, spec: SandboxSpec) -> BubblewrapSandbox:
@@ -79,18 +85,23 @@ class BubblewrapProvider:
         try:
             agent = [str(python.python), "-I", "-S", _AGENT_INSIDE]
             options = _options(spec, python, size, self._files())
-            process, control, listener = await _start(spec, options, agent, groups)
+            started = await _start(spec, options, agent, groups)
         except BaseException:
             await groups.remove()
             raise
         facts = {**_promises(spec, python, size), **_limits(groups)}
-        sandbox = BubblewrapSandbox(process, control, groups, _variables(spec), facts)
-        if listener is not None:
-            try:
-                sandbox.also_close(await serve_proxy(listener, spec))
-            except BaseException:
-                await sandbox.end()
-                raise
+        sandbox = BubblewrapSandbox(
+            started.process, started.control, groups, _variables(spec), facts
+        )
+        try:
+            if started.listener is not None:
+                sandbox.serving.callback((await serve_proxy(started.listener, spec)).close)
+            if spec.network == INTERNET:
+                uplink = await connect_filtered(started.pid_inside)
+                sandbox.serving.push_async_callback(uplink.end)
+        except BaseException:
+            await sandbox.end()
+            raise
         return sandbox
 
     async def list_tags(self, prefix: str) -> Collection[str]:
@@ -113,13 +124,23 @@ def _require_program() -> str:
     return found
 
 
+@dataclass(frozen=True)
+class _Started:
+    """Bubblewrap's own process, and the first one inside.
+
+    `control` is our end of the agent's socket, `listener` what its proxy has inside.
+    """
+
+    process: asyncio.subprocess.Process
+    pid_inside: int
+    control: socket.socket
+    listener: socket.socket | None
+
+
 async def _start(
     spec: SandboxSpec, options: Sequence[str], agent: Sequence[str], groups: Cgroups
-) -> tuple[asyncio.subprocess.Process, socket.socket, socket.socket | None]:
-    """The first process, our end of the agent's socket, and the socket that its proxy has inside.
-
-    Raises EnvironmentFailed with what bubblewrap says.
-    """
+) -> _Started:
+    """Raises EnvironmentFailed with what bubblewrap says."""
     if sys.platform == "win32":
         raise EnvironmentFailed("bubblewrap exists only on Linux")
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -132,7 +153,9 @@ async def _start(
     opened = [("--args", _in_memory(b"".join(each.encode() + b"\0" for each in options)))]
     if program := system_call_filter():
         opened.append(("--seccomp", _in_memory(program)))
-    with theirs, os.fdopen(said, "rb", 0) as stderr:
+    known, telling = os.pipe()
+    opened.append(("--info-fd", telling))
+    with theirs, os.fdopen(said, "rb", 0) as stderr, os.fdopen(known, "rb", 0) as info:
         try:
             process = await asyncio.create_subprocess_exec(
                 _require_program(),
@@ -157,16 +180,22 @@ async def _start(
         try:
             async with asyncio.timeout(_UP_SECONDS):
                 fds = await _greeting(ours)
+            # Written before the agent was started.
+            told = msgspec.json.decode(info.read(_STDERR), type=_Info)
             if port:
                 listener = _listener(fds)
-        except (OSError, TimeoutError, EnvironmentFailed) as error:
+        except (OSError, TimeoutError, EnvironmentFailed, msgspec.DecodeError) as error:
             await _give_up(process, ours)
             why = _last_line(stderr) or error
             raise EnvironmentFailed(f"bubblewrap did not start a sandbox: {why}") from error
         except BaseException:
             await _give_up(process, ours)
             raise
-    return process, ours, listener
+    return _Started(process, told.child_pid, ours, listener)
+
+
+class _Info(msgspec.Struct, rename="kebab"):
+    child_pid: int
 
 
 def _in_memory(content: bytes) -> int:
@@ -263,6 +292,7 @@ def _parts_of_usr() -> list[str]:
 
 
 _FILES = {
+    "resolv.conf": f"nameserver {NAME_SERVER}\n",
     "passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
     "group": "root:x:0:\nnogroup:x:65534:\n",
     "hosts": "127.0.0.1 localhost\n",
@@ -289,6 +319,7 @@ def _promises(spec: SandboxSpec, python: StandIn, size: int) -> dict[str, str]:
     """What holds by the way it was started."""
     network = {
         PACKAGES: f"{', '.join(spec.reached) or 'no host'}, through a proxy",
+        INTERNET: INTERNET_FACT,
         NONE: "none",
     }
     return {

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from prime_cli.hub.compute.engine.client import ContainerSpec, Engine
 
 _LABEL = "prime.sandbox"
+_UNFILTERED = (
+    "the engine's own, which is not filtered: it may reach this machine and its local network"
+)
 _GRACE = 30
 """Seconds that a container outlives its time, so that its supervisor says why it ends."""
 
@@ -50,7 +53,10 @@ class EngineProvider:
                 "The network `packages` needs an engine on this machine",
                 hint="use the network `none` or `internet`",
             )
-        return () if found else (f"{spec.image} is fetched first",)
+        differs = [] if found else [f"{spec.image} is fetched first"]
+        if spec.network == INTERNET:
+            differs.append(f"the network is {_UNFILTERED}")
+        return tuple(differs)
 
     async def create(self, spec: SandboxSpec) -> RunningSandbox:
         """As `SandboxProvider.create`."""
@@ -140,8 +146,7 @@ def _facts(spec: SandboxSpec) -> dict[str, str]:
     hosts = ", ".join(spec.reached) or "no host"
     network = {
         PACKAGES: f"{hosts}, through a proxy",
-        INTERNET: "the engine's own network, which is not filtered: it may reach this machine's "
-        "local network",
+        INTERNET: _UNFILTERED,
     }
     return {
         "provider": ENGINE,

@@ -1,0 +1,56 @@
+"""The network `internet` of bubblewrap: what a sandbox reaches, and what is refused."""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.process import run
+from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
+from prime_cli.hub.sandboxes.provider import SandboxSpec
+from tests.helpers.tools import needs_bubblewrap, needs_root, require
+
+pytestmark = needs_bubblewrap
+BOTH = ["SOCK_STREAM", "SOCK_DGRAM"]
+
+
+@needs_root
+def test_public_addresses_are_reached_and_no_address_of_the_machine_or_its_networks(
+    tmp_path: Path,
+) -> None:
+    for program in ("slirp4netns", "nft", "unshare", "ip"):
+        require(program)
+    if (
+        not Path("/dev/net/tun").exists()
+        or not run(["unshare", "--net", "nft", "list", "tables"]).ok
+    ):
+        pytest.skip("this kernel has no nf_tables, or no /dev/net/tun")
+    words = [sys.executable, "-m", "tests.helpers.small_internet", str(tmp_path)]
+    said = run(["unshare", "--net", "--mount", *words], env=dict(os.environ), timeout=60)
+    assert said.ok, said.err
+    assert said.err == ""
+    found = json.loads(said.out)
+    # Each has a server, which the machine reaches.
+    assert set(map(tuple, found["machine"].values())) == {tuple(BOTH)}
+    reached = {place: kinds for place, kinds in found["reached"].items() if kinds}
+    assert reached == {"1.2.3.4": BOTH, "public.test": BOTH}
+    assert set(found["machine"]) < set(found["reached"])
+    assert found["flush"] == 1, "code inside could remove the filter"
+    assert "filtered" in found["fact"]
+
+
+def test_a_machine_without_the_programs_names_their_packages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "bwrap").symlink_to(require("bwrap"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    spec = SandboxSpec("prime-t-n", "0" * 32, "python:3.11", time.time() + 60, network="internet")
+    check = BubblewrapProvider(tmp_path).check(spec, may_fetch=False)
+    with pytest.raises(UsageError, match="bubblewrap needs slirp4netns and ") as caught:
+        asyncio.run(check)
+    assert "apt install slirp4netns " in (caught.value.hint or "")
