@@ -5,6 +5,7 @@ _prime_step() {
     'prime eval') at='prime eval' ;;
     'prime train') at='prime train' ;;
     'prime rollouts') at='prime rollouts' ;;
+    'prime open') at='prime open' ;;
     'prime serve') at='prime serve' ;;
     'prime availability') at='prime availability' ;;
     'prime pods') at='prime pods' ;;
@@ -507,6 +508,7 @@ _prime_offers() {
     'prime eval show --output'|'prime eval show -o') offers='table plain json jsonl' ;;
     'prime eval view --env-dir'|'prime eval view -e') offers='@folders' ;;
     'prime eval view --outputs-dir'|'prime eval view -o') offers='@folders' ;;
+    'prime eval view --port') offers='' ;;
     'prime eval rerun --model'|'prime eval rerun -m') offers='builtin/echo builtin/oracle @models' ;;
     'prime eval rerun --max-concurrent'|'prime eval rerun -c') offers='' ;;
     'prime eval rerun --api-base-url'|'prime eval rerun -b') offers='' ;;
@@ -732,6 +734,8 @@ _prime_offers() {
     'prime rollouts dump --output-dir') offers='@folders' ;;
     'prime rollouts dump --out'|'prime rollouts dump -o') offers='@files' ;;
     'prime rollouts dump --context') offers='local prime @contexts' ;;
+    'prime open --port') offers='' ;;
+    'prime open --context') offers='local prime @contexts' ;;
     'prime serve --engine') offers='vllm transformers' ;;
     'prime serve --for') offers='training' ;;
     'prime serve --host') offers='' ;;
@@ -1224,6 +1228,7 @@ _prime_offers() {
     'prime rollouts adapter 0') offers='verl tinker rllm' ;;
     'prime rollouts adapter 1') offers='@folders' ;;
     'prime rollouts dump 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
+    'prime open 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @runs @folders' ;;
     'prime serve 0') offers='builtin/echo builtin/oracle @models' ;;
     'prime serve ...') offers='' ;;
     'prime pods status 0') offers='@pods' ;;
@@ -1308,7 +1313,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval train rollouts serve availability pods sandbox disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
+    'prime') words='env eval train rollouts open serve availability pods sandbox disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
     'prime env') words='init build check test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var publisher inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
@@ -1357,7 +1362,7 @@ _prime_words() {
     'prime eval run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --examples --split --shuffle --shard --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset -s --push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --yes -y --output --quiet -q --context --offline -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --outputs-dir --tag --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --reduce --threshold --output -o --quiet -q -h --help' ;;
-    'prime eval view') words='' options='--env-dir -e --outputs-dir -o -h --help' ;;
+    'prime eval view') words='' options='--env-dir -e --outputs-dir -o --web --port --no-browser -h --help' ;;
     'prime eval rerun') words='' options='--model -m --max-concurrent -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --max-cost --token-budget --cache --sandbox --allow-net --only-gateway --force --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval rescore') words='' options='--environment --example --replay --force --env-args -a --max-concurrent -c --env-var --endpoints-path -e --max-cost --cache --sandbox --allow-net --only-gateway --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval merge') words='' options='--partial --output-dir --output -o --quiet -q -h --help' ;;
@@ -1381,6 +1386,7 @@ _prime_words() {
     'prime rollouts serve') words='' options='--num-examples -n --model -m --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --split --shuffle --independent-scoring -i --max-retries --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --port --workers --yes -y --quiet -q --context --offline -h --help' ;;
     'prime rollouts adapter') words='' options='--force --output -o --quiet -q -h --help' ;;
     'prime rollouts dump') words='' options='--num-examples -n --rollouts-per-example -r --examples --max-error-rate --fail-fast --no-fail-fast --model -m --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --env-file --secrets --split --shuffle --independent-scoring -i --max-retries --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --out -o --force --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime open') words='' options='--port --no-browser --quiet -q --context --offline -h --help' ;;
     'prime serve') words='' options='--engine --for --host --port --engine-python --trust-remote-code --temperature -T --start-timeout --dry-run --output -o --quiet -q -h --help' ;;
     'prime availability') words='list gpu-types disks' options='-h --help' ;;
     'prime availability list') words='' options='--gpu-type --gpu-count --regions --region --socket --provider --max-price --spot --no-spot --disks --group-similar --no-group-similar --output -o --quiet -q --context --offline -h --help' ;;

@@ -241,6 +241,11 @@ class Session:
             publish_starters(self._open_hub(data, STARTER_OWNER), data, self.progress)
         return self._open_hub(data, self.config.owner.value)
 
+    def box_folder(self) -> "Path":
+        """The data of the hub in this process, with the starters published."""
+        self._box.close()
+        return self.config.home.value / "hub"
+
     def _open_hub(self, data: "Path", owner: str) -> "HubClient":
         from prime_cli.api.client import HubClient
         from prime_cli.api.transports import AppTransport

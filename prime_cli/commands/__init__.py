@@ -35,6 +35,10 @@ app = group(
         "eval": ("prime_cli.commands.eval:app", "Evaluate models on environments."),
         "train": ("prime_cli.commands.train:app", "Train a model on an environment."),
         "rollouts": ("prime_cli.commands.rollouts:app", "Produce rollouts for trainers."),
+        "open": (
+            "prime_cli.commands.open:open_pages",
+            "Show runs and environments in a browser.",
+        ),
         "serve": (
             "prime_cli.commands.serve:serve",
             "Serve a model on this machine with the OpenAI API.",

@@ -65,11 +65,14 @@ def draw_histogram(values: Iterable[float], title: str, *, bins: int = _BINS) ->
     across, up = Axis.over(least, most), Axis(0, max(counts))
     edges = [least + (most - least) * place / bins for place in range(bins + 1)]
     if least == most:
-        edges, counts = [across.low, across.high], [len(known)]
+        reach = (across.high - across.low) / (2 * _BINS)
+        edges, counts = [least - reach, least + reach], [len(known)]
     parts = list(zip(edges, edges[1:], counts, strict=False))
     bars = "".join(_bar(across, up, *part) for part in parts)
     told = f"{title}: {pluralize(len(known), 'value')} from {_text(least)} to {_text(most)}"
     rows = [(_text(low), _text(high), f"{count:,}") for low, high, count in parts]
+    if least == most:
+        rows = [(_text(least), _text(most), f"{len(known):,}")]
     body = _frame(across, up, "", "Count") + bars
     return _figure(told, body, ("From", "To", "Count"), rows)
 

@@ -1,78 +1,254 @@
-"""The page of one evaluation."""
+"""The pages of an evaluation on a hub and of its samples, as those of a local run."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from msgspec import Struct
+from prime_cli.core.formatting import pluralize
+from prime_cli.pages.conversation import shown_text
+from prime_cli.pages.links import environment_path, evaluation_path
+from prime_cli.pages.runs import (
+    EMPTY,
+    EVERYTHING,
+    Cell,
+    Fact,
+    GridLine,
+    Link,
+    MetricLine,
+    RunFilter,
+    RunView,
+    Scale,
+    render_rollout,
+    render_run,
+    run_charts,
+    sample_of,
+    view_rollout,
+)
+from prime_cli.pages.templates import Page
+from prime_cli.statistics.intervals import bounds, precision
+from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 
-from prime_cli.pages.charts import draw_histogram
-from prime_cli.pages.templates import Html, Page
-from prime_cli.wire.evaluations import EvaluationDetail
-
-_SHOWN = 600
-"""Characters of a prompt or completion on the page."""
+SAMPLES_PER_PAGE = 200
 
 
-class SampleRow(Struct, frozen=True):
-    """A sample with the beginning of its texts; `reward` is None for an error."""
+class SampleLine(NamedTuple):
+    """A sample without its body; `identity` is what it says it is, as JSON, if it does."""
 
-    example: str
-    prompt: str
-    completion: str
+    number: int
+    identity: str | None
     reward: float | None
+    failed: bool
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The example and the rollout, as far as the sample tells them."""
+        try:
+            parts = json.loads(self.identity or "")
+        except ValueError:
+            parts = None
+        match parts:
+            case [str(example), str(rollout)]:
+                return example, rollout
+            case [str(name)]:
+                example, _, rollout = name.rpartition(".")
+                return (example, rollout) if example else (name, "")
+        return str(self.number), ""
 
 
-class EvaluationRecord(Struct, frozen=True, kw_only=True):
-    """An evaluation, a chart of its rewards, and its first samples."""
+class EvaluationSamples(NamedTuple):
+    """What the page shows: one page of samples, and of all of them the first thousands.
 
-    detail: EvaluationDetail
-    retried: str
-    chart: Html
-    samples: list[SampleRow]
+    `total` counts those that match the filter; `metrics` are values by name.
+    """
+
+    shown: Sequence[SampleLine] = ()
+    total: int = 0
+    every: Sequence[SampleLine] = ()
+    metrics: Mapping[str, Sequence[float]] = {}
 
 
 def evaluation_page(
-    detail: EvaluationDetail, samples: Sequence[Mapping[str, Any]], rewards: Sequence[float]
+    detail: EvaluationDetail,
+    samples: EvaluationSamples,
+    wanted: RunFilter = EVERYTHING,
+    page: int = 1,
+    problem: str = "",
 ) -> Page:
-    """Metrics, the distribution of `rewards`, and the samples given."""
-    record = EvaluationRecord(
-        detail=detail,
-        retried=_retried(detail.metadata),
-        chart=Html(draw_histogram(rewards, "Rewards")),
-        samples=[_row(sample) for sample in samples],
+    """The page of an evaluation; `problem` says what is wrong with the filter."""
+    path = evaluation_path(detail.evaluation_id)
+    rewards = [line.reward for line in samples.every if line.reward is not None]
+    grid = _grid(samples.shown, Scale.of(rewards), path)
+    pages = max(1, -(-samples.total // SAMPLES_PER_PAGE))
+    view = RunView(
+        path=path,
+        title=detail.name,
+        status=detail.status.lower(),
+        command=f"prime eval get {detail.evaluation_id}",
+        facts=list(_facts(detail, samples.every)),
+        parameters=list(_parameters(detail)),
+        notes=list(_notes(detail)),
+        charts=run_charts(rewards, samples.metrics),
+        metrics=list(_metrics(detail)),
+        filter=wanted,
+        problem=problem,
+        found=f"{pluralize(samples.total, 'sample')} found" if wanted.is_set else "",
+        grid=grid,
+        columns=max((len(line.cells) for line in grid), default=0),
+        previous=path + wanted.query(page=page - 1) if page > 1 else None,
+        next=path + wanted.query(page=page + 1) if page < pages else None,
+        others=[Link(name, environment_path(name)) for name in detail.environment_names],
     )
-    return Page(
-        "evaluation.html", detail.name, record, command=(f"prime eval get {detail.evaluation_id}",)
-    )
+    return render_run(view)
 
 
-def _retried(metadata: Mapping[str, Any]) -> str:
-    """How many rollouts were retried, as `eval push` reports it; else nothing."""
-    own = metadata.get("prime")
+def sample_page(
+    detail: EvaluationDetail, line: SampleLine, body: Mapping[str, Any], total: int
+) -> Page:
+    """The page of one sample of `total`."""
+    path = evaluation_path(detail.evaluation_id)
+    example, rollout = line.place
+    view = view_rollout(
+        sample_of(body),
+        path=_sample_path(path, line.number),
+        run=Link(detail.name, path),
+        title=f"Example {example}, rollout {rollout}" if rollout else f"Sample {line.number}",
+        previous=_sample_path(path, line.number - 1) if line.number > 1 else None,
+        next=_sample_path(path, line.number + 1) if line.number < total else None,
+        command=f"prime eval samples {detail.evaluation_id} -n 1 -p {line.number}",
+    )
+    return render_rollout(view)
+
+
+def _sample_path(path: str, number: int) -> str:
+    return f"{path}/samples/{number}"
+
+
+def _facts(detail: EvaluationDetail, lines: Sequence[SampleLine]) -> Iterator[Fact]:
+    yield Fact("Model", detail.model_name or "unknown")
+    if detail.avg_score is not None:
+        yield Fact("Mean reward", f"{detail.avg_score:.4g}")
+    examples: dict[str, list[float]] = {}
+    for line in lines:
+        if line.reward is not None:
+            examples.setdefault(line.place[0], []).append(line.reward)
+    errors = detail.summary.errors if detail.summary is not None else 0
+    if len(lines) == detail.total_samples:
+        yield from _bounds(list(examples.values()), errors)
+    yield Fact("Samples", f"{detail.total_samples:,}")
+    if errors:
+        yield Fact("Errors", f"{errors:,}")
+    if detail.owner:
+        yield Fact("Pushed by", detail.owner)
+
+
+def _bounds(examples: Sequence[Sequence[float]], errors: int) -> Iterator[Fact]:
+    interval = precision(examples).interval
+    if interval is not None:
+        told = f"{interval.low:.4g} to {interval.high:.4g} ({interval.method})"
+        yield Fact("95 % interval", told)
+    limits = bounds([reward for rewards in examples for reward in rewards], errors)
+    if errors and limits.low is not None and limits.high is not None:
+        yield Fact("Errors as 0, or left out", f"{limits.low:.4g} to {limits.high:.4g}")
+
+
+def _parameters(detail: EvaluationDetail) -> Iterator[Fact]:
+    told = {
+        "Evaluation": detail.evaluation_id,
+        "Dataset": detail.dataset,
+        "Framework": detail.framework,
+        "Task": detail.task_type,
+        "Description": detail.description,
+        "Tags": ", ".join(detail.tags),
+        "Created": detail.created_at,
+        "Completed": detail.completed_at,
+    }
+    yield from (Fact(label, text) for label, text in told.items() if text)
+    for name, value in detail.metadata.items():
+        if value not in (None, "", {}, []):
+            yield Fact(name, shown_text(value).text)
+
+
+def _notes(detail: EvaluationDetail) -> Iterator[str]:
+    if detail.error_message:
+        yield f"It failed: {detail.error_message}"
+    own = detail.metadata.get("prime")
     counts = own.get("asked_again") if isinstance(own, dict) else None
     if not isinstance(counts, dict):
-        return ""
+        return
     known = {name: count for name, count in counts.items() if isinstance(count, int) and count > 0}
     rollouts = known.pop("rollouts", 0)
     why = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in known.items())
-    return f"{rollouts} rollouts were retried ({why})" if rollouts else ""
+    if rollouts:
+        yield f"{rollouts} rollouts were retried ({why})"
 
 
-def _row(sample: Mapping[str, Any]) -> SampleRow:
-    reward = sample.get("reward")
-    example = sample.get("example_id")
-    return SampleRow(
-        "" if example is None else str(example),
-        _message(sample.get("prompt")),
-        _message(sample.get("completion")),
-        float(reward) if isinstance(reward, int | float) else None,
+def _metrics(detail: EvaluationDetail) -> Iterator[MetricLine]:
+    for name, each in (detail.summary.metrics if detail.summary is not None else {}).items():
+        yield MetricLine.of(name, each.count, each.mean, each.std, each.min, each.max)
+
+
+def _grid(lines: Sequence[SampleLine], scale: Scale, path: str) -> list[GridLine]:
+    """Samples by example, in the order of the first of each."""
+    examples: dict[str, list[SampleLine]] = {}
+    for line in lines:
+        examples.setdefault(line.place[0], []).append(line)
+    columns = max(map(len, examples.values()), default=0)
+    base = path.rpartition("/")[2]
+    return [_grid_line(name, found, columns, scale, base) for name, found in examples.items()]
+
+
+def _grid_line(
+    name: str, lines: Sequence[SampleLine], columns: int, scale: Scale, base: str
+) -> GridLine:
+    cells: list[Cell] = [
+        scale.cell(line.reward, "error", _sample_path(base, line.number)) for line in lines
+    ]
+    rewards = [line.reward for line in lines if line.reward is not None]
+    mean = f"{math.fsum(rewards) / len(rewards):.3g}" if rewards else ""
+    return GridLine(name, mean, [*cells, *[EMPTY] * (columns - len(cells))])
+
+
+# --- The filter ---
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_BOUND = re.compile(rf"(<=|>=|<|>|=|)\s*({_NUMBER})")
+_SPAN = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
+
+
+def sample_query(wanted: RunFilter, page: int) -> SampleQuery | None:
+    """What a hub is asked for the filter of the form; None for a reward that is none.
+
+    A hub's bounds are exclusive: those that include their end are the next number.
+    """
+    text = wanted.reward.strip().lower()
+    low, high = -math.inf, math.inf
+    is_failed = wanted.errors or text == "none"
+    if span := _SPAN.fullmatch(text):
+        low, high = sorted(map(float, span.groups()))
+        low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
+    elif bound := _BOUND.fullmatch(text):
+        low, high = _range(bound[1], float(bound[2]))
+    elif text not in ("", "none"):
+        return None
+    return SampleQuery(
+        limit=SAMPLES_PER_PAGE,
+        page=page,
+        errors_only=is_failed,
+        reward_above=low if math.isfinite(low) else None,
+        reward_below=high if math.isfinite(high) else None,
+        search=wanted.text or None,
     )
 
 
-def _message(value: Any) -> str:
-    """A chat or any other value as text, cut after `_SHOWN` characters."""
-    if isinstance(value, list):
-        parts = [str(turn.get("content")) for turn in value if isinstance(turn, dict)]
-        value = "\n".join(parts)
-    shown = "" if value is None else str(value)
-    return f"{shown[:_SHOWN]}{'…' if len(shown) > _SHOWN else ''}"
+def _range(sign: str, limit: float) -> tuple[float, float]:
+    """The bounds, exclusive, of the numbers in this relation to `limit`."""
+    below, above = math.nextafter(limit, -math.inf), math.nextafter(limit, math.inf)
+    ranges = {
+        "<": (-math.inf, limit),
+        "<=": (-math.inf, above),
+        ">": (limit, math.inf),
+        ">=": (below, math.inf),
+    }
+    return ranges.get(sign, (below, above))

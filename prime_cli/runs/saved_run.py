@@ -68,16 +68,21 @@ class SavedRun:
 
     def summary(self, reducers: Sequence[Reducer] | None = None) -> Summary:
         """The statistics, recomputed from the rows; with the usual reducers or others."""
+        return self.measure(reducers)[0]
+
+    def measure(self, reducers: Sequence[Reducer] | None = None) -> tuple[Summary, Tally]:
+        """The statistics, and the scores that they are of; reads every row once."""
         tally = Tally()
         if self.manifest is not None:
             spending = Spending(self.manifest.plan.model, read_charges(self.manifest.unjournaled))
             for row in read_journal(self.folder.journal):
                 tally.add(row)
                 spending.add_row(row)
-            return summary_of(self.folder, with_usage(self.manifest, spending), tally, reducers)
+            manifest = with_usage(self.manifest, spending)
+            return summary_of(self.folder, manifest, tally, reducers), tally
         for row in self.rows():
             tally.add(row)
-        return _official_summary(self.folder, self.official or {}, tally, reducers)
+        return _official_summary(self.folder, self.official or {}, tally, reducers), tally
 
 
 def open_run(path: Path) -> SavedRun:

@@ -2,7 +2,7 @@
 
 from prime_cli.evals.comparison.compare import CompareOptions, compare_all
 from prime_cli.evals.comparison.sides import Example, Side
-from prime_cli.pages.evaluation import evaluation_page
+from prime_cli.pages.evaluation import EvaluationSamples, evaluation_page
 from prime_cli.pages.templates import render
 from prime_cli.runs.rows import AskedAgain, Failure, Row
 from prime_cli.runs.tally import Tally
@@ -66,7 +66,7 @@ def test_the_page_of_an_evaluation_shows_it_and_ignores_nonsense() -> None:
         detail = EvaluationDetail(
             evaluation_id="ev_1", name="n", status="COMPLETED", metadata={"prime": told}
         )
-        return render(evaluation_page(detail, [], [])).decode()
+        return render(evaluation_page(detail, EvaluationSamples())).decode()
 
     assert "2 rollouts were retried (worker died 2)" in page(
         {"asked_again": {"rollouts": 2, "infra": 0, "worker_died": 2}}

@@ -162,6 +162,23 @@ def view(
             "--outputs-dir", "-o", metavar="DIR", help="Other runs.", show_default="./outputs"
         ),
     ] = None,
+    web: Annotated[
+        bool, typer.Option("--web", help="Show them in a browser, up to four side by side.")
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="The port for `--web`.",
+            show_default="a free one",
+        ),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="With `--web`: print the address only.")
+    ] = False,
 ) -> None:
     """Browse saved evaluations in a full-screen viewer.
 
@@ -173,15 +190,24 @@ def view(
       prime eval view
       prime eval view 1f2e3d4c
       prime eval view 1f2e3d4c 5a6b7c8d
+      prime eval view --web
     \b
-    See also: `prime eval show`, `prime eval list`, `prime eval compare`.
+    See also: `prime open`, `prime eval show`, `prime eval compare`.
     """
-    open_session(ctx)
+    session = open_session(ctx)
+    roots = RunRoots(outputs_dir, env_dir)
+    if web:
+        from prime_cli.commands.open import view_runs
+
+        view_runs(session, runs or [], roots, port=port or 0, browser=not no_browser)
+        return
+    if port is not None or no_browser:
+        raise UsageError("`--port` and `--no-browser` need `--web`")
     _require_terminal(runs or [])
     require("tui", "The full-screen viewer", "textual")
     from prime_cli.evals.viewer.catalogue import Catalogue
 
-    _open_viewer(Catalogue(Path.cwd(), RunRoots(outputs_dir, env_dir)), runs or [])
+    _open_viewer(Catalogue(Path.cwd(), roots), runs or [])
 
 
 def _open_viewer(catalogue: "Catalogue", runs: list[str]) -> None:
@@ -206,5 +232,5 @@ def _require_terminal(runs: list[str]) -> None:
         instead = " ".join(("prime eval", words, *runs))
         raise UsageError(
             "`prime eval view` needs a terminal",
-            hint=f"show it as text with `{instead}`",
+            hint=f"show it as text with `{instead}`, or in a browser with `--web`",
         )

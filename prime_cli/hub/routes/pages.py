@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.refs import LATEST, EnvRef
-from prime_cli.hub.dispatch import call, hub_of, run
+from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.requests import ref_to_read
 from prime_cli.hub.routes.responses import answer_page, answer_page_error
 from prime_cli.hub.routes.router import Router
@@ -19,7 +19,13 @@ from prime_cli.hub.services.readmes import get_readme
 from prime_cli.hub.services.version_documents import get_document
 from prime_cli.pages.assets import ASSET_HEADERS, STATIC, find_asset
 from prime_cli.pages.environments import catalogue_page, environment_page, file_page
-from prime_cli.pages.evaluation import evaluation_page
+from prime_cli.pages.evaluation import (
+    SAMPLES_PER_PAGE,
+    evaluation_page,
+    sample_page,
+    sample_query,
+)
+from prime_cli.pages.runs import RunFilter
 from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import EnvironmentQuery, InspectQuery
@@ -28,8 +34,8 @@ from prime_cli.wire.version_documents import CHECK_REPORT
 
 router = Router()
 
-_SAMPLES = 20
-_REWARDS = 10_000
+_LAST = 2**31 - 1
+_LONGEST_NUMBER = 6
 _FILE_BYTES = 256 * 1024
 
 
@@ -87,15 +93,39 @@ async def file(request: Request) -> Response:
 
 @router.page("/dashboard/evaluations/{id}")
 async def evaluation(request: Request) -> Response:
-    """The result of an evaluation, and its first samples."""
-    wanted = request.path_params["id"]
+    """The result of an evaluation, and a page of its samples."""
+    evaluation_id = request.path_params["id"]
+    given = request.query_params
+    wanted = RunFilter(given.get("reward", ""), given.get("errors") == "1", given.get("text", ""))
+    page = _page_number(given.get("page", ""))
+    asked = sample_query(wanted, page)
     try:
-        detail = await call(request, queries.get_evaluation, wanted)
-        samples = await _samples(request, wanted)
-        spread = await call(request, sample_queries.list_rewards, wanted, _REWARDS)
+        detail = await call(request, queries.get_evaluation, evaluation_id)
+        query = asked or SampleQuery(limit=SAMPLES_PER_PAGE)
+        samples = await call(request, sample_queries.list_samples, evaluation_id, query)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(request, evaluation_page(detail, samples, spread))
+    problem = "" if asked else f"`{wanted.reward}` is not a range: write >0.5, 0.2..0.8 or none"
+    return answer_page(request, evaluation_page(detail, samples, wanted, page, problem))
+
+
+@router.page("/dashboard/evaluations/{id}/samples/{number:int}")
+async def sample(request: Request) -> Response:
+    """One sample, turn by turn."""
+    evaluation_id, number = request.path_params["id"], request.path_params["number"]
+    try:
+        detail = await call(request, queries.get_evaluation, evaluation_id)
+        found = await call(request, sample_queries.read_sample, evaluation_id, min(number, _LAST))
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    line, body, total = found
+    return answer_page(request, sample_page(detail, line, decode(body, dict[str, Any]), total))
+
+
+def _page_number(text: str) -> int:
+    """A page from 1; the first for what is no number."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
+    return max(int(text), 1) if is_number else 1
 
 
 async def _report(request: Request, ref: EnvRef) -> CheckReport | None:
@@ -103,14 +133,3 @@ async def _report(request: Request, ref: EnvRef) -> CheckReport | None:
         return await call(request, get_document, ref, CHECK_REPORT)
     except NotFound:
         return None
-
-
-async def _samples(request: Request, wanted: str) -> list[dict[str, Any]]:
-    query = SampleQuery(limit=_SAMPLES)
-    found = await call(request, sample_queries.find_samples, wanted, query)
-    numbers = [number for part in found.parts for number in part]
-    if not numbers:
-        return []
-    hub = hub_of(request)
-    bodies = await run(hub, sample_queries.read_bodies, hub, found.evaluation_id, numbers)
-    return decode(b"[" + bodies + b"]", list[dict[str, Any]])

@@ -79,7 +79,7 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
 
 # --- Pages ---
 
-_NAVIGATION = (
+NAVIGATION = (
     NavigationLink("/", "Environments"),
     NavigationLink(LOGIN_PAGE, "Log in a client"),
     NavigationLink("/docs", "API"),
@@ -89,7 +89,9 @@ _NAVIGATION = (
 def answer_page(request: Request, page: Page, error: PrimeError | None = None) -> Response:
     """A page in the hub's frame, that loads nothing from elsewhere; with the status of `error`."""
     searched = request.query_params.get("search", "")
-    frame = Frame(_NAVIGATION, request.url.path, searched=searched)
+    # `prime open` serves these pages among its own.
+    navigation = getattr(request.app.state, "navigation", NAVIGATION)
+    frame = Frame(navigation, request.url.path, searched=searched)
     status, headers = (status_of(error), headers_of(error)) if error else (HTTPStatus.OK, {})
     html = render(page, frame)
     return Response(html, status, headers=PAGE_HEADERS | headers, media_type="text/html")

@@ -24,6 +24,7 @@ WITHOUT_OUTPUT = {
     "prime eval view": "takes the whole screen, and a terminal is asked for",
     "prime rollouts dump": "prints JSON lines for a trainer",
     "prime rollouts serve": "serves until it is ended, and prints variables for a shell once",
+    "prime open": "serves until it is ended, and prints an address once",
     "prime hub serve": "serves until it is ended, and prints variables for a shell once",
 }
 """Commands that have no `--output`, and why."""

@@ -79,9 +79,12 @@ def test_evaluation_page_shows_what_came_out(client: httpx.Client, word: Push) -
     page = client.get(f"/dashboard/evaluations/{wanted}")
     assert page.status_code == 200
     assert "first &lt;run&gt;" in page.text
-    assert "Rewards: 2 values from 0 to 1" in page.text
+    assert "Reward: 2 values from 0 to 1" in page.text
     assert "<script>" not in page.text
-    assert "x" * 600 + "…" in page.text
+    samples = [client.get(f"/dashboard/evaluations/{wanted}/samples/{n}") for n in (1, 2, 3)]
+    assert [each.status_code for each in samples] == [200, 200, 404]
+    assert "x" * 600 in samples[0].text + samples[1].text
+    assert "<script>" not in samples[0].text + samples[1].text
     environment = client.get("/dashboard/environments/ada/word")
     assert f"/dashboard/evaluations/{wanted}" in environment.text
 

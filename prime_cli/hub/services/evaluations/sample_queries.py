@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, Select, desc, func, or_, select
 
@@ -13,6 +14,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluated, evaluations, owners, samples
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.evaluations.queries import find_evaluation, visible_to
+from prime_cli.pages.evaluation import EvaluationSamples, SampleLine
 from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import (
     COMPLETED,
@@ -131,19 +133,63 @@ def _parts(rows: Sequence[Row[Any]]) -> Iterator[tuple[int, ...]]:
         yield tuple(part)
 
 
-# --- Rewards ---
+# --- For pages ---
+
+_DRAWN = 10_000
+_DRAWN_METRICS = 2_000
+_LINE = (samples.c.number, samples.c.identity, samples.c.reward, samples.c.failed)
+_SCORES = msgspec.json.Decoder(dict[str, float])
 
 
-def list_rewards(hub: Hub, caller: Caller, evaluation_id: str, most: int) -> list[float]:
-    """The rewards of the first `most` samples that have one; raises NotFound."""
+def list_samples(
+    hub: Hub, caller: Caller, evaluation_id: str, query: SampleQuery
+) -> EvaluationSamples:
+    """A page of samples without their bodies, and the scores of the first thousands.
+
+    Raises NotFound.
+    """
     with hub.database.read() as connection:
         evaluation = find_evaluation(connection, caller, evaluation_id)
-        rewards = select(samples.c.reward).where(
-            samples.c.evaluation_id == evaluation.id,
-            samples.c.reward.is_not(None),
-            samples.c.number <= most,
-        )
-        return [float(reward) for reward in connection.execute(rewards).scalars()]
+        rows, total = _dense(connection, evaluation.id, query), evaluation.sample_count
+        if query.is_filtered:
+            rows, total = _filtered(connection, evaluation.id, query)
+        mine = samples.c.evaluation_id == evaluation.id
+        numbers = [row.number for row in rows]
+        shown = _lines(connection, mine, samples.c.number.in_(numbers))
+        every = _lines(connection, mine, samples.c.number <= _DRAWN)
+        scores = select(samples.c.scores).where(mine, samples.c.number <= _DRAWN_METRICS)
+        texts = connection.execute(scores.order_by(samples.c.number)).scalars().all()
+    return EvaluationSamples(shown, total, every, _columns(texts))
+
+
+def read_sample(
+    hub: Hub, caller: Caller, evaluation_id: str, number: int
+) -> tuple[SampleLine, bytes, int]:
+    """One sample, its JSON, and the number of all; raises NotFound."""
+    with hub.database.read() as connection:
+        evaluation = find_evaluation(connection, caller, evaluation_id)
+        row = connection.execute(
+            select(*_LINE, samples.c.body).where(
+                samples.c.evaluation_id == evaluation.id, samples.c.number == number
+            )
+        ).one_or_none()
+    if row is None:
+        raise NotFound(f"Evaluation `{evaluation_id}` has no sample {number}")
+    return SampleLine(*row[:-1]), row.body.encode(), evaluation.sample_count
+
+
+def _lines(connection: Connection, *wanted: ColumnElement[bool]) -> list[SampleLine]:
+    rows = connection.execute(select(*_LINE).where(*wanted).order_by(samples.c.number))
+    return [SampleLine(*row) for row in rows]
+
+
+def _columns(texts: Sequence[str]) -> dict[str, list[float]]:
+    """The values of each metric, those of most samples first."""
+    found: dict[str, list[float]] = {}
+    for text in texts:
+        for name, value in _SCORES.decode(text).items():
+            found.setdefault(name, []).append(value)
+    return dict(sorted(found.items(), key=lambda each: -len(each[1])))
 
 
 # --- Finished evaluations of one environment: each one, and grouped by version and model ---

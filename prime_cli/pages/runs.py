@@ -1,0 +1,340 @@
+"""What pages of runs show: records that both a local run and a hub's evaluation become."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from prime_cli.pages.charts import draw_histogram
+from prime_cli.pages.conversation import Text, Token, Turn, shown_text, tokens_of, turns_of
+from prime_cli.pages.templates import Html, Page
+from prime_cli.runs.rows import numeric
+from prime_cli.statistics.intervals import spread
+
+LEVELS = 5
+"""Colours of rewards between the lowest and the highest of a run."""
+
+
+class Fact(NamedTuple):
+    """A labelled text."""
+
+    label: str
+    text: str
+
+
+class Link(NamedTuple):
+    """A label, and where it leads, already quoted."""
+
+    label: str
+    path: str
+
+
+class Cell(NamedTuple):
+    """A rollout in the grid; `kind` is its CSS class: `r0` to `r4`, `error` or `empty`."""
+
+    label: str
+    kind: str
+    path: str
+    note: str = ""
+
+
+class GridLine(NamedTuple):
+    """The rollouts of an example, and their mean reward."""
+
+    example: str
+    mean: str
+    cells: Sequence[Cell]
+
+
+class MetricLine(NamedTuple):
+    """A metric over the rollouts that have it."""
+
+    name: str
+    rollouts: str
+    mean: str
+    std: str
+    low: str
+    high: str
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        rollouts: int,
+        mean: float | None,
+        std: float | None,
+        low: float | None,
+        high: float | None,
+    ) -> "MetricLine":
+        """The numbers as text; empty for None."""
+        numbers = ("" if value is None else f"{value:.4g}" for value in (mean, std, low, high))
+        return cls(name, f"{rollouts:,}", *numbers)
+
+
+class ErrorLine(NamedTuple):
+    """How many rollouts ended in one kind of error."""
+
+    kind: str
+    type: str
+    rollouts: int
+    message: str
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """What the form above the grid says, as typed."""
+
+    reward: str = ""
+    errors: bool = False
+    text: str = ""
+
+    @property
+    def is_set(self) -> bool:
+        return self != RunFilter()
+
+    def query(self, **others: object) -> str:
+        """The query string, with its `?`; empty for no filter."""
+        given = {"reward": self.reward, "errors": "1" if self.errors else "", "text": self.text}
+        known = {name: value for name, value in (given | others).items() if value}
+        return f"?{urlencode(known)}" if known else ""
+
+
+EVERYTHING = RunFilter()
+
+
+@dataclass(frozen=True)
+class RunView:
+    """The page of a run.
+
+    `path` is its address; `tables` are reward and counts. `found` says how many rollouts the filter
+    matched. `stream` is the address of server-sent events while the run goes on.
+    """
+
+    path: str
+    title: str
+    status: str
+    command: str
+    facts: Sequence[Fact]
+    parameters: Sequence[Fact]
+    notes: Sequence[str] = ()
+    charts: Sequence[Html] = ()
+    metrics: Sequence[MetricLine] = ()
+    errors: Sequence[ErrorLine] = ()
+    filter: RunFilter = EVERYTHING
+    problem: str = ""
+    found: str = ""
+    grid: Sequence[GridLine] = ()
+    columns: int = 0
+    previous: str | None = None
+    next: str | None = None
+    downloads: Sequence[Link] = ()
+    stream: str | None = None
+    others: Sequence[Link] = ()
+
+
+@dataclass(frozen=True)
+class RolloutView:
+    """The page of one rollout; `parts` are the rewards and metrics that its reward is made of."""
+
+    path: str
+    run: Link
+    title: str
+    reward: str
+    parts: Sequence[Fact]
+    facts: Sequence[Fact]
+    turns: Sequence[Turn]
+    rest: Sequence[tuple[str, Text]] = ()
+    error: Fact | None = None
+    traceback: str = ""
+    tokens: Sequence[Token] = ()
+    previous: str | None = None
+    next: str | None = None
+    siblings: Sequence[Cell] = ()
+    command: str = ""
+
+
+def render_run(run: RunView) -> Page:
+    """The page of a run."""
+    return Page("run.html", run.title, run, command=_commands(run.command))
+
+
+def render_rollout(view: RolloutView) -> Page:
+    """The page of a rollout."""
+    return Page("rollout.html", view.title, view, command=_commands(view.command))
+
+
+def _commands(command: str) -> tuple[str, ...]:
+    return (command,) if command else ()
+
+
+# --- Parts of both ---
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The range of a run's rewards, for the colours of its grid."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    @classmethod
+    def of(cls, rewards: Iterable[float]) -> "Scale":
+        """From 0 to 1, or further where rewards are outside of that."""
+        known = list(rewards)
+        return cls(min(known, default=0.0), max(known, default=1.0)).at_least()
+
+    def at_least(self) -> "Scale":
+        return Scale(min(self.low, 0.0), max(self.high, 1.0))
+
+    def cell(
+        self, reward: float | None, error: str | None, path: str, *, is_truncated: bool = False
+    ) -> Cell:
+        """A rollout with this reward, or this class of error."""
+        note = "cut short by a token limit" if is_truncated else ""
+        if reward is None:
+            return Cell(error or "none", "error", path, note)
+        part = (reward - self.low) / (self.high - self.low)
+        return Cell(f"{reward:.3g}", f"r{min(int(part * LEVELS), LEVELS - 1)}", path, note)
+
+
+EMPTY = Cell("", "empty", "")
+
+
+def metric_lines(metrics: Mapping[str, Sequence[float]]) -> list[MetricLine]:
+    """Each metric's statistics."""
+    return [
+        MetricLine.of(name, len(values), known.mean, known.std, min(values), max(values))
+        for name, values in metrics.items()
+        if values and (known := spread(values))
+    ]
+
+
+def run_charts(rewards: Sequence[float], metrics: Mapping[str, Sequence[float]]) -> list[Html]:
+    """The distributions of the reward and of the first metrics."""
+    drawn = [Html(draw_histogram(rewards, "Reward"))]
+    shown = [(name, values) for name, values in metrics.items() if len(set(values)) > 1]
+    return drawn + [Html(draw_histogram(values, name)) for name, values in shown[:_MOST_CHARTS]]
+
+
+_MOST_CHARTS = 8
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A rollout as its page needs it, of a journal or of a hub."""
+
+    prompt: Any = None
+    completion: Any = None
+    reward: float | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    answer: Any = None
+    info: Any = None
+    task: Any = None
+    state: Mapping[str, Any] = field(default_factory=dict)
+    error: Fact | None = None
+    traceback: str = ""
+    facts: Sequence[Fact] = ()
+
+
+def view_rollout(
+    sample: Sample,
+    *,
+    path: str,
+    run: Link,
+    title: str,
+    previous: str | None = None,
+    next: str | None = None,  # noqa: A002 - a link's relation, as HTML calls it
+    siblings: Sequence[Cell] = (),
+    command: str = "",
+) -> RolloutView:
+    """The page of `sample`."""
+    state = dict(sample.state)
+    tokens = tokens_of(state.pop("logprobs", None)) or _trajectory_tokens(state)
+    rest = [("answer", sample.answer), ("info", sample.info), ("task", sample.task), *state.items()]
+    return RolloutView(
+        path=path,
+        run=run,
+        title=title,
+        reward="none" if sample.reward is None else f"{sample.reward:.4g}",
+        parts=[Fact(name, _number(value)) for name, value in sample.metrics.items()],
+        facts=sample.facts,
+        turns=turns_of(sample.prompt, sample.completion),
+        rest=[(name, shown_text(value)) for name, value in rest if value not in _NOTHING],
+        error=sample.error,
+        traceback=sample.traceback,
+        tokens=tokens,
+        previous=previous,
+        next=next,
+        siblings=siblings,
+        command=command,
+    )
+
+
+_NOTHING: tuple[Any, ...] = (None, "", {}, [])
+
+
+def _trajectory_tokens(state: Mapping[str, Any]) -> list[Token]:
+    """Those of a saved `trajectory` of verifiers, whose steps have their responses' tokens."""
+    steps = state.get("trajectory")
+    found: list[Token] = []
+    for step in steps if isinstance(steps, list) else ():
+        response = step.get("response") if isinstance(step, dict) else None
+        choices = response.get("choices") if isinstance(response, dict) else None
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict):
+                found += tokens_of(choice.get("logprobs"))
+    return found
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else shown_text(value).text
+
+
+def sample_of(body: Mapping[str, Any]) -> Sample:
+    """A sample as clients push it: the keys of vf-eval's results, and prime's beside them."""
+    reward = body.get("reward")
+    metrics = body.get("metrics")
+    error, traceback = _error_of(body.get("error"))
+    known = {"id", "sample_id", *_TOP}
+    rest = {name: value for name, value in body.items() if name not in known}
+    if not isinstance(metrics, dict):
+        # vf-eval writes each metric at the top.
+        metrics = numeric(rest)
+    rest = {name: value for name, value in rest.items() if name not in metrics}
+    facts = [
+        Fact(name.replace("_", " "), shown_text(body[name]).text)
+        for name in _TOLD
+        if body.get(name)
+    ]
+    return Sample(
+        prompt=body.get("prompt"),
+        completion=body.get("completion"),
+        reward=float(reward) if isinstance(reward, int | float) else None,
+        metrics=metrics,
+        answer=body.get("answer"),
+        info=body.get("info"),
+        task=body.get("task"),
+        state=rest,
+        error=error,
+        traceback=traceback,
+        facts=facts,
+    )
+
+
+_TOLD = ("stop_condition", "is_truncated", "timing", "token_usage", "usage", "cost")
+_TOP = (
+    *_TOLD,
+    *"example_id rollout attempt prompt completion reward metrics answer info task error".split(),
+    *"is_completed tool_defs".split(),
+)
+
+
+def _error_of(value: Any) -> tuple[Fact | None, str]:
+    if value in _NOTHING:
+        return None, ""
+    if not isinstance(value, dict):
+        return Fact("error", shown_text(value).text), ""
+    kind = value.get("class")
+    told = value.get("error_chain_str") or value.get("message") or value.get("error")
+    label = f"{kind} error" if kind else "error"
+    return Fact(label, shown_text(told).text), str(value.get("traceback") or "")

@@ -1,0 +1,1 @@
+"""Local runs and the embedded hub in a browser: `prime open`."""

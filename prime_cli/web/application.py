@@ -1,0 +1,193 @@
+"""The application of `prime open`: local runs and trainings, and the embedded hub's pages."""
+
+from collections.abc import AsyncIterator, Callable
+from http import HTTPStatus
+from typing import Any
+
+import anyio
+import msgspec
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, find_asset
+from prime_cli.pages.runs import RunFilter, render_rollout, render_run
+from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
+from prime_cli.runs.transcript import parse_position
+from prime_cli.web.comparison import render_comparison, render_sides, view_comparison, view_sides
+from prime_cli.web.downloads import download
+from prime_cli.web.library import Library
+from prime_cli.web.listing import render_runs, view_runs
+from prime_cli.web.opened import LocalRun
+from prime_cli.web.run_view import view_local_rollout, view_run
+from prime_cli.web.trainings import render_training, view_training
+from prime_cli.wire.problems import status_of
+
+NAVIGATION = (NavigationLink("/runs", "Runs"), NavigationLink("/", "Environments"))
+_LOOK_SECONDS = 0.5
+_ALIVE_SECONDS = 15.0
+_MOST_PAGES = 1_000_000
+
+Answer = Callable[[Request], Response]
+
+
+def create_application(library: Library, hub: ASGIApp) -> Starlette:
+    """Pages of `library`, and of `hub`, whose API is left out: it would answer as its owner."""
+    routes = (
+        Route("/runs", _runs),
+        Route("/runs/{name}", _run),
+        Route("/runs/{name}/events", _events),
+        Route("/runs/{name}/download.{form}", _download),
+        Route("/runs/{name}/rollouts/{position}", _rollout),
+        Route("/trainings/{name}", _training),
+        Route("/trainings/{name}/events", _events),
+        Route("/compare", _compare),
+        Route("/compare/{position}", _sides),
+        Route("/static/{name}", _static),
+        Mount("/", PagesOnly(hub)),
+    )
+    app = Starlette(routes=routes, exception_handlers={PrimeError: _answer_error})
+    app.state.library = library
+    return app
+
+
+class PagesOnly:
+    """The pages of a hub, without its API."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        is_page = path == "/" or path.startswith(("/dashboard/environments/", "/dashboard/eval"))
+        if not is_page:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        await self.app(scope, receive, send)
+
+
+# --- Answers ---
+
+
+def answer_page(request: Request, page: Page, status: int = 200) -> Response:
+    """A page in the frame of `prime open`."""
+    frame = Frame(NAVIGATION, here=request.url.path)
+    return Response(render(page, frame), status, headers=PAGE_HEADERS, media_type="text/html")
+
+
+def refuse(error: PrimeError, status: int) -> Response:
+    """The page of what the guard refuses, which links to nothing."""
+    page = _problem(error)
+    return Response(render(page), status, headers=PAGE_HEADERS, media_type="text/html")
+
+
+async def _answer_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, PrimeError):
+        raise error
+    return answer_page(request, _problem(error), status_of(error))
+
+
+def _problem(error: PrimeError) -> Page:
+    title = "Not found" if isinstance(error, NotFound) else "Cannot be shown"
+    return error_page(title, error)
+
+
+def _library(request: Request) -> Library:
+    library: Library = request.app.state.library
+    return library
+
+
+def _found(request: Request) -> LocalRun:
+    return _library(request).find(request.path_params["name"])
+
+
+def _page(request: Request) -> int:
+    given = request.query_params.get("page", "1")
+    return min(int(given), _MOST_PAGES) if given.isascii() and given.isdecimal() else 1
+
+
+# --- Pages; Starlette runs these in threads ---
+
+
+def _runs(request: Request) -> Response:
+    text = request.query_params.get("text", "")
+    return answer_page(request, render_runs(view_runs(_library(request), text, _page(request))))
+
+
+def _run(request: Request) -> Response:
+    given = request.query_params
+    wanted = RunFilter(given.get("reward", ""), given.get("errors") == "1", given.get("text", ""))
+    view = view_run(_found(request), request.path_params["name"], wanted, _page(request))
+    return answer_page(request, render_run(view))
+
+
+def _rollout(request: Request) -> Response:
+    position = parse_position(request.path_params["position"])
+    view = view_local_rollout(_found(request), request.path_params["name"], *position)
+    return answer_page(request, render_rollout(view))
+
+
+def _training(request: Request) -> Response:
+    view = view_training(_library(request), request.path_params["name"])
+    return answer_page(request, render_training(view))
+
+
+def _compare(request: Request) -> Response:
+    names = request.query_params.getlist("run")
+    view = view_comparison(_library(request), names, _page(request))
+    return answer_page(request, render_comparison(view))
+
+
+def _sides(request: Request) -> Response:
+    names = request.query_params.getlist("run")
+    position = parse_position(request.path_params["position"])
+    return answer_page(request, render_sides(view_sides(_library(request), names, *position)))
+
+
+def _download(request: Request) -> Response:
+    return download(_found(request).saved, request.path_params["form"])
+
+
+def _static(request: Request) -> Response:
+    found = find_asset(request.path_params["name"])
+    if found is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND)
+    return Response(found.content, headers=ASSET_HEADERS, media_type=found.media_type)
+
+
+# --- While a run goes on ---
+
+
+async def _events(request: Request) -> Response:
+    """Server-sent events: `grown` with counts when rollouts were added, `ended` at the end."""
+    run = await to_thread.run_sync(_found, request)
+    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+    return StreamingResponse(_watch(run), headers=headers, media_type="text/event-stream")
+
+
+async def _watch(run: LocalRun) -> AsyncIterator[bytes]:
+    # Growth is counted from here: other requests refresh the same run.
+    known, quiet = len(run.index), 0.0
+    yield b"retry: 2000\n\n"
+    while True:
+        await to_thread.run_sync(run.refresh)
+        count = len(run.index)
+        if count != known:
+            known, quiet = count, 0.0
+            yield _event("grown", {"lines": count})
+        if not run.is_live:
+            yield _event("ended", {"status": run.status})
+            return
+        await anyio.sleep(_LOOK_SECONDS)
+        quiet += _LOOK_SECONDS
+        if quiet >= _ALIVE_SECONDS:
+            quiet = 0.0
+            yield b": waiting\n\n"
+
+
+def _event(name: str, data: Any) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(data))

@@ -1,0 +1,202 @@
+"""Two to four runs beside each other: the statistics of `prime eval compare`, flips first."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from prime_cli.core.errors import PrimeError, UsageError
+from prime_cli.evals.comparison.compare import (
+    CompareOptions,
+    Comparison,
+    compare_all,
+    detectable_words,
+    require_statistics,
+)
+from prime_cli.evals.comparison.sides import Side, side_of
+from prime_cli.pages.runs import EMPTY, Cell, Link, RolloutView, Scale
+from prime_cli.pages.templates import Page
+from prime_cli.web.library import Library, problem_of
+from prime_cli.web.opened import LocalRun
+from prime_cli.web.run_view import run_path, view_local_rollout
+
+_MOST = 4
+_LINES = 100
+_SAME = 1e-9
+
+
+class VerdictLine(NamedTuple):
+    """A run against the first, as text."""
+
+    name: str
+    mean: str
+    first: str
+    difference: str
+    interval: str
+    p: str
+    verdict: str
+    sentence: str
+    notes: Sequence[str]
+
+
+class ExampleLine(NamedTuple):
+    """The mean rewards of an example in each run; `path` leads to its rollouts side by side."""
+
+    example: str
+    path: str
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """The page of a comparison."""
+
+    runs: Sequence[Link] = ()
+    command: str = ""
+    problem: str = ""
+    verdicts: Sequence[VerdictLine] = ()
+    told: str = ""
+    lines: Sequence[ExampleLine] = ()
+    previous: str | None = None
+    next: str | None = None
+
+
+@dataclass(frozen=True)
+class SidesView:
+    """One rollout of an example in each run, None for runs without it."""
+
+    example: int
+    rollout: int
+    back: str
+    sides: Sequence[tuple[str, RolloutView | None]]
+    others: Sequence[Link]
+
+
+def render_comparison(view: ComparisonView) -> Page:
+    """The page of a comparison."""
+    command = (view.command,) if view.command else ()
+    return Page("compare.html", "Compare runs", view, command=command)
+
+
+def render_sides(view: SidesView) -> Page:
+    """The page of rollouts side by side."""
+    return Page("sides.html", f"Example {view.example}, rollout {view.rollout}", view)
+
+
+def view_comparison(library: Library, names: Sequence[str], page: int) -> ComparisonView:
+    """Each run against the first.
+
+    Runs that cannot be compared, or no scipy, are a sentence on the page. Raises NotFound.
+    """
+    names = list(dict.fromkeys(names))
+    if not 1 < len(names) <= _MOST:
+        problem = "Choose two to four runs" if names else ""
+        return ComparisonView(problem=problem)
+    runs = [library.find(name) for name in names]
+    sides = [side_of(run.saved) for run in runs]
+    problem, verdicts = "", []
+    try:
+        require_statistics()
+        couples = [(sides[0], side) for side in sides[1:]]
+        verdicts = [_verdict(each) for each in compare_all(couples, CompareOptions())]
+    except PrimeError as error:
+        problem = problem_of(error)
+    ordered, flips = _ordered(sides)
+    pages = max(1, -(-len(ordered) // _LINES))
+    page = min(max(page, 1), pages)
+    shown = ordered[(page - 1) * _LINES : page * _LINES]
+    return ComparisonView(
+        runs=[Link(name, run_path(name)) for name in names],
+        command=shlex.join(["prime", "eval", "compare", *(run.run_id for run in runs)]),
+        problem=problem,
+        verdicts=verdicts,
+        told=f"{flips:,} of {len(ordered):,} examples have another mean reward than in the first",
+        lines=[_line(example, sides, names) for example in shown],
+        previous=_path(names, page=page - 1) if page > 1 else None,
+        next=_path(names, page=page + 1) if page < pages else None,
+    )
+
+
+def _path(names: Sequence[str], position: str = "", **more: object) -> str:
+    query = urlencode([*(("run", name) for name in names), *more.items()])
+    return f"/compare{'/' if position else ''}{position}?{query}"
+
+
+def _verdict(each: Comparison) -> VerdictLine:
+    interval = (
+        "" if each.interval is None else f"{each.interval[0]:+.3f} to {each.interval[1]:+.3f}"
+    )
+    notes = [*each.notes, detectable_words(each)]
+    if each.disagreement is not None:
+        notes.insert(0, each.disagreement)
+    return VerdictLine(
+        name=each.other.name,
+        mean=f"{each.other.mean:.3f}",
+        first=f"{each.first.mean:.3f}",
+        difference=f"{each.difference:+.3f}",
+        interval=interval,
+        p=f"{each.p_adjusted:.3g}",
+        verdict=each.verdict,
+        sentence=each.sentence,
+        notes=notes,
+    )
+
+
+def _ordered(sides: Sequence[Side]) -> tuple[list[int], int]:
+    """All examples, those that changed most against the first run first; how many changed."""
+    found = {}
+    for example in sorted({example for side in sides for example in side.examples}):
+        means = [_mean(side, example) for side in sides]
+        changes = [
+            abs(mean - means[0]) for mean in means[1:] if mean is not None and means[0] is not None
+        ]
+        found[example] = max(changes, default=0.0)
+    ordered = sorted(found, key=lambda example: -found[example])
+    return ordered, sum(change > _SAME for change in found.values())
+
+
+def _mean(side: Side, example: int) -> float | None:
+    known = side.examples.get(example)
+    return None if known is None else known.mean(errors_as_zero=False)
+
+
+def _line(example: int, sides: Sequence[Side], names: Sequence[str]) -> ExampleLine:
+    scale = Scale.of(mean for side in sides if (mean := _mean(side, example)) is not None)
+    cells = [
+        EMPTY if example not in side.examples else scale.cell(_mean(side, example), "error", "")
+        for side in sides
+    ]
+    return ExampleLine(str(example), _path(names, f"{example}.0"), cells)
+
+
+def view_sides(library: Library, names: Sequence[str], example: int, rollout: int) -> SidesView:
+    """The rollouts of an example in each run; raises NotFound, UsageError."""
+    names = list(dict.fromkeys(names))
+    if not 1 < len(names) <= _MOST:
+        raise UsageError("Choose two to four runs", hint="in the list of runs")
+    runs = [library.find(name) for name in names]
+    numbers = sorted({number for run in runs for number in _rollouts(run, example)})
+    return SidesView(
+        example=example,
+        rollout=rollout,
+        back=_path(names),
+        sides=[
+            (
+                name,
+                None
+                if run.index.find(example, rollout) is None
+                else view_local_rollout(run, name, example, rollout),
+            )
+            for name, run in zip(names, runs, strict=True)
+        ],
+        others=[Link(str(number), _path(names, f"{example}.{number}")) for number in numbers],
+    )
+
+
+def _rollouts(run: LocalRun, example: int) -> list[int]:
+    grid = run.grid()
+    index = grid.index_of(example)
+    if index >= len(grid) or grid.example_at(index) != example:
+        return []
+    return [cell.rollout for cell in grid.row(index).cells]

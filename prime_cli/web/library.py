@@ -1,0 +1,92 @@
+"""The runs that the pages show: found by name, and kept open while they are looked at."""
+
+import hashlib
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+
+from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.runs.listing import HERE, RunItem, RunRoots, list_runs
+from prime_cli.training.record import SavedTraining, list_trainings
+from prime_cli.web.opened import LocalRun
+
+_OPEN = 6
+"""Runs kept open: the index of one with 200,000 rollouts takes some 30 MB."""
+_SECONDS = 2.0
+
+
+class Library:
+    """The runs and trainings below the folder `cwd`, or in `roots`. May be used by threads.
+
+    Runs in the folders `also` belong to it wherever they are.
+    """
+
+    def __init__(self, cwd: Path, roots: RunRoots = HERE, also: Sequence[Path] = ()) -> None:
+        self.cwd, self.roots = cwd, roots
+        self._also = tuple(path.resolve() for path in also)
+        self._open: OrderedDict[Path, LocalRun] = OrderedDict()
+        self._lock = threading.RLock()
+        self._listed: tuple[float, list[RunItem]] = (-_SECONDS, [])
+
+    def items(self) -> list[RunItem]:
+        """The runs, newest first; as of at most two seconds ago."""
+        with self._lock:
+            at, items = self._listed
+            if time.monotonic() - at >= _SECONDS:
+                items = list_runs(self.cwd, self.roots)
+                self._listed = time.monotonic(), items
+            return items
+
+    def trainings(self) -> list[SavedTraining]:
+        """The trainings, newest first."""
+        return list_trainings(self.cwd, self.roots.outputs)
+
+    def name_of(self, path: Path) -> str:
+        """What the address of the run in the folder `path` calls it: its id, if no other has it."""
+        known = Counter(self._paths())
+        same = sum(count for each, count in known.items() if each.name == path.name)
+        return path.name if same <= 1 else f"{path.name}~{_digest(path)}"
+
+    def find(self, name: str) -> LocalRun:
+        """The run or training that an address calls `name`, read anew if it has grown.
+
+        Raises NotFound, UsageError.
+        """
+        wanted, _, digest = name.partition("~")
+        found = [
+            path
+            for path in self._paths()
+            if path.name in (name, wanted) and (path.name == name or _digest(path) == digest)
+        ]
+        if not found:
+            raise NotFound(f"No local run `{name}`", hint="list saved runs with `prime eval list`")
+        return self.open(found[0])
+
+    def open(self, path: Path) -> LocalRun:
+        """The run in a folder; raises NotFound, UsageError."""
+        with self._lock:
+            run = self._open.pop(path, None) or LocalRun(path)
+            self._open[path] = run
+            while len(self._open) > _OPEN:
+                self._open.popitem(last=False)
+        run.refresh()
+        return run
+
+    def _paths(self) -> list[Path]:
+        """The folders of all runs; of those of a trainer too, which the list leaves out."""
+        listed = [Path(item.path) for item in self.items()]
+        outputs = self.cwd / (self.roots.outputs or "outputs")
+        trained = [path.parent for path in outputs.glob("[tr]*/*/*/run.json")]
+        every = {path.resolve(): None for path in (*self._also, *listed, *trained)}
+        return list(every)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
+
+
+def problem_of(error: PrimeError) -> str:
+    """The sentence of a failure, with what to do about it."""
+    return f"{error.message} ({error.hint})" if error.hint else error.message

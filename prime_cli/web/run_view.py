@@ -1,0 +1,288 @@
+"""Local runs as the records of pages."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.core.formatting import format_duration, pluralize
+from prime_cli.evals.export.page import seconds_of
+from prime_cli.evals.export.text import facts_of, parts_of, spent_of
+from prime_cli.evals.viewer.filters import Filter
+from prime_cli.evals.viewer.grid import Grid, GridRow
+from prime_cli.pages.runs import (
+    EMPTY,
+    Cell,
+    ErrorLine,
+    Fact,
+    GridLine,
+    Link,
+    RolloutView,
+    RunFilter,
+    RunView,
+    Sample,
+    Scale,
+    metric_lines,
+    run_charts,
+    sample_of,
+    view_rollout,
+)
+from prime_cli.runs.manifest import FINISHED
+from prime_cli.runs.rows import Row
+from prime_cli.runs.summary import Summary
+from prime_cli.runs.vf_eval_writer import official_row
+from prime_cli.statistics.intervals import bounds, precision
+from prime_cli.web.library import problem_of
+from prime_cli.web.opened import LocalRun, Statistics
+
+_MOST_CELLS = 1000
+_MOST_LINES = 50
+
+
+def run_path(name: str) -> str:
+    """The address of a run's page."""
+    return f"/runs/{quote(name, safe='~')}"
+
+
+def view_run(run: LocalRun, name: str, wanted: RunFilter, page: int) -> RunView:
+    """The page of a run: what its index knows, and its statistics once they are there.
+
+    Raises what reading the run raises; a wrong filter is a sentence on the page.
+    """
+    path = run_path(name)
+    problem, found = "", None
+    try:
+        found = run.find(Filter(wanted.reward, wanted.errors, wanted.text))
+    except PrimeError as error:
+        problem = problem_of(error)
+        found = run.find(Filter())
+    statistics = run.statistics()
+    grid = found.grid
+    lines = max(1, min(_MOST_LINES, _MOST_CELLS // max(grid.columns, 1)))
+    pages = max(1, -(-len(grid) // lines))
+    page = min(max(page, 1), pages)
+    metrics = statistics.metrics if statistics else {}
+    rewards = run.rewards()
+    return RunView(
+        path=path,
+        title=_title(run),
+        status=run.status,
+        command=f"prime eval show {run.run_id}",
+        facts=[*_facts(run), *(_spent(statistics.summary) if statistics else ())],
+        parameters=_parameters(run, statistics),
+        notes=_notes(run, statistics),
+        charts=run_charts(rewards, metrics),
+        metrics=metric_lines(metrics),
+        errors=_errors(statistics),
+        filter=wanted,
+        problem=problem,
+        found=_found(found.grid.matches, found.searched, found.total) if wanted.is_set else "",
+        grid=list(_grid_lines(grid, Scale.of(rewards), path, (page - 1) * lines, lines)),
+        columns=grid.columns,
+        previous=path + wanted.query(page=page - 1) if page > 1 else None,
+        next=path + wanted.query(page=page + 1) if page < pages else None,
+        downloads=_downloads(path),
+        stream=f"{path}/events" if run.is_live else None,
+    )
+
+
+def _found(matches: int, searched: int, total: int) -> str:
+    told = f"{pluralize(matches, 'rollout')} found"
+    if searched < total:
+        told += f" in the first {searched:,} of {total:,}; reload to search on"
+    return told
+
+
+def _title(run: LocalRun) -> str:
+    manifest = run.saved.manifest
+    if manifest is not None:
+        return f"{manifest.plan.environment.title} with {manifest.plan.model}"
+    official = run.saved.official or {}
+    environment = official.get("env_id") or official.get("env") or "?"
+    return f"{environment} with {official.get('model', '?')}"
+
+
+def _facts(run: LocalRun) -> Iterator[Fact]:
+    """Counts and reward, from the index alone."""
+    layout = run.layout
+    endings = layout.entries.endings(layout.latest)
+    errored = sum(count for (kind, _), count in endings.items() if kind is not None)
+    truncated = sum(count for (_, cut), count in endings.items() if cut)
+    rewards = run.rewards()
+    limits = bounds(rewards, errored)
+    known = precision(run.by_example())
+    planned = run.saved.manifest.planned if run.saved.manifest is not None else None
+    finished = len(layout.latest)
+    if rewards:
+        yield Fact("Mean reward", f"{sum(rewards) / len(rewards):.4g}")
+    if known.interval is not None:
+        low, high = known.interval.low, known.interval.high
+        yield Fact("95 % interval", f"{low:.4g} to {high:.4g} ({known.interval.method})")
+    if errored and limits.low is not None and limits.high is not None:
+        told = f"{limits.low:.4g} to {limits.high:.4g}"
+        yield Fact("Errors as 0, or left out", told)
+    of = f" of {planned:,}" if planned and planned != finished else ""
+    yield Fact("Rollouts", f"{finished:,}{of}, {pluralize(layout.examples, 'example')}")
+    if errored:
+        yield Fact("Errors", f"{errored:,} ({errored / finished:.1%})")
+    if truncated:
+        yield Fact("Cut short", f"{truncated:,} by a token limit")
+
+
+def _spent(summary: Summary) -> Iterator[Fact]:
+    for reduced in summary.reduced:
+        if reduced.value is not None:
+            yield Fact(reduced.name, f"{reduced.value:.4g}")
+    yield from (Fact(*each) for each in spent_of(summary.usage).items())
+    if summary.seconds is not None:
+        yield Fact("Time", format_duration(summary.seconds))
+
+
+def _parameters(run: LocalRun, statistics: Statistics | None) -> list[Fact]:
+    """What was run, and with what."""
+    facts = [Fact("Run", run.run_id), Fact("Folder", str(run.path))]
+    manifest = run.saved.manifest
+    if manifest is not None:
+        facts += [
+            Fact("Environment", manifest.plan.environment.title),
+            Fact("Model", manifest.plan.model),
+            Fact("Started", manifest.started),
+        ]
+        labels = manifest.labels
+        facts += [Fact("Tags", ", ".join(labels.tags))] if labels.tags else []
+        facts += [Fact("Note", labels.note)] if labels.note else []
+    if statistics is not None:
+        facts += [Fact(*each) for each in facts_of(run.saved, statistics.summary).items()]
+        for name, spent in parts_of(statistics.summary.usage):
+            told = ", ".join(f"{label.lower()} {text}" for label, text in spent.items())
+            facts.append(Fact(f"Spent by {name}", told))
+    return facts
+
+
+def _notes(run: LocalRun, statistics: Statistics | None) -> list[str]:
+    notes = []
+    if run.status != FINISHED:
+        failure = run.saved.manifest.failure if run.saved.manifest is not None else None
+        notes.append(f"This run is {run.status}" + (f": {failure}" if failure else ""))
+    if statistics is None:
+        notes.append("Metrics, tokens and cost are still being computed; reload to see them")
+        return notes
+    words = statistics.summary.asked_again_words
+    return notes + ([f"The model was asked again for {words}"] if words else [])
+
+
+def _errors(statistics: Statistics | None) -> list[ErrorLine]:
+    found = statistics.summary.errors if statistics else []
+    return [ErrorLine(each.kind, each.type, each.count, each.message[:500]) for each in found]
+
+
+def _grid_lines(grid: Grid, scale: Scale, path: str, start: int, count: int) -> Iterator[GridLine]:
+    for index in range(start, min(start + count, len(grid))):
+        row = grid.row(index)
+        cells = _cells(row, scale, path)
+        cells += [EMPTY] * (grid.columns - len(cells))
+        mean = "" if row.mean is None else f"{row.mean:.3g}"
+        yield GridLine(str(row.example_id), mean, cells)
+
+
+def _cells(row: GridRow, scale: Scale, path: str) -> list[Cell]:
+    # Relative to the page's address: a thousand of them are most of its bytes.
+    base = path.rpartition("/")[2]
+    return [
+        scale.cell(
+            cell.reward,
+            cell.error,
+            f"{base}/rollouts/{row.example_id}.{cell.rollout}" if cell.is_match else "",
+            is_truncated=cell.is_truncated,
+        )
+        for cell in row.cells
+    ]
+
+
+def _downloads(path: str) -> list[Link]:
+    names = (("JSON lines", "jsonl"), ("CSV", "csv"), ("Parquet", "parquet"), ("One page", "html"))
+    return [Link(label, f"{path}/download.{form}") for label, form in names]
+
+
+# --- One rollout ---
+
+
+def rollout_sample(row: Row) -> Sample:
+    """A row as its page needs it."""
+    sample = sample_of(official_row(row))
+    told = list(_told(row))
+    traceback = row.error.traceback or "" if row.error is not None else ""
+    return Sample(
+        prompt=sample.prompt,
+        completion=sample.completion,
+        reward=sample.reward,
+        metrics=row.metrics,
+        answer=row.answer,
+        info=row.info,
+        task=row.task,
+        state=row.state,
+        error=sample.error,
+        traceback=traceback,
+        facts=told,
+    )
+
+
+def _told(row: Row) -> Iterator[Fact]:
+    if row.attempt > 1:
+        yield Fact("Attempt", str(row.attempt))
+    if row.stop_condition:
+        yield Fact("Ended by", row.stop_condition)
+    if row.is_truncated:
+        yield Fact("Cut short", "by a token limit")
+    seconds = seconds_of(row.timing)
+    if seconds is not None:
+        yield Fact("Time", f"{seconds:.3g} s")
+    yield from _usage_facts(row.usage or {})
+    if row.cost is not None:
+        yield Fact("Cost", f"${row.cost:.4g}")
+
+
+def _usage_facts(usage: Mapping[str, Any]) -> Iterator[Fact]:
+    return (Fact(*each) for each in spent_of({k: usage[k] for k in usage if k != "cost"}).items())
+
+
+def view_local_rollout(run: LocalRun, name: str, example: int, rollout: int) -> RolloutView:
+    """The page of a rollout; raises NotFound, and UsageError for one that cannot be read."""
+    row = run.read(example, rollout)
+    if row is None:
+        raise NotFound(
+            f"Run {run.run_id} has no rollout {example}.{rollout}",
+            hint=f"list its rollouts with `prime eval show {run.run_id} --output jsonl`",
+        )
+    path = run_path(name)
+    grid = run.grid()
+    place = run.index.find(example, rollout)
+    assert place is not None  # noqa: S101 - the row was found
+    index = grid.index_of(example)
+    siblings = [
+        scale_cell._replace(label=f"{example}.{cell.rollout}: {scale_cell.label}")
+        for cell in grid.row(index).cells
+        for scale_cell in [
+            Scale.of(run.rewards()).cell(
+                cell.reward, cell.error, f"{path}/rollouts/{example}.{cell.rollout}"
+            )
+        ]
+    ]
+    return view_rollout(
+        rollout_sample(row),
+        path=f"{path}/rollouts/{example}.{rollout}",
+        run=Link(_title(run), path),
+        title=f"Example {example}, rollout {rollout}",
+        previous=_neighbour(run, grid, path, place, -1),
+        next=_neighbour(run, grid, path, place, 1),
+        siblings=siblings if len(siblings) > 1 else (),
+        command=f"prime eval show {run.run_id} --rollout {example}.{rollout}",
+    )
+
+
+def _neighbour(run: LocalRun, grid: Grid, path: str, number: int, step: int) -> str | None:
+    found = grid.neighbour(number, step)
+    if found is None:
+        return None
+    example, rollout = run.index.entries.key(found)
+    return f"{path}/rollouts/{example}.{rollout}"

@@ -1,0 +1,89 @@
+"""Serve the pages on a port of this machine, until Ctrl-C."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from granian.constants import HTTPModes, Interfaces
+from granian.log import LogLevels
+from granian.server.embed import Server
+from starlette.types import ASGIApp
+
+from prime_cli.hub.app import create_app
+from prime_cli.hub.serving.server import reserve_port
+from prime_cli.hub.settings import HubSettings
+from prime_cli.web.application import NAVIGATION, create_application, refuse
+from prime_cli.web.guard import TOKEN, Guard
+from prime_cli.web.library import Library
+
+HOST = "127.0.0.1"
+_GRACE_SECONDS = 2
+"""How long open pages may keep us: a browser holds the events of a run that goes on."""
+
+_LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "stream": "ext://sys.stderr"}},
+    "loggers": {"_granian": {"handlers": ["stderr"], "propagate": False}},
+}
+
+
+def serve_pages(
+    library: Library,
+    make_hub: Callable[[str], ASGIApp],
+    path: str,
+    port: int,
+    announce: Callable[[str], None],
+) -> None:
+    """Serve until SIGINT or SIGTERM; `port` 0 is a free one.
+
+    `make_hub` gets the origin of the pages, and `announce` the address of `path` with its token,
+    once it answers. Raises Conflict for a port in use, NotAllowed.
+    """
+    with reserve_port(HOST, port) as number:
+        origin = f"http://{HOST}:{number}"
+        pages = create_application(library, make_hub(origin))
+        guard = Guard(pages, port=number, refuse=refuse)
+        mark = "&" if "?" in path else "?"
+        address = f"{origin}{path}{mark}{TOKEN}={guard.token}"
+        asyncio.run(_serve(guard, number, lambda: announce(address)))
+
+
+def open_box(data: Path, owner: str) -> Callable[[str], ASGIApp]:
+    """What opens the hub in the folder `data` for the pages of an origin."""
+
+    def make(origin: str) -> ASGIApp:
+        settings = HubSettings(data=data, owner=owner, embedded=False, public_url=origin)
+        app = create_app(settings)
+        app.state.navigation = NAVIGATION
+        return app
+
+    return make
+
+
+async def _serve(app: ASGIApp, port: int, ready: Callable[[], None]) -> None:
+    server = Server(
+        app,
+        address=HOST,
+        port=port,
+        interface=Interfaces.ASGINL,
+        http=HTTPModes.http1,
+        websockets=False,
+        log_level=LogLevels.error,
+        log_dictconfig=_LOGGING,
+    )
+    server.workers_kill_timeout = _GRACE_SECONDS
+    server.on_startup(ready)
+    loop = asyncio.get_running_loop()
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(server.stop)
+
+    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        await server.serve()
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

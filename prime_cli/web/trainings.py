@@ -1,0 +1,224 @@
+"""The page of a training: curves, evaluations, rollouts by step, and the verdict."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.pages.charts import Curve, Point, draw_curves
+from prime_cli.pages.runs import Fact, Link
+from prime_cli.pages.templates import Html, Page
+from prime_cli.runs.rows import Row
+from prime_cli.runs.transcript import message_blocks
+from prime_cli.statistics.intervals import Interval, precision
+from prime_cli.training.curves import read_steps
+from prime_cli.training.record import Evaluation, TrainingFacts, Verdict, facts_in
+from prime_cli.training.trainer_events import METRICS, NAMES
+from prime_cli.web.library import Library
+from prime_cli.web.opened import LocalRun
+from prime_cli.web.run_view import run_path
+
+_SAMPLES = 24
+_SHOWN = 200
+_TITLES = {
+    "reward": "Mean reward",
+    "reward_std": "Standard deviation of the reward",
+    "no_spread": "Groups whose rewards are all equal",
+    "tokens_own": "Tokens sampled",
+    "tokens_env": "Tokens of prompts and tools",
+    "length": "Tokens of an answer",
+    "kl": "KL divergence",
+    "grad_norm": "Norm of the gradient",
+    "lr": "Learning rate",
+    "version_lag": "Age of the weights, in updates",
+    "logprob_gap": "Gap of the log-probabilities",
+    "memory_mb": "Memory in MB",
+    "seconds": "Seconds a step",
+}
+_THROUGHPUT = "throughput"
+
+
+class EvaluationLine(NamedTuple):
+    """The weights after a step on held-out examples, as text."""
+
+    step: int
+    reward: str
+    interval: str
+    name: str
+    path: str
+
+
+class SampleLine(NamedTuple):
+    """A rollout of a step, and how its completion begins."""
+
+    step: str
+    name: str
+    path: str
+    reward: str
+    text: str
+
+
+@dataclass(frozen=True)
+class TrainingView:
+    """The page of a training; `stream` is the address of events while it goes on."""
+
+    path: str
+    title: str
+    status: str
+    command: str
+    facts: Sequence[Fact]
+    parameters: Sequence[Fact]
+    verdict: str = ""
+    charts: Sequence[Html] = ()
+    evaluations: Sequence[EvaluationLine] = ()
+    samples: Sequence[SampleLine] = ()
+    links: Sequence[Link] = ()
+    stream: str | None = None
+
+
+def render_training(view: TrainingView) -> Page:
+    """The page of a training."""
+    return Page("training.html", view.title, view, command=(view.command,))
+
+
+def view_training(library: Library, name: str) -> TrainingView:
+    """The page of the training that an address calls `name`; raises NotFound, UsageError."""
+    run = library.find(name)
+    manifest = run.saved.manifest
+    facts = None if manifest is None else facts_in(manifest)
+    if manifest is None or facts is None:
+        raise NotFound(f"{run.run_id} is no training", hint="list them with `prime train list`")
+    steps = read_steps(run.path / METRICS)
+    points = [_Evaluated(each, library) for each in facts.evaluations]
+    path = f"/trainings/{quote(name, safe='~')}"
+    return TrainingView(
+        path=path,
+        title=f"{manifest.plan.environment.title} with {facts.plan.model}",
+        status=run.status,
+        command=f"prime train show {run.run_id}",
+        facts=list(_facts(run, facts)),
+        parameters=[Fact(*line) for line in (("Folder", str(run.path)), *facts.plan.lines())],
+        verdict=facts.verdict.sentence if facts.verdict is not None else "",
+        charts=list(_charts(steps, points)),
+        evaluations=[each.line() for each in points],
+        samples=list(_samples(run, name)),
+        links=[Link("All its rollouts", run_path(name))],
+        stream=f"{path}/events" if run.is_live else None,
+    )
+
+
+class _Evaluated:
+    """An evaluation during a training, and its run where that is still there."""
+
+    def __init__(self, each: Evaluation, library: Library) -> None:
+        self.each = each
+        self.name, self.path = "", ""
+        self.interval: Interval | None = None
+        try:
+            run = library.open((library.cwd / each.path).resolve())
+        except PrimeError:
+            return  # its folder was removed; the reward is in the training's own file
+        self.name = library.name_of(run.path)
+        self.path = run_path(self.name)
+        self.interval = precision(run.by_example()).interval
+
+    def line(self) -> EvaluationLine:
+        reward, interval = self.each.reward, self.interval
+        return EvaluationLine(
+            self.each.step,
+            "none" if reward is None else f"{reward:.3f}",
+            "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}",
+            self.name or Path(self.each.path).name,
+            self.path,
+        )
+
+    def point(self) -> Point | None:
+        reward, interval = self.each.reward, self.interval
+        if reward is None:
+            return None
+        if interval is None:
+            return Point(self.each.step, reward)
+        return Point(self.each.step, reward, interval.low, interval.high)
+
+
+def _facts(run: LocalRun, facts: TrainingFacts) -> Iterator[Fact]:
+    yield Fact("Steps", f"{facts.step} of {facts.plan.steps}")
+    yield Fact("Rollouts", f"{len(run.index):,}")
+    if facts.verdict is not None:
+        yield from _verdict_facts(facts.verdict)
+    manifest = run.saved.manifest
+    if manifest is not None:
+        yield Fact("Started", manifest.started)
+        if manifest.failure:
+            yield Fact("Ended by", manifest.failure)
+
+
+def _verdict_facts(verdict: Verdict) -> Iterator[Fact]:
+    yield Fact("Untrained", f"{verdict.before:.3f}")
+    yield Fact("Trained", f"{verdict.after:.3f}")
+    told = f"{verdict.difference:+.3f}"
+    if verdict.interval is not None:
+        low, high = verdict.interval
+        told += f" (95 % {low:+.3f} to {high:+.3f})"
+    yield Fact("Difference", told)
+    yield Fact("p", f"{verdict.p:.4f}")
+
+
+def _charts(steps: Sequence[Mapping[str, Any]], points: Sequence[_Evaluated]) -> Iterator[Html]:
+    """Evaluations with the reward in training; then each metric that changes."""
+    tested = [point for each in points if (point := each.point()) is not None]
+    both = [Curve("in training", _points(steps, "reward")), Curve("held out", tested)]
+    if any(curve.points for curve in both):
+        yield Html(draw_curves(both, _TITLES["reward"], "Step", "Reward"))
+    for name in (*NAMES, _THROUGHPUT, *_others(steps)):
+        line = _points(steps, name)
+        if name != "reward" and len({point.y for point in line}) > 1:
+            title = _TITLES.get(name) or name.replace("_", " ").capitalize()
+            yield Html(draw_curves([Curve(title, line)], title))
+
+
+def _points(steps: Sequence[Mapping[str, Any]], name: str) -> list[Point]:
+    found = []
+    for step in steps:
+        value = _value(step, name)
+        if isinstance(value, int | float):
+            found.append(Point(float(step["step"]), float(value)))
+    return found
+
+
+def _value(step: Mapping[str, Any], name: str) -> Any:
+    if name == _THROUGHPUT:
+        tokens, seconds = step.get("tokens_own"), step.get("seconds")
+        return tokens / seconds if tokens and seconds else None
+    extra = step.get("extra")
+    return step.get(name, extra.get(name) if isinstance(extra, dict) else None)
+
+
+def _others(steps: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a trainer reports besides."""
+    extras = (step.get("extra") for step in steps)
+    names = {name for extra in extras if isinstance(extra, dict) for name in extra}
+    return sorted(names - {*NAMES})
+
+
+def _samples(run: LocalRun, name: str) -> Iterator[SampleLine]:
+    """Rollouts spread evenly over the journal, which is in the order of the steps."""
+    count = len(run.index)
+    lines = sorted({place * (count - 1) // (_SAMPLES - 1) for place in range(_SAMPLES)})
+    for row in run.index.read(lines if count else []):
+        position = f"{row.example_id}.{row.rollout}"
+        step = row.state.get("step")
+        yield SampleLine(
+            "" if step is None else str(step),
+            position,
+            f"{run_path(name)}/rollouts/{position}",
+            "error" if row.reward is None else f"{row.reward:.3g}",
+            _beginning(row),
+        )
+
+
+def _beginning(row: Row) -> str:
+    text = " ".join(text for _, text in message_blocks(row.completion))
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,187 @@
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from prime_cli.runs.manifest import RUNNING
+from prime_cli.runs.rows import Failure
+from tests.runs.rows import row
+from tests.runs.saving import save_run
+
+CALL = {"id": "c1", "function": {"name": "look", "arguments": '{"at": "the sky"}'}}
+TALK = [
+    {"role": "assistant", "reasoning_content": "hidden thoughts", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "blue & <bright>"},
+    {"role": "assistant", "content": "It is blue"},
+]
+
+
+def text_of(client: TestClient, path: str) -> str:
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def test_an_empty_folder_says_how_to_make_a_run(pages: TestClient) -> None:
+    assert "prime eval run starter/alphabet-sort" in text_of(pages, "/runs")
+
+
+def test_runs_are_listed_and_searched(pages: TestClient, tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0))
+
+    assert f"/runs/{folder.run_id}" in text_of(pages, "/runs")
+    assert folder.run_id in text_of(pages, "/runs?text=wordle+ORG")
+    assert "No run matches" in text_of(pages, "/runs?text=chess")
+
+
+def test_a_run_shows_its_reward_bounds_metrics_and_errors(
+    pages: TestClient, tmp_path: Path
+) -> None:
+    rows = [row(n, reward=n % 2, metrics={"length": n}) for n in range(6)]
+    folder = save_run(tmp_path, *rows, row(6, reward=None), planned=7)
+
+    page = text_of(pages, f"/runs/{folder.run_id}")
+
+    assert "ada/wordle@1.2 with org/model" in page
+    assert "0.4286 to 0.5" in page
+    assert "7, 7 examples" in page
+    assert "APITimeoutError" in page
+    assert "length: 6 values from 0 to 5" in page
+    assert page.count('class="error"') == 1
+    assert f"prime eval show {folder.run_id}" in page
+
+
+def test_the_grid_is_filtered_by_reward_error_and_text(pages: TestClient, tmp_path: Path) -> None:
+    folder = save_run(
+        tmp_path, row(0, completion="needle"), row(1, reward=0.0), row(2, reward=None)
+    )
+    path = f"/runs/{folder.run_id}"
+
+    def examples(query: str) -> list[str]:
+        page = text_of(pages, f"{path}?{query}")
+        return [str(n) for n in range(3) if f"rollouts/{n}.0" in page]
+
+    assert examples("reward=%3E0.5") == ["0"]
+    assert examples("errors=1") == ["2"]
+    assert examples("text=NEEDLE") == ["0"]
+    assert examples("reward=none&errors=1") == ["2"]
+    assert "is not a range of rewards" in text_of(pages, f"{path}?reward=high")
+
+
+def test_long_runs_are_shown_page_by_page(pages: TestClient, tmp_path: Path) -> None:
+    folder = save_run(tmp_path, *(row(n) for n in range(120)), planned=120)
+
+    first = text_of(pages, f"/runs/{folder.run_id}")
+    last = text_of(pages, f"/runs/{folder.run_id}?page=3")
+
+    assert "rollouts/49.0" in first
+    assert "rollouts/50.0" not in first
+    assert "?page=2#rollouts" in first
+    assert "rollouts/119.0" in last
+    assert 'rel="next"' not in last
+    assert "rollouts/119.0" in text_of(pages, f"/runs/{folder.run_id}?page=99")
+
+
+def test_a_rollout_shows_every_turn_with_calls_beside_their_results(
+    pages: TestClient, tmp_path: Path
+) -> None:
+    folder = save_run(
+        tmp_path, row(0, prompt=[{"role": "user", "content": "Look"}], completion=TALK), row(1)
+    )
+
+    page = text_of(pages, f"/runs/{folder.run_id}/rollouts/0.0")
+
+    assert "hidden thoughts" in page
+    assert "Calls <code>look</code>" in page
+    assert "blue &amp; &lt;bright&gt;" in page
+    assert page.count("<section") == 3  # the result is no turn of its own
+    assert f'rel="next" href="/runs/{folder.run_id}/rollouts/1.0"' in page
+    assert "--rollout 0.0" in page
+
+
+def test_an_error_is_shown_with_its_traceback(pages: TestClient, tmp_path: Path) -> None:
+    failure = Failure("environment", "KeyError", "'x'", traceback="line 1\nKeyError")
+    folder = save_run(tmp_path, row(0, reward=None, error=failure))
+
+    page = text_of(pages, f"/runs/{folder.run_id}/rollouts/0.0")
+
+    assert "environment error" in page
+    assert "line 1\nKeyError" in page
+
+
+@pytest.mark.parametrize(
+    "path", ["/runs/nothing", "/runs/{run}/rollouts/9.0", "/trainings/{run}", "/trainings/nothing"]
+)
+def test_what_is_not_there_is_a_page_that_says_so(
+    pages: TestClient, tmp_path: Path, path: str
+) -> None:
+    run = save_run(tmp_path, row(0)).run_id
+
+    answer = pages.get(path.format(run=run))
+
+    assert answer.status_code == 404
+    assert "prime " in answer.text
+
+
+def test_a_run_is_downloaded_in_each_form(pages: TestClient, tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0, completion="a"), row(1, reward=None), planned=2)
+    base = f"/runs/{folder.run_id}/download"
+
+    lines = pages.get(f"{base}.jsonl")
+    assert [json.loads(line)["example_id"] for line in lines.text.splitlines()] == [0, 1]
+    assert "attachment" in lines.headers["content-disposition"]
+    assert len(list(csv.reader(io.StringIO(pages.get(f"{base}.csv").text)))) == 3
+    assert pages.get(f"{base}.parquet").content.startswith(b"PAR1")
+    assert "<!doctype html>" in pages.get(f"{base}.html").text
+    assert pages.get(f"{base}.exe").status_code == 404
+
+
+def test_runs_are_compared_with_those_that_changed_first(pages: TestClient, tmp_path: Path) -> None:
+    first = save_run(tmp_path, *(row(n, reward=1.0) for n in range(8)))
+    other = save_run(tmp_path, *(row(n, reward=float(n != 5)) for n in range(8)))
+    query = f"run={first.run_id}&run={other.run_id}"
+
+    page = text_of(pages, f"/compare?{query}")
+    sides = text_of(pages, f"/compare/5.0?{query}")
+
+    assert "not decisive" in page
+    assert "1 of 8 examples" in page
+    assert page.index("/compare/5.0?") < page.index("/compare/0.0?")
+    assert sides.count("By itself") == 2
+    assert "Choose two to four runs" in text_of(pages, f"/compare?run={first.run_id}")
+
+
+def test_the_events_of_a_run_that_has_ended_say_so(pages: TestClient, tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0))
+
+    answer = pages.get(f"/runs/{folder.run_id}/events")
+
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert 'event: ended\ndata: {"status":"finished"}' in answer.text
+
+
+def test_a_run_whose_process_is_gone_is_called_stopped(pages: TestClient, tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0), status=RUNNING)
+
+    assert "This run is stopped" in text_of(pages, f"/runs/{folder.run_id}")
+
+
+def test_no_page_has_a_style_or_a_script_of_its_own(pages: TestClient, tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    said = [{"role": hostile, "content": hostile, "tool_calls": [hostile]}]
+    rows = [row(n, completion=said, metrics={hostile: n}, state={hostile: hostile}) for n in (0, 1)]
+    run = save_run(tmp_path, *rows).run_id
+
+    for path in (f"/runs/{run}", f"/runs/{run}/rollouts/0.0", "/runs"):
+        page = text_of(pages, path)
+        assert "<script>" not in page
+        assert "<img" not in page
+        assert "<style" not in page
+        assert ' style="' not in page
+
+
+def test_the_hub_is_asked_for_pages_only(pages: TestClient) -> None:
+    assert pages.get("/api/v1/environmentshub/").status_code == 404
