@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -39,6 +39,8 @@ class Podman:
     """A service at `url`, with its files in `folder`."""
 
     folder: Path
+    processes: "list[subprocess.Popen[bytes]]" = field(default_factory=list, compare=False)
+    """The service; the last one runs."""
 
     @property
     def url(self) -> str:
@@ -65,7 +67,7 @@ class Podman:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def start(self) -> "subprocess.Popen[bytes]":
+    def start(self) -> None:
         """Serve the API; returns once it answers."""
         self.folder.joinpath("containers.conf").write_text(_CONFIG, encoding="utf-8")
         store = ("--root", str(self.folder / "store"), "--runroot", str(self.folder / "run"))
@@ -84,7 +86,17 @@ class Podman:
             assert process.poll() is None, self.folder.joinpath("service.log").read_text("utf-8")
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        return process
+        self.processes.append(process)
+
+    def kill(self) -> None:
+        """`kill -9` the service, but none of its containers."""
+        self.processes[-1].kill()
+        self.processes[-1].wait()
+
+    def restart(self) -> None:
+        """Serve the API again after `kill`."""
+        self.folder.joinpath("podman.sock").unlink(missing_ok=True)
+        self.start()
 
 
 @cache
@@ -96,8 +108,8 @@ def podman() -> Podman:
         require(program)
     # Kept short: a socket's path has at most 108 bytes.
     made = Podman(Path(tempfile.mkdtemp(prefix="prime-engine-")))
-    process = made.start()
-    atexit.register(_remove, made, process)
+    made.start()
+    atexit.register(_remove, made)
     made.run("import", str(make_system("debian", "openssh-server")), IMAGE)
     return made
 
@@ -134,10 +146,10 @@ def make_system(name: str, packages: str) -> Path:
     return image
 
 
-def _remove(made: Podman, process: "subprocess.Popen[bytes]") -> None:
+def _remove(made: Podman) -> None:
     made.run("rm", "--all", "--force")
-    process.terminate()
-    process.wait()
+    made.processes[-1].terminate()
+    made.processes[-1].wait()
     # The store is a mount of its own.
     overlay = made.folder / "store" / "overlay"
     subprocess.run(["umount", "-l", str(overlay)], capture_output=True, check=False)

@@ -65,7 +65,7 @@ async def _enter(request: Request, operation: str) -> Response:
             request.method,
             path + query,
             headers=_passed(request),
-            body=request.stream(),
+            body=_sent(request),
             blocking=hub.settings.embedded,
         )
     except PrimeError as error:
@@ -79,6 +79,21 @@ async def _enter(request: Request, operation: str) -> Response:
     return StreamingResponse(
         _chunks(response), response.status, media_type=response.headers.get("content-type")
     )
+
+
+async def _sent(request: Request) -> AsyncIterator[bytes]:
+    """The body, which ends with its last byte.
+
+    Waiting for more would compete with the response, which waits for the client to disconnect, and
+    the server would tell the wrong one.
+    """
+    left = int(request.headers.get("content-length") or 0)
+    is_counted = "content-length" in request.headers
+    async for chunk in request.stream():
+        left -= len(chunk)
+        yield chunk
+        if is_counted and left <= 0:
+            return
 
 
 async def _chunks(response: RelayedResponse) -> AsyncIterator[bytes]:

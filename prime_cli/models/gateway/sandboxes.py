@@ -284,14 +284,16 @@ class SandboxRelay:
         )
         kept = {name: found.headers[name] for name in _ANSWERED if name in found.headers}
         answer = web.StreamResponse(status=found.status_code, headers=kept)
-        async with aclosing(chunks_of(found)) as chunks:
-            first = await anext(chunks, b"")
-            await answer.prepare(request)
-            if first:
-                await answer.write(first)
-            async for chunk in chunks:
-                await answer.write(chunk)
-        await answer.write_eof()
+        # A client that gives up, as at its own deadline, is nothing to report.
+        with suppress(ConnectionResetError):
+            async with aclosing(chunks_of(found)) as chunks:
+                first = await anext(chunks, b"")
+                await answer.prepare(request)
+                if first:
+                    await answer.write(first)
+                async for chunk in chunks:
+                    await answer.write(chunk)
+            await answer.write_eof()
         return answer
 
 

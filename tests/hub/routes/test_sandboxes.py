@@ -1,6 +1,8 @@
 """The sandbox API of an embedded hub over bubblewrap: nothing in between is a stand-in."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
@@ -54,6 +56,14 @@ def test_a_retried_creation_is_one_sandbox(hub: httpx.Client) -> None:
     assert create(hub, idempotency_key="once", labels=["once"])["id"] == first["id"]
     page = hub.get(f"{API}/sandbox", params={"labels": "once"}).json()
     assert (page["total"], page["perPage"]) == (1, 50)
+
+
+def test_a_new_hub_gives_several_at_once_and_one_for_each_key(tmp_path: Path) -> None:
+    with sandbox_hub(tmp_path / "new") as hub, ThreadPoolExecutor(6) as pool:
+        keys = [f"key-{number % 2}" for number in range(6)]
+        made = pool.map(lambda key: create(hub, idempotency_key=key, memory_gb=0.2)["id"], keys)
+        assert len(set(made)) == 2
+        assert hub.get(f"{API}/sandbox").json()["total"] == 2
 
 
 def test_many_are_ended_by_label_and_by_id(hub: httpx.Client) -> None:

@@ -3,8 +3,19 @@
 import asyncio
 from collections.abc import Collection
 from pathlib import Path
+from typing import ClassVar
 
-from prime_cli.hub.sandboxes.provider import RunningSandbox, SandboxSpec
+import pytest
+
+from prime_cli.core.errors import NotFound, Unreachable
+from prime_cli.hub.sandboxes.provider import (
+    End,
+    ExecSpec,
+    RunningCommand,
+    RunningSandbox,
+    SandboxSpec,
+)
+from prime_cli.hub.sandboxes.supervisor import manager
 from prime_cli.hub.sandboxes.supervisor.manager import SandboxManager
 
 
@@ -40,6 +51,56 @@ def test_a_sandbox_ends_while_its_image_is_fetched(tmp_path: Path) -> None:
         held = await sandboxes.create("endless", spec, 0.01)
         assert held.state.status == "PENDING"
         await asyncio.wait_for(held.end(), 5)
+        return held.state.status
+
+    assert asyncio.run(scenario()) == "TERMINATED"
+    assert provider.removed == ["prime-1-2"]
+
+
+class Restarting(Endless):
+    """A provider whose engine is restarted when something is to be removed, and then answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_rid = asyncio.Event()
+
+    async def create(self, _spec: SandboxSpec) -> RunningSandbox:
+        return Unremovable()
+
+    async def remove(self, tag: str) -> None:
+        await super().remove(tag)
+        self.is_rid.set()
+
+
+class Unremovable:
+    """A sandbox that runs until it is to end."""
+
+    facts: ClassVar[dict[str, str]] = {}
+    is_gone = False
+
+    async def run(self, _spec: ExecSpec) -> RunningCommand:
+        raise NotFound("it runs nothing")
+
+    async def gone(self) -> End:
+        await asyncio.Event().wait()
+        raise NotImplementedError
+
+    async def end(self) -> None:
+        raise Unreachable("No container engine answers")
+
+
+def test_a_sandbox_whose_engine_does_not_answer_is_ended_and_removed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manager, "_TRIES_AFTER", (0.01,))
+    provider = Restarting()
+
+    async def scenario() -> str:
+        sandboxes = SandboxManager({"restarting": provider}, tmp_path)
+        spec = SandboxSpec("prime-1-2", "2", "any", stop_at=2e9)
+        held = await sandboxes.create("restarting", spec, 5)
+        await asyncio.wait_for(held.end(), 5)
+        await asyncio.wait_for(provider.is_rid.wait(), 5)
         return held.state.status
 
     assert asyncio.run(scenario()) == "TERMINATED"

@@ -67,7 +67,10 @@ class EngineProvider:
         with engine_errors(self._url):
             if not await engine.has_image(spec.image):
                 await engine.pull(spec.image)
-            await engine.start(_container(spec))
+            if not await engine.start(_container(spec)):
+                # What a supervisor that was killed has left of the same creation.
+                await engine.remove(spec.tag)
+                await engine.start(_container(spec))
         sandbox = EngineContainer(engine, self._url, spec.tag, _facts(spec))
         try:
             if spec.network == PACKAGES:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,9 +28,13 @@ from prime_cli.wire.sandboxes import (
 
 _LOG_BYTES = 10 * 1024 * 1024
 _GLANCE = 1.0
+_TRIES_AFTER = (1, 2, 4, 8, 15, 30)
+"""Seconds after which removing it is tried again; `prime gc` and its own time remain."""
 _KEPT_SECONDS = 3600.0
 _CANNOT_RUN = 126
 """The exit code of a shell for what it cannot start."""
+
+_log = logging.getLogger(__name__)
 
 
 class ManagedSandbox:
@@ -50,6 +55,7 @@ class ManagedSandbox:
         self._folder = folder
         self._stopping = asyncio.Event()
         self._wanted_end: tuple[str, str | None, str | None] | None = None
+        self._removing: asyncio.Task[None] | None = None
         self._task = asyncio.create_task(self._live())
 
     @property
@@ -100,7 +106,7 @@ class ManagedSandbox:
             for helper in helpers:
                 helper.cancel()
             if self._running is not None:
-                await self._running.end()
+                await self._end(self._running)
             if self.state.status in (PENDING, RUNNING):
                 status, kind, why = self._wanted_end or (TERMINATED, ENDED, None)
                 self._change(status=status, error_type=kind, error_message=why)
@@ -108,6 +114,21 @@ class ManagedSandbox:
             self._remember()
             self.settled.set()
             self.ended.set()
+
+    async def _end(self, running: RunningSandbox) -> None:
+        """Remove everything of it; later, if nobody can now, as while an engine is restarted."""
+        try:
+            await running.end()
+        except PrimeError as error:
+            _log.warning("%s cannot be removed yet: %s", self.spec.tag, error.message)
+            self._removing = asyncio.create_task(self._remove_later())
+
+    async def _remove_later(self) -> None:
+        for pause in _TRIES_AFTER:
+            await asyncio.sleep(pause)
+            with contextlib.suppress(PrimeError):
+                await self.provider.remove(self.spec.tag)
+                return
 
     async def _create(self) -> RunningSandbox | None:
         """Make it; None if it is to end before, as while an image is fetched."""

@@ -7,9 +7,15 @@ from math import inf
 from typing import Any, TypeVar
 
 from sqlalchemy import insert, select
-from sqlalchemy.exc import IntegrityError as RowIsThere
 
-from prime_cli.core.errors import InternalError, NotAllowed, NotFound, PrimeError, UsageError
+from prime_cli.core.errors import (
+    Conflict,
+    InternalError,
+    NotAllowed,
+    NotFound,
+    PrimeError,
+    UsageError,
+)
 from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import counters, disks
@@ -202,7 +208,8 @@ def _draw(hub: Hub) -> int:
     try:
         with hub.database.write() as connection:
             connection.execute(insert(counters).values(name=_COUNTER, value=number))
-    except RowIsThere:
+    except Conflict:
+        # Another has drawn one meanwhile.
         with hub.database.read() as connection:
             drawn = connection.execute(select(counters.c.value).where(counters.c.name == _COUNTER))
             return int(drawn.scalar_one())

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError as RowIsThere
 
 from prime_cli.core.errors import (
     Conflict,
@@ -231,7 +230,7 @@ def _insert(
                 connection.execute(insert(sandbox_labels).values(sandbox_id=row.id, label=label))
             record(hub, connection, caller, "sandbox.create", row.id, provider=provider)
             return row
-    except RowIsThere:
+    except Conflict:
         # The same creation, sent twice at once.
         found = _find_retried(hub, user, creation)
         if found is None:
