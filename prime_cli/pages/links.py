@@ -16,6 +16,11 @@ def files_path(slug: str, version: str) -> str:
     return environment_path(slug, "files/", version)
 
 
+def file_path(files: str, path: str) -> str:
+    """The page of a file below `files`, an address of `files_path`."""
+    return files + quote(path)
+
+
 def evaluation_path(evaluation_id: str) -> str:
     """The page of an evaluation."""
     return f"/dashboard/evaluations/{quote(evaluation_id, safe='')}"

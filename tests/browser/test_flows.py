@@ -53,7 +53,8 @@ def test_links_lead_from_the_list_to_a_file_and_an_evaluation(
     page.get_by_role("link", name="the rules").click()
     expect(page.get_by_text("Six tries.")).to_be_visible()
     page.goto(environment)
-    page.get_by_role("link", name="word by large-70b").click()
+    page.get_by_role("link", name="Evaluations").click()
+    page.get_by_role("link", name="large-70b").click()
     expect(page.get_by_text("I try crane").first).to_be_visible()
 
 

@@ -6,19 +6,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.core.errors import NotFound, PrimeError
-from prime_cli.core.refs import LATEST, EnvRef
+from prime_cli.core.errors import PrimeError
 from prime_cli.hub.dispatch import call
-from prime_cli.hub.routes.requests import ref_to_read
 from prime_cli.hub.routes.responses import answer_page, answer_page_error
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import environments, versions
 from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.evaluations import queries, sample_queries
-from prime_cli.hub.services.readmes import get_readme
-from prime_cli.hub.services.version_documents import get_document
 from prime_cli.pages.assets import ASSET_HEADERS, STATIC, find_asset
-from prime_cli.pages.environments import catalogue_page, environment_page, file_page
+from prime_cli.pages.environments import catalogue_page
 from prime_cli.pages.evaluation import (
     SAMPLES_PER_PAGE,
     evaluation_page,
@@ -26,17 +21,14 @@ from prime_cli.pages.evaluation import (
     sample_query,
 )
 from prime_cli.pages.runs import RunFilter
-from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.codec import decode
-from prime_cli.wire.environments import EnvironmentQuery, InspectQuery
-from prime_cli.wire.evaluations import HistoryQuery, SampleQuery
-from prime_cli.wire.version_documents import CHECK_REPORT
+from prime_cli.wire.environments import EnvironmentQuery
+from prime_cli.wire.evaluations import SampleQuery
 
 router = Router()
 
 _LAST = 2**31 - 1
 _LONGEST_NUMBER = 6
-_FILE_BYTES = 256 * 1024
 
 
 @router.page(STATIC + "{name}")
@@ -59,36 +51,6 @@ async def catalogue(request: Request) -> Response:
     except PrimeError as error:
         return answer_page_error(request, error)
     return answer_page(request, catalogue_page(found, search))
-
-
-@router.page("/dashboard/environments/{owner}/{name}")
-async def environment(request: Request) -> Response:
-    """The newest version of an environment."""
-    try:
-        ref = (await ref_to_read(request)).at(LATEST)
-        detail = await call(request, environments.get_detail, ref)
-        listed = await call(request, versions.list_versions, ref)
-        sources = await call(request, environments.inspect_sources, ref, InspectQuery())
-        readme = await call(request, get_readme, ref)
-        report = await _report(request, ref)
-        past = await call(request, sample_queries.list_history, ref, HistoryQuery(limit=20))
-    except PrimeError as error:
-        return answer_page_error(request, error)
-    page = environment_page(detail, listed.versions, sources.entries or [], readme, past, report)
-    return answer_page(request, page)
-
-
-@router.page("/dashboard/environments/{owner}/{name}/@{version}/files/{path:path}")
-async def file(request: Request) -> Response:
-    """A file or folder of a version's source archive, where links of its README lead."""
-    try:
-        ref = await ref_to_read(request)
-        detail = await call(request, environments.get_detail, ref)
-        query = InspectQuery(request.path_params["path"], _FILE_BYTES)
-        found = await call(request, environments.inspect_sources, ref, query)
-    except PrimeError as error:
-        return answer_page_error(request, error)
-    return answer_page(request, file_page(detail, found))
 
 
 @router.page("/dashboard/evaluations/{id}")
@@ -126,10 +88,3 @@ def _page_number(text: str) -> int:
     """A page from 1; the first for what is no number."""
     is_number = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
     return max(int(text), 1) if is_number else 1
-
-
-async def _report(request: Request, ref: EnvRef) -> CheckReport | None:
-    try:
-        return await call(request, get_document, ref, CHECK_REPORT)
-    except NotFound:
-        return None

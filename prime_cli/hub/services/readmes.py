@@ -15,7 +15,7 @@ from prime_cli.hub.db.tables import environments, readmes, versions
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.environments import inspect_sources
 from prime_cli.hub.services.versions import find_version
-from prime_cli.pages.environments import render_plain
+from prime_cli.pages.environment import render_plain
 from prime_cli.pages.links import files_path
 from prime_cli.pages.markdown import RENDERER, RenderingFailed, render_bounded
 from prime_cli.wire.environments import Inspection, InspectQuery

@@ -4,7 +4,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.hub.pushing import Push, data, open_app, sha256
+from tests.hub.pushing import Push, data, open_app
 
 API = "/api/v1"
 
@@ -53,14 +53,6 @@ def test_search_is_shown_as_it_was_typed(client: httpx.Client) -> None:
     assert "&lt;script&gt;" in page.text
 
 
-def test_environment_page_says_how_to_use_it(client: httpx.Client, word: Push) -> None:
-    page = client.get("/dashboard/environments/ada/word")
-    assert "prime env install ada/word\n" in page.text
-    assert f"ada/word@0.1.0#sha256={sha256(word.wheel)}" in page.text
-    assert "pyproject.toml" in page.text
-    assert "0.1.0" in page.text
-
-
 def test_every_page_leads_to_the_others(client: httpx.Client) -> None:
     for page in ("/", "/dashboard/tokens/challenge", "/docs"):
         for path in ("/", "/dashboard/tokens/challenge", "/docs"):
@@ -85,7 +77,7 @@ def test_evaluation_page_shows_what_came_out(client: httpx.Client, word: Push) -
     assert [each.status_code for each in samples] == [200, 200, 404]
     assert "x" * 600 in samples[0].text + samples[1].text
     assert "<script>" not in samples[0].text + samples[1].text
-    environment = client.get("/dashboard/environments/ada/word")
+    environment = client.get("/dashboard/environments/ada/word/evaluations")
     assert f"/dashboard/evaluations/{wanted}" in environment.text
 
 
@@ -118,4 +110,5 @@ def test_the_first_page_has_a_next_one(client: httpx.Client) -> None:
 
 def test_data_of_a_push_is_what_the_page_shows(client: httpx.Client, word: Push) -> None:
     detail = data(client.get(f"{API}/environmentshub/ada/word/@latest"))
-    assert detail["content_hash"][:12] in client.get("/dashboard/environments/ada/word").text
+    page = client.get("/dashboard/environments/ada/word/versions")
+    assert detail["content_hash"][:12] in page.text

@@ -183,7 +183,7 @@ def test_a_report_goes_with_its_version(client: httpx.Client) -> None:
 
 def test_the_page_shows_the_counts_and_what_did_not_pass(client: httpx.Client) -> None:
     push = Push(client).run()
-    page = "/dashboard/environments/ada/word"
+    page = "/dashboard/environments/ada/word/details"
     assert "Published without a check report" in client.get(page).text
     data(put_report(client, report_of(push.wheel)))
     text = client.get(page).text

@@ -206,7 +206,7 @@ def list_history(hub: Hub, caller: Caller, ref: EnvRef, query: HistoryQuery) -> 
     """
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
-        wanted = _history_conditions(caller, environment.id, query)
+        wanted = history_conditions(caller, environment.id, query)
         groups = connection.execute(_grouped(wanted)).all()
         points = connection.execute(
             _joined(
@@ -270,9 +270,10 @@ def _joined(*columns: Any) -> Select[Any]:
     )
 
 
-def _history_conditions(
+def history_conditions(
     caller: Caller, environment_id: str, query: HistoryQuery
 ) -> list[ColumnElement[bool]]:
+    """The conditions for finished evaluations of an environment that the caller sees."""
     wanted = [
         evaluated.c.environment_id == environment_id,
         evaluations.c.status == COMPLETED,

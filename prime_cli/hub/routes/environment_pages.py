@@ -1,0 +1,110 @@
+"""Pages of one environment for browsers: its tabs, and the files of its versions."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.core.refs import LATEST, EnvRef
+from prime_cli.hub.dispatch import call
+from prime_cli.hub.routes.requests import ref_to_read
+from prime_cli.hub.routes.responses import answer_page, answer_page_error
+from prime_cli.hub.routes.router import Router
+from prime_cli.hub.services import environments, versions
+from prime_cli.hub.services.evaluations.leaderboard import read_leaderboard
+from prime_cli.hub.services.readmes import get_readme
+from prime_cli.hub.services.source_facts import read_source
+from prime_cli.hub.services.version_documents import get_document
+from prime_cli.pages.environment import details_page, file_page, readme_page, versions_page
+from prime_cli.pages.leaderboard import leaderboard_page
+from prime_cli.wire.environments import InspectQuery
+from prime_cli.wire.evaluations import HistoryQuery
+from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, DocumentKind
+
+router = Router()
+
+_FILE_BYTES = 256 * 1024
+_PATH = "/dashboard/environments/{owner}/{name}"
+
+
+@router.page(_PATH)
+@router.page(_PATH + "/@{version}")
+async def readme(request: Request) -> Response:
+    """The README of a version, and how to install and run it."""
+    try:
+        ref = await _ref(request)
+        detail = await call(request, environments.get_detail, ref)
+        html = await call(request, get_readme, ref)
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    return answer_page(request, readme_page(detail, html))
+
+
+@router.page(_PATH + "/@{version}/files")
+@router.page(_PATH + "/@{version}/files/{path:path}")
+async def file(request: Request) -> Response:
+    """A file or folder of a version's source archive, where links of its README lead."""
+    try:
+        ref = await _ref(request)
+        detail = await call(request, environments.get_detail, ref)
+        query = InspectQuery(request.path_params.get("path", ""), _FILE_BYTES)
+        found = await call(request, environments.inspect_sources, ref, query)
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    return answer_page(request, file_page(detail, found))
+
+
+@router.page(_PATH + "/versions")
+async def version_list(request: Request) -> Response:
+    """All versions."""
+    try:
+        ref = await _ref(request)
+        detail = await call(request, environments.get_detail, ref)
+        listed = await call(request, versions.list_versions, ref)
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    return answer_page(request, versions_page(detail, listed.versions))
+
+
+@router.page(_PATH + "/evaluations")
+async def evaluations(request: Request) -> Response:
+    """The leaderboard; the model and the version that it shows are in the query."""
+    query = HistoryQuery(
+        model_name=request.query_params.get("model") or None,
+        version=request.query_params.get("version") or None,
+    )
+    try:
+        ref = await _ref(request)
+        detail = await call(request, environments.get_detail, ref)
+        board = await call(request, read_leaderboard, ref, query)
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    return answer_page(request, leaderboard_page(detail, board, query))
+
+
+@router.page(_PATH + "/details")
+@router.page(_PATH + "/@{version}/details")
+async def details(request: Request) -> Response:
+    """What is known of a version: arguments, requirements, check, signatures."""
+    try:
+        ref = await _ref(request)
+        detail = await call(request, environments.get_detail, ref)
+        source = await call(request, read_source, ref)
+        lock = await _document(request, ref, LOCK)
+        report = await _document(request, ref, CHECK_REPORT)
+        signatures = await _document(request, ref, SIGNATURES)
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    return answer_page(request, details_page(detail, source, lock, report, signatures))
+
+
+async def _ref(request: Request) -> EnvRef:
+    """The version in the path, or the newest."""
+    ref = await ref_to_read(request)
+    return ref if ref.version else ref.at(LATEST)
+
+
+async def _document(request: Request, ref: EnvRef, kind: DocumentKind[D]) -> D | None:
+    try:
+        return await call(request, get_document, ref, kind)
+    except NotFound:
+        return None

@@ -1,0 +1,155 @@
+"""The tabs of an environment, each at an address of its own."""
+
+import io
+import zipfile
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.hub.pushing import Push, sha256
+from tests.hub.routes.test_pages import API
+
+PAGE = "/dashboard/environments/ada/word"
+CODE = """
+import os
+
+KEY = os.environ["WORD_KEY"]
+URL = "https://words.example.org/list"
+
+
+def load_environment(difficulty: str = "easy", *, seed: int) -> None:
+    '<script>'
+"""
+
+
+@pytest.fixture
+def word(client: httpx.Client) -> Push:
+    Push(client, metadata={"description": "Guess"}).run()
+    described = {"description": "Guess <words>", "tags": ["game", "a&b"], "dependencies": ["nltk"]}
+    push = Push(client, version="0.2.0", code=CODE, metadata=described)
+    push.wheel = with_module(push.wheel, CODE)
+    return push.run()
+
+
+def with_module(wheel: bytes, code: str) -> bytes:
+    """The wheel with `code` as all of its module."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(wheel)) as old, zipfile.ZipFile(buffer, "w") as new:
+        for info in old.infolist():
+            new.writestr(info, code if info.filename == "word.py" else old.read(info))
+    return buffer.getvalue()
+
+
+def evaluate(
+    client: httpx.Client, push: Push, model: str, *rewards: float | None, **more: Any
+) -> None:
+    """A public evaluation with one sample for each reward, None for an error."""
+    asked = {
+        "name": f"run of {model}",
+        "environments": [{"id": push.environment_id}],
+        "model_name": model,
+        "is_public": True,
+    }
+    made = client.post(f"{API}/evaluations/", json=asked | more).raise_for_status().json()
+    samples = [
+        {"example_id": number, "reward": reward, "error": "broke" if reward is None else None}
+        for number, reward in enumerate(rewards)
+    ]
+    address = f"{API}/evaluations/{made['evaluation_id']}"
+    client.post(f"{address}/samples", json={"samples": samples}).raise_for_status()
+    client.post(f"{address}/finalize", json={}).raise_for_status()
+
+
+def test_every_tab_has_the_head_and_leads_to_the_others(client: httpx.Client, word: Push) -> None:
+    tabs = ("", "/@0.2.0/files", "/versions", "/evaluations", "/details")
+    for tab in tabs:
+        page = client.get(PAGE + tab)
+        assert page.status_code == 200
+        assert "Guess &lt;words&gt;" in page.text
+        assert 'href="/?tag=a%26b">a&amp;b</a>' in page.text
+        assert page.text.count('aria-current="page"') == 1
+        for other in tabs:
+            assert f'href="{PAGE}{other}' in page.text
+
+
+def test_first_tab_says_how_every_tool_uses_it(client: httpx.Client, word: Push) -> None:
+    text = client.get(PAGE).text
+    assert "prime env install ada/word\n" in text
+    assert f"ada/word@0.2.0#sha256={sha256(word.wheel)}" in text
+    assert "load_environment(&#34;word&#34;)" in text
+    assert "prime train ada/word -m MODEL --engine prime-rl" in text
+    assert "uv add word==0.2.0 --index" in text
+
+
+def test_an_older_version_says_which_is_the_newest(client: httpx.Client, word: Push) -> None:
+    text = client.get(f"{PAGE}/@0.1.0").text
+    assert "the newest is 0.2.0" in text
+    assert f'href="{PAGE}/@0.1.0/details"' in text
+    assert client.get(f"{PAGE}/@9.9.9").status_code == 404
+
+
+def test_details_say_what_the_source_reads_and_takes(client: httpx.Client, word: Push) -> None:
+    text = client.get(f"{PAGE}/details").text
+    assert "<td><code>difficulty</code></td><td><code>str</code></td>" in text
+    assert "<td>required</td>" in text
+    assert "<code>WORD_KEY</code>" in text
+    assert "<code>words.example.org</code>" in text
+    assert "<code>nltk</code>" in text
+    assert "WORD_KEY" not in client.get(f"{PAGE}/@0.1.0/details").text
+
+
+def test_source_too_large_for_a_page_is_left_to_the_command(client: httpx.Client) -> None:
+    Push(client, "large", code=f"x = '{'y' * 100_000}'\n").run()
+    text = client.get("/dashboard/environments/ada/large/details").text
+    assert "too large to be read for a page" in text
+    assert "prime env info ada/large" in text
+
+
+def test_a_file_has_numbered_coloured_lines_that_are_escaped(
+    client: httpx.Client, word: Push
+) -> None:
+    text = client.get(f"{PAGE}/@0.2.0/files/word.py").text
+    assert '<span class="l" id="L2"><span class="kn">import</span>' in text
+    assert "&lt;script&gt;" in text
+    assert "<script>" not in text
+
+
+def test_leaderboard_has_the_newest_run_of_each_model_best_first(
+    client: httpx.Client, word: Push
+) -> None:
+    evaluate(client, word, "small", 0.0, 0.0)
+    evaluate(client, word, "small", 0.0, 1.0)
+    evaluate(client, word, "<large>", 1.0, 1.0, None)
+    text = client.get(f"{PAGE}/evaluations").text
+    assert text.index("&lt;large&gt;</a>") < text.index("small</a>")
+    assert "0.500" in text
+    assert ">0.000<" not in text
+    assert '1 <span class="faint">(0.667 as 0)</span>' in text
+    only = client.get(f"{PAGE}/evaluations", params={"model": "small"}).text
+    assert "&lt;large&gt;</a>" not in only
+    assert "<option selected>small</option>" in only
+    none = client.get(f"{PAGE}/evaluations", params={"version": "0.1.0"}).text
+    assert "No public evaluations of this model and version." in none
+
+
+def test_leaderboard_shows_an_interval_only_with_the_mean_that_the_hub_has(
+    client: httpx.Client, word: Push
+) -> None:
+    def told(mean: float) -> dict[str, Any]:
+        reward = {"mean": mean, "interval": [0.25, 0.75]}
+        own = {"usage": {"input": 1000, "output": 500}, "cost": 0.0125}
+        return {"prime": own, "prime_run": {"examples": 2, "reward": reward}}
+
+    evaluate(client, word, "honest", 0.0, 1.0, metadata=told(0.5))
+    evaluate(client, word, "proud", 0.0, 1.0, metadata=told(0.7))
+    evaluate(client, word, "odd", 0.0, 1.0, metadata={"prime": 3, "prime_run": []})
+    text = client.get(f"{PAGE}/evaluations").text
+    assert text.count("0.250 to 0.750") == 1
+    assert "$0.0125" in text
+    assert "1,500" in text
+    assert "Mean reward by cost: 2 points" in text
+
+
+def test_evaluations_of_others_are_not_on_the_leaderboard(client: httpx.Client, word: Push) -> None:
+    assert "No public evaluations yet." in client.get(f"{PAGE}/evaluations").text
