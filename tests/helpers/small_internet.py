@@ -1,14 +1,16 @@
 """A machine, its local network and an Internet of three network namespaces; nothing leaves them.
 
-`unshare --net --mount python -m tests.helpers.small_internet FOLDER` (as root) is the machine. It
-makes a sandbox of bubblewrap with the network `internet`, and prints as JSON which addresses the
-machine and the sandbox reach. Every address has a server, on this machine or beyond its only link.
+`unshare --net --mount python -m tests.helpers.small_internet FOLDER UID` (as root) is the machine.
+It makes, as the user UID, a sandbox of bubblewrap with the network `internet`, and prints as JSON
+which addresses the machine and the sandbox reach. Every address has a server, on this machine or
+beyond its only link.
 """
 
 import asyncio
 import json
 import os
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -146,9 +148,39 @@ async def look_from_sandbox(folder: Path) -> dict[str, object]:
         await sandbox.end()
 
 
+def show_code(folder: Path) -> None:
+    """Let every user read this code and its Python, also if they are in root's closed home."""
+    needed = {Path(sys.base_prefix), Path(sys.prefix), Path(__file__).parents[2]}
+    for home in {up for each in needed for up in each.parents if not up.stat().st_mode & 1}:
+        within = [each for each in needed if each.is_relative_to(home)]
+        for number, each in enumerate(within):
+            (folder / f"code{number}").mkdir()
+            sh("mount", "--bind", str(each), str(folder / f"code{number}"))
+        sh("mount", "-t", "tmpfs", "-o", "mode=755", "none", str(home))
+        for number, each in enumerate(within):
+            each.mkdir(parents=True, exist_ok=True)
+            sh("mount", "--bind", str(folder / f"code{number}"), str(each))
+
+
+def become(user: int, folder: Path) -> None:
+    """Be a user who may open /dev/net/tun, as on most systems."""
+    device = folder / "dev"
+    device.mkdir()
+    sh("mount", "-t", "tmpfs", "none", str(device))
+    os.mknod(device / "tun", stat.S_IFCHR, Path("/dev/net/tun").stat().st_rdev)
+    (device / "tun").chmod(0o666)
+    sh("mount", "--bind", str(device / "tun"), "/dev/net/tun")
+    show_code(folder)
+    os.chown(folder, user, user)
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+    os.environ["HOME"] = str(folder)
+
+
 def main() -> None:
     """Be the machine."""
-    folder = Path(sys.argv[1])
+    folder, user = Path(sys.argv[1]), int(sys.argv[2])
     (folder / "resolv.conf").write_text("nameserver 127.0.0.53\n", encoding="ascii")
     sh("mount", "--bind", str(folder / "resolv.conf"), os.path.realpath("/etc/resolv.conf"))
     with (
@@ -168,6 +200,8 @@ def main() -> None:
         names.bind(("127.0.0.53", 53))
         threading.Thread(target=serve_names, args=(names,), daemon=True).start()
         said = subprocess.check_output([sys.executable, "-c", PROBE, *PLACES])
+        if user:
+            become(user, folder)
         found = {"machine": json.loads(said), **asyncio.run(look_from_sandbox(folder))}
     print(json.dumps(found))
 

@@ -30,6 +30,8 @@ INTERNET_FACT = (
 _PACKAGES = {"slirp4netns": "slirp4netns", "nft": "nftables", "nsenter": "util-linux"}
 _TUN = Path("/dev/net/tun")
 _SECONDS = 20.0
+_NEWS = ("WARNING", "sent ", "received ")
+"""How lines begin that slirp4netns prints before it says what fails."""
 
 _PRIVATE = (
     "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
@@ -120,7 +122,9 @@ async def _connect(pid: int) -> Uplink:
         with open_network(pid) as (network, users):
             words = [
                 *(_program("slirp4netns"), "--configure", "--mtu=65520"),
-                *("--disable-host-loopback", "--enable-sandbox", "--enable-seccomp"),
+                *("--disable-host-loopback", "--enable-seccomp"),
+                # Which becomes uid 0 of the sandbox's namespaces; there, a user is only himself.
+                *(("--enable-sandbox",) if os.geteuid() == 0 else ()),
                 *(f"--exit-fd={held}", f"--ready-fd={saying}", "--netns-type=path"),
                 *(() if users is None else (f"--userns-path=/proc/self/fd/{users}",)),
                 *(f"/proc/self/fd/{network}", "tap0"),
@@ -164,8 +168,8 @@ async def _wait_until_ready(process: asyncio.subprocess.Process, ready: int) -> 
         raise EnvironmentFailed("slirp4netns did not connect a sandbox in time") from error
     finally:
         transport.close()
-    lines = [line for line in said.decode(errors="replace").splitlines() if "WARNING" not in line]
-    why = lines[0][:300] if lines else "it ended"
+    lines = said.decode(errors="replace").splitlines()
+    why = next((line[:300] for line in lines if not line.startswith(_NEWS)), "it ended")
     raise EnvironmentFailed(f"slirp4netns did not connect a sandbox: {why}")
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -20,8 +21,9 @@ BOTH = ["SOCK_STREAM", "SOCK_DGRAM"]
 
 
 @needs_root
+@pytest.mark.parametrize("user", [0, 65533], ids=["root", "a user"])
 def test_public_addresses_are_reached_and_no_address_of_the_machine_or_its_networks(
-    tmp_path: Path,
+    user: int,
 ) -> None:
     for program in ("slirp4netns", "nft", "unshare", "ip"):
         require(program)
@@ -30,8 +32,9 @@ def test_public_addresses_are_reached_and_no_address_of_the_machine_or_its_netwo
         or not run(["unshare", "--net", "nft", "list", "tables"]).ok
     ):
         pytest.skip("this kernel has no nf_tables, or no /dev/net/tun")
-    words = [sys.executable, "-m", "tests.helpers.small_internet", str(tmp_path)]
-    said = run(["unshare", "--net", "--mount", *words], env=dict(os.environ), timeout=60)
+    with TemporaryDirectory() as folder:
+        words = [sys.executable, "-m", "tests.helpers.small_internet", folder, str(user)]
+        said = run(["unshare", "--net", "--mount", *words], env=dict(os.environ), timeout=60)
     assert said.ok, said.err
     assert said.err == ""
     found = json.loads(said.out)
