@@ -209,11 +209,15 @@ def metric_lines(metrics: Mapping[str, Sequence[float]]) -> list[MetricLine]:
     ]
 
 
-def run_charts(rewards: Sequence[float], metrics: Mapping[str, Sequence[float]]) -> list[Html]:
-    """The distributions of the reward and of the first metrics."""
-    drawn = [Html(draw_histogram(rewards, "Reward"))]
+def reward_chart(rewards: Sequence[float]) -> Html:
+    """The distribution of the reward."""
+    return Html(draw_histogram(rewards, "Reward"))
+
+
+def metric_charts(metrics: Mapping[str, Sequence[float]]) -> list[Html]:
+    """The distributions of the first metrics that differ among rollouts."""
     shown = [(name, values) for name, values in metrics.items() if len(set(values)) > 1]
-    return drawn + [Html(draw_histogram(values, name)) for name, values in shown[:_MOST_CHARTS]]
+    return [Html(draw_histogram(values, name)) for name, values in shown[:_MOST_CHARTS]]
 
 
 _MOST_CHARTS = 8

@@ -4,25 +4,32 @@ import threading
 import time
 from array import array
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan
 from pathlib import Path
+from typing import Any, TypeVar
 
 from prime_cli.evals.viewer.filters import Filter, Search
 from prime_cli.evals.viewer.grid import Grid, Layout
+from prime_cli.pages.runs import MetricLine, metric_charts, metric_lines
+from prime_cli.pages.templates import Html
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import SavedRun, open_run, status_of
 from prime_cli.runs.summary import Summary
+
+T = TypeVar("T")
 
 _SEARCHES = 8
 _SEARCH_SECONDS = 1.0
 """How long a page waits for a search; the next request goes on from there."""
 _PATIENCE = 0.3
 """Seconds that a page waits for statistics, which read every transcript."""
+_QUICK = 20_000
+"""Rollouts of a run whose statistics may be there in that time."""
 _BRIEFLY = 0.02
 _SHARE = 10
 
@@ -32,7 +39,8 @@ class Statistics:
     """What only a pass over all rows knows."""
 
     summary: Summary
-    metrics: Mapping[str, Sequence[float]]
+    metrics: Sequence[MetricLine]
+    charts: Sequence[Html]
     rollouts: int
 
 
@@ -58,7 +66,8 @@ class LocalRun:
         self._statistics: Statistics | None = None
         self._computing: Future[Statistics] | None = None
         self._again = 0.0
-        self._rewards: tuple[Layout, array[float]] | None = None
+        self._kept_of = self.layout
+        self._kept: dict[str, Any] = {}
 
     @property
     def run_id(self) -> str:
@@ -97,11 +106,20 @@ class LocalRun:
 
     def rewards(self) -> "array[float]":
         """The rewards of the last attempts that have one, by example and rollout."""
+        return self.once("rewards", self._read_rewards)
+
+    def _read_rewards(self) -> "array[float]":
+        return array("d", (each for each in self.layout.rewards_in_order() if not isnan(each)))
+
+    def once(self, name: str, compute: Callable[[], T]) -> T:
+        """What `compute` gives, until there are more rollouts: passes over 200,000 take a while."""
         with self._lock:
-            if self._rewards is None or self._rewards[0] is not self.layout:
-                known = (value for value in self.layout.rewards_in_order() if not isnan(value))
-                self._rewards = self.layout, array("d", known)
-            return self._rewards[1]
+            if self._kept_of is not self.layout:
+                self._kept_of, self._kept = self.layout, {}
+            if name not in self._kept:
+                self._kept[name] = compute()
+            found: T = self._kept[name]
+            return found
 
     def by_example(self) -> list[list[float]]:
         """The rewards of each example, without errors."""
@@ -138,7 +156,8 @@ class LocalRun:
         if computing is None:
             return known
         try:
-            return computing.result(_PATIENCE if known is None else _BRIEFLY)
+            is_quick = known is None and len(self.index) <= _QUICK
+            return computing.result(_PATIENCE if is_quick else _BRIEFLY)
         except TimeoutError:
             return known
 
@@ -155,7 +174,8 @@ class LocalRun:
         try:
             count = len(self.index)
             summary, tally = self.saved.measure()
-            found = Statistics(summary, tally.metrics(), count)
+            metrics = tally.metrics()
+            found = Statistics(summary, metric_lines(metrics), metric_charts(metrics), count)
         except Exception as error:  # noqa: BLE001 - is raised where the result is asked for
             with self._lock:
                 self._computing = None

@@ -22,8 +22,7 @@ from prime_cli.pages.runs import (
     RunView,
     Sample,
     Scale,
-    metric_lines,
-    run_charts,
+    reward_chart,
     sample_of,
     view_rollout,
 )
@@ -56,28 +55,31 @@ def view_run(run: LocalRun, name: str, wanted: RunFilter, page: int) -> RunView:
     except PrimeError as error:
         problem = problem_of(error)
         found = run.find(Filter())
-    statistics = run.statistics()
     grid = found.grid
     lines = max(1, min(_MOST_LINES, _MOST_CELLS // max(grid.columns, 1)))
     pages = max(1, -(-len(grid) // lines))
     page = min(max(page, 1), pages)
-    metrics = statistics.metrics if statistics else {}
-    rewards = run.rewards()
+    facts = run.once("facts", lambda: list(_facts(run)))
+    scale = run.once("scale", lambda: Scale.of(run.rewards()))
+    drawn = run.once("chart", lambda: reward_chart(run.rewards()))
+    shown = list(_grid_lines(grid, scale, path, (page - 1) * lines, lines))
+    # Last: it computes beside us.
+    statistics = run.statistics()
     return RunView(
         path=path,
         title=_title(run),
         status=run.status,
         command=f"prime eval show {run.run_id}",
-        facts=[*_facts(run), *(_spent(statistics.summary) if statistics else ())],
+        facts=[*facts, *(_spent(statistics.summary) if statistics else ())],
         parameters=_parameters(run, statistics),
         notes=_notes(run, statistics),
-        charts=run_charts(rewards, metrics),
-        metrics=metric_lines(metrics),
+        charts=[drawn, *(statistics.charts if statistics else ())],
+        metrics=statistics.metrics if statistics else (),
         errors=_errors(statistics),
         filter=wanted,
         problem=problem,
         found=_found(found.grid.matches, found.searched, found.total) if wanted.is_set else "",
-        grid=list(_grid_lines(grid, Scale.of(rewards), path, (page - 1) * lines, lines)),
+        grid=shown,
         columns=grid.columns,
         previous=path + wanted.query(page=page - 1) if page > 1 else None,
         next=path + wanted.query(page=page + 1) if page < pages else None,
@@ -259,13 +261,12 @@ def view_local_rollout(run: LocalRun, name: str, example: int, rollout: int) -> 
     place = run.index.find(example, rollout)
     assert place is not None  # noqa: S101 - the row was found
     index = grid.index_of(example)
+    scale = run.once("scale", lambda: Scale.of(run.rewards()))
     siblings = [
         scale_cell._replace(label=f"{example}.{cell.rollout}: {scale_cell.label}")
         for cell in grid.row(index).cells
         for scale_cell in [
-            Scale.of(run.rewards()).cell(
-                cell.reward, cell.error, f"{path}/rollouts/{example}.{cell.rollout}"
-            )
+            scale.cell(cell.reward, cell.error, f"{path}/rollouts/{example}.{cell.rollout}")
         ]
     ]
     return view_rollout(
