@@ -166,11 +166,11 @@ async def _events(request: Request) -> Response:
     """Server-sent events: `grown` with counts when rollouts were added, `ended` at the end."""
     run = await to_thread.run_sync(_found, request)
     headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-    return StreamingResponse(_watch(run), headers=headers, media_type="text/event-stream")
+    return StreamingResponse(watch(run), headers=headers, media_type="text/event-stream")
 
 
-async def _watch(run: LocalRun) -> AsyncIterator[bytes]:
-    # Growth is counted from here: other requests refresh the same run.
+async def watch(run: LocalRun) -> AsyncIterator[bytes]:
+    """The events of a run from now on, until it ends; other requests refresh the same run."""
     known, quiet = len(run.index), 0.0
     yield b"retry: 2000\n\n"
     while True:

@@ -1,0 +1,40 @@
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.runs.folder import Journal, RunFolder, writing
+from prime_cli.runs.manifest import FINISHED, RUNNING, load_manifest, save_manifest
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.web.application import watch
+from prime_cli.web.opened import LocalRun
+from tests.runs.rows import row
+from tests.runs.saving import save_run
+
+
+def end(folder: RunFolder) -> None:
+    manifest = msgspec.structs.replace(load_manifest(folder.manifest), status=FINISHED)
+    save_manifest(folder.manifest, manifest, Scrubber({}))
+
+
+def test_events_come_with_each_rollout_until_the_run_ends(tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0), status=RUNNING)
+
+    async def follow() -> list[bytes]:
+        events = watch(LocalRun(folder.path))
+        told = [await anext(events)]
+        journal.append(row(1))
+        told.append(await anext(events))
+        journal.append(row(2))
+        told.append(await anext(events))
+        end(folder)
+        return told + [each async for each in events]
+
+    with writing(folder), Journal(folder.journal, Scrubber({})) as journal:
+        told = asyncio.run(follow())
+
+    assert told[1:] == [
+        b'event: grown\ndata: {"lines":2}\n\n',
+        b'event: grown\ndata: {"lines":3}\n\n',
+        b'event: ended\ndata: {"status":"finished"}\n\n',
+    ]
