@@ -52,7 +52,7 @@ from prime_cli.training.record import (
     TrainingRecord,
     last_checkpoint,
 )
-from prime_cli.training.session import RolloutSession, ServiceOptions
+from prime_cli.training.session import RolloutSession, ServiceOptions, run_loop
 from prime_cli.training.step_checks import StepChecks
 from prime_cli.training.trainer_events import forget_steps_after
 from prime_cli.wire.rollouts import EngineFailure, Evaluated, StepAnswer
@@ -145,7 +145,7 @@ def _train(
         try:
             with setup.context.progress.task(_title(setup), total=plan.steps) as task:
                 training.show_on(task, step)
-                signal = asyncio.run(session.run(lambda *_: None))
+                signal = run_loop(session.run(lambda *_: None))
         except BaseException as failure:
             if isinstance(failure, PrimeError):
                 _name_checkpoint(folder, failure)

@@ -5,10 +5,10 @@ Its folder has the journal and the workers' log of an evaluation, and the traine
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -56,6 +56,7 @@ from prime_cli.wire.rollouts import (
     TrainingRollout,
 )
 
+T = TypeVar("T")
 Announce = Callable[[str, str, RunFolder], None]
 """Called with the service's URL and token, and the session's folder, when it can be asked."""
 
@@ -104,7 +105,7 @@ def serve_with(setup: RunSetup, options: ServiceOptions, announce: Announce) -> 
         record.open()
         session = RolloutSession(setup, options, journal, record, earlier.tally)
         try:
-            signal = asyncio.run(session.run(announce))
+            signal = run_loop(session.run(announce))
         except BaseException as failure:
             status = FAILED if session.outcome.capped is None else CAPPED
             with suppress(StorageFailed):  # the first failure is the one to tell
@@ -114,6 +115,15 @@ def serve_with(setup: RunSetup, options: ServiceOptions, announce: Announce) -> 
             report(session.recorder, session.counts, setup.context.progress)
         record.close(session.outcome, FINISHED, on_demand=True)
         return signal
+
+
+def run_loop(main: Coroutine[Any, Any, T]) -> T:
+    """Run `main`, on uvloop where that is installed: calls then take less CPU."""
+    try:
+        import uvloop
+    except ImportError:  # Windows, or without the extra `hub`
+        return asyncio.run(main)
+    return uvloop.run(main)
 
 
 @dataclass(frozen=True)
