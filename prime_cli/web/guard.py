@@ -18,6 +18,8 @@ from prime_cli.core.errors import NotAllowed, PrimeError
 
 TOKEN = "token"  # noqa: S105 - the name of a parameter
 _READING = ("GET", "HEAD")
+_STYLE = "/static/"
+"""What pages of prime look like, also the one that says that an address is used up."""
 
 Refuse = Callable[[PrimeError, int], Response]
 
@@ -49,6 +51,8 @@ class Guard:
             return self._refuse(NotAllowed("This server answers only as 127.0.0.1"), 421)
         if scope["method"] not in _READING:
             return self._refuse(NotAllowed("These pages change nothing"), 405)
+        if scope["path"].startswith(_STYLE):
+            return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in query if name == TOKEN), None)
         if self._has_cookie(headers.get("cookie", "")):

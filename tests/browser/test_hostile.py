@@ -52,7 +52,7 @@ FILES = {
     "a'; touch ran; '\"<img src=x onerror=alert(1)>.py": TEXT,
     "$(touch ran)`touch ran`.txt": TEXT,
 }
-_NOTHING_RAN = """
+NOTHING_RAN = """
 window.ran === undefined && document.querySelectorAll(
   ".bad, iframe, object, embed, base, meta[http-equiv], script:not([src]), [onerror], [onload]"
 ).length === 0
@@ -130,7 +130,7 @@ def test_nothing_that_strangers_wrote_runs(
         path = todo.pop()
         seen.add(path)
         page = window.open(path)
-        assert page.evaluate(_NOTHING_RAN), path
+        assert page.evaluate(NOTHING_RAN), path
         for link in links(page):
             assert link.startswith((f"{site.url}/", f"{site.url}#", "http", "mailto:")), link
             within = link.removeprefix(site.url).partition("#")[0]

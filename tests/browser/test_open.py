@@ -1,0 +1,166 @@
+"""`prime open` as a process, in Chromium: runs of this machine, also while they go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from prime_cli.runs.folder import RunFolder
+from tests.browser.site import samples
+from tests.browser.test_hostile import NOTHING_RAN, TEXT, sample
+from tests.browser.watched import NARROW, WIDE, Scheme, Visit
+from tests.helpers.cli import COMMAND
+from tests.helpers.environments import ECHO, small_interpreter
+from tests.helpers.scripted_model import ScriptedModel
+from tests.runs.rows import row
+from tests.runs.saving import PLAN, save_run
+
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def prime_open(folder: Path, *argv: str) -> Iterator[str]:
+    """The address that `prime open` prints in `folder`; it must end well at Ctrl-C."""
+    words = [*COMMAND, "open", *argv, "--no-browser", "-q"]
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+    assert process.returncode in (0, 130)
+
+
+def parted(address: str) -> tuple[str, str]:
+    """The origin of an address, and the rest of it."""
+    parts = urlsplit(address)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return origin, address.removeprefix(origin)
+
+
+def save(folder: Path, right: int, model: str = "org/model") -> RunFolder:
+    """A run of ten rollouts, of which `right` are right."""
+    rows = [
+        row(
+            int(each["example_id"]),
+            int(each["rollout"]),
+            each["reward"],
+            prompt=each["prompt"],
+            completion=each["completion"],
+            metrics=each["metrics"],
+            answer=each["answer"],
+        )
+        for each in samples(right)
+    ]
+    plan = PLAN.__class__(
+        **{name: getattr(PLAN, name) for name in PLAN.__struct_fields__}
+        | {"model": model, "num_examples": 5}
+    )
+    return save_run(folder, *rows, plan=plan, planned=10)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", NARROW)])
+def test_runs_a_rollout_and_a_comparison_are_fit_for_everybody(
+    browse: Callable[..., Visit], tmp_path: Path, axe: str, scheme: Scheme, width: int
+) -> None:
+    ours, theirs = save(tmp_path, 7, "large-70b"), save(tmp_path, 3, "small-1b")
+    with prime_open(tmp_path) as address:
+        origin, path = parted(address)
+        window = browse(origin, scheme=scheme, width=width)
+        window.open(path)
+        wrong = []
+        run = f"/runs/{ours.run_id}"
+        for name, path in {
+            "runs": "/runs",
+            "run": run,
+            "run-filtered": f"{run}?reward=%3E0.5",
+            "rollout": f"{run}/rollouts/0.0",
+            "compare": f"/compare?run={theirs.run_id}&run={ours.run_id}",
+        }.items():
+            window.open(path)
+            window.picture(name)
+            wrong += window.faults(name, axe)
+        assert wrong == []
+
+
+def test_address_is_good_once(browse: Callable[..., Visit], tmp_path: Path) -> None:
+    save(tmp_path, 7)
+    with prime_open(tmp_path) as address:
+        origin, path = parted(address)
+        page = browse(origin).open(path)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Runs on this machine")
+        assert "token" not in page.url
+        page.reload()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Runs on this machine")
+        stranger = browse(origin)
+        stranger.expected |= {401, 403}
+        for each in (path, "/runs", "/"):
+            assert "org/model" not in stranger.open(each).content()
+            expect(stranger.page.locator(".problem")).to_be_visible()
+
+
+def test_links_work_without_scripts(browse: Callable[..., Visit], tmp_path: Path) -> None:
+    run = save(tmp_path, 7)
+    with prime_open(tmp_path, run.run_id) as address:
+        origin, path = parted(address)
+        page = browse(origin, javascript=False).open(path)
+        page.get_by_role("textbox", name="Reward").fill(">0.5")
+        page.get_by_role("button", name="Filter").click()
+        expect(page.locator("table.grid tbody tr")).to_have_count(4)
+        page.locator("table.grid td a").first.click()
+        expect(page.get_by_text("I try crane.").first).to_be_visible()
+
+
+def test_rollouts_of_strangers_do_nothing(browse: Callable[..., Visit], tmp_path: Path) -> None:
+    rows = []
+    for number in range(3):
+        each = sample(number)
+        keys = ("prompt", "completion", "metrics", "answer", "info", "task", "stop_condition")
+        rows.append(row(number, 0, each["reward"], **{key: each[key] for key in keys}))
+    run = save_run(tmp_path, *rows, planned=3)
+    with prime_open(tmp_path, run.run_id) as address:
+        origin, path = parted(address)
+        window = browse(origin)
+        window.open(path)
+        at = f"/runs/{run.run_id}"
+        for seen in (at, "/runs", *(f"{at}/rollouts/{number}.0" for number in range(3))):
+            page = window.open(seen)
+            assert page.evaluate(NOTHING_RAN), seen
+        assert TEXT[:20] in page.inner_text("main")
+        window.picture("hostile-rollout")
+
+
+def test_rollouts_of_a_run_that_goes_on_arrive_by_themselves(
+    browse: Callable[..., Visit], tmp_path: Path
+) -> None:
+    small_interpreter(tmp_path, ECHO)
+    plan = json.dumps({"num_examples": 6, "rollouts_per_example": 1, "concurrency": 1})
+    with ScriptedModel(latency=0.7) as model, prime_open(tmp_path) as address:
+        words = [sys.executable, "-m", "tests.helpers.live_run", str(tmp_path), model.url, plan]
+        root = Path(__file__).parents[2]
+        with subprocess.Popen(words, cwd=root, env=os.environ) as run:
+            origin, path = parted(address)
+            window = browse(origin)
+            page = window.open(path)
+            link = page.locator("main td a").first
+            for _ in range(100):
+                if link.count():
+                    break
+                page.wait_for_timeout(200)
+                page.reload()
+            link.click()
+            page.evaluate("window.stayed = true")
+            assert page.locator("table.grid tbody tr").count() < 6
+            expect(page.locator("table.grid tbody tr")).to_have_count(6, timeout=60_000)
+            assert page.evaluate("window.stayed")
+            assert run.wait(60) == 0
+        window.picture("run-live")
