@@ -158,6 +158,15 @@ def open_descriptor(path: Path, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_BINARY", 0), 0o600)
 
 
+def open_regular(path: Path) -> BinaryIO:
+    """`path` to read, if it is a file: a pipe would wait for its writer; raises OSError."""
+    descriptor = open_descriptor(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return os.fdopen(descriptor, "rb")
+
+
 def flush_file(path: Path) -> None:
     """Wait until the contents of `path` are on disk; raises OSError."""
     with path.open("rb+") as file:

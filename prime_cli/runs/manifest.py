@@ -8,7 +8,7 @@ import msgspec
 
 from prime_cli import __version__
 from prime_cli.core.errors import UsageError
-from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.core.paths import open_regular, storage_errors, write_atomically
 from prime_cli.models.price_book import PricesRecord
 from prime_cli.runs.access_requests import NetworkConnection, WithheldVariable
 from prime_cli.runs.plan import EvalPlan, Labels
@@ -124,8 +124,8 @@ def save_manifest(path: Path, manifest: RunManifest, scrub: Scrubber) -> None:
 
 def load_manifest(path: Path) -> RunManifest:
     """Read a run.json; raises UsageError if it is invalid, or from a newer prime."""
-    with storage_errors(path):
-        content = path.read_bytes()
+    with storage_errors(path), open_regular(path) as file:
+        content = file.read()
     try:
         schema = msgspec.json.decode(content, type=_Versioned).schema
         if schema > SCHEMA:

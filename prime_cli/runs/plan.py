@@ -261,6 +261,12 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
         text = self.option("shard")
         return None if text is None else Shard.read(str(text))
 
+    @property
+    def ray(self) -> str | None:
+        """The address of the Ray cluster that the run uses; None for this machine alone."""
+        text = self.option("ray")
+        return None if text in (None, "none") else str(text)
+
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
         every = self.num_examples == ALL

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.paths import storage_errors
+from prime_cli.core.paths import open_regular, storage_errors
 from prime_cli.runs.rows import LARGEST, MOST_ATTEMPTS, Failure, Row
 
 _BASE = frozenset(
@@ -95,7 +95,7 @@ def _rollout_of(line: dict[str, Any], otherwise: int) -> int:
 def read_objects(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Byte offset, length and content of each line that is a JSON object."""
     offset = 0
-    with storage_errors(path), path.open("rb") as file:
+    with storage_errors(path), open_regular(path) as file:
         for line in file:
             value = decode_object(line)
             if value is not None:

@@ -162,9 +162,10 @@ def _check_suite(
     request: EvalRequest, limits: GateOptions, reports: ReportOptions, dataset: DatasetOptions
 ) -> None:
     """Raise UsageError for what applies to a single evaluation only."""
-    if request.shard is not None:
+    if request.shard is not None or request.ray is not None:
+        flag = "--shard" if request.shard is not None else "--ray"
         raise UsageError(
-            "`--shard` does not apply to a suite", hint="run the evaluations in it one by one"
+            f"`{flag}` does not apply to a suite", hint="run the evaluations in it one by one"
         )
     if (limits, reports, dataset) != (GateOptions(), ReportOptions(), DatasetOptions()):
         raise UsageError(

@@ -49,7 +49,8 @@ def choose_interpreter(
     are passed to the import that tests it.
     """
     found = None
-    if pinned is None and (before is None or before.found_by == WORKSPACE):
+    # The nodes of a cluster make it again from its lock, which a workspace has not.
+    if plan.ray is None and pinned is None and (before is None or before.found_by == WORKSPACE):
         found = workspace_interpreter(
             plan, subject, cwd=context.cwd, environ=context.environ, progress=context.progress
         )

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -53,6 +55,9 @@ from prime_cli.runtime.protocol import (
 )
 from prime_cli.runtime.worker_log import slow_words
 
+if TYPE_CHECKING:
+    from prime_cli.evals.ray.fleet import Fleet
+
 
 class RolloutLoop:
     """Runs the workers of one session, one after another, and handles their events.
@@ -85,7 +90,7 @@ class RolloutLoop:
         self._work = work
         self._saved = saved
         self._gold: GoldAnswers
-        self._worker: Worker | None = None
+        self._worker: Worker | Fleet | None = None
         self._start: Start | None = None
         self._began = 0.0
         self._event_filter: EventFilter
@@ -158,8 +163,14 @@ class RolloutLoop:
             return self._after(death)
         return self._restarts.after_end(self._start) if self._start is not None else None
 
-    def _make_worker(self, gateway: Gateway, work: WorkList) -> Worker:
+    def _make_worker(self, gateway: Gateway, work: WorkList) -> "Worker | Fleet":
         setup = self._setup
+        if setup.plan.ray is not None:
+            from prime_cli.evals.ray.plan import fleet_for
+
+            again = dict(work.again)
+            self._work = work = replace(work, again=again)
+            return fleet_for(setup, gateway, work, self._restarts, again)
         walls = with_gateway(setup.access.sandbox or setup.namespace, gateway.socket_path)
         spec = make_spec(
             setup.plan,

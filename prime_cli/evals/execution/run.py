@@ -234,6 +234,10 @@ def run_evaluation(
             summary = resumed.summary()
             context.progress.say(f"Nothing left to run: {_what_is_there(summary)}")
             return EvalResult(resumed.folder, summary, plan)
+    if plan.ray is not None:
+        from prime_cli.evals.ray.plan import require_for_cluster
+
+        require_for_cluster(prepared, context)
     access = grant_access(prepared, context)
     facts = before.interpreter if before is not None else None
     pinned = None

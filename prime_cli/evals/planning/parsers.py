@@ -125,6 +125,20 @@ def parse_shard(text: str) -> str:
     return text if text == AUTO else str(Shard.read(text))
 
 
+NO_RAY = "none"
+"""The `--ray` of a run that goes on without the cluster of its plan."""
+
+
+def parse_ray(text: str) -> str:
+    """`HOST:PORT`, AUTO or NO_RAY; raises UsageError."""
+    if "://" in text or (text not in (AUTO, NO_RAY) and not re.fullmatch(r"[^\s:]+:\d+", text)):
+        raise UsageError(
+            f"`--ray {text}` is not HOST:PORT, `{AUTO}` or `{NO_RAY}`",
+            hint="run prime on a machine of the cluster: `--ray auto`",
+        )
+    return text
+
+
 SANDBOX_PROVIDERS = ("local", "prime", "none")
 
 

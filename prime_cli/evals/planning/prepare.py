@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.installation import require
 from prime_cli.core.progress import Progress
 from prime_cli.envs.project.folder import split_extras_here
 from prime_cli.evals.planning.cost import free_at_home, require_prices, shard_words
@@ -25,6 +26,7 @@ from prime_cli.evals.planning.locate import (
 )
 from prime_cli.evals.planning.parsers import (
     AUTO,
+    NO_RAY,
     parse_examples,
     parse_shard,
     with_always_allowed,
@@ -128,6 +130,9 @@ def _check(plan: EvalPlan) -> None:
         raise UsageError(f"`--max-cost {plan.max_cost:g}` is not an amount in USD")
     if plan.token_budget is not None and plan.token_budget < 1:
         raise UsageError(f"`--token-budget {plan.token_budget}` is not a number of tokens")
+    workers = plan.option("workers")
+    if workers is not None and workers < 1:
+        raise UsageError(f"`--workers {workers}` is not a number of workers")
     if not 0 <= plan.max_error_rate <= 1:
         raise UsageError(f"`--max-error-rate {plan.max_error_rate}` is not between 0 and 1")
 
@@ -197,6 +202,10 @@ def prepare(
     or model, UsageError for invalid requests, and what `obtain_environment` raises.
     """
     request = _with_shard(request, environ, progress)
+    if request.workers is not None and request.ray is None:
+        raise UsageError("`--workers` needs `--ray`", hint="such as `--ray auto --workers 4`")
+    if request.ray not in (None, NO_RAY):
+        require("ray", "`--ray`", "ray")
     # A run that goes on keeps its version, whatever was locked since.
     located = locate(
         request.environment,

@@ -12,6 +12,7 @@ from prime_cli.evals.planning.parsers import (
     parse_folder,
     parse_names,
     parse_object,
+    parse_ray,
     parse_requirements,
     parse_sandbox_provider,
     parse_shard,
@@ -91,6 +92,14 @@ class EvalRequest:
     shard: Annotated[str | None, Flag(
         "Run the I-th of N parts of the examples; `auto` asks the cluster.", metavar="I/N",
         panel=_CLUSTERS, parse=parse_shard, plan=OPTIONS, suite=(), worker=OPTIONS
+    )] = None
+    ray: Annotated[str | None, Flag(
+        "Run on the nodes of a Ray cluster, or `none`.", metavar="ADDRESS|auto", panel=_CLUSTERS,
+        parse=parse_ray, plan=OPTIONS, fixed=False, suite=()
+    )] = None
+    workers: Annotated[int | None, Flag(
+        "With --ray, this many workers with -c rollouts each.", metavar="N",
+        show_default="one for each node", panel=_CLUSTERS, plan=OPTIONS, fixed=False, suite=()
     )] = None
     max_concurrent: Annotated[int | None, Flag(
         "Maximum number of concurrent rollouts.",

@@ -98,6 +98,8 @@ def job_of(
     """
     if request.shard is not None:
         raise UsageError("`--print-job` names the parts itself", hint="omit `--shard`")
+    if request.ray is not None:
+        raise UsageError("`--ray` has workers instead of parts", hint="omit `--print-job`")
     if request.headers:
         raise UsageError(
             "`--print-job` would write the value of a `--header` into the file",

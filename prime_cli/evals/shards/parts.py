@@ -83,6 +83,13 @@ def find_parts(words: Iterable[str], cwd: Path, progress: Progress) -> list[Part
         in_folder = named.is_dir() and not RunFolder(named).manifest.is_file()
         runs = _in_folder(named) if in_folder else [find_run(word, cwd)]
         parts = [part for part in map(_part_of, runs) if part is not None]
+        rescored = [run for run in runs if _is_rescored(run)]
+        if rescored and not in_folder:
+            raise UsageError(f"{word} is a part that was rescored", hint=_RESCORE)
+        if rescored:
+            left = pluralize(len(rescored), "rescored part")
+            progress.say(f"Left out {left} in {word}: {_RESCORE}")
+            runs = [run for run in runs if not _is_rescored(run)]
         if len(parts) < len(runs) and not in_folder:
             raise UsageError(
                 f"{word} is not a part of a run, or has not loaded its examples",
@@ -115,9 +122,22 @@ def _in_folder(folder: Path) -> list[SavedRun]:
     return [open_run(path) for path in sorted(paths)]
 
 
+_RESCORE = "merge the parts as they were run, and rescore the merged run"
+
+
+def _is_rescored(run: SavedRun) -> bool:
+    """Whether a part was scored again: what it cost is that of the part before."""
+    manifest = run.manifest
+    return (
+        manifest is not None
+        and manifest.plan.shard is not None
+        and manifest.rescored_of is not None
+    )
+
+
 def _part_of(run: SavedRun) -> Part | None:
     manifest = run.manifest
-    if manifest is None or manifest.plan.shard is None or manifest.rescored_of is not None:
+    if manifest is None or manifest.plan.shard is None or _is_rescored(run):
         return None
     if manifest.fingerprint is None or manifest.planned is None:
         return None

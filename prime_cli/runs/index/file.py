@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from prime_cli.core.errors import StorageFailed, UsageError
-from prime_cli.core.paths import open_descriptor, storage_errors, write_atomically
+from prime_cli.core.paths import open_descriptor, open_regular, storage_errors, write_atomically
 from prime_cli.runs.index.entries import RECORD, IndexEntries, packed
 from prime_cli.runs.rows import SCHEMA, Index, Ordinal, Reward, Row
 
@@ -49,7 +49,7 @@ def whole_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
     if not path.exists():
         return
     offset = start
-    with storage_errors(path), path.open("rb") as file:
+    with storage_errors(path), open_regular(path) as file:
         file.seek(start)
         for line in file:
             if not line.endswith(b"\n"):
@@ -119,7 +119,8 @@ def load_entries(journal: Path) -> IndexEntries:
     journal is detected by its offsets and by a few lines, including the last.
     """
     try:
-        content = index_path(journal).read_bytes()
+        with open_regular(index_path(journal)) as file:
+            content = file.read()
         size = journal.stat().st_size
     except OSError:
         return IndexEntries()
@@ -138,7 +139,7 @@ def _agree(entries: IndexEntries, journal: Path) -> bool:
     last = len(entries) - 1
     if last < 0:
         return True
-    with storage_errors(journal), journal.open("rb") as file:
+    with storage_errors(journal), open_regular(journal) as file:
         for number in sorted({last * sample // (_SAMPLES - 1) for sample in range(_SAMPLES)}):
             entry = entries[number]
             file.seek(entry.offset)

@@ -1,6 +1,7 @@
 """Parts become the run that would have been without parts; others are refused and say why."""
 
 import json
+import os
 import random
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from prime_cli.core.errors import Conflict, NotFound, PartialResult, UsageError
+from prime_cli.core.errors import Conflict, NotFound, PartialResult, StorageFailed, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.shards.merge import merge_runs
@@ -176,6 +177,33 @@ def test_what_is_no_part_is_refused_by_name_and_left_out_of_a_folder(tmp_path: P
     heard = Heard()
     merged(tmp_path, "parts", progress=heard)
     assert heard.said == ["Left out 1 other run in parts: no part of a run, or not begun"]
+
+
+def test_a_rescored_part_is_refused_by_name_and_left_out_of_a_folder(tmp_path: Path) -> None:
+    save_parts(tmp_path / "parts", 2)
+    again = save_part(tmp_path / "parts", "1/2", row(0), rescored_of="1f2e3d4c")
+    with pytest.raises(UsageError, match="is a part that was rescored") as refused:
+        merged(tmp_path, again)
+    assert "rescore the merged run" in (refused.value.hint or "")
+    heard = Heard()
+    merged(tmp_path, "parts", progress=heard)
+    assert heard.said[0].startswith("Left out 1 rescored part in parts: merge the parts as they")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+@pytest.mark.parametrize("name", ["journal.jsonl", "journal.idx", "run.json"])
+def test_a_pipe_in_place_of_a_file_does_not_hang_the_merge(tmp_path: Path, name: str) -> None:
+    part, _ = save_parts(tmp_path / "parts", 2)
+    (part.path / name).unlink(missing_ok=True)
+    os.mkfifo(part.path / name)
+    if name == "journal.jsonl":
+        with pytest.raises(StorageFailed, match="not a regular file"):
+            merged(tmp_path)
+    elif name == "run.json":
+        with pytest.raises(NotFound, match="not an evaluation"):
+            merged(tmp_path)
+    else:
+        assert merged(tmp_path).summary.counts.scored == 2
 
 
 def test_a_rollout_of_another_part_is_refused_wherever_it_is(tmp_path: Path) -> None:

@@ -1,0 +1,176 @@
+"""The program that talks to Ray: `python -m prime_cli.evals.ray.driver`, without any key.
+
+Ray takes over a process: it catches signals, writes to the terminal, records the command line, and
+ends the process when the cluster is gone. Here it may. Requests come on stdin, reports go to
+stdout; what Ray prints goes to stderr. The end of stdin ends it, and all its workers.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
+
+from prime_cli.evals.ray.wire import (
+    Connect,
+    Connected,
+    Heard,
+    Joined,
+    Kill,
+    Lost,
+    NoCluster,
+    Place,
+    Report,
+    Request,
+    Tell,
+    decode,
+)
+
+F = TypeVar("F")
+
+LONGEST = 512 * 1024 * 1024
+_POLL_SECONDS = 5.0
+_REACH_SECONDS = 10.0
+_LONGEST_WHY = 500
+
+
+def worker_class() -> Any:
+    """The actor. Ray sends a class of a function by value: so it also starts without our package,
+    or with another version of it, and can say so.
+    """
+    import ray
+
+    def within(group: str) -> Callable[[F], F]:
+        found: Callable[[F], F] = ray.method(concurrency_group=group)
+        return found
+
+    # A group each of one thread: orders arrive in their order, also while somebody listens.
+    class PrimeWorker:
+        def __init__(self) -> None:
+            self._node: Any = None
+
+        def look(self) -> tuple[str | None, str, str]:
+            import platform
+            from contextlib import suppress
+
+            import ray.util
+
+            version: str | None = None
+            with suppress(ImportError):
+                from prime_cli import __version__ as version
+            return version, platform.python_version(), ray.util.get_node_ip_address()
+
+        @within("orders")
+        def tell(self, order: bytes) -> None:
+            if self._node is None:
+                from prime_cli.evals.ray.node import Node
+
+                self._node = Node()
+            self._node.tell(order)
+
+        @within("messages")
+        def take(self, seconds: float) -> list[bytes]:
+            import time
+
+            if self._node is None:
+                time.sleep(0.05)
+                return []
+            found: list[bytes] = self._node.take(seconds)
+            return found
+
+    return PrimeWorker
+
+
+class Driver:
+    """Passes orders and messages between stdin and stdout and Ray's actors."""
+
+    def __init__(self, reports: BinaryIO) -> None:
+        self._reports = reports
+        self._actors: dict[int, Any] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._class: Any = None
+
+    async def run(self) -> None:
+        """Until stdin ends."""
+        reader = asyncio.StreamReader(limit=LONGEST)
+        loop = asyncio.get_running_loop()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while line := await reader.readline():
+            match decode(line, Request):
+                case Connect(address):
+                    if not await asyncio.to_thread(self._connect, address):
+                        return
+                case Place(seat):
+                    task = asyncio.ensure_future(self._follow(seat))
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
+                case Tell(seat, order):
+                    if seat in self._actors:
+                        self._actors[seat].tell.remote(bytes(order))
+                case Kill(seat):
+                    self._kill(seat)
+
+    def _connect(self, address: str) -> bool:
+        import ray
+
+        try:
+            host, _, port = address.rpartition(":")
+            if host:  # Ray would ask for a minute
+                socket.create_connection((host, int(port)), _REACH_SECONDS).close()
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        except (ConnectionError, OSError, ValueError, RuntimeError) as error:
+            told = " ".join(str(error).split())
+            self._report(NoCluster(told[:_LONGEST_WHY], is_other="ersion mismatch" in told))
+            return False
+        nodes = sum(bool(node["Alive"]) for node in ray.nodes())
+        self._class = ray.remote(max_restarts=0, concurrency_groups={"orders": 1, "messages": 1})(
+            worker_class()
+        )
+        self._report(Connected(ray.__version__, nodes, ray.util.get_node_ip_address()))
+        return True
+
+    async def _follow(self, seat: int) -> None:
+        from ray.exceptions import ActorDiedError, ActorUnavailableError, RayError
+
+        actor = self._class.options(scheduling_strategy="SPREAD", num_cpus=1).remote()
+        self._actors[seat] = actor
+        try:
+            prime, python, host = await actor.look.remote()
+            self._report(Joined(seat, host, prime, python))
+            while True:
+                messages = await actor.take.remote(_POLL_SECONDS)
+                if messages:
+                    self._report(Heard(seat, [msgspec.Raw(each) for each in messages]))
+        except RayError as error:
+            why = str(error).strip().partition("\n")[0] or type(error).__name__
+            if isinstance(error, ActorDiedError | ActorUnavailableError):
+                why = "its process or its node died"  # what Ray says of it fills a screen
+            self._kill(seat)
+            self._report(Lost(seat, why[:_LONGEST_WHY]))
+
+    def _kill(self, seat: int) -> None:
+        import ray
+
+        actor = self._actors.pop(seat, None)
+        if actor is not None:
+            ray.kill(actor)
+
+    def _report(self, report: Report) -> None:
+        self._reports.write(msgspec.json.encode(report) + b"\n")
+        self._reports.flush()
+
+
+def main() -> None:
+    reports = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    asyncio.run(Driver(reports).run())
+    # Ray's own threads may wait for a cluster that is gone.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

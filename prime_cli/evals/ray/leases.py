@@ -1,0 +1,138 @@
+"""A cap over many gateways: each may spend what it was granted, and asks for more.
+
+So no more is spent than the cap and the calls in flight, as on one machine.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from prime_cli.evals.ray.wire import Grant
+from prime_cli.models.gateway.calls import Call, Handler, Reply
+from prime_cli.models.prices import CAPS, PICO, Budget, Spend
+
+_SMALLEST_SHARE = 200
+"""Grants do not get smaller than this part of the cap: each one costs a message."""
+
+
+def _amounts(spend: Spend) -> tuple[int, int]:
+    """Tokens and picodollars, as caps count them."""
+    return spend.usage.input + spend.usage.output, spend.picodollars
+
+
+@dataclass
+class _Lease:
+    granted: list[int]
+    spent: list[int]
+
+    def left(self, which: int) -> int:
+        return max(0, self.granted[which] - self.spent[which])
+
+
+class Leases:
+    """Divides what is left of `budget` among workers; all that they report is counted there."""
+
+    def __init__(self, budget: Budget, workers: int) -> None:
+        self._budget = budget
+        self._workers = workers
+        money = None if budget.max_cost is None else round(budget.max_cost * PICO)
+        self._caps = (budget.token_budget, money)
+        self._leases: dict[int, _Lease] = {}
+        self._lost = [0, 0]
+
+    def open(self, seat: int) -> None:
+        """A worker begins."""
+        self._leases[seat] = _Lease([0, 0], [0, 0])
+
+    def count(self, seat: int, spend: Spend) -> None:
+        """A worker has reported `spend`, which the budget has counted."""
+        for which, amount in enumerate(_amounts(spend)):
+            self._leases[seat].spent[which] += amount
+
+    def lose(self, seat: int) -> None:
+        """A worker is gone: what it had left may have been spent, and is not granted again."""
+        lease = self._leases.pop(seat, None)
+        if lease is not None:
+            self._lost = [lost + lease.left(which) for which, lost in enumerate(self._lost)]
+
+    def take_back(self, seat: int) -> None:
+        """A worker has nothing to do: what it has left is granted to others."""
+        lease = self._leases[seat]
+        lease.granted = list(lease.spent)
+
+    def grant(self, seat: int) -> Grant | None:
+        """More for a worker; None if there is nothing."""
+        lease = self._leases[seat]
+        for which, cap, free in self._free():
+            if free <= 0 and not lease.left(which):
+                return None
+            share = min(free, max(free // (2 * self._workers), cap // _SMALLEST_SHARE + 1))
+            lease.granted[which] += max(0, share - lease.left(which))
+        return self.current(seat)
+
+    def current(self, seat: int) -> Grant:
+        """What a worker has been granted."""
+        granted = self._leases[seat].granted
+        told = [None if cap is None else granted[which] for which, cap in enumerate(self._caps)]
+        return Grant(*told)
+
+    def is_dry(self) -> str | None:
+        """Why nobody gets any more, though the budget is not used up: only lost workers' is left.
+
+        None while that may change.
+        """
+        for which, _, free in self._free():
+            if free <= 0 and not any(lease.left(which) for lease in self._leases.values()):
+                name = CAPS[which] if which else f"{CAPS[0]} of {self._caps[0]:,}"
+                cap = f" ${self._budget.max_cost:g}" if which else ""
+                return f"{name}{cap} is used up, with what nodes may have spent that were lost"
+        return None
+
+    def _free(self) -> Iterator[tuple[int, int, int]]:
+        """(which, cap, what is neither spent nor granted), of each cap."""
+        spent = _amounts(self._budget.spent)
+        for which, cap in enumerate(self._caps):
+            if cap is not None:
+                out = sum(lease.left(which) for lease in self._leases.values())
+                yield which, cap, cap - spent[which] - out - self._lost[which]
+
+
+class Lease(Budget):
+    """The budget of one gateway, at whose end calls wait for more; `held` are their rollouts."""
+
+    def __init__(self, max_cost: float | None, token_budget: int | None) -> None:
+        super().__init__(max_cost, token_budget)
+        self.held: set[tuple[int, int]] = set()
+        self._granted = Grant(0, 0)
+        self._more = asyncio.Event()
+
+    def receive(self, grant: Grant) -> None:
+        """Let calls go on."""
+        self._granted = grant
+        self._more.set()
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether a call has to wait."""
+        granted = (self._granted.tokens, self._granted.picodollars)
+        return any(
+            most is not None and spent >= most
+            for most, spent in zip(granted, _amounts(self.spent), strict=True)
+        )
+
+    async def admit(self, call: Call, handler: Handler) -> Reply:
+        """The gateway's first step."""
+        example, rollout = call.identity.example, call.identity.rollout
+        pair = None if example is None or rollout is None else (example, rollout)
+        while self.is_used_up:
+            self._more.clear()
+            held = {pair} if pair is not None else set()
+            self.held |= held
+            try:
+                await self._more.wait()
+            finally:
+                self.held -= held
+        return await handler(call)
+
+    def _reached(self) -> str | None:
+        return None

@@ -1,0 +1,89 @@
+"""Which rollouts wait for a worker, and which worker has which."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prime_cli.runs.rows import WORKER_DIED
+from prime_cli.runs.tally import RolloutKey
+from prime_cli.runtime.protocol import Event, Rollout, RolloutError
+
+DEATHS_OF_A_UNIT = 3
+"""A unit that was in flight at so many ends of workers, the last time alone, has caused them."""
+
+UnitKeys = list[RolloutKey]
+
+
+@dataclass
+class Seat:
+    """A worker, and the units that it has been told to run, in order, with the time of that."""
+
+    host: str = ""
+    is_ready: bool = False
+    has_ended: bool = False
+    is_finishing: bool = False
+    waits: bool = False
+    held: set[RolloutKey] = field(default_factory=set)
+    in_flight: int = 0
+    units: dict[RolloutKey, tuple[UnitKeys, float]] = field(default_factory=dict)
+
+    def rollouts(self) -> int:
+        """The unfinished rollouts that it has."""
+        return sum(len(unit) for unit, _ in self.units.values())
+
+
+class Units:
+    """What is still to be run: `waiting`, then `aside`, each of these alone.
+
+    Each worker runs at most `concurrency` rollouts at a time. `again` is told why rollouts are run
+    once more.
+    """
+
+    def __init__(
+        self,
+        attempts: Mapping[RolloutKey, int],
+        again: dict[RolloutKey, str],
+        concurrency: int,
+    ) -> None:
+        self.waiting: deque[UnitKeys] = deque()
+        self.aside: deque[UnitKeys] = deque()
+        self._attempts = attempts
+        self._again = again
+        self._concurrency = concurrency
+        self._deaths: dict[RolloutKey, int] = {}
+
+    def attempt(self, unit: UnitKeys) -> int:
+        """The number of the attempt at `unit` in this session."""
+        return max(self._attempts.get(pair, 1) for pair in unit)
+
+    def requeue(self, seat: Seat, why: str) -> list[Event]:
+        """Have others run what a worker had; returns the rollouts that ended too many.
+
+        A unit that was in flight for the second time runs alone, in the end.
+        """
+        dead: list[Event] = []
+        again: list[UnitKeys] = []
+        begun = 0
+        for first, (unit, _) in seat.units.items():
+            if begun >= self._concurrency:
+                again.append(unit)  # it waited there
+                continue
+            begun += len(unit)
+            self._again.update(dict.fromkeys(unit, WORKER_DIED))
+            deaths = self._deaths[first] = self._deaths.get(first, 0) + 1
+            if deaths >= DEATHS_OF_A_UNIT:
+                dead += [self._dead(pair, why) for pair in unit]
+            elif deaths == DEATHS_OF_A_UNIT - 1:
+                self.aside.append(unit)
+            else:
+                again.append(unit)
+        self.waiting.extendleft(reversed(again))
+        return dead
+
+    def _dead(self, pair: RolloutKey, why: str) -> Rollout:
+        return Rollout(
+            example_id=pair[0],
+            rollout=pair[1],
+            attempt=self._attempts.get(pair, 1),
+            error=RolloutError(kind="environment", type="WorkerDied", message=why),
+        )

@@ -1,0 +1,213 @@
+"""`prime eval run --ray` on a cluster of four nodes on this machine."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from prime_cli.core.errors import ExitCode
+from tests.helpers.venvs import venv_python
+
+pytestmark = [pytest.mark.slow, pytest.mark.network]
+
+REPOSITORY = Path(__file__).parents[3]
+BENCHMARK = REPOSITORY / "benchmarks" / "eval"
+KEY = "planted-" + "k3y-" * 5
+ROLLOUTS = 2000 if os.environ.get("PRIME_TEST_ALL") else 400
+WORKERS, CONCURRENCY, TOKENS_OF_A_CALL = 4, 8, 4
+
+
+@dataclass(frozen=True)
+class Ray:
+    """A cluster and an endpoint; `prime` is the command, with the environment it runs in."""
+
+    address: str
+    session: Path
+    head: psutil.Process
+    orders: Any
+    url: str
+    environ: dict[str, str]
+    python: Path
+
+    def calls(self) -> int:
+        """How many calls the endpoint has had."""
+        with urllib.request.urlopen(f"{self.url}/stats", timeout=10) as answer:
+            return int(json.load(answer)["calls"])
+
+    def start(self, folder: Path, *flags: str) -> "subprocess.Popen[str]":
+        """An evaluation on the cluster, saved in `folder`."""
+        code = "from prime_cli.main import run; run()"
+        words = ("eval", "run", str(BENCHMARK / "environments" / "bench_v0"), "--yes", "--new")
+        model = ("-m", "mock", "-b", f"{self.url}/v1", "-k", "MODEL_PASSWORD")
+        place = ("--ray", self.address, "--workers", str(WORKERS), "-c", str(CONCURRENCY))
+        return subprocess.Popen(
+            [str(self.python), "-c", code, *words, *model, *place, *flags],
+            cwd=folder,
+            env={**self.environ, "MODEL_PASSWORD": KEY},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ray]:
+    # Not in the dev extra: Ray is 200 MB, and these tests alone need it.
+    python = venv_python("ray==2.60.0")
+    path = os.pathsep.join([str(REPOSITORY), sysconfig.get_path("purelib")])
+    home = str(tmp_path_factory.mktemp("home"))
+    environ = {**os.environ, "PYTHONPATH": path, "PRIME_HOME": home, "COLUMNS": "80"}
+    environ["RAY_gcs_rpc_server_reconnect_timeout_s"] = "5"  # 60 by default
+    with (
+        Program([str(python), str(REPOSITORY / "tests/helpers/ray_cluster.py"), "4"], environ) as (
+            orders,
+            line,
+        ),
+        Program([sys.executable, str(BENCHMARK / "mock_endpoint.py"), "500"], environ) as (
+            _,
+            port,
+        ),
+    ):
+        address, session, head = line.split()
+        yield Ray(
+            address,
+            Path(session),
+            psutil.Process(int(head)),
+            orders,
+            f"http://127.0.0.1:{port}",
+            environ,
+            python,
+        )
+
+
+class Program:
+    """A program that prints a line when it is ready, and ends with its stdin."""
+
+    def __init__(self, command: list[str], environ: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> tuple[Any, str]:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:  # Ray may print before
+            if re.fullmatch(r"\d+|\S+:\d+ \S+ \d+", line.strip()):
+                return self._process.stdin, line.strip()
+        raise AssertionError("it ended before it was ready")
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(60)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+def test_a_node_that_dies_costs_its_rollouts_in_flight_and_no_more(
+    cluster: Ray, tmp_path: Path
+) -> None:
+    before = cluster.calls()
+    examples = ROLLOUTS // 2
+    run = cluster.start(tmp_path, "-n", str(examples), "-r", "2")
+    journal = _when_it_has(tmp_path, ROLLOUTS // 4)
+    cluster.orders.write("kill\n")
+    cluster.orders.flush()
+
+    told, _ = run.communicate(timeout=300)
+
+    assert run.returncode == 0, told
+    assert "is lost (its process or its node died)" in " ".join(told.split())
+    assert "Nodes fetch their keys over TLS" in told
+    rows = [json.loads(line) for line in journal.read_bytes().splitlines()]
+    assert len(rows) == ROLLOUTS
+    assert {(row["example_id"], row["rollout"]) for row in rows} == {
+        (example, rollout) for example in range(examples) for rollout in (0, 1)
+    }
+    assert cluster.calls() - before <= ROLLOUTS + CONCURRENCY
+
+
+def test_a_cap_holds_for_all_nodes_together(cluster: Ray, tmp_path: Path) -> None:
+    before, budget = cluster.calls(), 400
+    flags = ("-n", "1000", "-r", "1", "--token-budget", str(budget), "--workers", "2")
+    run = cluster.start(tmp_path, *flags)
+
+    told, _ = run.communicate(timeout=300)
+
+    assert run.returncode == ExitCode.PARTIAL, told
+    assert "The token budget of 400 is used up" in told
+    used = (cluster.calls() - before) * TOKENS_OF_A_CALL
+    assert budget <= used <= budget + 2 * CONCURRENCY * TOKENS_OF_A_CALL
+    counted = json.loads(next(tmp_path.rglob("run.json")).read_text())["usage"]
+    assert counted["calls"] * TOKENS_OF_A_CALL == used
+
+
+def test_no_key_is_in_ray_and_without_its_head_a_run_ends_and_keeps_what_it_has(
+    cluster: Ray, tmp_path: Path
+) -> None:
+    # The last test of this file: the cluster is gone.
+    run = cluster.start(tmp_path, "-n", "1000", "-r", "4", "--workers", "2")
+    journal = _when_it_has(tmp_path, 20)
+    holders = _holders_of_the_key(cluster, run.pid)
+    cluster.orders.write("head\n")
+    cluster.orders.flush()
+
+    told, _ = run.communicate(timeout=300)
+
+    assert run.returncode == ExitCode.UNREACHABLE, told
+    assert f"The Ray cluster at {cluster.address} is gone" in told
+    assert "finished rollouts are kept" in told
+    assert len(journal.read_bytes().splitlines()) >= 20
+    assert holders == []
+    kept = [*cluster.session.rglob("*"), *journal.parent.iterdir()]
+    assert [path for path in kept if path.is_file() and KEY.encode() in path.read_bytes()] == []
+
+
+def _when_it_has(folder: Path, rollouts: int) -> Path:
+    """The journal of the run in `folder`, once it has so many lines."""
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline:
+        for journal in folder.rglob("journal.jsonl"):
+            if journal.read_bytes().count(b"\n") >= rollouts:
+                return journal
+        time.sleep(0.1)
+    raise AssertionError(f"there were no {rollouts} rollouts")
+
+
+def _holders_of_the_key(cluster: Ray, run: int) -> list[str]:
+    """The processes of Ray, object stores included, that have the key in their memory.
+
+    Workers on nodes are none of them: their gateways need it.
+    """
+    ours = [
+        p for p in psutil.Process(run).children() if "prime_cli.evals.ray.driver" in p.cmdline()
+    ]
+    rays = [
+        p for p in cluster.head.children(recursive=True) if p.name() in ("raylet", "gcs_server")
+    ]
+    assert len(ours) == 1
+    assert len(rays) >= 4  # one node was killed
+    return [process.name() for process in [*ours, *rays] if _remembers(process.pid)]
+
+
+def _remembers(pid: int) -> bool:
+    process = Path(f"/proc/{pid}")
+    with (process / "mem").open("rb", 0) as memory:
+        for line in (process / "maps").read_text(encoding="utf-8").splitlines():
+            start, end = (int(part, 16) for part in line.split()[0].split("-"))
+            with suppress(OSError, ValueError, OverflowError):  # not readable, as vsyscall
+                memory.seek(start)
+                if line.split()[1][0] == "r" and KEY.encode() in memory.read(end - start):
+                    return True
+    return False

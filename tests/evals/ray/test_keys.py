@@ -1,0 +1,63 @@
+"""Keys that are handed to nodes."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from prime_cli.core.errors import NotAllowed, Unreachable
+from prime_cli.evals.ray.keys import KeyHolder, fetch
+from prime_cli.evals.ray.wire import Access, NodeEndpoint
+
+KEY = "sk-planted-0123456789"
+ENDPOINT = NodeEndpoint(
+    model="m", url="http://x/v1", alias=None, builtin=False, price=None, key_header="Authorization",
+    key_var="K", key=KEY,
+)  # fmt: skip
+
+
+async def _holder() -> KeyHolder:
+    holder = KeyHolder(Access(endpoints=[ENDPOINT]), "127.0.0.1")
+    await holder.open()
+    return holder
+
+
+def test_a_token_is_good_once() -> None:
+    async def scenario() -> None:
+        holder = await _holder()
+        ticket = holder.ticket("127.0.0.1")
+        assert KEY not in msgspec.json.encode(ticket).decode()
+
+        assert (await fetch(ticket)).endpoints == [ENDPOINT]
+        with pytest.raises(NotAllowed, match="good once"):
+            await fetch(ticket)
+        holder.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_token_is_good_for_its_node_alone() -> None:
+    async def scenario() -> None:
+        holder = await _holder()
+
+        with pytest.raises(NotAllowed):
+            await fetch(holder.ticket("10.1.2.3"))
+        with pytest.raises(NotAllowed):
+            await fetch(msgspec.structs.replace(holder.ticket("127.0.0.1"), token="guessed"))
+        holder.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_node_trusts_no_other_certificate() -> None:
+    async def scenario() -> None:
+        holder, other = await _holder(), await _holder()
+        certificate = other.ticket("127.0.0.1").certificate
+        false = msgspec.structs.replace(holder.ticket("127.0.0.1"), certificate=certificate)
+
+        with pytest.raises(Unreachable, match="cannot fetch"):
+            await fetch(false)
+        holder.close()
+        other.close()
+
+    asyncio.run(scenario())
