@@ -6,6 +6,7 @@ import binascii
 import sqlite3
 import weakref
 from typing import Protocol
+from urllib.parse import urlencode
 
 from sqlalchemy.dialects import sqlite
 from starlette.datastructures import Headers
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.core.errors import NotAllowed, NotLoggedIn
+from prime_cli.hub.browser_cookies import redirect, session_of
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.sqlite import connect_reader
 from prime_cli.hub.dispatch import run, run_write
@@ -27,7 +29,7 @@ from prime_cli.hub.services.keys import (
     select_caller,
 )
 from prime_cli.hub.tokens import token_digest
-from prime_cli.hub.urls import API, LOGIN_PAGE, UPLOAD
+from prime_cli.hub.urls import API, LOGIN_PAGE, SESSION_PAGE, UPLOAD, is_page
 from prime_cli.pages.assets import STATIC
 from prime_cli.wire.codec import encode
 from prime_cli.wire.invitations import JOIN_PAGE
@@ -67,8 +69,8 @@ class AuthenticationMiddleware:
 class MembersOnlyMiddleware:
     """Refuses callers without a key, except for what a login, an invitation and an upload URL need.
 
-    Pages and package indexes ask for it as Basic authentication does: a browser or an installer
-    then sends the key as the password.
+    A signed-in browser sees pages; another is sent to sign in. Package indexes ask for the key as
+    Basic authentication does: an installer then sends it as the password.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -82,13 +84,18 @@ class MembersOnlyMiddleware:
                 refused = suspension(caller.suspended)
                 answer = _refuse(403, refused.message, refused.code, refused.hint)
             elif not caller.slug:
-                answer = _ask_for_key(scope["path"])
+                if await session_of(Request(scope)) is None:
+                    answer = _ask_for_key(Request(scope))
             elif _is_forged(scope["method"], Headers(scope=scope)):
                 answer = _refuse(403, "Another site sent this request", NotAllowed.code)
         await answer(scope, receive, send)
 
 
-def _ask_for_key(path: str) -> Response:
+def _ask_for_key(request: Request) -> Response:
+    path = request.url.path
+    is_browser = "text/html" in request.headers.get("accept", "")
+    if request.method == "GET" and is_page(path) and is_browser:
+        return redirect(f"{SESSION_PAGE}?{urlencode({'next': path})}")
     hint = "log in with `prime login`, or set PRIME_API_KEY"
     refusal = _refuse(401, "This hub is for its members only", NotLoggedIn.code, hint)
     if not path.startswith(f"{API}/"):
@@ -111,11 +118,13 @@ _OPEN = (
     f"{API}/auth_challenge/",
     f"{API}/capabilities",
     LOGIN_PAGE,
+    f"{SESSION_PAGE}/",
     UPLOAD.partition("{")[0],
     STATIC,
 )
 _OPEN_WHOLE = (
     JOIN_PAGE,
+    SESSION_PAGE,
     f"{API}/invitations/show",
     f"{API}/invitations/accept",
     f"{API}/publishers/mint-key",

@@ -33,6 +33,13 @@ class SignInState(NamedTuple):
     sign_up: bool = False
 
 
+class SignedIn(NamedTuple):
+    """Who is signed in to the hub in this browser, and what its forms hold."""
+
+    user: str
+    form_token: str
+
+
 class FormRecord(Struct, frozen=True):
     """A form without anything to fill in beforehand, and why it is shown again."""
 
@@ -45,6 +52,7 @@ class ApprovalRecord(Struct, frozen=True):
     login: LoginRequest
     state: SignInState | None
     problem: Problem | None
+    by: SignedIn | None
 
 
 class Message(Struct, frozen=True):
@@ -69,10 +77,13 @@ def code_page(problem: PrimeError | None = None) -> Page:
 
 
 def approval_page(
-    login: LoginRequest, state: SignInState | None = None, problem: PrimeError | None = None
+    login: LoginRequest,
+    state: SignInState | None = None,
+    problem: PrimeError | None = None,
+    by: SignedIn | None = None,
 ) -> Page:
     """The page with a code: where the request came from, what it grants, approve or refuse."""
-    record = ApprovalRecord(login, state, problem_of(problem))
+    record = ApprovalRecord(login, state, problem_of(problem), by)
     return Page("login_approval.html", _TITLE, record, narrow=True)
 
 

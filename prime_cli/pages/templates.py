@@ -66,7 +66,7 @@ class NavigationLink(Struct, frozen=True):
 
 
 class Frame(Struct, frozen=True):
-    """What surrounds a page: links, the path of the page itself, and who is signed in, if anyone.
+    """What surrounds a page: links, the path of the page itself, and `account`, where that is.
 
     `search` is where the search in the head leads, None for none; `searched` is its text.
     """
@@ -75,7 +75,7 @@ class Frame(Struct, frozen=True):
     here: str = ""
     search: str | None = links.CATALOGUE
     searched: str = ""
-    user: str = ""
+    account: NavigationLink | None = None
 
 
 class Problem(Struct, frozen=True):

@@ -61,13 +61,17 @@ class TeamPage(msgspec.Struct):
 
 
 class Member(msgspec.Struct, rename="camel"):
-    """One row of `GET /teams/{team_id}/members`; `role` is `ADMIN` or `MEMBER`."""
+    """One row of `GET /teams/{team_id}/members`; `role` is `ADMIN` or `MEMBER`.
+
+    `user_slug` is ours: a name need not be one that a command takes.
+    """
 
     user_id: str
     user_name: str | None
     user_email: str | None
     role: str
     joined_at: str
+    user_slug: str | None = None
 
 
 class MemberPage(msgspec.Struct):

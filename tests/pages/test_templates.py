@@ -2,15 +2,17 @@
 
 import re
 from importlib import resources
+from pathlib import Path
 
 from prime_cli.core.errors import NotFound
 from prime_cli.pages.assets import CONTENT_SECURITY_POLICY, asset, find_asset
 from prime_cli.pages.login import code_page
 from prime_cli.pages.templates import Frame, Html, NavigationLink, Page, error_page, render
 
+FOLDER = Path(str(resources.files("prime_cli.pages"))) / "templates"
 TEMPLATES = {
-    each.name: each.read_text(encoding="utf-8")
-    for each in (resources.files("prime_cli.pages") / "templates").iterdir()
+    str(each.relative_to(FOLDER)): each.read_text(encoding="utf-8")
+    for each in FOLDER.rglob("*.html")
 }
 FORBIDDEN = re.compile(r"\| *safe\b|autoescape|<style|\bstyle=|\bon\w+=|<script>|javascript:|//\w")
 

@@ -1,6 +1,5 @@
 """`prime hub quota …`."""
 
-import re
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from prime_cli.commands.options import CONTEXT, hub_options, local_options, open
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import format_bytes
 from prime_cli.session import Session
-from prime_cli.wire.quotas import QUOTA_KINDS, UNLIMITED, NewQuota, Quota
+from prime_cli.wire.quotas import QUOTA_KINDS, UNLIMITED_TEXT, NewQuota, Quota, parse_quota
 
 _HERE = "prime_cli.commands.hub.quotas"
 
@@ -25,9 +24,6 @@ app = group(
     },
 )
 
-_AMOUNT = re.compile(r"([0-9]{1,18})(B|kB|MB|GB|TB)?")
-_UNITS = {None: 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNLIMITED = "unlimited"
 _DEFAULT = "default"
 
 
@@ -74,7 +70,7 @@ def set_(
     typed = {kind: text for kind, text in given.items() if text is not None}
     if not typed:
         raise UsageError("Give `--storage`, `--pods`, `--tokens` or `--sandboxes`")
-    numbers = {kind: _parse(kind, text) for kind, text in typed.items() if text != _DEFAULT}
+    numbers = {kind: parse_quota(kind, text) for kind, text in typed.items() if text != _DEFAULT}
     reset = [kind for kind, text in typed.items() if text == _DEFAULT]
     new = NewQuota(**numbers, owner=owner, reset=reset)
     made = place.administration(session).set_quota(new)
@@ -143,21 +139,8 @@ def _cells(quota: Quota, kind: str) -> tuple[str, str]:
 
 def _limit(quota: Quota, kind: str) -> str:
     limit: int | None = getattr(quota.limits, kind)
-    return _UNLIMITED if limit is None else _shown(kind, limit)
+    return UNLIMITED_TEXT if limit is None else _shown(kind, limit)
 
 
 def _shown(kind: str, amount: int) -> str:
     return format_bytes(amount) if kind == "storage" else f"{amount:,}"
-
-
-def _parse(kind: str, text: str) -> int:
-    if text == _UNLIMITED:
-        return UNLIMITED
-    found = _AMOUNT.fullmatch(text)
-    if found is None or (found[2] and kind != "storage"):
-        example = "500MB" if kind == "storage" else "10"
-        raise UsageError(
-            f"`--{kind}`: `{text[:80]}` is not a quota",
-            hint=f"write it as {example}, {_UNLIMITED} or {_DEFAULT}",
-        )
-    return int(found[1]) * _UNITS[found[2]]

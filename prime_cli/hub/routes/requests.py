@@ -77,11 +77,11 @@ async def read_body(request: Request, most: int = LARGEST_BODY) -> bytearray:
 
 # --- Forms ---
 
-_LARGEST_FORM = 16 * 1024
+LARGEST_FORM = 16 * 1024
 _MOST_FIELDS = 50
 
 
-async def read_form(request: Request) -> dict[str, str]:
+async def read_form(request: Request, most: int = LARGEST_FORM) -> dict[str, str]:
     """The fields of a form from a page of this hub; of a name that is there twice, the last.
 
     Raises NotAllowed for one that another site makes a browser send, TooLarge or UsageError.
@@ -90,8 +90,8 @@ async def read_form(request: Request) -> dict[str, str]:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _LARGEST_FORM:
-            raise TooLarge(f"The form has more than {_LARGEST_FORM} bytes")
+        if len(body) > most:
+            raise TooLarge(f"The form has more than {most} bytes")
     try:
         return dict(parse_qsl(body.decode(), max_num_fields=_MOST_FIELDS, errors="strict"))
     except ValueError as error:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from prime_cli.core.errors import InternalError, NotFound, PrimeError, StorageFailed, Unreachable
 from prime_cli.hub.dispatch import caller_of, hub_of
 from prime_cli.hub.headers import BASIC_CHALLENGE
-from prime_cli.hub.urls import LOGIN_PAGE
+from prime_cli.hub.urls import ACCOUNT_PAGE, LOGIN_PAGE, SESSION_PAGE
 from prime_cli.pages.assets import PAGE_HEADERS
 from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
 from prime_cli.wire.codec import Envelope, encode
@@ -91,7 +91,7 @@ def answer_page(request: Request, page: Page, error: PrimeError | None = None) -
     searched = request.query_params.get("search", "")
     # `prime open` serves these pages among its own.
     navigation = getattr(request.app.state, "navigation", NAVIGATION)
-    frame = Frame(navigation, request.url.path, searched=searched)
+    frame = Frame(navigation, request.url.path, searched=searched, account=_account(request))
     status, headers = (status_of(error), headers_of(error)) if error else (HTTPStatus.OK, {})
     html = render(page, frame)
     return Response(html, status, headers=PAGE_HEADERS | headers, media_type="text/html")
@@ -102,12 +102,25 @@ def answer_page_error(request: Request, error: PrimeError) -> Response:
     error = withhold_inside(request, error)
     missing = status_of(error) == HTTPStatus.NOT_FOUND
     title = "Not found" if missing else "Cannot be shown"
-    return answer_page(request, error_page(title, error, _NEXT), error)
+    return answer_page(request, error_page(title, error, _next(request)), error)
 
 
-_NEXT = (
-    "Pages show what is public. To see what is yours, use `prime env info` or the API with a key.",
-)
+def _account(request: Request) -> NavigationLink | None:
+    """The signed-in user; else where to sign in, on a hub with accounts."""
+    session = getattr(request.state, "session", None)
+    if session is not None:
+        return NavigationLink(ACCOUNT_PAGE, session.caller.slug or "Account")
+    if not hub_of(request).settings.accounts:
+        return None
+    return NavigationLink(SESSION_PAGE, "Sign in")
+
+
+def _next(request: Request) -> tuple[str, ...]:
+    if getattr(request.state, "session", None) is not None:
+        return ()
+    if hub_of(request).settings.accounts:
+        return ("Without signing in, pages show what is public.",)
+    return ("Pages show what is public. To see what is yours, run `prime open`.",)
 
 
 def _is_browser(request: Request) -> bool:

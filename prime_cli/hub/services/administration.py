@@ -4,6 +4,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services import audit, identities, key_management, teams, users
 from prime_cli.hub.services.usage import list_usage as find_usage
 from prime_cli.wire.accounts import (
+    AuditEntry,
     AuditList,
     AuditQuery,
     IdentityList,
@@ -118,3 +119,14 @@ def list_audit(hub: Hub, caller: Caller, query: AuditQuery) -> AuditList:
         limit=query.limit,
     )
     return AuditList(found)
+
+
+def list_audit_page(
+    hub: Hub, caller: Caller, query: AuditQuery, before: int | None
+) -> tuple[list[AuditEntry], int | None]:
+    """A page of the audit log, from the newest entry or `before` a place, and the next place.
+
+    Raises NotAllowed.
+    """
+    users.require_admin(caller)
+    return audit.list_entries_before(hub, query, before)

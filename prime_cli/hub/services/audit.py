@@ -1,13 +1,14 @@
 """The audit log, and the serial number that every change of the catalogue raises."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, text, update
+from sqlalchemy import Connection, Row, insert, select, text, update
 
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import audit, counters, environments, owners
 from prime_cli.hub.services.keys import require_alive
-from prime_cli.wire.accounts import AuditEntry
+from prime_cli.wire.accounts import AuditEntry, AuditQuery
 from prime_cli.wire.codec import decode, encode
 
 _GRANTS = ("key.create", "login.approve")
@@ -57,29 +58,45 @@ def list_entries(
     For a `key`, also the entries of its line, even if it is revoked: those of keys that were
     created with it.
     """
+    query = AuditQuery(actor, action, key, target, limit)
+    return [_entry(row) for row in _read(hub, query, limit)]
+
+
+def list_entries_before(
+    hub: Hub, query: AuditQuery, before: int | None
+) -> tuple[list[AuditEntry], int | None]:
+    """A page of the log, and where the next one begins: the entries before that place."""
+    rows = _read(hub, query, query.limit + 1, before)
+    older = rows[query.limit - 1].id if len(rows) > query.limit else None
+    return [_entry(row) for row in rows[: query.limit]], older
+
+
+def _read(hub: Hub, asked: AuditQuery, limit: int, before: int | None = None) -> Sequence[Row[Any]]:
     query = select(audit).order_by(audit.c.id.desc()).limit(limit)
-    if actor is not None:
-        query = query.where(audit.c.actor == actor)
-    if action is not None:
-        query = query.where(audit.c.action.startswith(action, autoescape=True))
-    if target is not None:
-        query = query.where(audit.c.target.startswith(target, autoescape=True))
+    if before is not None:
+        query = query.where(audit.c.id < before)
+    if asked.user is not None:
+        query = query.where(audit.c.actor == asked.user)
+    if asked.action is not None:
+        query = query.where(audit.c.action.startswith(asked.action, autoescape=True))
+    if asked.target is not None:
+        query = query.where(audit.c.target.startswith(asked.target, autoescape=True))
     with hub.database.read() as connection:
-        if key is not None:
-            query = query.where(audit.c.key_id.in_(_line_in_log(connection, key)))
-        rows = connection.execute(query).all()
-    return [
-        AuditEntry(
-            at=row.at,
-            actor=row.actor,
-            action=row.action,
-            target=row.target,
-            key_id=row.key_id,
-            address=row.address,
-            detail=decode(row.detail.encode(), dict[str, Any]),
-        )
-        for row in rows
-    ]
+        if asked.key is not None:
+            query = query.where(audit.c.key_id.in_(_line_in_log(connection, asked.key)))
+        return connection.execute(query).all()
+
+
+def _entry(row: Row[Any]) -> AuditEntry:
+    return AuditEntry(
+        at=row.at,
+        actor=row.actor,
+        action=row.action,
+        target=row.target,
+        key_id=row.key_id,
+        address=row.address,
+        detail=decode(row.detail.encode(), dict[str, Any]),
+    )
 
 
 def _line_in_log(connection: Connection, key: str) -> set[str]:

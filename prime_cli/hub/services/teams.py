@@ -175,7 +175,8 @@ def list_members(hub: Hub, caller: Caller, team_id: str, query: PageQuery) -> Me
         )
         rows, total = _page(connection, inside, owners.c.slug, query)
     data = [
-        Member(row.id, row.name or row.slug, row.email, row.role, row.joined_at) for row in rows
+        Member(row.id, row.name or row.slug, row.email, row.role, row.joined_at, row.slug)
+        for row in rows
     ]
     return MemberPage(data, total, query.offset, query.limit)
 

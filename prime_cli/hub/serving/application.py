@@ -153,6 +153,7 @@ def wrap(app: Starlette, options: ServeOptions, log: AccessLog) -> ASGIApp:
     """`app` inside the layers, the outermost last."""
     hub: Hub = app.state.hub
     metrics = Metrics()
+    app.state.metrics = metrics.render
     event.listen(hub.database.engine, "handle_error", lambda _: metrics.database_errors.inc())
     if app.state.models is not None:
         app.state.models.on_spend = metrics.count_spend

@@ -95,7 +95,7 @@ def test_members_are_shown_to_members_alone(accounts_hub: AccountsHub) -> None:
     team = accounts_hub.team("lab", ada="ADMIN")
     page = ada.get(f"/api/v1/teams/{team}/members").json()
     (member,) = page["data"]
-    assert set(member) == {"userId", "userName", "userEmail", "role", "joinedAt"}
+    assert set(member) == {"userId", "userName", "userEmail", "role", "joinedAt", "userSlug"}
     assert (member["userName"], member["role"], page["total_count"]) == ("ada", "ADMIN", 1)
     hidden = eve.get(f"/api/v1/teams/{team}/members")
     absent = eve.get(f"/api/v1/teams/{'c' + 'x' * 24}/members")

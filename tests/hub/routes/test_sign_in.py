@@ -287,7 +287,7 @@ def test_keys_of_logins_end_if_the_hub_says_so(
 
 def test_hub_without_a_provider_offers_none(accounts_hub: AccountsHub) -> None:
     browser = arrive(accounts_hub)
-    assert "Sign in" not in browser.open().text
+    assert "Sign in with" not in browser.open().text
     assert browser.client.get(f"{PAGE}/oidc", params={"code": "x"}).status_code == 422
 
 

@@ -1,0 +1,165 @@
+"""Signing a browser in and out: by a key, by a login that is approved elsewhere, by a ticket."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from prime_cli.core.errors import NotAllowed, NotFound, NotLoggedIn, PrimeError, UsageError
+from prime_cli.hub.browser_cookies import (
+    act_for_form,
+    cookie_name,
+    drop_cookie,
+    path_within,
+    redirect,
+    require_visitor_form,
+    session_of,
+    set_cookie,
+    visitor_form_token,
+    visitor_of,
+)
+from prime_cli.hub.dispatch import caller_of, hub_of, run_write
+from prime_cli.hub.routes.requests import read_form
+from prime_cli.hub.routes.responses import answer_page, answer_page_error, withhold_inside
+from prime_cli.hub.routes.router import Router
+from prime_cli.hub.services import browser_sessions as service
+from prime_cli.hub.services.logins import begin_browser_login
+from prime_cli.hub.urls import (
+    ACCOUNT_PAGE,
+    LOGIN_PAGE,
+    SESSION_PAGE,
+    SIGN_IN_PAGE,
+    SIGN_OUT,
+    TICKET_PAGE,
+)
+from prime_cli.pages.sign_in import sign_in_page, waiting_page
+
+router = Router()
+
+_WAIT_PAGE = f"{SESSION_PAGE}/code"
+_WAIT_SECONDS = 3
+_FIELDS = frozenset({"by", "key", "next"})
+
+
+@router.page(SESSION_PAGE)
+async def show(request: Request) -> Response:
+    """The form to sign in; who is signed in goes on."""
+    onward = path_within(request.query_params.get("next", ""))
+    if await session_of(request) is not None:
+        return redirect(onward)
+    return _ask(request, onward)
+
+
+@router.page(SESSION_PAGE, "POST")
+async def sign_in(request: Request) -> Response:
+    """Sign in with a key, or begin a login that is approved elsewhere."""
+    onward = ACCOUNT_PAGE
+    try:
+        form = await read_form(request)
+        onward = path_within(form.get("next", ""))
+        require_visitor_form(request, form)
+        if unknown := sorted(form.keys() - _FIELDS):
+            raise UsageError(f"`{unknown[0][:80]}` is not a field of this form")
+        hub, address = hub_of(request), caller_of(request).address
+        if form.get("by") in ("code", "provider"):
+            ticket = await run_write(hub, begin_browser_login, hub, address)
+            to_provider = f"{SIGN_IN_PAGE}?code={ticket.challenge}"
+            begun = redirect(to_provider if form["by"] == "provider" else _WAIT_PAGE)
+            set_cookie(hub, begun, "login", f"{ticket.challenge}.{ticket.status_auth_token}")
+            return begun
+        key = form.get("key", "")
+        token = await run_write(hub, service.begin_with_key, hub, address, key)
+    except PrimeError as error:
+        return _ask(request, onward, withhold_inside(request, error))
+    return await _begun(request, token, onward)
+
+
+@router.page(_WAIT_PAGE)
+async def wait(request: Request) -> Response:
+    """The code of this browser's login, until somebody has approved it."""
+    hub, address = hub_of(request), caller_of(request).address
+    code = code_of_browser(request)
+    _, _, secret = request.cookies.get(cookie_name(hub, "login"), "").partition(".")
+    if not code:
+        return redirect(SESSION_PAGE)
+    try:
+        token = await run_write(hub, service.begin_with_login, hub, address, code, secret)
+    except NotFound:
+        ended = NotFound("The code was refused or has expired", hint="sign in again")
+        return _forget_login(request, _ask(request, ACCOUNT_PAGE, ended))
+    except PrimeError as error:
+        return _forget_login(request, answer_page_error(request, error))
+    if token is None:
+        waiting = answer_page(
+            request, waiting_page(code, f"{hub.settings.public_url}{LOGIN_PAGE}?code={code}")
+        )
+        waiting.headers["refresh"] = str(_WAIT_SECONDS)
+        return waiting
+    return _forget_login(request, await _begun(request, token, ACCOUNT_PAGE))
+
+
+@router.page(TICKET_PAGE)
+async def use_ticket(request: Request) -> Response:
+    """Sign in with a ticket, as `prime open` opens the browser: no other site may."""
+    hub, address = hub_of(request), caller_of(request).address
+    try:
+        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            raise NotAllowed("Another site sent this browser here to sign in")
+        ticket = request.query_params.get("ticket", "")
+        token = await run_write(hub, service.begin_with_ticket, hub, address, ticket)
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    onward = request.query_params.get("next", "")
+    return await _begun(request, token, path_within(onward) if onward else "/")
+
+
+@router.page(SIGN_OUT, "POST")
+async def sign_out(request: Request) -> Response:
+    """End the session."""
+    hub = hub_of(request)
+    try:
+        form = await read_form(request)
+        session = await act_for_form(request, form)
+        await run_write(hub, service.end_session, hub, session)
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    ended = redirect("/")
+    drop_cookie(hub, ended, "session")
+    return ended
+
+
+def code_of_browser(request: Request) -> str:
+    """The code of the login that this browser has begun for itself; `` if none."""
+    return request.cookies.get(cookie_name(hub_of(request), "login"), "").partition(".")[0]
+
+
+def finish_login() -> Response:
+    """Send a browser that has just approved its own login on to its session."""
+    return redirect(_WAIT_PAGE)
+
+
+async def _begun(request: Request, token: str, onward: str) -> Response:
+    """Go on signed in; the session that the browser had before has ended."""
+    hub = hub_of(request)
+    before = await session_of(request)
+    if before is not None:
+        await run_write(hub, service.end_session, hub, before)
+    response = redirect(onward)
+    set_cookie(hub, response, "session", token)
+    drop_cookie(hub, response, "visitor")
+    return response
+
+
+def _forget_login(request: Request, response: Response) -> Response:
+    drop_cookie(hub_of(request), response, "login")
+    return response
+
+
+def _ask(request: Request, onward: str, problem: PrimeError | None = None) -> Response:
+    hub, visitor = hub_of(request), visitor_of(request)
+    if not hub.settings.accounts:
+        alone = NotLoggedIn("This hub has one user", hint="run `prime open` to sign in")
+        return answer_page_error(request, alone)
+    provider = hub.settings.sign_in.name if hub.settings.sign_in else None
+    page = sign_in_page(visitor_form_token(visitor), onward, provider, problem)
+    response = answer_page(request, page, problem)
+    set_cookie(hub, response, "visitor", visitor)
+    return response

@@ -1,0 +1,68 @@
+"""Pages for admins of a hub."""
+
+from msgspec import Struct
+
+from prime_cli.pages.templates import Page
+from prime_cli.wire.accounts import AuditEntry, AuditQuery, TeamItem, UserItem
+from prime_cli.wire.quotas import Quota
+
+
+class User(Struct, frozen=True):
+    """A user, and why it is suspended, if it is."""
+
+    item: UserItem
+    suspended: str | None
+
+
+class Users(Struct, frozen=True):
+    """All users and teams of the hub."""
+
+    users: list[User]
+    teams: list[TeamItem]
+
+
+def users_page(shows: Users) -> Page:
+    """Users and teams."""
+    command = ("prime hub user list", "prime hub takedown add USER --reason TEXT")
+    return Page("hub/users.html", "Users", shows, command)
+
+
+def storage_page(shows: list[Quota]) -> Page:
+    """What owners have and may have: that of all first."""
+    command = ("prime hub quota list", "prime hub quota set OWNER --storage 10GB")
+    return Page("hub/storage.html", "Storage and quotas", shows, command)
+
+
+class AuditLog(Struct, frozen=True):
+    """Entries of the log, newest first, and the query of the page with older ones."""
+
+    entries: list[AuditEntry]
+    query: AuditQuery
+    older: str | None
+
+
+def audit_page(shows: AuditLog) -> Page:
+    """The audit log."""
+    return Page("hub/audit.html", "Audit log", shows, ("prime hub audit",))
+
+
+class RouteLoad(Struct, frozen=True):
+    """Answers of one route since the hub was started, and the mean time of one in ms."""
+
+    route: str
+    answers: int
+    errors: int
+    mean_ms: float
+
+
+class Load(Struct, frozen=True):
+    """How busy the hub is: by route, the busiest first, and other numbers by name."""
+
+    routes: list[RouteLoad]
+    numbers: list[tuple[str, float]]
+
+
+def load_page(shows: Load) -> Page:
+    """What the hub counts about itself."""
+    command = ('curl -H "Authorization: Bearer $PRIME_API_KEY" HUB/metrics',)
+    return Page("hub/load.html", "Load", shows, command)

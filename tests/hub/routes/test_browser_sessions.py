@@ -1,0 +1,197 @@
+"""Signing browsers in and out, and the forms that only they may send."""
+
+import pytest
+
+from prime_cli.hub.services.browser_sessions import issue_ticket
+from prime_cli.hub.services.key_management import list_keys, revoke_key
+from prime_cli.hub.services.logins import MOST_FAILURES
+from prime_cli.hub.services.takedowns import take_down
+from prime_cli.wire.accounts import NewTakedown
+from tests.hub.accounts_hub import OPERATOR, AccountsHub
+from tests.hub.pushing import HUB, Push
+from tests.hub.routes.browsing import Browser, open_browser, signed_in
+
+ACCOUNT = "/dashboard/account"
+
+
+def test_a_key_signs_a_browser_in_until_it_signs_out(accounts_hub: AccountsHub) -> None:
+    browser = signed_in(accounts_hub, "ada")
+    page = browser.get(ACCOUNT)
+    assert page.status_code == 200
+    assert "signed in as <b>ada</b>" in page.text
+    assert browser.send("/logout", ACCOUNT).headers["location"] == "/"
+    assert browser.get(ACCOUNT).headers["location"] == "/login?next=%2Fdashboard%2Faccount"
+
+
+def test_the_cookie_is_for_this_site_and_no_script(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    browser = open_browser(accounts_hub)
+    told = browser.sign_in(accounts_hub.key("ada")).headers.get_list("set-cookie")
+    cookie = next(each for each in told if each.startswith("prime_session_80="))
+    for flag in ("HttpOnly", "SameSite=strict", "Path=/"):
+        assert flag in cookie
+    assert "Domain" not in cookie
+
+
+def test_with_tls_the_cookie_is_for_this_host_alone(accounts_hub: AccountsHub) -> None:
+    object.__setattr__(accounts_hub.hub.settings, "public_url", "https://hub.local")
+    told = open_browser(accounts_hub).get("/login").headers["set-cookie"]
+    assert told.startswith("__Host-prime_visitor=")
+    assert "Secure" in told
+
+
+def test_a_wrong_key_is_told_so_and_guessing_is_stopped(accounts_hub: AccountsHub) -> None:
+    browser = open_browser(accounts_hub)
+    for _ in range(MOST_FAILURES):
+        answer = browser.sign_in("prime_sk_wrong")
+        assert answer.status_code == 401
+        assert "Unknown or revoked API key" in answer.text
+    assert browser.sign_in("prime_sk_wrong").status_code == 429
+
+
+@pytest.mark.parametrize("given", [{}, {"form_token": ""}, {"form_token": "0" * 64}])
+def test_a_form_without_the_token_of_its_browser_does_nothing(
+    accounts_hub: AccountsHub, given: dict[str, str]
+) -> None:
+    browser = signed_in(accounts_hub, "ada")
+    for path in ("/dashboard/tokens", "/logout"):
+        assert browser.client.post(path, data=given).status_code == 403, path
+    assert browser.get(ACCOUNT).status_code == 200
+    assert [key.name for key in list_keys(accounts_hub.hub, OPERATOR, "ada")] == ["", ""]
+    visitor = open_browser(accounts_hub)
+    key = accounts_hub.key("ada")
+    refused = visitor.client.post("/login", data={"by": "key", "key": key, **given})
+    assert refused.status_code == 403
+    assert "prime_session_80" not in visitor.client.cookies
+
+
+def test_the_token_of_another_browser_is_refused(accounts_hub: AccountsHub) -> None:
+    ada, eve = signed_in(accounts_hub, "ada"), signed_in(accounts_hub, "eve")
+    stolen = {"form_token": eve.token(ACCOUNT), "name": "x"}
+    assert ada.client.post("/dashboard/tokens", data=stolen).status_code == 403
+
+
+def test_another_site_sends_no_form(accounts_hub: AccountsHub) -> None:
+    browser = signed_in(accounts_hub, "ada")
+    form = {"form_token": browser.token(ACCOUNT), "name": "x"}
+    for headers in (
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+    ):
+        answer = browser.client.post("/dashboard/tokens", data=form, headers=headers)
+        assert answer.status_code == 403, headers
+
+
+def test_a_cookie_that_was_planted_is_never_a_session(accounts_hub: AccountsHub) -> None:
+    browser = open_browser(accounts_hub)
+    browser.client.cookies.set("prime_session_80", "planted", domain="hub.local")
+    accounts_hub.user("ada")
+    browser.sign_in(accounts_hub.key("ada"))
+    fresh = [each.value for each in browser.client.cookies.jar if "session" in each.name]
+    assert fresh
+    again = open_browser(accounts_hub)
+    again.client.cookies.set("prime_session_80", "planted", domain="hub.local")
+    assert again.get(ACCOUNT).status_code == 303
+
+
+def test_signing_in_again_ends_the_session_before(accounts_hub: AccountsHub) -> None:
+    browser = signed_in(accounts_hub, "ada")
+    before = browser.client.cookies["prime_session_80"]
+    form = {"form_token": visitor_token(accounts_hub, browser), "by": "key"}
+    browser.client.post("/login", data={**form, "key": accounts_hub.key("ada")})
+    assert browser.client.cookies["prime_session_80"] != before
+    old = open_browser(accounts_hub)
+    old.client.cookies.set("prime_session_80", before, domain="hub.local")
+    assert old.get(ACCOUNT).status_code == 303
+
+
+def visitor_token(accounts_hub: AccountsHub, browser: Browser) -> str:
+    """What the form to sign in holds, in a browser that is signed in already."""
+    visitor = open_browser(accounts_hub)
+    token = visitor.token("/login")
+    name = "prime_visitor_80"
+    browser.client.cookies.set(name, visitor.client.cookies[name], domain="hub.local")
+    return token
+
+
+def test_a_session_ends_when_its_key_is_revoked(accounts_hub: AccountsHub) -> None:
+    browser = signed_in(accounts_hub, "ada")
+    for key in list_keys(accounts_hub.hub, OPERATOR, "ada"):
+        revoke_key(accounts_hub.hub, OPERATOR, key.id)
+    assert browser.get(ACCOUNT).status_code == 303
+
+
+def test_a_suspended_user_is_told_why(accounts_hub: AccountsHub) -> None:
+    browser = signed_in(accounts_hub, "ada")
+    take_down(accounts_hub.hub, OPERATOR, NewTakedown("ada", "spam"))
+    page = browser.get("/dashboard/tokens")
+    assert page.status_code == 403
+    assert "spam" in page.text
+
+
+def test_the_api_takes_no_cookie(accounts_hub: AccountsHub) -> None:
+    browser = signed_in(accounts_hub, "ada")
+    assert browser.get("/api/v1/user/whoami").status_code == 401
+    Push(accounts_hub.client(accounts_hub.key("ada")), "quiet", visibility="PRIVATE").run()
+    for path in (f"{HUB}/ada/quiet/@latest", "/ada/quiet/simple/", "/ada/simple/quiet/"):
+        assert browser.get(path).status_code == 404, path
+
+
+def test_pages_show_what_is_private_to_its_owner_alone(accounts_hub: AccountsHub) -> None:
+    ada, eve = signed_in(accounts_hub, "ada"), signed_in(accounts_hub, "eve")
+    Push(accounts_hub.client(accounts_hub.key("ada")), "quiet", visibility="PRIVATE").run()
+    page = "/dashboard/environments/ada/quiet"
+    assert ada.get(page).status_code == 200
+    assert "ada/quiet" in ada.get("/").text
+    for other in (eve, open_browser(accounts_hub)):
+        assert other.get(page).status_code == 404
+        assert "ada/quiet" not in other.get("/").text
+
+
+def test_only_pages_of_this_hub_are_gone_on_to(accounts_hub: AccountsHub) -> None:
+    browser = signed_in(accounts_hub, "ada")
+    for path, onward in {
+        "/dashboard/tokens?x=1": "/dashboard/tokens?x=1",
+        "//evil.example": ACCOUNT,
+        "https://evil.example/": ACCOUNT,
+        "/\\evil.example": ACCOUNT,
+        "/login": ACCOUNT,
+    }.items():
+        assert browser.get("/login", params={"next": path}).headers["location"] == onward
+
+
+def test_a_ticket_signs_in_once_and_not_from_another_site(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    ticket = issue_ticket(accounts_hub.hub, accounts_hub.caller(accounts_hub.key("ada")))
+    browser = open_browser(accounts_hub)
+    address = {"ticket": ticket}
+    foreign = {"sec-fetch-site": "cross-site"}
+    assert browser.get("/login/ticket", params=address, headers=foreign).status_code == 403
+    assert browser.get("/login/ticket", params=address).headers["location"] == "/"
+    assert browser.get(ACCOUNT).status_code == 200
+    assert open_browser(accounts_hub).get("/login/ticket", params=address).status_code == 401
+
+
+def test_a_code_that_is_approved_in_another_browser_signs_in(accounts_hub: AccountsHub) -> None:
+    ada, new = signed_in(accounts_hub, "ada"), open_browser(accounts_hub)
+    assert new.send("/login", "/login", by="code").headers["location"] == "/login/code"
+    waiting = new.get("/login/code")
+    assert waiting.headers["refresh"]
+    code = waiting.text.split('<p class="code">')[1][:8]
+    page = f"/dashboard/tokens/challenge?code={code}"
+    approved = ada.send("/dashboard/tokens/challenge", page, code=code, answer="session")
+    assert "logged in as <b>ada</b>" in approved.text
+    assert new.get("/login/code").headers["location"] == ACCOUNT
+    assert "signed in as <b>ada</b>" in new.get(ACCOUNT).text
+    assert "may not create keys" in new.get("/dashboard/tokens").text
+
+
+def test_approving_by_session_needs_the_token_of_the_form(accounts_hub: AccountsHub) -> None:
+    ada, new = signed_in(accounts_hub, "ada"), open_browser(accounts_hub)
+    new.send("/login", "/login", by="code")
+    code = new.get("/login/code").text.split('<p class="code">')[1][:8]
+    form = {"code": code, "answer": "session"}
+    assert ada.client.post("/dashboard/tokens/challenge", data=form).status_code == 403
+    assert new.get("/login/code").status_code == 200

@@ -1,0 +1,73 @@
+"""The pages for admins of a hub."""
+
+import pytest
+
+from prime_cli.hub.services.users import create_user
+from prime_cli.hub.serving.monitoring import Metrics
+from tests.hub.accounts_hub import OPERATOR, AccountsHub
+from tests.hub.routes.browsing import Browser, open_browser, signed_in
+
+USERS, STORAGE, AUDIT = "/dashboard/hub/users", "/dashboard/hub/storage", "/dashboard/hub/audit"
+
+
+@pytest.fixture
+def boss(accounts_hub: AccountsHub) -> Browser:
+    """A browser of an admin of the hub."""
+    create_user(accounts_hub.hub, OPERATOR, "boss", admin=True)
+    browser = open_browser(accounts_hub)
+    browser.sign_in(accounts_hub.key("boss", scope="admin"))
+    return browser
+
+
+def test_an_admin_suspends_restores_and_signs_out_a_user(
+    accounts_hub: AccountsHub, boss: Browser
+) -> None:
+    ada = signed_in(accounts_hub, "ada")
+    assert "ada" in boss.get(USERS).text
+    boss.send(f"{USERS}/ada/suspend", USERS, reason="spam <b>")
+    assert "spam &lt;b&gt;" in boss.get(USERS).text
+    assert ada.get("/dashboard/account").status_code == 403
+    boss.send(f"{USERS}/ada/restore", USERS)
+    assert ada.get("/dashboard/account").status_code == 200
+    boss.send(f"{USERS}/ada/revoke", USERS)
+    assert ada.get("/dashboard/account").status_code == 303
+
+
+def test_an_admin_may_not_suspend_herself(boss: Browser) -> None:
+    answer = boss.send(f"{USERS}/boss/suspend", USERS, reason="holidays")
+    assert answer.status_code >= 400
+    assert "cannot suspend yourself" in answer.text
+
+
+def test_an_admin_sets_a_quota_and_takes_it_back(accounts_hub: AccountsHub, boss: Browser) -> None:
+    accounts_hub.user("ada")
+    boss.send(STORAGE, STORAGE, owner="ada", kind="storage", most="10GB")
+    assert "of 10.0 GB" in boss.get(STORAGE).text
+    boss.send(STORAGE, STORAGE, owner="ada", kind="storage")
+    assert "of 10.0 GB" not in boss.get(STORAGE).text
+    wrong = boss.send(STORAGE, STORAGE, kind="pods", most="10GB")
+    assert "is not a quota" in wrong.text
+
+
+def test_the_audit_log_is_read_page_by_page(accounts_hub: AccountsHub, boss: Browser) -> None:
+    for number in range(120):
+        accounts_hub.key("boss", name=f"key-{number}")
+    first = boss.get(AUDIT, params={"action": "key.create"}).text
+    assert "key-119" in first
+    assert "key-5<" not in first
+    address = first.split('">Older entries')[0].rsplit('href="', 1)[1].replace("&amp;", "&")
+    older = boss.get(address).text
+    assert "key-5" in older
+    assert "key-119" not in older
+    assert "Older entries" not in older
+
+
+def test_the_load_is_that_of_a_served_hub(accounts_hub: AccountsHub, boss: Browser) -> None:
+    assert boss.get("/dashboard/hub/load").status_code == 404
+    metrics = Metrics()
+    for status in (200, 200, 200, 503):
+        metrics.count("/pods", "GET", status, seconds=0.125, sent=1234, received=0)
+    accounts_hub.app.state.metrics = metrics.render
+    page = boss.get("/dashboard/hub/load").text
+    for shown in ("/pods", ">4<", ">1<", "125.0", "4,936"):
+        assert shown in page, shown
