@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.progress import Progress
-from prime_cli.doctor import files, hub, machine, python
+from prime_cli.doctor import files, hub, machine, python, sandboxes
 from prime_cli.doctor.base import Finding, System, failed
 
 Check = Callable[[System], Sequence[Finding]]
@@ -24,6 +24,7 @@ CHECKS: dict[str, Check] = {
     "network": machine.check_network,
     "encoding": machine.check_encoding,
     "sandbox": machine.check_sandbox,
+    "sandboxes": sandboxes.check_sandboxes,
     "disk": machine.check_disk,
     "leftovers": files.check_leftovers,
     "completion": files.check_completion,

@@ -16,9 +16,7 @@ from tests.official.accounts import Accounts
 
 pytestmark = [pytest.mark.slow, pytest.mark.network, needs_bubblewrap]
 
-# The last that takes a start command as text, and the newest, which knows sessions alone. All
-# releases: benchmarks/sandboxes.
-RELEASES = ("0.2.36", "0.5.1")
+RELEASES = ("0.2.6", "0.2.12", "0.2.27", "0.2.36", "0.2.42", "0.3.2", "0.5.1")
 _JOURNEY = Path(__file__).with_name("sandbox_journey.py")
 
 
@@ -31,6 +29,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServedHub, P
         yield served, data
 
 
+@pytest.mark.sample(2, "version")
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_release_makes_enters_and_ends_sandboxes(
     hub: tuple[ServedHub, Path], version: str, tmp_path: Path

@@ -31,6 +31,7 @@ from prime_cli.wire.sandboxes import LIVE, SandboxCreation, SandboxDeletion, San
 from prime_cli.wire.sandboxes_connect import CommandSpec, StartRequest
 from tests.helpers.engines import Podman
 from tests.helpers.kills.moments import Moment, TimedTransport
+from tests.helpers.sandboxes import ended_supervisor
 from tests.helpers.serving import ServedHub, serve
 
 T = TypeVar("T")
@@ -73,6 +74,11 @@ class KilledSandboxes:
         return self.folder / "hub"
 
     @property
+    def _own(self) -> Path:
+        """The data of the hub in a run's process."""
+        return self.folder / "own"
+
+    @property
     def log(self) -> Path:
         """What the supervisor says."""
         return self.data / "sandboxes" / "log"
@@ -80,6 +86,12 @@ class KilledSandboxes:
     def run(self, rounds: int) -> None:
         """Kill `rounds` times; raises AssertionError with what is left after `prime gc`."""
         begun = time.monotonic()
+        with ended_supervisor(self.data), ended_supervisor(self._own):
+            self._kill(rounds)
+        assert not Supervisor(self.data).paths.socket.exists()
+        self.tally.seconds += time.monotonic() - begun
+
+    def _kill(self, rounds: int) -> None:
         victims = ["run", "hub", "supervisor", *(["engine"] if self.engine else [])]
         # Each at least once, whatever the chance.
         chosen = [victims[number % len(victims)] for number in range(rounds)]
@@ -95,9 +107,6 @@ class KilledSandboxes:
             if victim == "hub":
                 with self._serve() as hub:
                     self._finish(hub, mark, provider)
-        Supervisor(self.data).stop()
-        assert not Supervisor(self.data).paths.socket.exists()
-        self.tally.seconds += time.monotonic() - begun
 
     # --- Rounds ---
 
@@ -152,7 +161,7 @@ class KilledSandboxes:
 
     def _kill_run(self, mark: str, provider: str) -> None:
         """A run with the hub in its own process, and that hub's `prime gc`."""
-        own = self.folder / "own"
+        own = self._own
         argv = [sys.executable, "-m", "tests.helpers.kills.sandbox_run", str(own), mark, provider]
         run = subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True)
         try:

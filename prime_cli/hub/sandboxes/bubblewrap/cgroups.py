@@ -137,6 +137,11 @@ def _own_group(root: Path) -> Path | None:
     return None
 
 
+def owns_group(root: Path = _ROOT) -> bool:
+    """Whether this process' group of version 2 is delegated, so that sandboxes can be held."""
+    return _own_group(root) is not None
+
+
 _LEAF = "supervisor"
 
 

@@ -1,0 +1,115 @@
+"""Sandboxes of this machine: who can make them, what holds them, and what is left of them."""
+
+import asyncio
+import http.client
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import pluralize
+from prime_cli.core.paths import home_path
+from prime_cli.doctor.base import Finding, System, ok, skipped, warned
+from prime_cli.hub.compute.engine.entry import find_engine
+from prime_cli.hub.sandboxes.bubblewrap.cgroups import list_cgroups, make_cgroups, owns_group
+from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.supervisor.client import UnixConnection
+from prime_cli.runtime.sandbox import find_sandbox
+from prime_cli.wire.sandboxes import DEFAULT_IMAGE, LIVE, SandboxQuery
+
+_PROVIDERS, _LIMITS = "sandboxes", "limits"
+_SECONDS = 3.0
+_HELD = ("memory", "cpu", "processes")
+
+
+def check_sandboxes(system: System) -> list[Finding]:
+    """Findings for the providers, what they hold, and what runs or is left; starts nothing."""
+    if sys.platform == "win32":
+        return [skipped(_PROVIDERS, "There are no sandboxes on Windows; use WSL")]
+    engine, no_engine = _find_engine(system)
+    bubblewrap, no_bubblewrap = _find_bubblewrap()
+    left = _left(system)
+    if not (engine or bubblewrap):
+        sentence = f"Environments that run code get no sandbox here: {no_engine}; {no_bubblewrap}"
+        step = "install bubblewrap (`apt install bubblewrap`), or start Podman or Docker"
+        return [warned(_PROVIDERS, sentence, step)]
+    makers = " and ".join(each for each in (engine, bubblewrap) if each)
+    sentence = f"{makers} can make sandboxes; {left or 'none runs'}"
+    if left and left.startswith("remains"):
+        found = warned(_PROVIDERS, sentence, "`prime gc`")
+    elif no_engine.startswith("the"):
+        found = warned(_PROVIDERS, f"{sentence}; {no_engine}", "start it, or unset DOCKER_HOST")
+    else:
+        found = ok(_PROVIDERS, sentence)
+    return [found, *(_limits() if bubblewrap else [])]
+
+
+def _find_engine(system: System) -> tuple[str | None, str]:
+    """The engine that answers; else why none does."""
+    url = find_engine(system.environ)
+    if url is None:
+        return None, "neither Podman nor Docker is running"
+    path = url.removeprefix("unix://")
+    if path == url:
+        return f"an engine at {url} (not tried)", ""
+    connection = UnixConnection(Path(path), _SECONDS)
+    try:
+        connection.request("GET", "/_ping")
+        connection.getresponse().read()
+    except (OSError, http.client.HTTPException) as error:
+        return None, f"the container engine at {path} does not answer ({error})"
+    finally:
+        connection.close()
+    return f"the container engine at {path}", ""
+
+
+def _find_bubblewrap() -> tuple[str | None, str]:
+    if sys.platform != "linux":
+        return None, "bubblewrap exists only on Linux"
+    try:
+        find_sandbox(Path(tempfile.gettempdir()), network=False)
+    except UsageError as error:
+        return None, error.message.replace("`--sandbox`", "it", 1)
+    return "bubblewrap", ""
+
+
+def _limits() -> list[Finding]:
+    """What bubblewrap's sandboxes are held by, tried with a group of their kind."""
+    held = set(_HELD) if owns_group() else set(asyncio.run(_tried()))
+    missing = [each for each in _HELD if each not in held]
+    if not missing:
+        return [ok(_LIMITS, "Memory, CPU and processes of sandboxes are held by control groups")]
+    listed = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
+    return [
+        warned(
+            _LIMITS,
+            f"Nothing holds {listed} of bubblewrap's sandboxes: control groups are not ours here. "
+            "Their disk, and their time, are held",
+            "`systemd-run --user --scope -p Delegate=yes prime …` where systemd runs, or Podman",
+        )
+    ]
+
+
+async def _tried() -> list[str]:
+    tag = f"prime-doctor-{uuid.uuid4().hex[:12]}"
+    groups = make_cgroups(SandboxSpec(tag, tag, DEFAULT_IMAGE, time.time() + 60))
+    try:
+        return list(groups.facts)
+    finally:
+        await groups.remove()
+
+
+def _left(system: System) -> str | None:
+    """The sandboxes of the embedded hub that run, and groups of those that do not."""
+    data = home_path(system.home, "hub")
+    if system.box is None or not (data / "sandboxes").exists():
+        return None
+    rows = list(system.box().sandboxes.page(SandboxQuery(per_page=1000)).sandboxes)
+    live = {each.id.replace("-", "") for each in rows if each.status in LIVE}
+    ended = {each.id.replace("-", "") for each in rows} - live
+    left = sorted(tag for tag in list_cgroups("prime-") if tag.rpartition("-")[2] in ended)
+    if left:
+        return f"remains of {pluralize(len(left), 'sandbox', 'sandboxes')} that ended are there"
+    return f"{len(live)} of your own {'runs' if len(live) == 1 else 'run'}" if live else None
