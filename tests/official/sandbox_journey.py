@@ -8,12 +8,14 @@ import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 from prime_sandboxes import APIClient, CreateSandboxRequest, SandboxClient
 
-client = SandboxClient(APIClient())
+# Some methods are of some releases alone.
+client: Any = SandboxClient(APIClient())
 fields = CreateSandboxRequest.model_fields
 wish: dict[str, Any] = {"vm": False} if "vm" in fields else {}
 said: dict[str, Any] = {}
@@ -41,6 +43,7 @@ def create(**more: Any) -> str:
 box = create(labels=["journey"])
 done = client.execute_command(box, "echo out; echo err >&2; exit 3", env={"A": "1"})
 said["command"] = [done.stdout, done.stderr, done.exit_code]
+note("wait-for-many", lambda: client.bulk_wait_for_creation([box]))
 note("timeout", lambda: client.execute_command(box, "sleep 20", timeout=1))
 source = Path(tempfile.mkdtemp()) / "source"
 source.write_bytes(os.urandom(100_000))
@@ -48,16 +51,43 @@ back = source.with_name("back")
 note("upload", lambda: client.upload_file(box, "/tmp/a/b.bin", str(source)))
 note("download", lambda: client.download_file(box, "/tmp/a/b.bin", str(back)))
 said["same"] = source.read_bytes() == back.read_bytes()
-note("read", lambda: client.read_file(box, "/etc/passwd"))
-note("read-missing", lambda: client.read_file(box, "/nowhere"))
+note("upload-bytes", lambda: client.upload_bytes(box, "/tmp/b", b"bytes", "b"))
+note("download-missing", lambda: client.download_file(box, "/nowhere", str(back)))
+if hasattr(client, "read_file"):
+    note("read", lambda: client.read_file(box, "/etc/passwd"))
+    note("read-missing", lambda: client.read_file(box, "/nowhere"))
+    client.execute_command(box, "head -c 11000000 /dev/zero > /tmp/large")
+    note("read-large", lambda: client.read_file(box, "/tmp/large"))
 note("logs", lambda: client.get_logs(box))
 said["listed"] = client.list(labels=["journey"]).total
+started = client.start_background_job(box, "echo begun; sleep 0.2; exit 4")
+for _ in range(50):
+    seen = client.get_background_job(box, started)
+    if seen.completed:
+        break
+    time.sleep(0.2)
+said["background"] = [seen.completed, seen.exit_code, seen.stdout]
 if hasattr(client, "run_background_job"):
     job = client.run_background_job(box, "echo job", timeout=30)
     said["job"] = [job.completed, job.stdout]
 if "image" not in inspect.signature(client.create).parameters:
     other = CreateSandboxRequest(name="j", docker_image="ubuntu:22.04", **wish)
     note("other-image", lambda: client.create(other))
+ssh_session = getattr(client, "create_ssh_session", None)
+takes = inspect.signature(ssh_session).parameters if ssh_session else {}
+ssh = {"public_key": "ssh-ed25519 AAAA me"} if "public_key" in takes else {}
+# What a sandbox does not have here is refused, in the words that the client shows.
+for name, ask in {
+    "expose": lambda: client.expose(box, 8000),
+    "list_exposed_ports": lambda: client.list_exposed_ports(box),
+    "create_ssh_session": lambda: client.create_ssh_session(box, **ssh),
+    "get_network": lambda: client.get_network(box),
+    "get_sandbox_statuses": lambda: client.get_sandbox_statuses([box]),
+}.items():
+    if hasattr(client, name):
+        note(name, ask)
+stranger = SandboxClient(APIClient(api_key="not-a-key"))
+note("unknown-key", stranger.list)
 client.execute_command(box, "kill -9 -1")
 note("after-end", lambda: client.execute_command(box, "true"))
 said["status"] = client.get(box).status

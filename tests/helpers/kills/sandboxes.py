@@ -74,6 +74,10 @@ class KilledSandboxes:
         return self.folder / "hub"
 
     @property
+    def _environ(self) -> dict[str, str]:
+        return {} if self.engine is None else {"CONTAINER_HOST": self.engine.url}
+
+    @property
     def _own(self) -> Path:
         """The data of the hub in a run's process."""
         return self.folder / "own"
@@ -163,7 +167,8 @@ class KilledSandboxes:
         """A run with the hub in its own process, and that hub's `prime gc`."""
         own = self._own
         argv = [sys.executable, "-m", "tests.helpers.kills.sandbox_run", str(own), mark, provider]
-        run = subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True)
+        env = {**os.environ, **self._environ}
+        run = subprocess.Popen(argv, stdout=subprocess.PIPE, env=env, start_new_session=True)
         try:
             assert run.stdout is not None
             assert run.stdout.readline() == b"ready\n"
@@ -174,7 +179,7 @@ class KilledSandboxes:
             run.stdout and run.stdout.close()
         # What is on its way for a minute may still come.
         sweep = [sys.executable, "-m", "tests.helpers.kills.sandbox_run", str(own), mark]
-        done = subprocess.run(sweep, capture_output=True, encoding="utf-8", check=False)
+        done = subprocess.run(sweep, env=env, capture_output=True, encoding="utf-8", check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         self._require_nothing(mark, own)
 
@@ -207,9 +212,8 @@ class KilledSandboxes:
 
     @contextmanager
     def _serve(self) -> Iterator[ServedHub]:
-        env = {} if self.engine is None else {"CONTAINER_HOST": self.engine.url}
         options = ("--sandboxes", "bubblewrap,engine", "--users-trust-each-other")
-        with serve(self.data, *options, env=env) as hub:
+        with serve(self.data, *options, env=self._environ) as hub:
             yield hub
 
 
