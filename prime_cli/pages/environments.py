@@ -1,22 +1,138 @@
-"""The list of environments, with its search."""
+"""The list of environments: its search, filters and cards."""
+
+import shlex
 
 from msgspec import Struct
 
+from prime_cli.core.formatting import pluralize
 from prime_cli.pages import links
 from prime_cli.pages.templates import Page
-from prime_cli.wire.environments import EnvironmentPage
+from prime_cli.wire.check_reports import CheckSummary
+from prime_cli.wire.environments import EnvironmentItem, EnvironmentQuery, SortKey
+from prime_cli.wire.queries import SortOrder
+
+KINDS = ("single-turn", "multi-turn", "tool-use", "sandbox", "v1")
+"""Tags by which publishers say what kind an environment is; any other tag can be asked for too."""
+ORDERS = {
+    "updated": (SortKey.UPDATED_AT, "last updated"),
+    "new": (SortKey.CREATED_AT, "newest"),
+    "stars": (SortKey.STARS, "most stars"),
+    "name": (SortKey.NAME, "name"),
+}
+_FIRST = next(iter(ORDERS))
 
 
-class CatalogueRecord(Struct, frozen=True):
-    """A page of the list, and the address of the next one, if any."""
+class BestScore(Struct, frozen=True):
+    """The highest mean reward of the visible evaluations; `interval` is None if it is not known."""
 
-    found: EnvironmentPage
-    search: str
+    evaluation_id: str
+    model: str
+    mean: float
+    interval: tuple[float, float] | None
+
+
+class EnvironmentCard(Struct, frozen=True):
+    """An environment in the list; None for what it was published or is known without."""
+
+    item: EnvironmentItem
+    check: CheckSummary | None
+    best: BestScore | None
+
+    @property
+    def slug(self) -> str:
+        """`owner/name`."""
+        return f"{self.item.owner.name}/{self.item.name}"
+
+
+class Catalogue(Struct, frozen=True):
+    """Cards of one page, how many environments there are, and the cursor of the next page."""
+
+    cards: list[EnvironmentCard]
+    total: int
+    next_cursor: str | None
+
+
+class Choice(Struct, frozen=True):
+    """A value of a filter."""
+
+    value: str
+    label: str
+    chosen: bool
+
+
+class CatalogueFilter(Struct, frozen=True):
+    """What the list is narrowed to and sorted by, as its address says."""
+
+    search: str = ""
+    owner: str = ""
+    kind: str = ""
+    tag: str = ""
+    sort: str = _FIRST
+
+    def query(self, cursor: str | None) -> EnvironmentQuery:
+        """The same for the hub; an order that does not exist is the first."""
+        key, _ = ORDERS.get(self.sort, ORDERS[_FIRST])
+        return EnvironmentQuery(
+            search=self.search or None,
+            owner=self.owner or None,
+            tags=tuple(tag for tag in (self.kind, self.tag) if tag),
+            sort_by=key,
+            sort_order=SortOrder.ASC if key is SortKey.NAME else SortOrder.DESC,
+            cursor=cursor,
+        )
+
+    def path(self, cursor: str | None = None) -> str:
+        """The address of this list, at a cursor."""
+        sort = self.sort if self.sort != _FIRST else ""
+        return links.catalogue_path(
+            search=self.search,
+            owner=self.owner,
+            kind=self.kind,
+            tag=self.tag,
+            sort=sort,
+            cursor=cursor,
+        )
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it leaves anything out."""
+        return bool(self.search or self.owner or self.kind or self.tag)
+
+
+class CatalogueRecord(Struct, frozen=True, kw_only=True):
+    """A page of the list, the address of the next one, if any, and the choices of its filters."""
+
+    found: Catalogue
+    wanted: CatalogueFilter
+    count: str
     next: str | None
+    kinds: list[Choice]
+    orders: list[Choice]
 
 
-def catalogue_page(found: EnvironmentPage, search: str) -> Page:
-    """A page of the list, newest first; `search` is the text that was searched for."""
-    cursor = found.next_cursor
-    following = links.catalogue_path(search=search, cursor=cursor) if cursor else None
-    return Page("catalogue.html", "Environments", CatalogueRecord(found, search, following))
+def catalogue_page(found: Catalogue, wanted: CatalogueFilter) -> Page:
+    """A page of the list."""
+    record = CatalogueRecord(
+        found=found,
+        wanted=wanted,
+        count=pluralize(found.total, "environment"),
+        next=wanted.path(found.next_cursor) if found.next_cursor else None,
+        kinds=[Choice(kind, kind, kind == wanted.kind) for kind in KINDS],
+        orders=[Choice(name, label, name == wanted.sort) for name, (_, label) in ORDERS.items()],
+    )
+    return Page("catalogue.html", "Environments", record, command=(_command(wanted),))
+
+
+def _command(wanted: CatalogueFilter) -> str:
+    """The list in a terminal."""
+    query = wanted.query(None)
+    words = ["prime", "env", "list"]
+    for option, value in (
+        ("--search", wanted.search),
+        ("--owner", wanted.owner),
+        ("--tag", wanted.kind),
+        ("--tag", wanted.tag),
+        ("--sort", query.sort_by.value if wanted.sort != _FIRST else ""),
+    ):
+        words += [option, value] if value else []
+    return shlex.join(words)

@@ -10,10 +10,10 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.responses import answer_page, answer_page_error
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services.environment_list import list_environments
+from prime_cli.hub.services.catalogue_cards import list_cards
 from prime_cli.hub.services.evaluations import queries, sample_queries
 from prime_cli.pages.assets import ASSET_HEADERS, STATIC, find_asset
-from prime_cli.pages.environments import catalogue_page
+from prime_cli.pages.environments import CatalogueFilter, catalogue_page
 from prime_cli.pages.evaluation import (
     SAMPLES_PER_PAGE,
     evaluation_page,
@@ -22,7 +22,6 @@ from prime_cli.pages.evaluation import (
 )
 from prime_cli.pages.runs import RunFilter
 from prime_cli.wire.codec import decode
-from prime_cli.wire.environments import EnvironmentQuery
 from prime_cli.wire.evaluations import SampleQuery
 
 router = Router()
@@ -42,15 +41,16 @@ async def static(request: Request) -> Response:
 
 @router.page("/")
 async def catalogue(request: Request) -> Response:
-    """What is published; the search and the place in it are in the query."""
-    search = request.query_params.get("search", "")
-    cursor = request.query_params.get("cursor") or None
-    query = EnvironmentQuery(search=search or None, cursor=cursor)
+    """What is published; the search, the filters and the place in it are in the query."""
+    names = CatalogueFilter.__struct_fields__
+    given = {name: value for name, value in request.query_params.items() if name in names and value}
+    wanted = CatalogueFilter(**given)
+    query = wanted.query(request.query_params.get("cursor") or None)
     try:
-        found = await call(request, list_environments, query)
+        found = await call(request, list_cards, query)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(request, catalogue_page(found, search))
+    return answer_page(request, catalogue_page(found, wanted))
 
 
 @router.page("/dashboard/evaluations/{id}")

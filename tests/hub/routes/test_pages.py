@@ -5,6 +5,7 @@ import httpx
 import pytest
 
 from tests.hub.pushing import Push, data, open_app
+from tests.hub.services.test_version_documents import put_report, report_of
 
 API = "/api/v1"
 
@@ -45,6 +46,51 @@ def test_first_page_lists_and_searches(client: httpx.Client, word: Push) -> None
     assert "Guess &lt;words&gt;" in page.text
     assert "ada/word" not in client.get("/?search=nothing").text
     assert "ada/word" in client.get("/?search=word").text
+
+
+def test_filters_narrow_the_list_and_stay_in_its_form(client: httpx.Client, word: Push) -> None:
+    Push(client, "sums", metadata={"description": "Add", "tags": ["single-turn", "math"]}).run()
+
+    def shown(**query: str) -> list[str]:
+        text = client.get("/", params=query).text
+        return [name for name in ("ada/sums", "ada/word") if f">{name}</a>" in text]
+
+    assert shown(kind="single-turn") == ["ada/sums"]
+    assert shown(tag="game") == ["ada/word"]
+    assert shown(owner="ada", sort="stars") == ["ada/sums", "ada/word"]
+    assert shown(owner="eve") == []
+    assert shown(sort="nonsense") == ["ada/sums", "ada/word"]
+    page = client.get("/", params={"kind": "single-turn", "sort": "name", "tag": "math"}).text
+    assert '<option value="single-turn" selected>' in page
+    assert '<option value="name" selected>' in page
+    assert "prime env list --tag single-turn --tag math --sort name" in page
+
+
+def test_a_list_by_name_begins_with_a_and_goes_on_in_that_order(client: httpx.Client) -> None:
+    for number in range(21):
+        Push(client, f"env-{number:02}", code=f"x = {number}").run()
+    first = client.get("/?sort=name")
+    assert "ada/env-00" in first.text
+    address = first.text.partition('class="button" href="')[2].partition('"')[0]
+    second = client.get(address.replace("&amp;", "&"))
+    assert "ada/env-20" in second.text
+    assert "21 environments" in second.text
+
+
+def test_a_card_has_the_check_and_the_best_known_score(client: httpx.Client, word: Push) -> None:
+    assert "check:" not in client.get("/").text
+    data(put_report(client, report_of(word.wheel)))
+    wanted = evaluate(client, word)
+    text = client.get("/").text
+    assert '<span class="badge warn">check: warned</span>' in text
+    assert f'Best: <b>0.500</b> by <a href="/dashboard/evaluations/{wanted}">tiny</a>' in text
+
+
+def test_an_empty_hub_says_how_to_publish_and_an_empty_search_how_to_find(
+    client: httpx.Client,
+) -> None:
+    assert "prime env upload my-env --visibility public" in client.get("/").text
+    assert "No public environments found." in client.get("/?search=x").text
 
 
 def test_search_is_shown_as_it_was_typed(client: httpx.Client) -> None:
@@ -102,7 +148,9 @@ def test_the_first_page_has_a_next_one(client: httpx.Client) -> None:
     for number in range(21):
         Push(client, f"env-{number:02}", code=f"x = {number}").run()
     first = client.get("/")
-    address = first.text.partition('href="/?')[2].partition('"')[0].replace("&amp;", "&")
+    address = (
+        first.text.partition('class="button" href="/?')[2].partition('"')[0].replace("&amp;", "&")
+    )
     second = client.get(f"/?{address}")
     assert "ada/env-00" in second.text
     assert "ada/env-00" not in first.text

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, case, func, select
+from sqlalchemy import Connection, Label, Row, case, func, select
 
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
@@ -13,6 +13,7 @@ from prime_cli.hub.db.tables import evaluated, evaluations, owners
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.evaluations.queries import summarize
 from prime_cli.hub.services.evaluations.sample_queries import history_conditions
+from prime_cli.pages.environments import BestScore
 from prime_cli.pages.leaderboard import Leaderboard, LeaderboardRow
 from prime_cli.wire.evaluations import EvaluationSummary, HistoryQuery
 
@@ -57,15 +58,13 @@ def read_leaderboard(hub: Hub, caller: Caller, ref: EnvRef, query: HistoryQuery)
 
     Raises NotFound for an environment that the caller does not see.
     """
-    size = func.length(evaluations.c.metadata)
-    told = case((size <= _LONGEST_METADATA, evaluations.c.metadata), else_="{}")
     columns = [each for each in evaluations.c if each.name not in ("metadata", "tags", "metrics")]
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
         rows = connection.execute(
             select(
                 *columns,
-                told.label("told"),
+                _told(),
                 owners.c.slug.label("owner"),
                 evaluated.c.semantic_version,
             )
@@ -83,6 +82,40 @@ def read_leaderboard(hub: Hub, caller: Caller, ref: EnvRef, query: HistoryQuery)
     return Leaderboard(ranked, _named(rows, "model_name"), _named(rows, "semantic_version"))
 
 
+def find_best(connection: Connection, caller: Caller, environment_id: str) -> BestScore | None:
+    """The visible finished evaluation with the highest mean; None without any."""
+    best = connection.execute(
+        select(evaluations.c.id, evaluations.c.model_name, evaluations.c.average_reward, _told())
+        .select_from(
+            evaluated.join(evaluations, evaluated.c.evaluation_id == evaluations.c.id).join(
+                owners, evaluations.c.owner_id == owners.c.id
+            )
+        )
+        .where(*history_conditions(caller, environment_id, HistoryQuery()))
+        .where(evaluations.c.average_reward.is_not(None))
+        .order_by(evaluations.c.average_reward.desc(), evaluations.c.id)
+        .limit(1)
+    ).first()
+    if best is None:
+        return None
+    run = _read(best.told).prime_run or _Run()
+    interval = _interval(run.reward, best.average_reward)
+    return BestScore(best.id, best.model_name or "unnamed", best.average_reward, interval)
+
+
+def _told() -> Label[str]:
+    """The metadata as `told`, unless it is too long."""
+    size = func.length(evaluations.c.metadata)
+    return case((size <= _LONGEST_METADATA, evaluations.c.metadata), else_="{}").label("told")
+
+
+def _read(told: str) -> _Metadata:
+    try:
+        return msgspec.json.decode(told, type=_Metadata)
+    except msgspec.DecodeError:
+        return _Metadata()
+
+
 def _named(rows: Iterable[Any], column: str) -> list[str]:
     return sorted({name for row in rows if (name := getattr(row, column))})
 
@@ -92,10 +125,7 @@ def _rank(row: LeaderboardRow) -> tuple[float, str]:
 
 
 def _row(row: Row[Any]) -> LeaderboardRow:
-    try:
-        told = msgspec.json.decode(row.told, type=_Metadata)
-    except msgspec.DecodeError:
-        told = _Metadata()
+    told = _read(row.told)
     summary = summarize(row)
     own, run = told.prime or _Own(), told.prime_run or _Run()
     usage = own.usage or _Usage()
