@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from prime_cli.evals.execution.run import set_up_run
 from prime_cli.evals.execution.setup import RunContext, access_to
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE, Budget
+from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder, new_run_folder
 from prime_cli.runs.plan import ALL
 from prime_cli.runtime.interpreters import Interpreter
@@ -74,6 +75,7 @@ def train_scripted(
     resumed: RunFolder | None = None,
     router: SignalRouter | None = None,
     budget: Budget | None = None,
+    registry: Registry | None = None,
     progress: Progress | None = None,
     engine: Path = SCRIPTED,
     python: Path = Path(sys.executable),
@@ -92,6 +94,7 @@ def train_scripted(
         rollouts_per_example=own.group,
     )
     prepared = prepared_run(planned, Endpoint("weights", price=FREE))
+    prepared = replace(prepared, registry=registry or Registry())
     said = Silent()
     context = RunContext(
         folder,

@@ -21,12 +21,15 @@ from prime_cli.core.errors import (
     UsageError,
 )
 from prime_cli.evals.execution.early_stop import SignalRouter
-from prime_cli.models.prices import Budget
+from prime_cli.models.prices import Budget, Price
+from prime_cli.models.providers import KeySource
+from prime_cli.models.registry import Registry, RegistryEntry
 from prime_cli.runs.folder import RunFolder, read_journal, writing
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED, load_manifest
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.training.record import facts_in, last_checkpoint
 from tests.helpers.environments import small_interpreter
+from tests.helpers.scripted_model import Reply, ScriptedModel
 from tests.helpers.training import TRAINED, train_scripted
 
 
@@ -147,6 +150,45 @@ def test_a_cap_ends_a_training_and_names_how_to_continue(
     assert f"prime train --resume {folder.run_id}" in hint
     assert str(folder.path / "checkpoints") in hint
     assert load_manifest(folder.manifest).status == CAPPED
+
+
+JUDGED = TRAINED.replace(
+    "    def same(completion, answer, **kwargs):\n",
+    """    def same(completion, answer, **kwargs):
+        import json, os, urllib.request
+        body = {"model": "judge", "messages": [{"role": "user", "content": "right?"}]}
+        url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+        key = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+        request = urllib.request.Request(url, json.dumps(body).encode(), key)
+        urllib.request.urlopen(request).read()
+""",
+)
+
+
+def test_what_its_judges_cost_ends_a_training_which_a_higher_limit_continues(
+    tmp_path: Path,
+) -> None:
+    interpreter = small_interpreter(tmp_path, JUDGED)
+    used = {"prompt_tokens": 5, "completion_tokens": 10, "total_tokens": 15}
+    with ScriptedModel() as model:
+        model.answer = lambda _: Reply("yes", usage=used)
+        price = Price(input=0.0, output=10_000.0)
+        entry = RegistryEntry("judge", "judge", model.url, KeySource("JUDGE_KEY"), price=price)
+        registry = Registry(entries=(entry,))
+        # A call costs 10 cents, and a step has 8 of them.
+        budget = Budget(2.0, None)
+        with pytest.raises(PartialResult, match="The cap of") as capped:
+            train_scripted(interpreter, tmp_path, budget=budget, registry=registry, save_every=1)
+        folder = _only(tmp_path)
+        assert 20 <= len(model.requests) < 6 * 8
+        assert f"prime train --resume {folder.run_id} --max-cost" in (capped.value.hint or "")
+        manifest = load_manifest(folder.manifest)
+        assert manifest.status == CAPPED
+        before = len(model.requests)
+        trained = train_scripted(interpreter, tmp_path, resumed=folder, registry=registry)
+    assert trained.result.is_whole
+    assert load_manifest(folder.manifest).status == FINISHED
+    assert before < len(model.requests)
 
 
 def test_an_engine_that_fails_while_it_stops_is_a_failure(
