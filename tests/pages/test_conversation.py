@@ -1,0 +1,77 @@
+import math
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prime_cli.pages.conversation import MOST_CHARACTERS, tokens_of, turns_of
+from prime_cli.pages.runs import Link, Sample, render_rollout, view_rollout
+from prime_cli.pages.templates import render
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=12,
+)
+NAMES = "role content tool_calls tool_call_id id function name arguments logprobs text image_url"
+MESSAGES = st.lists(st.dictionaries(st.sampled_from(NAMES.split()), JSON), max_size=5)
+
+
+@given(JSON | MESSAGES, JSON | MESSAGES)
+def test_whatever_a_rollout_holds_has_a_page_without_its_markup(
+    prompt: Any, completion: Any
+) -> None:
+    sample = Sample(prompt=prompt, completion=completion, state={"a": prompt})
+
+    page = render(render_rollout(view_rollout(sample, path="/r", run=Link("run", "/"), title="t")))
+
+    assert b"<script>" not in page
+
+
+def test_a_result_stands_beside_its_call_only_once() -> None:
+    call = {"id": "a", "function": {"name": "f", "arguments": '{"x": 1}'}}
+    messages = [
+        {"role": "assistant", "tool_calls": [call, call]},
+        {"role": "tool", "tool_call_id": "a", "content": "done"},
+        {"role": "tool", "tool_call_id": "b", "content": "of nobody"},
+    ]
+
+    turns = turns_of(messages)
+
+    assert [turn.role for turn in turns] == ["assistant", "tool"]
+    first, second = turns[0].calls
+    assert first.result is not None
+    assert first.result.text == "done"
+    assert first.arguments.text == '{\n  "x": 1\n}'
+    assert second.result is None
+
+
+def test_only_images_inside_the_message_are_shown() -> None:
+    inside = "data:image/png;base64,aGk="
+    parts = [
+        {"type": "image_url", "image_url": {"url": address}}
+        for address in (inside, "https://elsewhere.example/a.png", "data:image/svg+xml,<svg>")
+    ]
+
+    (turn,) = turns_of([{"role": "user", "content": parts}])
+
+    assert [picture.source for picture in turn.pictures] == [inside, "", ""]
+
+
+def test_long_texts_say_how_much_is_left_out() -> None:
+    (turn,) = turns_of("x" * (MOST_CHARACTERS + 5))
+
+    assert turn.texts[0].left_out == 5
+    assert len(turn.texts[0].text) == MOST_CHARACTERS
+
+
+def test_recorded_probabilities_are_shown_by_token() -> None:
+    tokens = [
+        {"token": "a", "logprob": 0.0},
+        {"token": "b", "logprob": math.log(0.1)},
+        {"token": 1},
+    ]
+
+    found = tokens_of({"content": tokens})
+
+    assert [(each.text, each.level) for each in found] == [("a", 4), ("b", 0)]
