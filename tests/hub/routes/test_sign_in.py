@@ -16,6 +16,7 @@ from prime_cli.wire.accounts import NewTakedown
 from tests.helpers.openid_provider import OpenIdProvider, openid_provider
 from tests.hub.accounts_hub import OPERATOR, URL, AccountsHub, actions
 from tests.hub.pushing import Push, data
+from tests.hub.routes.browsing import open_browser
 from tests.hub.routes.test_logins import PAGE, WHOAMI, Login, begin
 
 __all__ = ["openid_provider"]
@@ -283,6 +284,23 @@ def test_keys_of_logins_end_if_the_hub_says_so(
     assert client.get(WHOAMI).status_code == 200
     hub.clock.wait(days=1)
     assert client.get(WHOAMI).status_code == 401
+
+
+def test_a_browser_signs_in_for_itself_with_the_provider(
+    folder: Path, openid_provider: OpenIdProvider
+) -> None:
+    hub = open_hub(folder, openid_provider)
+    browser = open_browser(hub)
+    assert "Sign in with Corp" in browser.get("/login").text
+    to = browser.send("/login", "/login", by="provider").headers["location"]
+    code = to.rpartition("=")[2]
+    back = httpx.get(browser.get(to).headers["location"], trust_env=False).headers["location"]
+    page = browser.get(back).headers["location"]
+    assert "ada@corp.example" in browser.get(page).text
+    form = {"code": code, "answer": "create", "user": "ada-l"}
+    assert browser.client.post(PAGE, data=form).headers["location"] == "/login/code"
+    assert browser.get("/login/code").headers["location"] == "/dashboard/account"
+    assert "signed in as <b>ada-l</b>" in browser.get("/dashboard/account").text
 
 
 def test_hub_without_a_provider_offers_none(accounts_hub: AccountsHub) -> None:
