@@ -1,0 +1,41 @@
+"""Source as lines of HTML."""
+
+import re
+from html import unescape
+
+import pytest
+
+from prime_cli.pages.source import highlight
+
+TEXTS = {
+    "a.py": '"""<b>\ntwo lines"""\nx = f"{1 < 2}"  # &\n\n\ndef f():\n    pass\n',
+    "a.json": '{"a": [1, "<"]}',
+    "a.toml": '[project]\nname = "x"\n',
+    "a.yaml": "a: |\n  <script>\n",
+    "a.md": "# <i>",
+    "b.py": "(" * 20_000 + "<",
+}
+
+
+@pytest.mark.parametrize("path", TEXTS)
+def test_lines_have_the_text_and_nothing_of_it_is_html(path: str) -> None:
+    found = re.findall(
+        r'<span class="l" id="L(\d+)">(.*?)</span>(?=<span class="l"|$)',
+        highlight(path, TEXTS[path]),
+    )
+    lines = [unescape(re.sub(r'</?span(?: class="\w+")?>', "", line)) for _, line in found]
+    assert lines == TEXTS[path].removesuffix("\n").split("\n")
+    assert [int(number) for number, _ in found] == list(range(1, len(lines) + 1))
+    assert "<b>" not in "".join(line for _, line in found)
+
+
+def test_a_keyword_has_its_class() -> None:
+    assert '<span class="kn">import</span>' in highlight("a.py", "import os\n")
+
+
+def test_what_follows_thousands_of_tokens_is_plain() -> None:
+    assert highlight("a.py", "(" * 10_000).count("<span") < 4100
+
+
+def test_ends_of_lines_of_windows_are_one_end() -> None:
+    assert highlight("a.py", "a\r\nb\r\n").count('class="l"') == 2
