@@ -10,7 +10,7 @@ import asyncio
 import ipaddress
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -46,8 +46,7 @@ table inet prime {{
   chain output {{
     type filter hook output priority 0; policy drop;
     oifname "lo" accept
-    ip daddr {server} udp dport 53 accept
-    ip daddr {server} tcp dport 53 accept
+{servers}
     ip daddr {{ {refused} }} reject with icmp type admin-prohibited
     meta nfproto ipv4 accept
     reject with icmpv6 type admin-prohibited
@@ -88,16 +87,30 @@ class Uplink:
         await self._process.wait()
 
 
+def can_filter() -> bool:
+    """Whether the network of somebody else's container on this machine can be filtered."""
+    is_root = sys.platform != "win32" and os.geteuid() == 0
+    return is_root and all(map(find_system_program, ("nft", "nsenter")))
+
+
 async def connect_filtered(pid: int) -> Uplink:
     """Filter the network of a sandbox's process, then connect it; raises EnvironmentFailed."""
-    await run_inside(pid, [_program("nft"), "-f", "-"], stdin=filter_rules().encode())
+    await filter_network(pid, [NAME_SERVER])
     return await _connect(pid)
 
 
-def filter_rules() -> str:
-    """The filter, for `nft -f -`."""
+async def filter_network(pid: int, name_servers: Iterable[str]) -> None:
+    """Refuse a process' network what is not the Internet, but for its name servers.
+
+    Raises EnvironmentFailed.
+    """
+    asked = (
+        f"    ip daddr {each} meta l4proto {{ tcp, udp }} th dport 53 accept"
+        for each in name_servers
+    )
     refused = ", ".join(map(str, _refused_networks()))
-    return _FILTER.format(server=NAME_SERVER, refused=refused)
+    rules = _FILTER.format(servers="\n".join(asked), refused=refused)
+    await run_inside(pid, [_program("nft"), "-f", "-"], stdin=rules.encode())
 
 
 def _refused_networks() -> list[ipaddress.IPv4Network]:

@@ -1,8 +1,9 @@
-"""The network `internet` of bubblewrap: what a sandbox reaches, and what is refused."""
+"""The network `internet`: what a sandbox reaches, and what is refused."""
 
 import asyncio
 import json
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,8 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.process import run
 from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
 from prime_cli.hub.sandboxes.provider import SandboxSpec
+from tests.helpers.engines import podman_with_python
+from tests.helpers.sandboxes import Inside, create, sandbox_hub
 from tests.helpers.tools import needs_bubblewrap, needs_root, require
 
 pytestmark = needs_bubblewrap
@@ -57,3 +60,37 @@ def test_a_machine_without_the_programs_names_their_packages(
     with pytest.raises(UsageError, match="bubblewrap needs slirp4netns and ") as caught:
         asyncio.run(check)
     assert "apt install slirp4netns " in (caught.value.hint or "")
+
+
+CAP_NET_ADMIN, CAP_NET_RAW = 12, 13
+REACH = "python3 -c 'import socket; socket.create_connection((\"{}\", {}), 3)'"
+
+
+@pytest.mark.slow
+@needs_root
+def test_a_container_of_an_engine_is_filtered_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    nft = require("nft", "/usr/sbin/nft")
+    podman = podman_with_python()
+    monkeypatch.setenv("CONTAINER_HOST", podman.url)
+    with (
+        sandbox_hub(tmp_path, "engine") as hub,
+        socket.create_server(("0.0.0.0", 0)) as server,
+    ):
+        made = create(hub, network="internet")
+        assert "filtered" in made["advancedConfigs"]["network"]
+        assert made["networkAllowlist"] is None
+        inside, port = Inside(hub, made["id"]), server.getsockname()[1]
+        route = inside.run("cat /proc/net/route")["stdout"].splitlines()
+        gateway = socket.inet_ntoa(bytes.fromhex(route[1].split()[2])[::-1])
+        assert inside.run(REACH.format(gateway, port))["exit_code"] == 1
+        bounds = inside.run("grep CapBnd /proc/self/status")["stdout"].split()[1]
+        assert not int(bounds, 16) & (1 << CAP_NET_RAW | 1 << CAP_NET_ADMIN)
+        monkeypatch.delenv("CONTAINER_HOST")  # with it, the program has no store
+        tag = podman.run("ps", "--format", "{{.Names}}").split()[0]
+        pid = podman.run("inspect", "--format", "{{.State.Pid}}", tag).strip()
+        assert run(
+            ["nsenter", f"--target={pid}", "--net", nft, "delete", "table", "inet", "prime"]
+        ).ok
+        assert inside.run(REACH.format(gateway, port))["exit_code"] == 0, "nothing was filtered"

@@ -3,10 +3,13 @@
 It knows labels, images, limits and files, but not pods.
 """
 
+import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 import aiohttp
@@ -67,7 +70,8 @@ class ContainerSpec:
 
     `files` is a tar archive that is unpacked at `/` before the start; `volumes` are named volumes
     by mount point; `port` of the container is published on the address `host`. `network` is the
-    engine's own unless given, and `folders` of the machine are there to read.
+    engine's own unless given, and `folders` of the machine are there to read. It does without the
+    capabilities `dropped`.
     """
 
     name: str
@@ -83,6 +87,7 @@ class ContainerSpec:
     network: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     folders: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     def config(self) -> dict[str, Any]:
         """The body of `POST /containers/create`."""
@@ -105,6 +110,7 @@ class ContainerSpec:
                 "NanoCpus": self.limits.nano_cpus,
                 "PidsLimit": self.limits.pids_limit,
                 "SecurityOpt": ["no-new-privileges"],
+                "CapDrop": list(self.dropped),
                 "PortBindings": published,
                 "Mounts": [
                     *(
@@ -207,6 +213,13 @@ class Engine:
         """The process of a container's first program, as the engine's machine numbers it."""
         shown = await self._docker.containers.container(name).show()
         return int(shown["State"]["Pid"])
+
+    async def name_servers(self, name: str) -> list[str]:
+        """The IPv4 addresses that the engine gave a container to resolve names."""
+        shown = await self._docker.containers.container(name).show()
+        file = Path(shown["ResolvConfPath"])
+        text = await asyncio.to_thread(file.read_text, encoding="utf-8", errors="replace")
+        return re.findall(r"^nameserver\s+((?:\d+\.){3}\d+)\s*$", text, re.MULTILINE)
 
     async def execute(
         self,

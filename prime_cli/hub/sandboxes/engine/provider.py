@@ -9,6 +9,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import format_bytes
 from prime_cli.core.installation import install_command
 from prime_cli.hub.compute.engine.entry import find_engine
+from prime_cli.hub.sandboxes.internet import INTERNET_FACT, can_filter, filter_network
 from prime_cli.hub.sandboxes.namespace import listen_inside
 from prime_cli.hub.sandboxes.provider import PROCESSES, RunningSandbox, SandboxSpec
 from prime_cli.hub.sandboxes.proxy import PROXY_PORT, proxy_variables, serve_proxy
@@ -54,7 +55,7 @@ class EngineProvider:
                 hint="use the network `none` or `internet`",
             )
         differs = [] if found else [f"{spec.image} is fetched first"]
-        if spec.network == INTERNET:
+        if spec.network == INTERNET and not self._can_filter():
             differs.append(f"the network is {_UNFILTERED}")
         return tuple(differs)
 
@@ -71,13 +72,21 @@ class EngineProvider:
                 # What a supervisor that was killed has left of the same creation.
                 await engine.remove(spec.tag)
                 await engine.start(_container(spec))
-        sandbox = EngineContainer(engine, self._url, spec.tag, _facts(spec))
+        is_filtered = self._can_filter()
+        sandbox = EngineContainer(
+            engine, self._url, spec.tag, _facts(spec, is_filtered=is_filtered)
+        )
         try:
             if spec.network == PACKAGES:
                 with engine_errors(self._url):
                     pid = await engine.pid(spec.tag)
                 listener = await listen_inside(pid, PROXY_PORT)
                 sandbox.also_close(await serve_proxy(listener, spec))
+            if spec.network == INTERNET and is_filtered:
+                with engine_errors(self._url):
+                    pid = await engine.pid(spec.tag)
+                    servers = await engine.name_servers(spec.tag)
+                await filter_network(pid, servers)
         except BaseException:
             await sandbox.end()
             raise
@@ -99,6 +108,10 @@ class EngineProvider:
 
         with engine_errors(self._url):
             await engine.remove(tag)
+
+    def _can_filter(self) -> bool:
+        """Whether its containers are this machine's, and we may filter their network."""
+        return self._url.startswith("unix:") and can_filter()
 
     def _connect(self) -> "Engine":
         """The engine that answers now; raises UsageError without one."""
@@ -141,15 +154,17 @@ def _container(spec: SandboxSpec) -> "ContainerSpec":
         network=None if spec.network == INTERNET else "none",
         environment=variables,
         folders=spec.folders,
+        # By which packets pass the filter.
+        dropped=("NET_RAW",) if spec.network == INTERNET else (),
     )
 
 
-def _facts(spec: SandboxSpec) -> dict[str, str]:
+def _facts(spec: SandboxSpec, *, is_filtered: bool) -> dict[str, str]:
     """What holds: the limits were read back when it started."""
     hosts = ", ".join(spec.reached) or "no host"
     network = {
         PACKAGES: f"{hosts}, through a proxy",
-        INTERNET: _UNFILTERED,
+        INTERNET: INTERNET_FACT if is_filtered else _UNFILTERED,
     }
     return {
         "provider": ENGINE,
