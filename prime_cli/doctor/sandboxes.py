@@ -13,7 +13,12 @@ from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import home_path
 from prime_cli.doctor.base import Finding, System, ok, skipped, warned
 from prime_cli.hub.compute.engine.entry import find_engine
-from prime_cli.hub.sandboxes.bubblewrap.cgroups import list_cgroups, make_cgroups, owns_group
+from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
+    list_cgroups,
+    make_cgroups,
+    namespace_bounds_processes,
+    owns_group,
+)
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.client import UnixConnection
 from prime_cli.runtime.sandbox import find_sandbox
@@ -78,6 +83,8 @@ def _find_bubblewrap() -> tuple[str | None, str]:
 def _limits() -> list[Finding]:
     """What bubblewrap's sandboxes are held by, tried with a group of their kind."""
     held = set(_HELD) if owns_group() else set(asyncio.run(_tried()))
+    if namespace_bounds_processes():
+        held.add("processes")
     missing = [each for each in _HELD if each not in held]
     if not missing:
         return [ok(_LIMITS, "Memory, CPU and processes of sandboxes are held by control groups")]

@@ -142,6 +142,14 @@ def owns_group(root: Path = _ROOT) -> bool:
     return _own_group(root) is not None
 
 
+def namespace_bounds_processes() -> bool:
+    """Whether RLIMIT_NPROC holds inside of a namespace alone; see `hold_processes` in the agent."""
+    if sys.platform != "linux":
+        return False
+    found = [int(part) for part in os.uname().release.split(".")[:2] if part.isdigit()]
+    return os.geteuid() != 0 and found >= [5, 14]
+
+
 _LEAF = "supervisor"
 
 

@@ -5,6 +5,7 @@ What the agent says is a stranger's: two whole numbers of it are read, and nothi
 
 import asyncio
 import itertools
+import marshal
 import os
 import socket
 import sys
@@ -22,6 +23,8 @@ from prime_cli.wire.sandboxes import ENDED, OOM_KILLED
 
 _KILLED = 137
 """128 + SIGKILL."""
+_MARSHAL = 2
+"""A version that every Python reads."""
 _LARGEST_ANSWER = 4096
 _LARGEST_REQUEST = 200_000
 _BUFFER = 1 << 18
@@ -69,11 +72,11 @@ class BubblewrapSandbox:
         key, cwd = next(self._ids), command.cwd or "/root"
         ask = {
             "id": key,
-            "argv": command.argv,
+            "argv": list(command.argv),
             "env": {**self._variables, **command.env},
             "cwd": cwd,
         }
-        request = msgspec.json.encode(ask)
+        request = marshal.dumps(ask, _MARSHAL)
         if len(request) > _LARGEST_REQUEST:
             raise _too_long()
         pipes = _Pipes(stdin=command.stdin)
@@ -93,7 +96,7 @@ class BubblewrapSandbox:
     def kill(self, key: int, number: int) -> None:
         """Have the agent send a signal to the group of a command."""
         with suppress(OSError):
-            self._control.send(msgspec.json.encode({"kill": key, "signal": number}))
+            self._control.send(marshal.dumps({"kill": key, "signal": number}, _MARSHAL))
 
     async def gone(self) -> End:
         """As `RunningSandbox.gone`."""

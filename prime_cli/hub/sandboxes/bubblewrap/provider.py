@@ -20,6 +20,7 @@ from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
     Cgroups,
     list_cgroups,
     make_cgroups,
+    namespace_bounds_processes,
     remove_cgroups,
 )
 from prime_cli.hub.sandboxes.bubblewrap.process import BubblewrapSandbox
@@ -30,7 +31,7 @@ from prime_cli.hub.sandboxes.internet import (
     connect_filtered,
     require_internet,
 )
-from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.provider import PROCESSES, SandboxSpec
 from prime_cli.hub.sandboxes.proxy import PROXY_PORT, proxy_variables, serve_proxy
 from prime_cli.hub.sandboxes.registry import SandboxContext
 from prime_cli.runtime.sandbox import SYSTEM, cover_proc
@@ -338,10 +339,10 @@ _LIMITED = ("memory", "swap", "cpu", "processes")
 
 def _limits(groups: Cgroups) -> dict[str, str]:
     """What the system holds, and does not; read back from it."""
-    return {
-        subject: groups.facts.get(subject, "not limited: this system lets us hold none")
-        for subject in _LIMITED
-    }
+    found = dict.fromkeys(_LIMITED, "not limited: this system lets us hold none")
+    if namespace_bounds_processes():
+        found["processes"] = f"at most {PROCESSES}, by RLIMIT_NPROC"
+    return found | dict(groups.facts)
 
 
 def open_provider(context: SandboxContext) -> BubblewrapProvider:
