@@ -59,6 +59,7 @@ class Ray:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            encoding="utf-8",
         )
 
 
@@ -97,7 +98,12 @@ class Program:
 
     def __init__(self, command: list[str], environ: dict[str, str]) -> None:
         self._process = subprocess.Popen(
-            command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
         )
 
     def __enter__(self) -> tuple[Any, str]:
@@ -149,7 +155,7 @@ def test_a_cap_holds_for_all_nodes_together(cluster: Ray, tmp_path: Path) -> Non
     assert "The token budget of 400 is used up" in told
     used = (cluster.calls() - before) * TOKENS_OF_A_CALL
     assert budget <= used <= budget + 2 * CONCURRENCY * TOKENS_OF_A_CALL
-    counted = json.loads(next(tmp_path.rglob("run.json")).read_text())["usage"]
+    counted = json.loads(next(tmp_path.rglob("run.json")).read_text("utf-8"))["usage"]
     assert counted["calls"] * TOKENS_OF_A_CALL == used
 
 
