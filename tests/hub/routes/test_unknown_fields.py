@@ -73,7 +73,10 @@ def test_what_only_describes_may_have_more(accounts_hub: AccountsHub) -> None:
 
 @pytest.mark.parametrize(
     ("extra", "said"),
-    [({"scope": "read"}, "`scope` is not a field"), ({"answer": "Refuse"}, "has no decision")],
+    [
+        ({"scope": "read"}, "<code>scope</code> is not a field"),
+        ({"answer": "Refuse"}, "has no decision"),
+    ],
 )
 def test_another_form_does_not_approve_a_login(
     accounts_hub: AccountsHub, extra: dict[str, str], said: str
