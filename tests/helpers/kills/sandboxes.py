@@ -27,7 +27,7 @@ from prime_cli.hub.sandboxes.bubblewrap.cgroups import list_cgroups
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.services.compute.offers import tag_prefix
 from prime_cli.hub.settings import HubSettings
-from prime_cli.wire.sandboxes import LIVE, SandboxCreation, SandboxDeletion, SandboxQuery
+from prime_cli.wire.sandboxes import LIVE, PENDING, SandboxCreation, SandboxDeletion, SandboxQuery
 from prime_cli.wire.sandboxes_connect import CommandSpec, StartRequest
 from tests.helpers.engines import Podman
 from tests.helpers.kills.moments import Moment, TimedTransport
@@ -235,6 +235,10 @@ def creation(mark: str, number: int, provider: str) -> SandboxCreation:
 def use(client: HubClient, mark: str, provider: str) -> None:
     """Make two, run commands in one, end the other."""
     first = client.sandboxes.create(creation(mark, 0, provider))
+    # A busy machine answers before it runs.
+    while first.status == PENDING:
+        time.sleep(0.1)
+        first = client.sandboxes.get(first.id)
     inside = client.sandboxes.gateway(first.id)
     echo = StartRequest(CommandSpec(("/bin/bash", "-c", "echo out"), {}, None))
     list(inside.run(echo, seconds=20))
