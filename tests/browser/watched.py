@@ -16,6 +16,7 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
+    expect,
     sync_playwright,
 )
 
@@ -23,6 +24,8 @@ from tests.helpers.browser import chromium
 from tests.helpers.screenshots import SCREENSHOTS
 
 WIDE, NARROW = 1280, 390
+_PATIENCE = 60_000
+"""Milliseconds; the machine may be busy."""
 Scheme = Literal["light", "dark"]
 
 _TELL_BREACHES = """
@@ -35,6 +38,7 @@ _SERIOUS = ("serious", "critical")
 @contextmanager
 def launch() -> Iterator[Browser]:
     """This machine's Chromium; it ends with the block."""
+    expect.set_options(timeout=_PATIENCE)
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium(), args=["--disable-gpu"])
         try:
@@ -98,7 +102,7 @@ def visit(
         # Animations would be in the screenshots.
         reduced_motion="reduce",
     )
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(_PATIENCE)
     made = Visit(context, context.new_page(), url)
     _watch(made)
     return made
