@@ -7,7 +7,7 @@ not report of its rollouts is counted here, from those that it was given.
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import sqrt
+from math import fsum, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -174,11 +174,12 @@ def _step_of(line: bytes) -> int:
 
 
 def _mean(values: list[float] | list[int]) -> float | None:
-    return sum(values) / len(values) if values else None
+    # Exact sums: rollouts finish in another order each time.
+    return fsum(values) / len(values) if values else None
 
 
 def _deviation(values: list[float]) -> float | None:
     mean = _mean(values)
     if mean is None:
         return None
-    return sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+    return sqrt(fsum((value - mean) ** 2 for value in values) / len(values))
