@@ -1,9 +1,9 @@
-"""Signing a browser in and out: by a key, by a login that is approved elsewhere, by a ticket."""
+"""Signing a browser in and out: by a key or by a login that is approved elsewhere."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.core.errors import NotAllowed, NotFound, NotLoggedIn, PrimeError, UsageError
+from prime_cli.core.errors import NotFound, NotLoggedIn, PrimeError, UsageError
 from prime_cli.hub.browser_cookies import (
     act_for_form,
     cookie_name,
@@ -28,7 +28,6 @@ from prime_cli.hub.urls import (
     SESSION_PAGE,
     SIGN_IN_PAGE,
     SIGN_OUT,
-    TICKET_PAGE,
 )
 from prime_cli.pages.sign_in import sign_in_page, waiting_page
 
@@ -94,21 +93,6 @@ async def wait(request: Request) -> Response:
         waiting.headers["refresh"] = str(_WAIT_SECONDS)
         return waiting
     return _forget_login(request, await _begun(request, token, ACCOUNT_PAGE))
-
-
-@router.page(TICKET_PAGE)
-async def use_ticket(request: Request) -> Response:
-    """Sign in with a ticket, as `prime open` opens the browser: no other site may."""
-    hub, address = hub_of(request), caller_of(request).address
-    try:
-        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            raise NotAllowed("Another site sent this browser here to sign in")
-        ticket = request.query_params.get("ticket", "")
-        token = await run_write(hub, service.begin_with_ticket, hub, address, ticket)
-    except PrimeError as error:
-        return answer_page_error(request, error)
-    onward = request.query_params.get("next", "")
-    return await _begun(request, token, path_within(onward) if onward else "/")
 
 
 @router.page(SIGN_OUT, "POST")

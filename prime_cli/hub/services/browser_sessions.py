@@ -1,9 +1,7 @@
 """Sessions of browsers: what a signed-in browser may do is what its key may do, while it may.
 
-A session begins with a key (`begin_with_key`), with a login that somebody approves elsewhere
-(`begin_with_login`), or with a ticket that somebody with a key gives the browser (`issue_ticket`,
-`begin_with_ticket`): so `prime open` signs its user in. It ends when it is a week old, when it is
-ended, and when its key ends.
+A session begins with a key (`begin_with_key`) or with a login that somebody approves elsewhere
+(`begin_with_login`). It ends when it is a week old, when it is ended, and when its key ends.
 """
 
 import hmac
@@ -14,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 from prime_cli.core.errors import NotAllowed, NotLoggedIn
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import browser_sessions, keys
-from prime_cli.hub.services.access import require_not_suspended, require_user
+from prime_cli.hub.services.access import require_not_suspended
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.key_management import CURRENT, revoke_key
 from prime_cli.hub.services.keys import find_caller, read_caller, select_callers
@@ -27,8 +25,6 @@ from prime_cli.hub.services.logins import (
 )
 from prime_cli.hub.services.users import require_accounts
 from prime_cli.hub.tokens import new_token, token_digest
-
-TICKET_SECONDS = 60
 
 
 class BrowserSession(Struct, frozen=True):
@@ -88,38 +84,17 @@ def begin_with_login(hub: Hub, address: str, code: str, token: str) -> str | Non
     return _begin(hub, caller, owns_key=True)
 
 
-def issue_ticket(hub: Hub, caller: Caller) -> str:
-    """A secret by which a browser signs in as the caller: once, and within a minute.
-
-    `TICKET_PAGE?ticket=…` takes it (`hub.urls`). For the user of a hub without accounts too: there
-    sessions tell the browser that `prime open` started from all other programs of the machine.
-    Raises NotLoggedIn.
-    """
-    require_user(caller)
-    return _insert(hub, caller, "session.offer", seconds=TICKET_SECONDS, is_ticket=True)
-
-
-def begin_with_ticket(hub: Hub, address: str, ticket: str) -> str:
-    """Sign a browser in with a ticket; returns the secret of its cookie.
-
-    Raises NotLoggedIn for one that is unknown, used or too old; RateLimited.
-    """
-    digest = token_digest(ticket)
-    with few_failures(hub, place_of(address), most=MOST_FAILURES):
-        found = _find(hub, digest, address, is_ticket=True)
-        if found is None or not _take(hub, digest):
-            raise NotLoggedIn(
-                "This address to sign in was used already, or is older than a minute",
-                hint="run the command again, or sign in with a key",
-            )
-    require_not_suspended(found.caller)
-    return _begin(hub, found.caller)
-
-
 def find_session(hub: Hub, token: str, address: str = "") -> BrowserSession | None:
     """The session whose cookie has `token`; None if it or its key has ended."""
-    found = _find(hub, token_digest(token), address, is_ticket=False)
-    return BrowserSession(token, found.caller, found.owns_key) if found else None
+    with hub.database.read() as connection:
+        row = connection.execute(
+            select(browser_sessions).where(
+                browser_sessions.c.sha256 == token_digest(token),
+                browser_sessions.c.expires_at > hub.now(),
+            )
+        ).one_or_none()
+        caller = _find_caller(hub, connection, row.key_id, address) if row else None
+    return BrowserSession(token, caller, row.owns_key) if row and caller else None
 
 
 def end_session(hub: Hub, session: BrowserSession) -> None:
@@ -132,68 +107,26 @@ def end_session(hub: Hub, session: BrowserSession) -> None:
         revoke_key(hub, session.caller, CURRENT)
 
 
-class _Found(Struct, frozen=True):
-    caller: Caller
-    owns_key: bool
-
-
 def _begin(hub: Hub, caller: Caller, *, owns_key: bool = False) -> str:
-    return _insert(hub, caller, "session.begin", seconds=SESSION_SECONDS, owns_key=owns_key)
-
-
-def _insert(
-    hub: Hub,
-    caller: Caller,
-    action: str,
-    *,
-    seconds: float,
-    is_ticket: bool = False,
-    owns_key: bool = False,
-) -> str:
     token = new_token()
     with hub.database.write() as connection:
-        record(hub, connection, caller, action, caller.slug)
+        record(hub, connection, caller, "session.begin", caller.slug)
         ended = browser_sessions.c.expires_at <= hub.now()
         connection.execute(delete(browser_sessions).where(ended))
         connection.execute(
             insert(browser_sessions).values(
                 sha256=token_digest(token),
-                is_ticket=is_ticket,
                 key_id=caller.key_id,
                 owns_key=owns_key,
                 created_at=hub.now(),
-                expires_at=hub.after(seconds),
+                expires_at=hub.after(SESSION_SECONDS),
             )
         )
     return token
 
 
-def _find(hub: Hub, digest: str, address: str, *, is_ticket: bool) -> _Found | None:
-    with hub.database.read() as connection:
-        row = connection.execute(
-            select(browser_sessions).where(
-                browser_sessions.c.sha256 == digest,
-                browser_sessions.c.is_ticket.is_(is_ticket),
-                browser_sessions.c.expires_at > hub.now(),
-            )
-        ).one_or_none()
-        caller = _find_caller(hub, connection, row.key_id, address) if row else None
-    return _Found(caller, row.owns_key) if row and caller else None
-
-
-def _find_caller(
-    hub: Hub, connection: Connection, key_id: str | None, address: str
-) -> Caller | None:
+def _find_caller(hub: Hub, connection: Connection, key_id: str, address: str) -> Caller | None:
     """Whom a key speaks for now; None once it has ended."""
-    if not hub.settings.accounts:
-        return Caller.alone(hub.settings.owner)
     query = select_callers().where(keys.c.id == bindparam("key_id"))
     found = connection.execute(query, {"key_id": key_id, "now": hub.now()})
     return read_caller(found.mappings().all(), address)
-
-
-def _take(hub: Hub, digest: str) -> bool:
-    """Whether the ticket was still there to take: of two browsers, one gets it."""
-    with hub.database.write() as connection:
-        taken = delete(browser_sessions).where(browser_sessions.c.sha256 == digest)
-        return bool(connection.execute(taken).rowcount)

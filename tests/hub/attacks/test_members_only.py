@@ -19,7 +19,6 @@ OPEN = {
     "/dashboard/tokens/challenge/oidc/callback",
     "/login",
     "/login/code",
-    "/login/ticket",
     "/upload/{token}",
     "/static/{name}",
     "/join",

@@ -2,7 +2,6 @@
 
 import pytest
 
-from prime_cli.hub.services.browser_sessions import issue_ticket
 from prime_cli.hub.services.key_management import list_keys, revoke_key
 from prime_cli.hub.services.logins import MOST_FAILURES
 from prime_cli.hub.services.takedowns import take_down
@@ -160,18 +159,6 @@ def test_only_pages_of_this_hub_are_gone_on_to(accounts_hub: AccountsHub) -> Non
         "/login": ACCOUNT,
     }.items():
         assert browser.get("/login", params={"next": path}).headers["location"] == onward
-
-
-def test_a_ticket_signs_in_once_and_not_from_another_site(accounts_hub: AccountsHub) -> None:
-    accounts_hub.user("ada")
-    ticket = issue_ticket(accounts_hub.hub, accounts_hub.caller(accounts_hub.key("ada")))
-    browser = open_browser(accounts_hub)
-    address = {"ticket": ticket}
-    foreign = {"sec-fetch-site": "cross-site"}
-    assert browser.get("/login/ticket", params=address, headers=foreign).status_code == 403
-    assert browser.get("/login/ticket", params=address).headers["location"] == "/"
-    assert browser.get(ACCOUNT).status_code == 200
-    assert open_browser(accounts_hub).get("/login/ticket", params=address).status_code == 401
 
 
 def test_a_code_that_is_approved_in_another_browser_signs_in(accounts_hub: AccountsHub) -> None:

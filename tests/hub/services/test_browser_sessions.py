@@ -1,6 +1,5 @@
 """Sessions of browsers: what they begin with, what they may do, and when they end."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,17 +7,15 @@ from sqlalchemy import select
 
 from prime_cli.core.errors import NotAllowed, NotFound, NotLoggedIn, RateLimited
 from prime_cli.core.progress import Silent
-from prime_cli.hub.context import Caller, open_hub
+from prime_cli.hub.context import Caller
 from prime_cli.hub.db.tables import browser_sessions
 from prime_cli.hub.maintenance.garbage import collect_garbage
 from prime_cli.hub.services.browser_sessions import (
     BrowserSession,
     begin_with_key,
     begin_with_login,
-    begin_with_ticket,
     end_session,
     find_session,
-    issue_ticket,
     require_form_token,
 )
 from prime_cli.hub.services.key_management import list_keys, revoke_key
@@ -32,7 +29,6 @@ from prime_cli.hub.services.logins import (
 from prime_cli.hub.services.takedowns import take_down
 from prime_cli.wire.accounts import NewTakedown
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
-from tests.hub.pushing import settings_for
 
 HERE = "192.0.2.7"
 
@@ -104,40 +100,9 @@ def test_guessing_keys_is_stopped(accounts_hub: AccountsHub) -> None:
         begin_with_key(accounts_hub.hub, HERE, accounts_hub.key("ada"))
 
 
-def test_neither_a_key_nor_a_ticket_is_a_session(accounts_hub: AccountsHub) -> None:
-    ada = sign_in(accounts_hub).caller
+def test_a_key_is_no_session(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
     assert find_session(accounts_hub.hub, accounts_hub.key("ada")) is None
-    assert find_session(accounts_hub.hub, issue_ticket(accounts_hub.hub, ada)) is None
-
-
-def test_a_ticket_signs_in_once_and_for_a_minute(accounts_hub: AccountsHub) -> None:
-    ada = sign_in(accounts_hub).caller
-    ticket = issue_ticket(accounts_hub.hub, ada)
-    session = find_session(
-        accounts_hub.hub, begin_with_ticket(accounts_hub.hub, HERE, ticket), ada.address
-    )
-    assert session is not None
-    assert session.caller == ada
-    late = issue_ticket(accounts_hub.hub, ada)
-    accounts_hub.clock.wait(seconds=61)
-    for spent in (ticket, late, session.token):
-        with pytest.raises(NotLoggedIn):
-            begin_with_ticket(accounts_hub.hub, HERE, spent)
-
-
-def test_nobody_gets_no_ticket(accounts_hub: AccountsHub) -> None:
-    with pytest.raises(NotLoggedIn):
-        issue_ticket(accounts_hub.hub, Caller())
-
-
-def test_the_user_of_a_hub_without_accounts_signs_in_by_a_ticket(folder: Path) -> None:
-    hub = open_hub(settings_for(folder, "ada"))
-    ada = Caller.alone(hub.settings.owner)
-    session = find_session(hub, begin_with_ticket(hub, HERE, issue_ticket(hub, ada)))
-    assert session is not None
-    assert session.caller == ada
-    end_session(hub, session)
-    assert find_session(hub, session.token) is None
 
 
 def test_a_login_approved_elsewhere_signs_a_browser_in(accounts_hub: AccountsHub) -> None:

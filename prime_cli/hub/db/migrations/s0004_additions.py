@@ -180,8 +180,7 @@ def add_browser_sessions(op: Operations) -> None:
     op.create_table(
         "browser_sessions",
         text("sha256"),
-        Column("is_ticket", Boolean, nullable=False),
-        Column("key_id", String),
+        text("key_id"),
         Column("owns_key", Boolean, nullable=False),
         text("created_at"),
         text("expires_at"),

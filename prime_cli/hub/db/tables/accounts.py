@@ -105,11 +105,10 @@ invitations = Table(
 browser_sessions = Table(
     "browser_sessions",
     metadata,
-    # Of the token in the browser's cookie, or of a ticket, which is exchanged for one once.
+    # Of the token in the browser's cookie.
     Column("sha256", String, primary_key=True),
-    Column("is_ticket", Boolean, nullable=False),
-    # What the browser does, it does with this key; null for the one user of a hub without accounts.
-    Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), index=True),
+    # What the browser does, it does with this key.
+    Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), nullable=False, index=True),
     # Whether the key was made for this session, and ends with it.
     Column("owns_key", Boolean, nullable=False),
     text("created_at"),
