@@ -63,7 +63,9 @@ def cpu_of(supervisor: Supervisor) -> float:
 def supervisor_process(supervisor: Supervisor) -> psutil.Process:
     """The process that listens."""
     folder = str(supervisor.paths.folder)
-    return next(each for each in psutil.process_iter() if folder in each.cmdline())
+    # With `attrs`, psutil gives None for a process that has ended meanwhile.
+    found = psutil.process_iter(["cmdline"])
+    return next(each for each in found if folder in (each.info["cmdline"] or ()))
 
 
 def measure(provider: str, count: int, supervisor: Supervisor) -> None:
