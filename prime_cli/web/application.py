@@ -66,7 +66,7 @@ class PagesOnly:
         path = scope["path"]
         is_page = path == "/" or path.startswith(("/dashboard/environments/", "/dashboard/eval"))
         if not is_page:
-            raise HTTPException(HTTPStatus.NOT_FOUND)
+            raise NotFound(f"{path[:200]} was not found")
         await self.app(scope, receive, send)
 
 

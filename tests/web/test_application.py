@@ -185,3 +185,13 @@ def test_no_page_has_a_style_or_a_script_of_its_own(pages: TestClient, tmp_path:
 
 def test_the_hub_is_asked_for_pages_only(pages: TestClient) -> None:
     assert pages.get("/api/v1/environmentshub/").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/environments/x/y", "/runs/a/b", "/docs"])
+def test_an_unknown_address_is_answered_with_a_page(pages: TestClient, path: str) -> None:
+    answer = pages.get(path)
+
+    assert answer.status_code == 404
+    assert "<h1>Not found</h1>" in answer.text
+    assert f"{path} was not found" in answer.text
+    assert 'href="/runs"' in answer.text
