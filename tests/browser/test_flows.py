@@ -68,6 +68,10 @@ def test_links_lead_from_the_list_to_a_file_and_an_evaluation(
     page.get_by_role("link", name="Evaluations").click()
     page.get_by_role("link", name="large-70b").click()
     expect(page.get_by_role("heading", name="word by large-70b")).to_be_visible()
+    rollouts = page.get_by_role("region", name="Rewards by example and rollout")
+    rollouts.get_by_role("link", name="error").click()
+    expect(page.get_by_role("heading", name="Example 4, rollout 1")).to_be_visible()
+    expect(page.get_by_text("Request timed out").first).to_be_visible()
 
 
 def test_nobody_sees_what_is_private(site: Site, browse: Callable[..., Visit]) -> None:

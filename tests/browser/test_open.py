@@ -160,7 +160,7 @@ def test_rollouts_of_a_run_that_goes_on_arrive_by_themselves(
             link.click()
             page.evaluate("window.stayed = true")
             assert page.locator("table.grid tbody tr").count() < 6
-            expect(page.locator("table.grid tbody tr")).to_have_count(6, timeout=60_000)
+            expect(page.locator("table.grid tbody tr")).to_have_count(6)
             assert page.evaluate("window.stayed")
             assert run.wait(60) == 0
         window.picture("run-live")
