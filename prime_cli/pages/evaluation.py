@@ -1,10 +1,11 @@
 """The pages of an evaluation on a hub and of its samples, as those of a local run."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import msgspec
 
 from prime_cli.core.formatting import pluralize
 from prime_cli.pages.conversation import shown_text
@@ -27,11 +28,13 @@ from prime_cli.pages.runs import (
     sample_of,
     view_rollout,
 )
-from prime_cli.pages.templates import Page
+from prime_cli.pages.templates import Html, Page
 from prime_cli.statistics.intervals import bounds, precision
 from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 
 SAMPLES_PER_PAGE = 200
+
+_NAMES = msgspec.json.Decoder(list[str])
 
 
 class SampleLine(NamedTuple):
@@ -46,28 +49,54 @@ class SampleLine(NamedTuple):
     def place(self) -> tuple[str, str]:
         """The example and the rollout, as far as the sample tells them."""
         try:
-            parts = json.loads(self.identity or "")
+            parts = _NAMES.decode(self.identity or "")
         except ValueError:
-            parts = None
+            parts = []
         match parts:
-            case [str(example), str(rollout)]:
+            case [example, rollout]:
                 return example, rollout
-            case [str(name)]:
+            case [name]:
                 example, _, rollout = name.rpartition(".")
                 return (example, rollout) if example else (name, "")
         return str(self.number), ""
 
 
-class EvaluationSamples(NamedTuple):
-    """What the page shows: one page of samples, and of all of them the first thousands.
+class Overview(NamedTuple):
+    """What the page shows of the first thousands of samples together."""
 
-    `total` counts those that match the filter; `metrics` are values by name.
-    """
+    scale: Scale = Scale()
+    intervals: Sequence[Fact] = ()
+    charts: Sequence[Html] = ()
+
+    @classmethod
+    def of(
+        cls,
+        lines: Sequence[SampleLine],
+        metrics: Mapping[str, Sequence[float]],
+        *,
+        total: int,
+        errors: int,
+    ) -> "Overview":
+        """Of these `lines`, with intervals if they are all `total`; `metrics` are values by name.
+
+        `errors` is the number of samples with an error.
+        """
+        examples: dict[str, list[float]] = {}
+        for line in lines:
+            if line.reward is not None:
+                examples.setdefault(line.place[0], []).append(line.reward)
+        rewards = [line.reward for line in lines if line.reward is not None]
+        intervals = _bounds(list(examples.values()), errors) if len(lines) == total else ()
+        charts = [reward_chart(rewards), *metric_charts(metrics)]
+        return cls(Scale.of(rewards), list(intervals), charts)
+
+
+class EvaluationSamples(NamedTuple):
+    """One page of the samples, `total` of which match the filter, and the overview of all."""
 
     shown: Sequence[SampleLine] = ()
     total: int = 0
-    every: Sequence[SampleLine] = ()
-    metrics: Mapping[str, Sequence[float]] = {}
+    overview: Overview = Overview()
 
 
 def evaluation_page(
@@ -79,18 +108,17 @@ def evaluation_page(
 ) -> Page:
     """The page of an evaluation; `problem` says what is wrong with the filter."""
     path = evaluation_path(detail.evaluation_id)
-    rewards = [line.reward for line in samples.every if line.reward is not None]
-    grid = _grid(samples.shown, Scale.of(rewards), path)
+    grid = _grid(samples.shown, samples.overview.scale, path)
     pages = max(1, -(-samples.total // SAMPLES_PER_PAGE))
     view = RunView(
         path=path,
         title=detail.name,
         status=detail.status.lower(),
         command=f"prime eval get {detail.evaluation_id}",
-        facts=list(_facts(detail, samples.every)),
+        facts=list(_facts(detail, samples.overview.intervals)),
         parameters=list(_parameters(detail)),
         notes=list(_notes(detail)),
-        charts=[reward_chart(rewards), *metric_charts(samples.metrics)],
+        charts=samples.overview.charts,
         metrics=list(_metrics(detail)),
         filter=wanted,
         problem=problem,
@@ -126,17 +154,12 @@ def _sample_path(path: str, number: int) -> str:
     return f"{path}/samples/{number}"
 
 
-def _facts(detail: EvaluationDetail, lines: Sequence[SampleLine]) -> Iterator[Fact]:
+def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact]:
     yield Fact("Model", detail.model_name or "unknown")
     if detail.avg_score is not None:
         yield Fact("Mean reward", f"{detail.avg_score:.4g}")
-    examples: dict[str, list[float]] = {}
-    for line in lines:
-        if line.reward is not None:
-            examples.setdefault(line.place[0], []).append(line.reward)
+    yield from intervals
     errors = detail.summary.errors if detail.summary is not None else 0
-    if len(lines) == detail.total_samples:
-        yield from _bounds(list(examples.values()), errors)
     yield Fact("Samples", f"{detail.total_samples:,}")
     if errors:
         yield Fact("Errors", f"{errors:,}")

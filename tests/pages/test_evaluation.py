@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from prime_cli.evals.viewer.filters import parse_reward
 from prime_cli.pages.evaluation import (
     EvaluationSamples,
+    Overview,
     SampleLine,
     evaluation_page,
     sample_page,
@@ -27,7 +28,8 @@ LINES = [
 
 
 def test_samples_stand_in_a_grid_of_examples_by_rollouts() -> None:
-    page = evaluation_page(RUN, EvaluationSamples(LINES, 3, LINES))
+    overview = Overview.of(LINES, {}, total=3, errors=1)
+    page = evaluation_page(RUN, EvaluationSamples(LINES, 3, overview))
 
     html = render(page).decode()
 

@@ -3,8 +3,13 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import update
 
-from tests.hub.pushing import Push, data, open_app
+from prime_cli.hub.context import open_hub
+from prime_cli.hub.db.tables import samples
+from tests.hub.evaluating import finished
+from tests.hub.evaluating import push as push_samples
+from tests.hub.pushing import Push, data, open_app, settings_for
 from tests.hub.services.test_version_documents import put_report, report_of
 
 API = "/api/v1"
@@ -125,6 +130,40 @@ def test_evaluation_page_shows_what_came_out(client: httpx.Client, word: Push) -
     assert "<script>" not in samples[0].text + samples[1].text
     environment = client.get("/dashboard/environments/ada/word/evaluations")
     assert f"/dashboard/evaluations/{wanted}" in environment.text
+
+
+def test_samples_off_the_page_are_read_again_only_after_a_push(
+    folder: Path, client: httpx.Client, word: Push
+) -> None:
+    many: list[dict[str, Any]] = [
+        {"example_id": n, "rollout_number": 0, "reward": n / 210, "metrics": {"tries": n}}
+        for n in range(210)
+    ]
+    wanted = finished(client, many)
+
+    def view(query: str = "") -> str:
+        return client.get(f"/dashboard/evaluations/{wanted}{query}").raise_for_status().text
+
+    first = view()
+    assert "Reward: 210 values from 0 to 0.9952" in first
+    assert "tries: 210 values from 0 to 209" in first
+    assert "95 % interval" in first
+    # Samples that no push changed: whoever reads one of them shows it, or fails.
+    off = samples.c.evaluation_id == wanted, samples.c.number > 200
+    changed = update(samples).where(*off)
+    hub = open_hub(settings_for(folder))
+    with hub.database.write() as connection:
+        connection.execute(changed.values(reward=7.0, scores="no JSON", identity=None))
+    assert view() == first
+    assert "Reward: 210 values from 0 to 0.9952" in view("?reward=%3C0.1")
+
+    with hub.database.write() as connection:
+        connection.execute(changed.values(scores="{}"))
+    push_samples(client, wanted, [{"example_id": 500, "rollout_number": 0, "reward": 8.0}])
+    assert "Reward: 211 values from 0 to 8" in view()
+    assert "tries: 200 values from 0 to 199" in view()
+    push_samples(client, wanted, [{"example_id": 500, "rollout_number": 0, "reward": 9.0}])
+    assert "Reward: 211 values from 0 to 9" in view()
 
 
 @pytest.mark.parametrize("path", ["environments/ada/nothing", "evaluations/ev_nothing"])

@@ -1,6 +1,8 @@
 """The results of evaluations: samples page by page, and their history by version."""
 
 import json
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,8 +15,8 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluated, evaluations, owners, samples
 from prime_cli.hub.services.access import find_environment
-from prime_cli.hub.services.evaluations.queries import find_evaluation, visible_to
-from prime_cli.pages.evaluation import EvaluationSamples, SampleLine
+from prime_cli.hub.services.evaluations.queries import find_evaluation, summarize, visible_to
+from prime_cli.pages.evaluation import EvaluationSamples, Overview, SampleLine
 from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import (
     COMPLETED,
@@ -144,7 +146,7 @@ _SCORES = msgspec.json.Decoder(dict[str, float])
 def list_samples(
     hub: Hub, caller: Caller, evaluation_id: str, query: SampleQuery
 ) -> EvaluationSamples:
-    """A page of samples without their bodies, and the scores of the first thousands.
+    """A page of samples without their bodies, and the overview of the first thousands.
 
     Raises NotFound.
     """
@@ -156,10 +158,34 @@ def list_samples(
         mine = samples.c.evaluation_id == evaluation.id
         numbers = [row.number for row in rows]
         shown = _lines(connection, mine, samples.c.number.in_(numbers))
-        every = _lines(connection, mine, samples.c.number <= _DRAWN)
-        scores = select(samples.c.scores).where(mine, samples.c.number <= _DRAWN_METRICS)
-        texts = connection.execute(scores.order_by(samples.c.number)).scalars().all()
-    return EvaluationSamples(shown, total, every, _columns(texts))
+        return EvaluationSamples(shown, total, _overview_of(connection, evaluation))
+
+
+def _overview_of(connection: Connection, evaluation: Row[Any]) -> Overview:
+    """The overview, kept until samples change: every push writes what it is kept under."""
+    state = (evaluation.id, evaluation.updated_at, evaluation.sample_count, evaluation.summary)
+    with _guard:
+        known = _overviews.get(state)
+        if known is not None:
+            _overviews.move_to_end(state)
+            return known
+    mine = samples.c.evaluation_id == evaluation.id
+    every = _lines(connection, mine, samples.c.number <= _DRAWN)
+    scores = select(samples.c.scores).where(mine, samples.c.number <= _DRAWN_METRICS)
+    texts = connection.execute(scores.order_by(samples.c.number)).scalars().all()
+    summary = summarize(evaluation)
+    errors = summary.errors if summary is not None else 0
+    found = Overview.of(every, _columns(texts), total=evaluation.sample_count, errors=errors)
+    with _guard:
+        _overviews[state] = found
+        while len(_overviews) > _KEPT:
+            _overviews.popitem(last=False)
+    return found
+
+
+_KEPT = 64
+_guard = threading.Lock()
+_overviews: OrderedDict[tuple[Any, ...], Overview] = OrderedDict()
 
 
 def read_sample(
