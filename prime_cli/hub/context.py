@@ -96,5 +96,6 @@ def open_hub(settings: HubSettings) -> Hub:
     began = timestamp(settings.clock())
     if settings.storage is not None:
         return Hub(settings, database, settings.storage, tree=None, began=began)
-    tree = SimpleTree(settings.data / "simple", files) if settings.embedded else None
+    has_index = settings.embedded or settings.file_index
+    tree = SimpleTree(settings.data / "simple", files) if has_index else None
     return Hub(settings, database, files, tree, began)

@@ -123,7 +123,11 @@ class Worker:
             os.close(theirs_to_write)
             os.close(theirs_to_read)
             self._log.started()
-        await self._connect(events, control)
+        try:
+            await self._connect(events, control)
+        except BaseException:
+            await self._end()
+            raise
         self._send(self.spec)
         return self
 
@@ -276,13 +280,15 @@ class Worker:
             if sys.platform != "win32":
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-            _restore_terminal(self._attributes)
-            if self._control is not None:
-                self._control.close()
-            if self._transport is not None:
-                self._transport.close()
-            await self._log.close()
+            try:
+                await process.wait()
+            finally:
+                _restore_terminal(self._attributes)
+                if self._control is not None:
+                    self._control.close()
+                if self._transport is not None:
+                    self._transport.close()
+                await self._log.close()
 
     def _running(self) -> asyncio.subprocess.Process:
         if self._process is None:

@@ -78,13 +78,15 @@ class WorkerLog:
     async def close(self) -> None:
         """Write the remainder and close; the process must have ended."""
         self.started()
-        await self.drain(1.0)
-        if self._copying is not None:
-            self._copying.cancel()
-        if self._transport is not None:
-            self._transport.close()
-        if self._file is not None:
-            self._file.close()
+        try:
+            await self.drain(1.0)
+        finally:
+            if self._copying is not None:
+                self._copying.cancel()
+            if self._transport is not None:
+                self._transport.close()
+            if self._file is not None:
+                self._file.close()
 
     async def _copy(self, reader: asyncio.StreamReader, file: BinaryIO) -> None:
         while chunk := await reader.read(LONGEST_PRINT):

@@ -55,7 +55,8 @@ def open_box(data: Path, owner: str) -> Callable[[str], ASGIApp]:
     """What opens the hub in the folder `data` for the pages of an origin."""
 
     def make(origin: str) -> ASGIApp:
-        settings = HubSettings(data=data, owner=owner, embedded=False, public_url=origin)
+        # The port is gone with this command, so commands to paste name the index in files.
+        settings = HubSettings(data, owner, embedded=False, file_index=True, public_url=origin)
         app = create_app(settings)
         app.state.navigation = NAVIGATION
         return app

@@ -14,6 +14,7 @@ import stat
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -152,14 +153,17 @@ def show_code(folder: Path) -> None:
     """Let every user read this code and its Python, also if they are in root's closed home."""
     needed = {Path(sys.base_prefix), Path(sys.prefix), Path(__file__).parents[2]}
     for home in {up for each in needed for up in each.parents if not up.stat().st_mode & 1}:
-        within = [each for each in needed if each.is_relative_to(home)]
-        for number, each in enumerate(within):
-            (folder / f"code{number}").mkdir()
-            sh("mount", "--bind", str(each), str(folder / f"code{number}"))
+        kept = {
+            each: tempfile.mkdtemp("-code", dir=folder)
+            for each in needed
+            if each.is_relative_to(home)
+        }
+        for each, copy in kept.items():
+            sh("mount", "--bind", str(each), copy)
         sh("mount", "-t", "tmpfs", "-o", "mode=755", "none", str(home))
-        for number, each in enumerate(within):
+        for each, copy in kept.items():
             each.mkdir(parents=True, exist_ok=True)
-            sh("mount", "--bind", str(folder / f"code{number}"), str(each))
+            sh("mount", "--bind", copy, str(each))
 
 
 def become(user: int, folder: Path) -> None:

@@ -8,6 +8,10 @@ from starlette.testclient import TestClient
 
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.rows import Failure
+from prime_cli.web.application import create_application
+from prime_cli.web.library import Library
+from prime_cli.web.server import open_box
+from tests.helpers.hubs import open_hub, publish
 from tests.runs.rows import row
 from tests.runs.saving import save_run
 
@@ -195,3 +199,14 @@ def test_an_unknown_address_is_answered_with_a_page(pages: TestClient, path: str
     assert "<h1>Not found</h1>" in answer.text
     assert f"{path} was not found" in answer.text
     assert 'href="/runs"' in answer.text
+
+
+def test_an_environment_is_installed_from_files_once_the_port_is_gone(tmp_path: Path) -> None:
+    home = tmp_path / "hub"
+    publish(open_hub(home), tmp_path, "wordle")
+    app = create_application(Library(tmp_path), open_box(home, "ada")("http://127.0.0.1:8800"))
+    with TestClient(app, base_url="http://127.0.0.1:8800") as client:
+        page = text_of(client, "/dashboard/environments/ada/wordle")
+
+    assert f"uv add wordle==0.1.0 --index {(home / 'simple' / 'ada').as_uri()}" in page
+    assert "127.0.0.1" not in page
