@@ -7,10 +7,10 @@ to 127.0.0.1 (DNS rebinding) would otherwise count as the same origin.
 
 import secrets
 from collections.abc import Callable
-from http.cookies import SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -69,11 +69,8 @@ class Guard:
         )
 
     def _has_cookie(self, header: str) -> bool:
-        try:
-            cookie = SimpleCookie(header).get(self._name)
-        except ValueError:  # http.cookies.CookieError is not one of all malformed headers
-            return False
-        return cookie is not None and _same(cookie.value, self._session)
+        # Other servers of this machine set theirs for us too, which http.cookies may not read.
+        return _same(cookie_parser(header).get(self._name, ""), self._session)
 
     def _admit(self, scope: Scope, query: list[tuple[str, str]]) -> Response:
         answer = self._without_token(scope, query)

@@ -98,3 +98,13 @@ def test_malformed_cookies_are_no_cookies(guard: Guard) -> None:
     answer = browser(guard).get("/runs", headers={"cookie": 'a="; prime-open-8800=x; \x01=;'})
 
     assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("other", ['prefs={"a":1}', "my cookie", "a@b=1", "=", '"'])
+def test_cookies_of_other_servers_of_this_machine_do_not_matter(guard: Guard, other: str) -> None:
+    own = browser(guard).get("/runs", params={"token": guard.token}).headers["set-cookie"]
+    cookie = f"{other}; {own.partition(';')[0]}"
+
+    answer = browser(guard).get("/runs", headers={"cookie": cookie})
+
+    assert answer.status_code == 200
