@@ -20,6 +20,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.sqlite import connect_reader
 from prime_cli.hub.dispatch import run, run_write
 from prime_cli.hub.headers import BASIC_CHALLENGE
+from prime_cli.hub.routes.responses import answer_page_error
 from prime_cli.hub.services.access import suspension
 from prime_cli.hub.services.keys import (
     find_caller,
@@ -79,13 +80,16 @@ class MembersOnlyMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer: ASGIApp = self.app
         if scope["type"] == "http" and not _is_open(scope["path"]):
-            caller = scope["state"]["caller"]
+            caller, request = scope["state"]["caller"], Request(scope)
             if caller.suspended is not None:
                 refused = suspension(caller.suspended)
                 answer = _refuse(403, refused.message, refused.code, refused.hint)
             elif not caller.slug:
-                if await session_of(Request(scope)) is None:
-                    answer = _ask_for_key(Request(scope))
+                session = await session_of(request)
+                if session is None:
+                    answer = _ask_for_key(request)
+                elif session.caller.suspended is not None:
+                    answer = answer_page_error(request, suspension(session.caller.suspended))
             elif _is_forged(scope["method"], Headers(scope=scope)):
                 answer = _refuse(403, "Another site sent this request", NotAllowed.code)
         await answer(scope, receive, send)

@@ -73,5 +73,5 @@ def leaderboard_page(detail: EnvironmentDetail, board: Leaderboard, query: Histo
         version=query.version or "",
         chart=Html(drawn) if len(dots) > 1 else None,
     )
-    command = f"prime eval history {head.slug}"
+    command = f"prime eval list --hub --env {head.slug}"
     return Page("leaderboard.html", f"Evaluations of {head.slug}", record, command=(command,))

@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.core.errors import NotFound, NotLoggedIn, PrimeError, UsageError
+from prime_cli.core.errors import NotFound, NotLoggedIn, PrimeError, RateLimited, UsageError
 from prime_cli.hub.browser_cookies import (
     act_for_form,
     cookie_name,
@@ -84,6 +84,9 @@ async def wait(request: Request) -> Response:
     except NotFound:
         ended = NotFound("The code was refused or has expired", hint="sign in again")
         return _forget_login(request, _ask(request, ACCOUNT_PAGE, ended))
+    except RateLimited as error:
+        # Others at this address guess; the login may still be approved.
+        return answer_page_error(request, error)
     except PrimeError as error:
         return _forget_login(request, answer_page_error(request, error))
     if token is None:
@@ -140,7 +143,7 @@ def _forget_login(request: Request, response: Response) -> Response:
 def _ask(request: Request, onward: str, problem: PrimeError | None = None) -> Response:
     hub, visitor = hub_of(request), visitor_of(request)
     if not hub.settings.accounts:
-        alone = NotLoggedIn("This hub has one user", hint="run `prime open` to sign in")
+        alone = NotLoggedIn("This hub has one user, who needs no sign-in")
         return answer_page_error(request, alone)
     provider = hub.settings.sign_in.name if hub.settings.sign_in else None
     page = sign_in_page(visitor_form_token(visitor), onward, provider, problem)

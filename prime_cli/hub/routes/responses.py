@@ -120,7 +120,7 @@ def _next(request: Request) -> tuple[str, ...]:
         return ()
     if hub_of(request).settings.accounts:
         return ("Without signing in, pages show what is public.",)
-    return ("Pages show what is public. To see what is yours, run `prime open`.",)
+    return ()
 
 
 def _is_browser(request: Request) -> bool:

@@ -73,7 +73,7 @@ def begin_with_login(hub: Hub, address: str, code: str, token: str) -> str | Non
 
     The key that was made for it ends with the session. Raises what `finish_browser_login` does.
     """
-    key_id = finish_browser_login(hub, code, token)
+    key_id = finish_browser_login(hub, address, code, token)
     if key_id is None:
         return None
     with hub.database.read() as connection:

@@ -169,15 +169,19 @@ def poll_login(hub: Hub, code: str, token: str) -> ChallengeStatus:
         return ChallengeStatus(_find_result(hub, connection, code, token, of_client))
 
 
-def finish_browser_login(hub: Hub, code: str, token: str) -> str | None:
+def finish_browser_login(hub: Hub, address: str, code: str, token: str) -> str | None:
     """The id of the key that was made for a browser; None until somebody approves.
 
-    The login ends with the answer. Raises NotFound with a wrong token, as after refusal and expiry.
+    The login ends with the answer. Raises NotFound with a wrong token, as after refusal and expiry,
+    and RateLimited. Browsers ask every few seconds, so what is not approved yet is only read.
     """
     of_browser = challenges.c.public_key == _OF_BROWSER
-    with hub.database.write() as connection:
-        key_id = _find_result(hub, connection, code, token, of_browser)
-        if key_id is not None:
+    with few_failures(hub, place_of(address), most=MOST_FAILURES):
+        with hub.database.read() as connection:
+            if _find_result(hub, connection, code, token, of_browser) is None:
+                return None
+        with hub.database.write() as connection:
+            key_id = _find_result(hub, connection, code, token, of_browser)
             connection.execute(delete(challenges).where(challenges.c.code == code))
     return key_id
 

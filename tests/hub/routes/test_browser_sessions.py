@@ -1,5 +1,7 @@
 """Signing browsers in and out, and the forms that only they may send."""
 
+from pathlib import Path
+
 import pytest
 
 from prime_cli.hub.services.key_management import list_keys, revoke_key
@@ -128,6 +130,28 @@ def test_a_suspended_user_is_told_why(accounts_hub: AccountsHub) -> None:
     page = browser.get("/dashboard/tokens")
     assert page.status_code == 403
     assert "spam" in page.text
+
+
+def test_on_a_hub_for_members_a_suspended_user_sees_nothing(tmp_path: Path) -> None:
+    hub = AccountsHub(tmp_path, settings={"members_only": True})
+    browser = signed_in(hub, "ada")
+    assert browser.get("/").status_code == 200
+    take_down(hub.hub, OPERATOR, NewTakedown("ada", "spam"))
+    for path in ("/", "/dashboard/account", "/dashboard/environments/ada/word"):
+        page = browser.get(path)
+        assert page.status_code == 403, path
+        assert "suspended by an admin of this hub: spam" in page.text
+
+
+def test_waiting_too_often_keeps_the_login_of_the_browser(accounts_hub: AccountsHub) -> None:
+    waiting, guesser = open_browser(accounts_hub), open_browser(accounts_hub)
+    waiting.send("/login", "/login", by="code")
+    for _ in range(MOST_FAILURES + 1):
+        guesser.client.cookies.set("prime_login_80", "INVENTED.x", domain="hub.local")
+        last = guesser.get("/login/code")
+    assert last.status_code == 429
+    assert waiting.get("/login/code").status_code == 429
+    assert "prime_login_80" in waiting.client.cookies
 
 
 def test_the_api_takes_no_cookie(accounts_hub: AccountsHub) -> None:

@@ -138,6 +138,23 @@ def test_a_refused_login_signs_nobody_in(accounts_hub: AccountsHub) -> None:
         begin_with_login(accounts_hub.hub, HERE, login.challenge, login.status_auth_token)
 
 
+def test_waiting_for_a_login_writes_nothing(accounts_hub: AccountsHub) -> None:
+    login = begin_browser_login(accounts_hub.hub, HERE)
+    with accounts_hub.statements() as statements:
+        begin_with_login(accounts_hub.hub, HERE, login.challenge, login.status_auth_token)
+    assert statements
+    assert all(each == "BEGIN" or each.startswith("SELECT") for each in statements), statements
+
+
+def test_guessing_the_code_of_a_browser_is_stopped(accounts_hub: AccountsHub) -> None:
+    for _ in range(MOST_FAILURES):
+        with pytest.raises(NotFound):
+            begin_with_login(accounts_hub.hub, HERE, "INVENTED", "x")
+    with accounts_hub.statements() as statements, pytest.raises(RateLimited):
+        begin_with_login(accounts_hub.hub, HERE, "INVENTED", "x")
+    assert all(each == "BEGIN" or each.startswith("SELECT") for each in statements), statements
+
+
 def test_the_token_of_a_form_is_that_of_its_browser(accounts_hub: AccountsHub) -> None:
     session = sign_in(accounts_hub)
     other = begin_with_key(accounts_hub.hub, HERE, accounts_hub.key("ada"))

@@ -1,0 +1,47 @@
+"""The commands that pages show, against the tree of commands."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import prime_cli
+from prime_cli.commands.tree import read_tree
+
+ROOT = Path(prime_cli.__file__).parent
+
+
+def shown() -> Iterator[tuple[str, str]]:
+    """File and line of each command in the modules of pages; `{}` stands for what is filled in."""
+    for folder in ("pages", "web"):
+        for file in sorted((ROOT / folder).glob("*.py")):
+            for text in _texts(ast.parse(file.read_text(encoding="utf-8"))):
+                for line in text.splitlines():
+                    if line.startswith("prime "):
+                        yield file.name, line
+
+
+def _texts(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = (each.value if isinstance(each, ast.Constant) else "{}" for each in node.values)
+            yield "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_pages_show_commands() -> None:
+    assert len(set(shown())) > 20
+
+
+@pytest.mark.parametrize(("file", "line"), sorted(set(shown())))
+def test_a_command_on_a_page_exists(file: str, line: str) -> None:
+    node = read_tree()
+    for word in line.replace("{}", " {}").split()[1:]:
+        found = {name: each for each in node.commands for name in (each.name, *each.aliases)}
+        if not node.commands or (word not in found and node.default):
+            return
+        assert word in found, f"{file} shows `{line}`: `{node.path}` has no command `{word}`"
+        node = found[word]
+    assert node.default or not node.commands, f"{file} shows `{line}`, which is a group"
