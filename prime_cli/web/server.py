@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -80,11 +81,14 @@ async def _serve(app: ASGIApp, port: int, ready: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
 
     def end(_signal: int, _frame: FrameType | None) -> None:
+        # A page that takes longer than the grace is given up, which granian reports as an error.
+        loop.set_exception_handler(lambda _loop, _context: None)
         loop.call_soon_threadsafe(server.stop)
 
     before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
-        await server.serve()
+        with suppress(TimeoutError):
+            await server.serve()
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)

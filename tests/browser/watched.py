@@ -24,7 +24,7 @@ from tests.helpers.browser import chromium
 from tests.helpers.screenshots import SCREENSHOTS
 
 WIDE, NARROW = 1280, 390
-_PATIENCE = 15_000
+_PATIENCE = 60_000
 """Milliseconds; the machine may be busy, and what does not come should fail soon."""
 Scheme = Literal["light", "dark"]
 
