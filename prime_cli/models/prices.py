@@ -189,6 +189,14 @@ class Budget:
         """Whether a model without a known price cannot be called."""
         return self.max_cost is not None
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether calls have to wait for more, as under a lease; a cap of one machine ends them."""
+        return False
+
+    async def wait(self, pair: tuple[int, int] | None) -> None:
+        """Return once there is more for a call of the rollout `pair`, or calls have stopped."""
+
     def count(self, spend: Spend) -> None:
         """Add to the spend; ends the budget if a cap is reached."""
         with self._lock:

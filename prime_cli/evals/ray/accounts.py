@@ -1,10 +1,11 @@
 """What workers on nodes spend, counted by the run's own gateway, and what they may."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 
 from prime_cli.evals.ray.leases import Leases
 from prime_cli.evals.ray.units import Seat
-from prime_cli.evals.ray.wire import Grant, Spent
+from prime_cli.evals.ray.wire import Grant, Problem, Refused, Spent, Stopped
 from prime_cli.models.gateway.calls import CallIdentity
 from prime_cli.models.gateway.ledger import ServedBy
 from prime_cli.models.gateway.server import Gateway
@@ -12,7 +13,7 @@ from prime_cli.runs.spending import read_charges
 
 
 class Accounts:
-    """Counts for `gateway`, which makes no call itself; under a cap it tells `seats` their Grants.
+    """Counts for `gateway`, which makes no call itself; `seats` hear their Grants, and the end.
 
     So ledger, budget and hold say of all nodes what they say of one machine.
     """
@@ -22,13 +23,32 @@ class Accounts:
         gateway: Gateway,
         seats: Mapping[int, Seat],
         workers: int,
-        tell: Callable[[int, Grant], None],
+        tell: Callable[[int, Grant | Stopped | Refused], None],
     ) -> None:
         self._ledger, self._hold = gateway.ledger, gateway.hold
         self._seats = seats
         self._tell = tell
+        self._loop = asyncio.get_running_loop()
+        gateway.hold.on_close(self._on_close)
         budget = gateway.hold.budget
         self._leases = None if budget is None else Leases(budget, workers)
+
+    def close(self) -> None:
+        """Listen no more to the hold."""
+        self._hold.forget(self._on_close)
+
+    def _on_close(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop_calls)
+
+    def _stop_calls(self) -> None:
+        for number, seat in self._seats.items():
+            if seat.is_ready and not seat.has_ended:
+                self._tell(number, self._why_closed())
+
+    def _why_closed(self) -> Stopped | Refused:
+        if self._hold.failure is not None:
+            return Refused(Problem.of(self._hold.failure))
+        return Stopped(self._hold.capped or "")
 
     def open(self, number: int) -> None:
         """A worker begins."""
@@ -62,7 +82,10 @@ class Accounts:
             self.grant(number)
 
     def grant(self, number: int) -> None:
-        """Let a worker spend more, if there is more."""
+        """Let a worker spend more, if there is more; tell it if calls have stopped."""
+        if self._hold.is_closed:
+            self._tell(number, self._why_closed())
+            return
         if self._leases is None:
             return
         grant = self._leases.grant(number)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Collection
 from typing import Self
@@ -30,18 +31,27 @@ class Connection:
         self._address = address
         self._without = frozenset(without)
         self._process: asyncio.subprocess.Process
+        self._folder: tempfile.TemporaryDirectory[str]
         self._errors: deque[str] = deque(maxlen=_KEPT_LINES)
         self._reading: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         """Raises Unreachable without a cluster, UsageError for one of another Python or Ray."""
-        environ = {k: v for k, v in child_environment().items() if k not in self._without}
+        environ = {
+            k: v
+            for k, v in child_environment().items()
+            if k not in self._without and k != "RAY_RUNTIME_ENV_HOOK"
+        }
+        # Under `uv run` Ray would send the working folder, with code and keys, to all nodes.
+        environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
+        self._folder = tempfile.TemporaryDirectory(prefix="prime-", ignore_cleanup_errors=True)
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "prime_cli.evals.ray.driver"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=environ,
+            cwd=self._folder.name,
             limit=LONGEST,
             start_new_session=True,  # Ctrl-C is for us, who then end it
         )
@@ -100,6 +110,7 @@ class Connection:
             await self._process.wait()
         if self._reading is not None:
             self._reading.cancel()
+        self._folder.cleanup()
 
     def _no_cluster(self, answer: Report | None) -> UsageError | Unreachable:
         why = answer.why if isinstance(answer, NoCluster) else "\n".join(self._errors)

@@ -10,7 +10,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
@@ -105,14 +105,18 @@ class Driver:
                     if not await asyncio.to_thread(self._connect, address):
                         return
                 case Place(seat):
-                    task = asyncio.ensure_future(self._follow(seat))
-                    self._tasks.add(task)
-                    task.add_done_callback(self._tasks.discard)
+                    self._begin(self._follow(seat))
                 case Tell(seat, order):
                     if seat in self._actors:
-                        self._actors[seat].tell.remote(bytes(order))
+                        told = self._actors[seat].tell.remote(bytes(order))
+                        self._begin(self._confirm(seat, told))
                 case Kill(seat):
                     self._kill(seat)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _connect(self, address: str) -> bool:
         import ray
@@ -134,7 +138,7 @@ class Driver:
         return True
 
     async def _follow(self, seat: int) -> None:
-        from ray.exceptions import ActorDiedError, ActorUnavailableError, RayError
+        from ray.exceptions import RayError
 
         actor = self._class.options(scheduling_strategy="SPREAD", num_cpus=1).remote()
         self._actors[seat] = actor
@@ -146,11 +150,29 @@ class Driver:
                 if messages:
                     self._report(Heard(seat, [msgspec.Raw(each) for each in messages]))
         except RayError as error:
-            why = str(error).strip().partition("\n")[0] or type(error).__name__
-            if isinstance(error, ActorDiedError | ActorUnavailableError):
-                why = "its process or its node died"  # what Ray says of it fills a screen
-            self._kill(seat)
-            self._report(Lost(seat, why[:_LONGEST_WHY]))
+            self._lose(seat, error)
+
+    async def _confirm(self, seat: int, told: Any) -> None:
+        """Give up a worker that cannot take an order: it would be waited for without end."""
+        from ray.exceptions import RayError
+
+        try:
+            await told
+        except RayError as error:
+            self._lose(seat, error)
+
+    def _lose(self, seat: int, error: Exception) -> None:
+        from ray.exceptions import ActorDiedError, ActorUnavailableError
+
+        if seat not in self._actors:
+            return
+        cause = getattr(error, "cause", None)
+        what = error if cause is None else f"{type(cause).__name__}: {cause}"
+        why = str(what).strip().partition("\n")[0] or type(error).__name__
+        if isinstance(error, ActorDiedError | ActorUnavailableError):
+            why = "its process or its node died"  # what Ray says of it fills a screen
+        self._kill(seat)
+        self._report(Lost(seat, why[:_LONGEST_WHY]))
 
     def _kill(self, seat: int) -> None:
         import ray

@@ -4,7 +4,6 @@ Each gets a few examples at a time. What a worker that is gone had not finished 
 """
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -12,20 +11,19 @@ from typing import Any, Self
 
 import msgspec
 
-from prime_cli import __version__
 from prime_cli.core.errors import (
     Conflict,
     EnvironmentFailed,
     InternalError,
     Unreachable,
-    UsageError,
 )
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.evals.ray.accounts import Accounts
+from prime_cli.evals.ray.checks import require_reachable, require_same_prime
 from prime_cli.evals.ray.connection import Connection
 from prime_cli.evals.ray.keys import KeyHolder
-from prime_cli.evals.ray.units import Seat, UnitKeys, Units
+from prime_cli.evals.ray.units import Losses, Seat, UnitKeys, Units
 from prime_cli.evals.ray.wire import (
     Access,
     AskKeys,
@@ -87,6 +85,7 @@ class Fleet:
         order: Order,
         access: Access,
         address: str,
+        connection: Connection,
         workers: int | None,
     ) -> None:
         self.last_print = ""
@@ -95,8 +94,7 @@ class Fleet:
         self._work = work
         self._find_units = units
         self._order = order
-        secret = (*setup.access.variables.secret, *setup.access.passed)
-        self._connection = Connection(address, secret)
+        self._connection = connection
         self._address = address
         self._asked = workers
         self._access = access
@@ -104,10 +102,13 @@ class Fleet:
         self._accounts: Accounts
         self._seats: dict[int, Seat] = {}
         self._next_seat = 0
-        self._units = Units(work.attempts, again, setup.plan.concurrency)
+        c = setup.plan.concurrency
+        # What keeps a worker busy, and a little more: an order takes a moment.
+        self._room = c + c // 4 + 1
+        self._units = Units(work.attempts, again, c)
         self._finished: dict[RolloutKey, set[RolloutKey]] = {}
         self._start: Start | None = None
-        self._losses = 0
+        self._losses = Losses()
         self._alone_since = time.monotonic()
         self._said: set[str] = set()
         self._cancelled = False
@@ -129,6 +130,7 @@ class Fleet:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._accounts.close()
         self._keys.close()
         await self._connection.__aexit__()
 
@@ -189,19 +191,9 @@ class Fleet:
         return []
 
     def _join(self, joined: Joined, seat: Seat) -> None:
-        ours, theirs = f"prime {__version__}", f"prime {joined.prime}"
-        python = ".".join(map(str, sys.version_info[:2]))
-        if joined.prime is None:
-            raise UsageError(
-                f"The node {joined.host} has no prime, and this machine {ours}",
-                hint="install it there, with its `ray` extra, where `ray start` is run",
-            )
-        if joined.prime != __version__ or not joined.python.startswith(f"{python}."):
-            raise UsageError(
-                f"The node {joined.host} has {theirs} for Python {joined.python}, this machine "
-                f"{ours} for Python {python}",
-                hint="install the same on all machines of the cluster",
-            )
+        require_same_prime(joined)
+        here = self._connection.cluster.host
+        require_reachable(self._setup.prepared.endpoint.group, joined.host, here)
         seat.host = joined.host
         self._tell(joined.seat, self._order)
         self._accounts.open(joined.seat)
@@ -218,7 +210,8 @@ class Fleet:
                 return self._take(number, seat, decode_event(bytes(message.event)))
             case Broken(problem, died):
                 if not died:
-                    raise problem.error()
+                    told = f"The node {seat.host}: {problem.message}"
+                    raise msgspec.structs.replace(problem, message=told).error()
                 return self._lose(number, problem.message)
             case _:
                 self._note(seat, message)
@@ -287,23 +280,34 @@ class Fleet:
         done.add(pair)
         if len(done) == len(seat.units[first][0]):
             del seat.units[first], self._finished[first]
-        self._losses = 0
+        self._losses = Losses()
         return True
 
     # --- Work ---
 
     def _refill(self, number: int, seat: Seat) -> None:
-        """Give a worker what keeps it busy, and a little more: an order takes a moment."""
-        c = self._setup.plan.concurrency
-        start = self._start
-        if start is None or not seat.is_ready or seat.is_finishing:
+        """Give a worker what it has room for."""
+        if self._start is None or not seat.is_ready or seat.is_finishing:
             return
-        while self._units.waiting and seat.rollouts() < c + c // 4 + 1:
+        seat.is_alone = seat.is_alone and bool(seat.units)
+        while self._units.waiting and seat.has_room(self._room):
             self._run(number, seat, self._units.waiting.popleft())
         if self._units.aside and not self._units.waiting and not seat.units:
+            seat.is_alone = True
             self._run(number, seat, self._units.aside.popleft())
         if not seat.units:
             self._accounts.take_back(number)
+
+    def _refill_all(self) -> None:
+        """Share what waits: each unit goes to the worker that has the least to do."""
+        while self._units.waiting:
+            free = [(s.rollouts(), n) for n, s in self._seats.items() if s.has_room(self._room)]
+            if not free:
+                break
+            number = min(free)[1]
+            self._run(number, self._seats[number], self._units.waiting.popleft())
+        for number, seat in self._seats.items():
+            self._refill(number, seat)
 
     def _run(self, number: int, seat: Seat, unit: UnitKeys) -> None:
         seat.units[unit[0]] = unit, time.monotonic()
@@ -319,10 +323,11 @@ class Fleet:
         self._accounts.lose(number)
         if seat.has_ended or self._cancelled:
             return []
-        self._losses += 1
-        if self._losses > MOST_LOSSES:
+        self._losses.count(number, seat.host, newest=self._next_seat)
+        if self._losses.in_a_row > MOST_LOSSES:
             raise EnvironmentFailed(
-                f"{self._losses} workers in a row were lost without a finished rollout: {why}",
+                f"{self._losses.in_a_row} workers or nodes in a row were lost without a finished "
+                f"rollout: {why}",
                 hint="finished rollouts are kept: resume, perhaps here with `--ray none`",
             )
         for first in seat.units:
@@ -333,8 +338,7 @@ class Fleet:
             f"A worker{where} is lost ({why}); another one runs what it had in flight"
         )
         self._place()
-        for other, each in self._seats.items():
-            self._refill(other, each)
+        self._refill_all()
         return dead
 
     def _look_after(self) -> list[Event]:

@@ -19,6 +19,7 @@ _DAYS = 30
 _SECONDS = 30.0
 _LONGEST_TOKEN = 200
 _LONGEST = 64 * 1024 * 1024
+_HINT = "set the keys in the environment of the node's `ray start` instead"
 
 
 class KeyHolder:
@@ -44,10 +45,17 @@ class KeyHolder:
         return port
 
     async def open(self) -> None:
-        """Listen, with a certificate of its own."""
+        """Listen, with a certificate of its own; raises Unreachable where that is not possible."""
         if self._server is None:
             self._certificate, context = _own_certificate(self._host)
-            self._server = await asyncio.start_server(self._serve, self._host, 0, ssl=context)
+            try:
+                self._server = await asyncio.start_server(self._serve, self._host, 0, ssl=context)
+            except OSError as error:
+                raise Unreachable(
+                    f"Nodes cannot fetch keys from {self._host}, the address that Ray gives for "
+                    f"this machine: {error}",
+                    hint=_HINT,
+                ) from error
 
     def close(self) -> None:
         """Listen no more."""
@@ -79,7 +87,6 @@ async def fetch(ticket: FetchKeys) -> Access:
     """The keys; raises Unreachable, and NotAllowed for a token that was used or is another's."""
     context = ssl.create_default_context(cadata=ticket.certificate)
     context.check_hostname = False  # this certificate and no other is trusted
-    hint = "set the keys in the environment of the node's `ray start` instead"
     try:
         async with asyncio.timeout(_SECONDS):
             reader, writer = await asyncio.open_connection(
@@ -92,10 +99,10 @@ async def fetch(ticket: FetchKeys) -> Access:
     except (OSError, TimeoutError, ValueError) as error:
         where = f"{ticket.host}:{ticket.port}"
         raise Unreachable(
-            f"A node cannot fetch its keys from {where}: {error}", hint=hint
+            f"A node cannot fetch its keys from {where}: {error}", hint=_HINT
         ) from error
     if not line.strip():
-        raise NotAllowed("The token of a node was refused: it is good once, and there", hint=hint)
+        raise NotAllowed("The token of a node was refused: it is good once, and there", hint=_HINT)
     return msgspec.json.decode(line, type=Access)
 
 

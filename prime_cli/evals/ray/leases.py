@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from prime_cli.evals.ray.wire import Grant
-from prime_cli.models.gateway.calls import Call, Handler, Reply
 from prime_cli.models.prices import CAPS, PICO, Budget, Spend
 
 _SMALLEST_SHARE = 200
@@ -63,6 +62,8 @@ class Leases:
     def grant(self, seat: int) -> Grant | None:
         """More for a worker; None if there is nothing."""
         lease = self._leases[seat]
+        # Calls in flight may have gone beyond a grant: the next one is on top of that.
+        lease.granted = [max(*both) for both in zip(lease.granted, lease.spent, strict=True)]
         for which, cap, free in self._free():
             if free <= 0 and not lease.left(which):
                 return None
@@ -120,19 +121,21 @@ class Lease(Budget):
             for most, spent in zip(granted, _amounts(self.spent), strict=True)
         )
 
-    async def admit(self, call: Call, handler: Handler) -> Reply:
-        """The gateway's first step."""
-        example, rollout = call.identity.example, call.identity.rollout
-        pair = None if example is None or rollout is None else (example, rollout)
-        while self.is_used_up:
+    async def wait(self, pair: tuple[int, int] | None) -> None:
+        """Return once there is a larger grant, or calls have stopped."""
+        held = {pair} if pair is not None else set()
+        while self.is_used_up and self.reason is None:
             self._more.clear()
-            held = {pair} if pair is not None else set()
             self.held |= held
             try:
                 await self._more.wait()
             finally:
                 self.held -= held
-        return await handler(call)
+
+    def stop(self, reason: str) -> None:
+        """Stop calls, those that wait included."""
+        super().stop(reason)
+        self._more.set()
 
     def _reached(self) -> str | None:
         return None

@@ -183,7 +183,6 @@ class Node:
                 cache=open_cache(self._scrub) if plan.cache else None,
                 sandboxed=allowed.sandbox is not None,
                 fail_fast=plan.fail_fast,
-                tap=lease.admit if order.is_capped else None,
                 also_accepted=tuple(
                     key for name in (STAND_IN, PRIME_KEY) if (key := access.variables.get(name))
                 ),
@@ -222,7 +221,7 @@ class _Session:
         async with Gateway(
             setup.prepared.endpoint,
             setup.prepared.registry,
-            run_id=setup.run_id,
+            run_id=self._order.run_id,
             gold=self._gold,
             environ=setup.context.environ,
             offline=setup.context.offline,
@@ -270,6 +269,10 @@ class _Session:
             match await self._orders.get():
                 case Grant() as grant:
                     self._lease.receive(grant)
+                case Stopped(reason):
+                    self._lease.stop(reason)
+                case Refused(problem):
+                    self._gateway.hold.close(problem.error())
                 case Cancel():
                     await self._worker.cancel()
                 case (RunRollouts() | Finish()) as order:

@@ -10,6 +10,7 @@ from prime_cli.evals.execution.setup import RunContext, RunSetup
 from prime_cli.evals.execution.worker_failures import RestartPolicy
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.planning.source_scan import sandbox_use
+from prime_cli.evals.ray.connection import Connection
 from prime_cli.evals.ray.fleet import Fleet
 from prime_cli.evals.ray.wire import Access, NodeEndpoint, NodeEntry, Open, SentWheel
 from prime_cli.models.gateway.server import Gateway
@@ -66,7 +67,8 @@ def fleet_for(
     order = msgspec.structs.replace(
         order, wheel=_sent(package), beside=[_sent(each) for each in subject.beside()]
     )
-    workers = setup.plan.option("workers")
+    workers, address = setup.plan.option("workers"), setup.plan.ray or "auto"
+    secret = (*setup.access.variables.secret, *setup.access.passed)
     return Fleet(
         setup,
         gateway,
@@ -75,7 +77,8 @@ def fleet_for(
         again,
         order=order,
         access=whole,
-        address=setup.plan.ray or "auto",
+        address=address,
+        connection=Connection(address, secret),
         workers=None if workers is None else int(workers),
     )
 
@@ -104,7 +107,6 @@ def _order(setup: RunSetup, work: WorkList, whole: Access, *, is_capped: bool) -
         must_fetch=bool(own) or any(_unnamed(whole)),
         is_capped=is_capped,
         offline=setup.context.offline,
-        debug=False,
         prefix=work.prefix,
         fingerprint=work.fingerprint,
         lock=lock,

@@ -16,20 +16,44 @@ UnitKeys = list[RolloutKey]
 
 @dataclass
 class Seat:
-    """A worker, and the units that it has been told to run, in order, with the time of that."""
+    """A worker, and the units that it has been told to run, in order, with the time of that.
+
+    With `is_alone` it runs a unit that is suspected of ending workers, and nothing else meanwhile.
+    """
 
     host: str = ""
     is_ready: bool = False
     has_ended: bool = False
     is_finishing: bool = False
     waits: bool = False
+    is_alone: bool = False
     held: set[RolloutKey] = field(default_factory=set)
     in_flight: int = 0
     units: dict[RolloutKey, tuple[UnitKeys, float]] = field(default_factory=dict)
 
+    def has_room(self, most: int) -> bool:
+        """Whether it may be told to run one more unit, with less than `most` rollouts."""
+        is_open = self.is_ready and not self.is_finishing and not self.is_alone
+        return is_open and self.rollouts() < most
+
     def rollouts(self) -> int:
         """The unfinished rollouts that it has."""
         return sum(len(unit) for unit, _ in self.units.values())
+
+
+@dataclass
+class Losses:
+    """Counts workers that were lost `in_a_row`; all that a lost node had are one loss."""
+
+    in_a_row: int = 0
+    _newest: dict[str, int] = field(default_factory=dict)
+
+    def count(self, number: int, host: str, *, newest: int) -> None:
+        """The worker `number` at `host` is lost, "" if unknown; `newest` is the last one placed."""
+        if host and number <= self._newest.get(host, 0):
+            return  # it was there when the first one of them was lost
+        self.in_a_row += 1
+        self._newest[host] = newest
 
 
 class Units:

@@ -156,7 +156,6 @@ class Open(msgspec.Struct, tag_field="t", tag="open", frozen=True, kw_only=True)
     must_fetch: bool
     is_capped: bool
     offline: bool
-    debug: bool
     prefix: int
     fingerprint: str | None
     lock: Lock
@@ -178,9 +177,6 @@ class Grant(msgspec.Struct, tag_field="t", tag="grant", frozen=True):
 
     tokens: int | None
     picodollars: int | None
-
-
-Order = Open | FetchKeys | Grant | RunRollouts | Finish | Cancel
 
 
 # --- From a worker on a node ---
@@ -233,13 +229,13 @@ class Said(msgspec.Struct, tag_field="t", tag="say", frozen=True):
 
 
 class Stopped(msgspec.Struct, tag_field="t", tag="stop", frozen=True):
-    """No more calls can be counted, because of `reason`; the whole run ends."""
+    """No more calls can be counted, because of `reason`; the whole run ends everywhere."""
 
     reason: str
 
 
 class Refused(msgspec.Struct, tag_field="t", tag="refused", frozen=True):
-    """No call of the run can succeed."""
+    """No call of the run can succeed, on any node."""
 
     problem: Problem
 
@@ -251,6 +247,7 @@ class Broken(msgspec.Struct, tag_field="t", tag="broken", frozen=True):
     died: bool = False
 
 
+Order = Open | FetchKeys | Grant | Stopped | Refused | RunRollouts | Finish | Cancel
 Message = AskKeys | Spent | Happened | Printed | Said | Stopped | Refused | Broken
 
 

@@ -197,6 +197,13 @@ class CallIdentity(NamedTuple):
     attempt: int | None = None
     role: str = UNATTRIBUTED
 
+    @property
+    def pair(self) -> tuple[int, int] | None:
+        """Example index and rollout; None if the call belongs to no rollout."""
+        if self.example is None or self.rollout is None:
+            return None
+        return self.example, self.rollout
+
 
 def read_identity(path: str, headers: Mapping[str, str]) -> tuple[CallIdentity, str]:
     """The identity of a call, and its path without the prefix that may carry it.

@@ -149,8 +149,13 @@ class CallHold:
         if self.budget is not None and not is_counted:
             self.budget.stop(f"A call to {call.path} cannot be counted, and this run has a cap")
         while not self.is_closed:
+            if self.budget is not None and self._must_wait():
+                await self.budget.wait(call.identity.pair)
+                continue
             try:
                 return await handler(call)
+            except _Paused:
+                continue
             except _Stopped:
                 pass
             if not self.is_closed:
@@ -164,6 +169,8 @@ class CallHold:
             self._require_price(endpoint)
             if self.is_closed or self._is_in_doubt():
                 raise _Stopped
+            if self._must_wait():
+                raise _Paused
             self.in_flight += 1
             try:
                 reply = await send(endpoint, call)
@@ -184,6 +191,9 @@ class CallHold:
         budget = self.budget
         if budget is not None and budget.needs_prices and self._price_of(endpoint) is None:
             budget.stop(unpriced(endpoint))
+
+    def _must_wait(self) -> bool:
+        return self.budget is not None and self.budget.is_used_up
 
     def _is_in_doubt(self) -> bool:
         """Whether a key may be refused, which the calls in flight will show."""
@@ -213,13 +223,13 @@ class CallHold:
             self._come_back()
 
     async def _hold(self, call: Call) -> Reply:
-        example, rollout = call.identity.example, call.identity.rollout
-        if example is not None and rollout is not None:
-            self.held.add((example, rollout))
+        pair = call.identity.pair
+        if pair is not None:
+            self.held.add(pair)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            self.tainted = self.tainted or example is None
+            self.tainted = self.tainted or pair is None
             raise
         raise AssertionError("nobody sets that event")
 
@@ -229,6 +239,10 @@ class _Stopped(CallFailed):
 
     def __init__(self) -> None:
         super().__init__("No more calls are sent", status=402, blame="infra", code="stopped")
+
+
+class _Paused(_Stopped):
+    """A call's turn came when there was nothing left to spend for now."""
 
 
 def unpriced(endpoint: Endpoint) -> str:

@@ -61,3 +61,11 @@ def test_a_node_trusts_no_other_certificate() -> None:
         other.close()
 
     asyncio.run(scenario())
+
+
+def test_an_address_that_is_not_this_machines_is_unreachable() -> None:
+    holder = KeyHolder(Access(endpoints=[ENDPOINT]), "192.0.2.1")
+
+    with pytest.raises(Unreachable, match=r"keys from 192\.0\.2\.1") as caught:
+        asyncio.run(holder.open())
+    assert "ray start" in (caught.value.hint or "")

@@ -4,9 +4,13 @@ import asyncio
 
 from prime_cli.evals.ray.leases import Lease, Leases
 from prime_cli.evals.ray.wire import Grant
+from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallIdentity, Reply, RequestHead
+from prime_cli.models.gateway.holds import CallHold
+from prime_cli.models.gateway.ledger import price_builtin
 from prime_cli.models.prices import PICO, Budget, Spend, TokenUsage
 
+ENDPOINT = Endpoint("m", "http://127.0.0.1/v1")
 CALL = Call("POST", "chat/completions", "", {}, b"", CallIdentity(1, 0, 1), RequestHead())
 
 
@@ -71,28 +75,93 @@ def test_a_budget_that_is_only_held_by_lost_workers_ends_with_a_reason() -> None
     assert (leases.is_dry() or "").startswith("The token budget of 10 is used up")
 
 
+def test_after_calls_in_flight_went_beyond_a_grant_the_next_one_is_on_top() -> None:
+    budget = Budget(token_budget=10_000)
+    leases = Leases(budget, workers=2)
+    leases.open(1)
+    first = leases.grant(1)
+    assert first is not None
+    assert first.tokens is not None
+    beyond = first.tokens + 3000
+    budget.count(spend(beyond))
+    leases.count(1, spend(beyond))
+
+    grant = leases.grant(1)
+
+    assert grant is not None
+    assert grant.tokens is not None
+    assert grant.tokens > beyond
+
+
+async def _settle() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
 def test_calls_wait_at_the_end_of_a_grant_and_go_on_with_the_next_one() -> None:
     async def scenario() -> None:
         lease = Lease(None, 100)
+        hold = CallHold(price_builtin, lease)
         sent = 0
 
-        async def answer(_: Call) -> Reply:
+        async def answer(_: Endpoint, __: Call) -> Reply:
             nonlocal sent
             sent += 1
             lease.count(spend(10))
             return Reply(200)
 
-        waiting = asyncio.ensure_future(lease.admit(CALL, answer))
-        await asyncio.sleep(0)
+        send = hold.guard(answer)
+        waiting = asyncio.ensure_future(hold.admit(CALL, lambda call: send(ENDPOINT, call)))
+        await _settle()
         assert (sent, lease.held) == (0, {(1, 0)})
         lease.receive(Grant(10, None))
         await waiting
         assert (sent, lease.held) == (1, set())
-        again = asyncio.ensure_future(lease.admit(CALL, answer))
-        await asyncio.sleep(0)
+        again = asyncio.ensure_future(hold.admit(CALL, lambda call: send(ENDPOINT, call)))
+        await _settle()
         assert not again.done()
         assert lease.reason is None
         lease.receive(Grant(11, None))
         await again
+
+    asyncio.run(scenario())
+
+
+def test_calls_that_queue_for_their_turn_do_not_exceed_a_grant() -> None:
+    async def scenario() -> None:
+        lease = Lease(None, 10_000)
+        hold = CallHold(price_builtin, lease)
+        turn = asyncio.Lock()
+        sent = 0
+
+        async def answer(_: Endpoint, __: Call) -> Reply:
+            nonlocal sent
+            sent += 1
+            await asyncio.sleep(0)
+            lease.count(spend(10))
+            return Reply(200)
+
+        send = hold.guard(answer)
+
+        async def queue(call: Call) -> Reply:
+            async with turn:
+                return await send(ENDPOINT, call)
+
+        lease.receive(Grant(100, None))
+        calls = [asyncio.ensure_future(hold.admit(CALL, queue)) for _ in range(64)]
+        for _ in range(20):
+            await _settle()
+        assert (sent, sum(call.done() for call in calls)) == (10, 10)
+
+        lease.receive(Grant(200, None))
+        for _ in range(20):
+            await _settle()
+        assert sent == 20
+
+        lease.stop("The token budget is used up")
+        await _settle()
+        assert (lease.held, hold.held, sent) == (set(), {(1, 0)}, 20)
+        for call in calls:
+            call.cancel()
 
     asyncio.run(scenario())
