@@ -61,17 +61,18 @@ def draw_histogram(values: Iterable[float], title: str, *, bins: int = _BINS) ->
     if not known:
         return _empty(title)
     least, most = min(known), max(known)
-    counts = _count(known, least, most, bins)
+    is_one = most - least <= _TINY  # a smaller range has no parts
+    counts = _count(known, least, most, bins) if not is_one else [len(known)]
     across, up = Axis.over(least, most), Axis(0, max(counts))
     edges = [least + (most - least) * place / bins for place in range(bins + 1)]
-    if least == most:
+    if is_one:
         reach = (across.high - across.low) / (2 * _BINS)
-        edges, counts = [least - reach, least + reach], [len(known)]
+        edges = [least - reach, least + reach]
     parts = list(zip(edges, edges[1:], counts, strict=False))
     bars = "".join(_bar(across, up, *part) for part in parts)
     told = f"{title}: {pluralize(len(known), 'value')} from {_text(least)} to {_text(most)}"
     rows = [(_text(low), _text(high), f"{count:,}") for low, high, count in parts]
-    if least == most:
+    if is_one:
         rows = [(_text(least), _text(most), f"{len(known):,}")]
     body = _frame(across, up, "", "Count") + bars
     return _figure(told, body, ("From", "To", "Count"), rows)
@@ -182,7 +183,7 @@ def _frame(across: Axis, up: Axis, x: str, y: str) -> str:
 
 def _count(values: Sequence[float], least: float, most: float, bins: int) -> list[int]:
     counts = [0] * bins
-    scale = bins / (most - least) if most > least else 0.0
+    scale = bins / (most - least)
     for value in values:
         counts[min(int((value - least) * scale), bins - 1)] += 1
     return counts

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prime_cli.pages.charts import (
@@ -73,6 +73,16 @@ def test_a_histogram_counts_every_number_that_can_be_drawn(
     assert (figure.tag == "figure") == bool(known)
     if known:
         check_inside(figure)
+
+
+@given(st.lists(st.floats(-1e-89, 1e-89), min_size=1, max_size=9), st.integers(1, 30))
+@example([0.0, 1e-307], 20)
+@example([0.0, 5e-324, 1e-90], 20)
+def test_a_range_without_parts_is_one_bar(values: list[float], bins: int) -> None:
+    figure = parse(draw_histogram(values, "Reward", bins=bins))
+
+    assert sum(int(row[-1]) for row in rows(figure)) == len(values)
+    check_inside(figure)
 
 
 POINTS = st.builds(Point, NUMBERS, NUMBERS, st.none() | NUMBERS, st.none() | NUMBERS)
