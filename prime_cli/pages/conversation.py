@@ -95,10 +95,19 @@ def tokens_of(value: Any) -> list[Token]:
     content = value.get("content") if isinstance(value, Mapping) else None
     found = []
     for each in content if isinstance(content, list) else ():
-        logprob = each.get("logprob") if isinstance(each, Mapping) else None
-        if isinstance(logprob, int | float) and not math.isnan(logprob):
+        logprob = finite(each.get("logprob")) if isinstance(each, Mapping) else None
+        if logprob is not None:
             found.append(Token(str(each.get("token", "")), math.exp(min(logprob, 0.0))))
     return found
+
+
+def finite(value: Any) -> float | None:
+    """`value` as a number; None for NaN, an infinity, one too large, and what is no number."""
+    try:
+        number = float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _messages(part: Any) -> Iterator[Mapping[str, Any]]:

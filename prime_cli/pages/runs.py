@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from prime_cli.pages.charts import draw_histogram
-from prime_cli.pages.conversation import Text, Token, Turn, shown_text, tokens_of, turns_of
+from prime_cli.pages.conversation import (
+    Text,
+    Token,
+    Turn,
+    finite,
+    shown_text,
+    tokens_of,
+    turns_of,
+)
 from prime_cli.pages.templates import Html, Page
 from prime_cli.runs.rows import numeric
 from prime_cli.statistics.intervals import spread
@@ -296,7 +304,6 @@ def _number(value: Any) -> str:
 
 def sample_of(body: Mapping[str, Any]) -> Sample:
     """A sample as clients push it: the keys of vf-eval's results, and prime's beside them."""
-    reward = body.get("reward")
     metrics = body.get("metrics")
     error, traceback = _error_of(body.get("error"))
     known = {"id", "sample_id", *_TOP}
@@ -313,7 +320,7 @@ def sample_of(body: Mapping[str, Any]) -> Sample:
     return Sample(
         prompt=body.get("prompt"),
         completion=body.get("completion"),
-        reward=float(reward) if isinstance(reward, int | float) else None,
+        reward=finite(body.get("reward")),
         metrics=metrics,
         answer=body.get("answer"),
         info=body.get("info"),

@@ -1,11 +1,12 @@
 import math
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.pages.conversation import MOST_CHARACTERS, tokens_of, turns_of
-from prime_cli.pages.runs import Link, Sample, render_rollout, view_rollout
+from prime_cli.pages.runs import Link, Sample, render_rollout, sample_of, view_rollout
 from prime_cli.pages.templates import render
 
 JSON = st.recursive(
@@ -63,6 +64,14 @@ def test_long_texts_say_how_much_is_left_out() -> None:
 
     assert turn.texts[0].left_out == 5
     assert len(turn.texts[0].text) == MOST_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    "number", [10**400, -(10**400), math.inf, math.nan, "1", None], ids=range(6)
+)
+def test_what_is_no_finite_number_is_neither_a_reward_nor_a_probability(number: Any) -> None:
+    assert sample_of({"reward": number}).reward is None
+    assert not tokens_of({"content": [{"token": "a", "logprob": number}]})
 
 
 def test_recorded_probabilities_are_shown_by_token() -> None:
