@@ -79,7 +79,7 @@ def view_runs(
     cwd = Path.cwd()
     folders = [find_run(run, cwd, roots).folder.path for run in runs]
     library = Library(cwd, roots, folders)
-    names = [library.name_of(folder) for folder in folders]
+    names = library.names_of(folders)
     path = "/runs"
     if len(names) == 1:
         path = run_path(names[0])

@@ -43,11 +43,12 @@ class Library:
         """The trainings, newest first."""
         return list_trainings(self.cwd, self.roots.outputs)
 
-    def name_of(self, path: Path) -> str:
-        """What the address of the run in the folder `path` calls it: its id, if no other has it."""
-        known = Counter(self._paths())
-        same = sum(count for each, count in known.items() if each.name == path.name)
-        return path.name if same <= 1 else f"{path.name}~{_digest(path)}"
+    def names_of(self, paths: Sequence[Path]) -> list[str]:
+        """What addresses call the runs in these folders: by id, where no other run has it."""
+        known = Counter(path.name for path in self._paths())
+        return [
+            path.name if known[path.name] <= 1 else f"{path.name}~{_digest(path)}" for path in paths
+        ]
 
     def find(self, name: str) -> LocalRun:
         """The run or training that an address calls `name`, read anew if it has grown.

@@ -66,9 +66,10 @@ def view_runs(library: Library, text: str, page: int) -> RunsView:
     found = [item for item in library.items() if _has(item, words)]
     pages = max(1, -(-len(found) // _LINES))
     page = min(max(page, 1), pages)
-    start = (page - 1) * _LINES
+    shown = found[(page - 1) * _LINES : page * _LINES]
+    names = library.names_of([Path(item.path) for item in shown])
     return RunsView(
-        runs=[_run_line(library, item) for item in found[start : start + _LINES]],
+        runs=[_run_line(name, item) for name, item in zip(names, shown, strict=True)],
         trainings=[] if text else [_training_line(each) for each in library.trainings()[:_LINES]],
         filter=text,
         previous=_page_path(text, page - 1) if page > 1 else None,
@@ -86,8 +87,7 @@ def _page_path(text: str, page: int) -> str:
     return "/runs?" + urlencode({"text": text, "page": page})
 
 
-def _run_line(library: Library, item: RunItem) -> RunLine:
-    name = library.name_of(Path(item.path))
+def _run_line(name: str, item: RunItem) -> RunLine:
     return RunLine(
         name=name,
         path=run_path(name),

@@ -91,7 +91,9 @@ def view_training(library: Library, name: str) -> TrainingView:
     if manifest is None or facts is None:
         raise NotFound(f"{run.run_id} is no training", hint="list them with `prime train list`")
     steps = read_steps(run.path / METRICS)
-    points = [_Evaluated(each, library) for each in facts.evaluations]
+    folders = [(library.cwd / each.path).resolve() for each in facts.evaluations]
+    found = zip(facts.evaluations, folders, library.names_of(folders), strict=True)
+    points = [_Evaluated(each, library, folder, name) for each, folder, name in found]
     path = f"/trainings/{quote(name, safe='~')}"
     return TrainingView(
         path=path,
@@ -112,16 +114,15 @@ def view_training(library: Library, name: str) -> TrainingView:
 class _Evaluated:
     """An evaluation during a training, and its run where that is still there."""
 
-    def __init__(self, each: Evaluation, library: Library) -> None:
+    def __init__(self, each: Evaluation, library: Library, folder: Path, name: str) -> None:
         self.each = each
         self.name, self.path = "", ""
         self.interval: Interval | None = None
         try:
-            run = library.open((library.cwd / each.path).resolve())
+            run = library.open(folder)
         except PrimeError:
             return  # its folder was removed; the reward is in the training's own file
-        self.name = library.name_of(run.path)
-        self.path = run_path(self.name)
+        self.name, self.path = name, run_path(name)
         self.interval = precision(run.by_example()).interval
 
     def line(self) -> EvaluationLine:
