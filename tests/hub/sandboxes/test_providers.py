@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from tests.helpers.engines import podman_with_python
 from tests.helpers.sandboxes import API, Inside, create, sandbox_hub
 from tests.helpers.tools import needs_bubblewrap
@@ -24,7 +25,10 @@ def hub(
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "engine":
             patch.setenv("CONTAINER_HOST", podman_with_python().url)
-        with sandbox_hub(tmp_path_factory.mktemp("hub"), request.param) as client:
+        data = tmp_path_factory.mktemp("hub")
+        with sandbox_hub(data, request.param) as client:
+            # Now, since each test is without the engine of this machine.
+            Supervisor(data).start()
             yield client
 
 
