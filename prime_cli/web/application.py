@@ -22,10 +22,10 @@ from prime_cli.runs.transcript import parse_position
 from prime_cli.web.comparison import render_comparison, render_sides, view_comparison, view_sides
 from prime_cli.web.downloads import download
 from prime_cli.web.library import Library
-from prime_cli.web.listing import render_runs, view_runs
 from prime_cli.web.opened import LocalRun
+from prime_cli.web.run_list import render_runs, view_runs
 from prime_cli.web.run_view import view_local_rollout, view_run
-from prime_cli.web.trainings import render_training, view_training
+from prime_cli.web.training_view import render_training, view_training
 from prime_cli.wire.problems import status_of
 
 NAVIGATION = (NavigationLink("/runs", "Runs"), NavigationLink("/", "Environments"))

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.web.library import Library
-from prime_cli.web.listing import view_runs
+from prime_cli.web.run_list import view_runs
 from tests.runs.rows import row
 from tests.runs.saving import save_run
 
