@@ -3,23 +3,32 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from prime_cli.runs.transcript import as_text
 
 MOST_CHARACTERS = 20_000
 """Of one text on a page; the rest is in the downloads."""
 _MOST_TURNS = 400
+_MOST_PARTS = 2_000
+"""Texts, pictures and calls of a page; who pushes a sample decides how many it has."""
+_MOST_PAGE_CHARACTERS = 1_000_000
+_MOST_TOKENS = 5_000
+"""Of a page; each is an element of it."""
 _IMAGES = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/webp;base64,")
 _LARGEST_IMAGE = 2_000_000
+_LONGEST_NAME = 200
 LEVELS = 5
 
 
+T = TypeVar("T")
+
+
 class Text(NamedTuple):
-    """A text as shown; `left_out` counts the characters that are not."""
+    """A text as shown; `left_out` counts the characters that are not, None for unknown many."""
 
     text: str
-    left_out: int = 0
+    left_out: int | None = 0
     is_json: bool = False
 
 
@@ -49,6 +58,16 @@ class Token(NamedTuple):
         return min(int(self.probability * LEVELS), LEVELS - 1)
 
 
+class Tokens(NamedTuple):
+    """Sampled tokens as shown, and how many more there are."""
+
+    shown: Sequence[Token] = ()
+    left_out: int = 0
+
+
+NO_TOKENS = Tokens()
+
+
 class Turn(NamedTuple):
     """One message: what was thought, said and shown, and the tools that it called."""
 
@@ -57,48 +76,162 @@ class Turn(NamedTuple):
     texts: Sequence[Text]
     pictures: Sequence[Picture] = ()
     calls: Sequence[ToolCall] = ()
-    tokens: Sequence[Token] = ()
+    tokens: Tokens = NO_TOKENS
 
 
 def turns_of(*parts: Any) -> list[Turn]:
     """The turns of a prompt and a completion, in their order: chat messages, or plain text."""
-    messages = [message for part in parts for message in _messages(part)]
-    results: dict[str, int] = {}
-    for place, message in enumerate(messages):
-        if message.get("role") == "tool" and isinstance(message.get("tool_call_id"), str):
-            results.setdefault(message["tool_call_id"], place)
-    used: set[int] = set()
-    turns = []
-    for place, message in enumerate(messages[:_MOST_TURNS]):
-        if place not in used:
-            turns.append(_turn(message, messages, results, used))
-    if len(messages) > _MOST_TURNS:
-        more = f"{len(messages) - _MOST_TURNS:,} more messages are in the downloads"
-        turns.append(Turn("note", None, [Text(more)]))
-    return turns
+    layout = _Layout([message for part in parts for message in _messages(part)])
+    turns = list(layout.turns())
+    notes = [Text(note) for note in layout.notes()]
+    return [*turns, Turn("note", None, notes)] if notes else turns
 
 
-def shown_text(value: Any) -> Text:
-    """A text, or another value as indented JSON; cut after `MOST_CHARACTERS`."""
+class _Layout:
+    """Lays messages out for one page, as far as it has room: who pushes a sample has no limit."""
+
+    def __init__(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        self._messages = messages
+        self._results: dict[str, int] = {}
+        for place, message in enumerate(messages):
+            if message.get("role") == "tool" and isinstance(message.get("tool_call_id"), str):
+                self._results.setdefault(message["tool_call_id"], place)
+        self._used: set[int] = set()
+        self._parts, self._characters, self._tokens = (
+            _MOST_PARTS,
+            _MOST_PAGE_CHARACTERS,
+            _MOST_TOKENS,
+        )
+        self._left_out = 0
+
+    def turns(self) -> Iterator[Turn]:
+        """Each message but the results that stand beside their calls."""
+        for place, message in enumerate(self._messages[:_MOST_TURNS]):
+            if place not in self._used:
+                yield self._turn(message)
+
+    def notes(self) -> Iterator[str]:
+        """What found no room, once the turns were taken."""
+        if (more := len(self._messages) - _MOST_TURNS) > 0:
+            yield f"{more:,} more messages are in the downloads"
+        if self._left_out:
+            yield f"{self._left_out:,} more parts of messages are in the downloads"
+
+    def _turn(self, message: Mapping[str, Any]) -> Turn:
+        reasoning = message.get("reasoning_content") or message.get("reasoning")
+        thought = self._text(reasoning) if reasoning else None
+        texts, pictures = self._content(message.get("content"))
+        calls = message.get("tool_calls")
+        called = [self._call(each) for each in self._take(calls if isinstance(calls, list) else [])]
+        tokens = tokens_of(message.get("logprobs"), most=self._tokens)
+        self._tokens -= len(tokens.shown)
+        return Turn(
+            str(message.get("role", "message"))[:_LONGEST_NAME],
+            thought,
+            texts,
+            pictures,
+            called,
+            tokens,
+        )
+
+    def _content(self, content: Any) -> tuple[list[Text], list[Picture]]:
+        if content in (None, "", []):
+            return [], []
+        if not isinstance(content, list):
+            return [self._as_said(content)], []
+        texts, pictures = [], []
+        for part in self._take(content):
+            address = _image_address(part)
+            if address is not None:
+                pictures.append(_picture(address))
+            else:
+                said = part.get("text") if isinstance(part, dict) else part
+                texts.append(self._as_said(part if said is None else said))
+        return texts, pictures
+
+    def _call(self, call: Any) -> ToolCall:
+        # verifiers keeps tool calls as objects, or (0.1.x files) as JSON in a string.
+        found = _decode(call) if isinstance(call, str) else call
+        if not isinstance(found, dict):
+            return ToolCall("tool", self._text(call), None)
+        function = found.get("function")
+        function = function if isinstance(function, dict) else found
+        number = found.get("id")
+        place = self._results.get(number) if isinstance(number, str) else None
+        result = None
+        if place is not None and place not in self._used:
+            self._used.add(place)
+            result = self._result(self._messages[place].get("content"))
+        name = str(function.get("name", "tool"))[:_LONGEST_NAME]
+        return ToolCall(name, self._text(function.get("arguments", "")), result)
+
+    def _result(self, content: Any) -> Text:
+        if isinstance(content, list):
+            texts = [part.get("text") if isinstance(part, dict) else part for part in content]
+            content = "\n".join("[not text]" if text is None else str(text) for text in texts)
+        return self._text("" if content is None else content)
+
+    def _as_said(self, value: Any) -> Text:
+        """What was said, unchanged: only other values than text are laid out as JSON."""
+        most = min(MOST_CHARACTERS, self._characters)
+        return self._counted(_cut(value, most)) if isinstance(value, str) else self._text(value)
+
+    def _text(self, value: Any) -> Text:
+        return self._counted(shown_text(value, min(MOST_CHARACTERS, self._characters)))
+
+    def _counted(self, text: Text) -> Text:
+        self._characters -= len(text.text)
+        return text
+
+    def _take(self, parts: Sequence[T]) -> Sequence[T]:
+        """As many of `parts` as there is room for."""
+        taken = parts[: self._parts]
+        self._parts -= len(taken)
+        self._left_out += len(parts) - len(taken)
+        return taken
+
+
+def shown_text(value: Any, most: int = MOST_CHARACTERS) -> Text:
+    """A text, or another value as indented JSON; cut after `most` characters."""
     decoded = _decode(value) if isinstance(value, str) else value
-    is_json = isinstance(decoded, dict | list)
-    text = (
-        json.dumps(decoded, ensure_ascii=False, indent=2, default=str)
-        if is_json
-        else as_text(value)
-    )
-    return Text(text[:MOST_CHARACTERS], max(len(text) - MOST_CHARACTERS, 0), is_json)
+    if isinstance(decoded, dict | list):
+        return _laid_out(decoded, most)
+    return _cut(as_text(value), most)
 
 
-def tokens_of(value: Any) -> list[Token]:
-    """The sampled tokens in `logprobs` of the OpenAI API; none if there are none."""
-    content = value.get("content") if isinstance(value, Mapping) else None
-    found = []
-    for each in content if isinstance(content, list) else ():
-        logprob = finite(each.get("logprob")) if isinstance(each, Mapping) else None
-        if logprob is not None:
-            found.append(Token(str(each.get("token", "")), math.exp(min(logprob, 0.0))))
-    return found
+def _cut(text: str, most: int) -> Text:
+    return Text(text[:most], max(len(text) - most, 0))
+
+
+def _laid_out(value: Any, most: int) -> Text:
+    """`value` as indented JSON, made only as far as it is shown."""
+    encoder = json.JSONEncoder(ensure_ascii=False, indent=2, default=str)
+    text = ""
+    try:
+        for part in encoder.iterencode(value):
+            text += part
+            if len(text) > most:
+                return Text(text[:most], None, is_json=True)
+    except RecursionError:
+        return Text("This is nested too deeply to be shown.", None)
+    return Text(text, is_json=True)
+
+
+def tokens_of(*values: Any, most: int = _MOST_TOKENS) -> Tokens:
+    """The first sampled tokens in each `logprobs` of the OpenAI API; none if there are none."""
+    found: list[Token] = []
+    left_out = 0
+    for value in values:
+        content = value.get("content") if isinstance(value, Mapping) else None
+        for each in content if isinstance(content, list) else ():
+            logprob = finite(each.get("logprob")) if isinstance(each, Mapping) else None
+            if logprob is None:
+                continue
+            if len(found) < most:
+                found.append(Token(str(each.get("token", "")), math.exp(min(logprob, 0.0))))
+            else:
+                left_out += 1
+    return Tokens(found, left_out)
 
 
 def finite(value: Any) -> float | None:
@@ -117,48 +250,6 @@ def _messages(part: Any) -> Iterator[Mapping[str, Any]]:
         yield message if isinstance(message, dict) else {"role": "text", "content": message}
 
 
-def _turn(
-    message: Mapping[str, Any],
-    messages: Sequence[Mapping[str, Any]],
-    results: Mapping[str, int],
-    used: set[int],
-) -> Turn:
-    reasoning = message.get("reasoning_content") or message.get("reasoning")
-    texts, pictures = _content(message.get("content"))
-    calls = message.get("tool_calls")
-    return Turn(
-        str(message.get("role", "message")),
-        shown_text(reasoning) if reasoning else None,
-        texts,
-        pictures,
-        [_call(each, messages, results, used) for each in calls] if isinstance(calls, list) else [],
-        tokens_of(message.get("logprobs")),
-    )
-
-
-def _content(content: Any) -> tuple[list[Text], list[Picture]]:
-    if content in (None, "", []):
-        return [], []
-    if not isinstance(content, list):
-        return [_as_said(content)], []
-    texts, pictures = [], []
-    for part in content:
-        address = _image_address(part)
-        if address is not None:
-            pictures.append(_picture(address))
-        else:
-            said = part.get("text") if isinstance(part, dict) else part
-            texts.append(_as_said(part if said is None else said))
-    return texts, pictures
-
-
-def _as_said(value: Any) -> Text:
-    """What was said, unchanged: only other values than text are laid out as JSON."""
-    if not isinstance(value, str):
-        return shown_text(value)
-    return Text(value[:MOST_CHARACTERS], max(len(value) - MOST_CHARACTERS, 0))
-
-
 def _image_address(part: Any) -> str | None:
     image = part.get("image_url") if isinstance(part, dict) else None
     address = image.get("url") if isinstance(image, dict) else image
@@ -170,36 +261,6 @@ def _picture(address: str) -> Picture:
     if address.startswith(_IMAGES) and len(address) <= _LARGEST_IMAGE:
         return Picture(address)
     return Picture("", address[:200] if not address.startswith("data:") else "a large image")
-
-
-def _call(
-    call: Any,
-    messages: Sequence[Mapping[str, Any]],
-    results: Mapping[str, int],
-    used: set[int],
-) -> ToolCall:
-    # verifiers keeps tool calls as objects, or (0.1.x files) as JSON in a string.
-    found = _decode(call) if isinstance(call, str) else call
-    if not isinstance(found, dict):
-        return ToolCall("tool", shown_text(call), None)
-    function = found.get("function")
-    function = function if isinstance(function, dict) else found
-    number = found.get("id")
-    place = results.get(number) if isinstance(number, str) else None
-    result = None
-    if place is not None and place not in used:
-        used.add(place)
-        result = _result(messages[place].get("content"))
-    return ToolCall(
-        str(function.get("name", "tool")), shown_text(function.get("arguments", "")), result
-    )
-
-
-def _result(content: Any) -> Text:
-    if isinstance(content, list):
-        texts = [part.get("text") if isinstance(part, dict) else part for part in content]
-        content = "\n".join("[not text]" if text is None else str(text) for text in texts)
-    return shown_text("" if content is None else content)
 
 
 def _decode(text: str) -> Any:

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from prime_cli.core.errors import TooLarge
 from prime_cli.core.formatting import pluralize
 from prime_cli.pages.conversation import shown_text
 from prime_cli.pages.links import environment_path, evaluation_path
 from prime_cli.pages.runs import (
     EMPTY,
     EVERYTHING,
+    NOTHING,
     Cell,
     Fact,
     GridLine,
@@ -26,13 +28,17 @@ from prime_cli.pages.runs import (
     render_run,
     reward_chart,
     sample_of,
+    some_facts,
     view_rollout,
 )
 from prime_cli.pages.templates import Html, Page
 from prime_cli.statistics.intervals import bounds, precision
+from prime_cli.wire.codec import decode
 from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 
 SAMPLES_PER_PAGE = 200
+_LARGEST_SAMPLE = 2 << 20
+"""Bytes of JSON that a page lays out."""
 
 _NAMES = msgspec.json.Decoder(list[str])
 
@@ -132,20 +138,24 @@ def evaluation_page(
     return render_run(view)
 
 
-def sample_page(
-    detail: EvaluationDetail, line: SampleLine, body: Mapping[str, Any], total: int
-) -> Page:
-    """The page of one sample of `total`."""
+def sample_page(detail: EvaluationDetail, line: SampleLine, content: bytes, total: int) -> Page:
+    """The page of one sample of `total`, from its JSON; raises TooLarge."""
     path = evaluation_path(detail.evaluation_id)
+    command = f"prime eval samples {detail.evaluation_id} -n 1 -p {line.number}"
+    if len(content) > _LARGEST_SAMPLE:
+        raise TooLarge(
+            f"Sample {line.number} has {len(content):,} bytes, too many for a page",
+            hint=f"get it with `{command}`",
+        )
     example, rollout = line.place
     view = view_rollout(
-        sample_of(body),
+        sample_of(decode(content, dict[str, Any])),
         path=_sample_path(path, line.number),
         run=Link(detail.name, path),
         title=f"Example {example}, rollout {rollout}" if rollout else f"Sample {line.number}",
         previous=_sample_path(path, line.number - 1) if line.number > 1 else None,
         next=_sample_path(path, line.number + 1) if line.number < total else None,
-        command=f"prime eval samples {detail.evaluation_id} -n 1 -p {line.number}",
+        command=command,
     )
     return render_rollout(view)
 
@@ -189,9 +199,8 @@ def _parameters(detail: EvaluationDetail) -> Iterator[Fact]:
         "Completed": detail.completed_at,
     }
     yield from (Fact(label, text) for label, text in told.items() if text)
-    for name, value in detail.metadata.items():
-        if value not in (None, "", {}, []):
-            yield Fact(name, shown_text(value).text)
+    stated = ((name, value) for name, value in detail.metadata.items() if value not in NOTHING)
+    yield from some_facts((name, shown_text(value).text) for name, value in stated)
 
 
 def _notes(detail: EvaluationDetail) -> Iterator[str]:

@@ -1,14 +1,16 @@
 """What pages of runs show: records that both a local run and a hub's evaluation become."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from prime_cli.pages.charts import draw_histogram
 from prime_cli.pages.conversation import (
+    NO_TOKENS,
     Text,
-    Token,
+    Tokens,
     Turn,
     finite,
     shown_text,
@@ -154,7 +156,7 @@ class RolloutView:
     rest: Sequence[tuple[str, Text]] = ()
     error: Fact | None = None
     traceback: str = ""
-    tokens: Sequence[Token] = ()
+    tokens: Tokens = NO_TOKENS
     previous: str | None = None
     next: str | None = None
     siblings: Sequence[Cell] = ()
@@ -261,20 +263,21 @@ def view_rollout(
 ) -> RolloutView:
     """The page of `sample`."""
     state = dict(sample.state)
-    tokens = tokens_of(state.pop("logprobs", None)) or _trajectory_tokens(state)
+    own = tokens_of(state.pop("logprobs", None))
     rest = [("answer", sample.answer), ("info", sample.info), ("task", sample.task), *state.items()]
+    rest = [(name, value) for name, value in rest if value not in NOTHING]
     return RolloutView(
         path=path,
         run=run,
         title=title,
         reward="none" if sample.reward is None else f"{sample.reward:.4g}",
-        parts=[Fact(name, _number(value)) for name, value in sample.metrics.items()],
+        parts=list(some_facts((name, _number(value)) for name, value in sample.metrics.items())),
         facts=sample.facts,
         turns=turns_of(sample.prompt, sample.completion),
-        rest=[(name, shown_text(value)) for name, value in rest if value not in _NOTHING],
+        rest=[(name, shown_text(value)) for name, value in rest[:MOST_FACTS]],
         error=sample.error,
         traceback=sample.traceback,
-        tokens=tokens,
+        tokens=own if own.shown else _trajectory_tokens(state),
         previous=previous,
         next=next,
         siblings=siblings,
@@ -282,20 +285,28 @@ def view_rollout(
     )
 
 
-_NOTHING: tuple[Any, ...] = (None, "", {}, [])
+NOTHING: tuple[Any, ...] = (None, "", {}, [])
+MOST_FACTS = 200
+"""Of one kind on a page, which who pushes decides."""
 
 
-def _trajectory_tokens(state: Mapping[str, Any]) -> list[Token]:
+def some_facts(found: Iterator[tuple[str, str]]) -> Iterator[Fact]:
+    """The first of `found` as facts, and how many more there are."""
+    yield from (Fact(*each) for each in islice(found, MOST_FACTS))
+    if more := sum(1 for _ in found):
+        yield Fact("More", f"{more:,} are not shown")
+
+
+def _trajectory_tokens(state: Mapping[str, Any]) -> Tokens:
     """Those of a saved `trajectory` of verifiers, whose steps have their responses' tokens."""
     steps = state.get("trajectory")
-    found: list[Token] = []
+    found: list[Any] = []
     for step in steps if isinstance(steps, list) else ():
         response = step.get("response") if isinstance(step, dict) else None
         choices = response.get("choices") if isinstance(response, dict) else None
-        for choice in choices if isinstance(choices, list) else ():
-            if isinstance(choice, dict):
-                found += tokens_of(choice.get("logprobs"))
-    return found
+        given = choices if isinstance(choices, list) else ()
+        found += (choice.get("logprobs") for choice in given if isinstance(choice, dict))
+    return tokens_of(*found)
 
 
 def _number(value: Any) -> str:
@@ -341,7 +352,7 @@ _TOP = (
 
 
 def _error_of(value: Any) -> tuple[Fact | None, str]:
-    if value in _NOTHING:
+    if value in NOTHING:
         return None, ""
     if not isinstance(value, dict):
         return Fact("error", shown_text(value).text), ""

@@ -1,7 +1,7 @@
 """Source code as HTML: numbered lines, coloured by Pygments."""
 
+import re
 from collections.abc import Iterator
-from functools import lru_cache
 from html import escape
 from itertools import islice
 
@@ -10,6 +10,9 @@ from prime_cli.pages.templates import Html
 
 _MOST_TOKENS = 4000
 """What follows is not coloured: each takes about 8 us, whatever a publisher writes."""
+_MOST_CHARACTERS = 16 * 1024
+# Lexers take quadratic time for both.
+_TOO_LONG = re.compile(r"[^\n]{501}|\s{201}")
 _LEXERS = {
     ".py": "python",
     ".pyi": "python",
@@ -23,7 +26,6 @@ _LEXERS = {
 }
 
 
-@lru_cache(maxsize=128)
 def highlight(path: str, text: str) -> Html:
     """`text`, the content of a file at `path`, as lines that can be linked to: `#L12`."""
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
@@ -42,7 +44,9 @@ def _coloured(lexer: str, text: str) -> Iterator[str]:
     from pygments.token import STANDARD_TYPES
 
     done = 0
-    tokens = get_lexer_by_name(lexer, stripnl=False, ensurenl=False).get_tokens(text)
+    odd = _TOO_LONG.search(text, 0, _MOST_CHARACTERS)
+    begin = text[: odd.start() if odd else _MOST_CHARACTERS]
+    tokens = get_lexer_by_name(lexer, stripnl=False, ensurenl=False).get_tokens(begin)
     for kind, value in islice(tokens, _MOST_TOKENS):
         done += len(value)
         name = STANDARD_TYPES.get(kind) or STANDARD_TYPES.get(kind.parent, "")

@@ -1,11 +1,12 @@
 import math
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.pages.conversation import MOST_CHARACTERS, tokens_of, turns_of
+from prime_cli.pages.conversation import MOST_CHARACTERS, shown_text, tokens_of, turns_of
 from prime_cli.pages.runs import Link, Sample, render_rollout, sample_of, view_rollout
 from prime_cli.pages.templates import render
 
@@ -71,7 +72,7 @@ def test_long_texts_say_how_much_is_left_out() -> None:
 )
 def test_what_is_no_finite_number_is_neither_a_reward_nor_a_probability(number: Any) -> None:
     assert sample_of({"reward": number}).reward is None
-    assert not tokens_of({"content": [{"token": "a", "logprob": number}]})
+    assert not tokens_of({"content": [{"token": "a", "logprob": number}]}).shown
 
 
 def test_recorded_probabilities_are_shown_by_token() -> None:
@@ -83,4 +84,43 @@ def test_recorded_probabilities_are_shown_by_token() -> None:
 
     found = tokens_of({"content": tokens})
 
-    assert [(each.text, each.level) for each in found] == [("a", 4), ("b", 0)]
+    assert [(each.text, each.level) for each in found.shown] == [("a", 4), ("b", 0)]
+
+
+HOSTILE: dict[str, Any] = {
+    "calls": [{"role": "assistant", "tool_calls": [{}] * 100_000}],
+    "calls over turns": [{"role": "assistant", "tool_calls": [{}] * 1000}] * 400,
+    "texts": [{"role": "user", "content": ["a"] * 100_000}],
+    "tokens": [{"role": "a", "logprobs": {"content": [{"token": "a", "logprob": 0}] * 100_000}}],
+    "a list": [{"role": "user", "content": {"a": list(range(100_000))}}],
+    "turns": [{"role": "user", "content": "a"}] * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_rollout_of_many_parts_has_a_page_of_some_of_them_that_says_so(name: str) -> None:
+    sample = Sample(completion=HOSTILE[name], metrics=dict.fromkeys(map(str, range(9000)), 1.0))
+
+    page = render(render_rollout(view_rollout(sample, path="/r", run=Link("run", "/"), title="t")))
+
+    assert len(page) < 1_500_000
+    assert re.search(
+        rb"more (messages|parts of messages) are in the downloads|the first 5000|"
+        rb"The rest is in the downloads",
+        page,
+    )
+    assert b"8,800 are not shown" in page
+
+
+def test_tokens_left_out_are_counted() -> None:
+    found = tokens_of({"content": [{"token": "a", "logprob": 0}] * 7}, most=5)
+
+    assert (len(found.shown), found.left_out) == (5, 2)
+
+
+def test_what_is_nested_too_deeply_is_said_to_be() -> None:
+    value: list[Any] = []
+    for _ in range(5000):
+        value = [value]
+
+    assert shown_text(value).left_out is None

@@ -3,7 +3,9 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
+from prime_cli.core.errors import TooLarge
 from prime_cli.evals.viewer.filters import parse_reward
 from prime_cli.pages.evaluation import (
     EvaluationSamples,
@@ -15,6 +17,7 @@ from prime_cli.pages.evaluation import (
 )
 from prime_cli.pages.runs import RunFilter
 from prime_cli.pages.templates import render
+from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import EvaluationDetail
 
 RUN = EvaluationDetail(
@@ -43,11 +46,28 @@ def test_samples_stand_in_a_grid_of_examples_by_rollouts() -> None:
 def test_a_sample_is_shown_turn_by_turn() -> None:
     body = {"prompt": "2+2", "completion": [{"role": "assistant", "content": "<b>"}], "reward": 1}
 
-    html = render(sample_page(RUN, LINES[1], body, 3)).decode()
+    html = render(sample_page(RUN, LINES[1], encode(body), 3)).decode()
 
     assert "Example 0, rollout 1" in html
     assert "&lt;b&gt;" in html
     assert 'rel="next" href="/dashboard/evaluations/r1/samples/3"' in html
+
+
+def test_a_sample_too_large_for_a_page_is_left_to_its_command() -> None:
+    with pytest.raises(TooLarge, match="Sample 2 has 2,097,165 bytes") as raised:
+        sample_page(RUN, LINES[1], encode({"prompt": "x" * (2 << 20)}), 3)
+
+    assert raised.value.hint == "get it with `prime eval samples r1 -n 1 -p 2`"
+
+
+def test_a_page_says_how_many_of_too_many_metadata_it_leaves_out() -> None:
+    detail = structs.replace(RUN, metadata={f"field {number}": number for number in range(1000)})
+    overview = Overview.of(LINES, {}, total=3, errors=1)
+
+    html = render(evaluation_page(detail, EvaluationSamples(LINES, 3, overview))).decode()
+
+    assert html.count("<dt>field ") == 200
+    assert "800 are not shown" in html
 
 
 @pytest.mark.parametrize(

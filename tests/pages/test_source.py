@@ -39,3 +39,19 @@ def test_what_follows_thousands_of_tokens_is_plain() -> None:
 
 def test_ends_of_lines_of_windows_are_one_end() -> None:
     assert highlight("a.py", "a\r\nb\r\n").count('class="l"') == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.yaml", "a: 1\n" + "&a " * 80_000),
+        ("a.yaml", "a: 1\n" + "`" * 60_000),
+        ("a.py", "a = 1\n" + "  \n" * 80_000),
+        ("a.py", "a = 1\n" * 60_000),
+    ],
+)
+def test_the_part_that_lexers_take_quadratic_time_for_is_plain(path: str, text: str) -> None:
+    lines = highlight(path, text).split('<span class="l"')
+
+    assert "<span" in lines[1]
+    assert "<span" not in lines[-1]

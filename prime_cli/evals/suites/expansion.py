@@ -54,7 +54,10 @@ def _matrix(defaults: Table, entry: Table) -> Iterator[Table]:
 def _ablation(defaults: Table, entry: Table, section: str) -> Iterator[Table]:
     entry = dict(entry)
     sweep = _named(_table(entry.pop("sweep", {}), f"{section}.sweep"), f"[{section}.sweep]")
-    excludes = [_named(dict(each), f"[[{section}.exclude]]") for each in entry.pop("exclude", [])]
+    unwanted = entry.pop("exclude", [])
+    if not _is_list_of_tables(unwanted):
+        raise UsageError(f"[{section}.exclude] must be written [[{section}.exclude]]")
+    excludes = [_named(each, f"[[{section}.exclude]]") for each in unwanted]
     fixed = _named(entry, f"[[{section}]]")
     swept_args = _arguments(sweep, f"{section}.sweep")
     both = set(_arguments(fixed, section)) & set(swept_args)

@@ -7,7 +7,7 @@ from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.refs import LATEST, EnvRef
 from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.requests import ref_to_read
-from prime_cli.hub.routes.responses import answer_page, answer_page_error
+from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environments, versions
 from prime_cli.hub.services.evaluations.leaderboard import read_leaderboard
@@ -36,7 +36,7 @@ async def readme(request: Request) -> Response:
         html = await call(request, get_readme, ref)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(request, readme_page(detail, html))
+    return await show_page(request, readme_page, detail, html)
 
 
 @router.page(_PATH + "/@{version}/files")
@@ -50,7 +50,7 @@ async def file(request: Request) -> Response:
         found = await call(request, environments.inspect_sources, ref, query)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(request, file_page(detail, found))
+    return await show_page(request, file_page, detail, found)
 
 
 @router.page(_PATH + "/versions")
@@ -62,7 +62,7 @@ async def version_list(request: Request) -> Response:
         listed = await call(request, versions.list_versions, ref)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(request, versions_page(detail, listed.versions))
+    return await show_page(request, versions_page, detail, listed.versions)
 
 
 @router.page(_PATH + "/evaluations")
@@ -78,7 +78,7 @@ async def evaluations(request: Request) -> Response:
         board = await call(request, read_leaderboard, ref, query)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(request, leaderboard_page(detail, board, query))
+    return await show_page(request, leaderboard_page, detail, board, query)
 
 
 @router.page(_PATH + "/details")
@@ -94,7 +94,7 @@ async def details(request: Request) -> Response:
         signatures = await _document(request, ref, SIGNATURES)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(request, details_page(detail, source, lock, report, signatures))
+    return await show_page(request, details_page, detail, source, lock, report, signatures)
 
 
 async def _ref(request: Request) -> EnvRef:

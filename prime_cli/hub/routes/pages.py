@@ -1,14 +1,12 @@
 """Pages for browsers: what the API shows without a key."""
 
-from typing import Any
-
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.dispatch import call
-from prime_cli.hub.routes.responses import answer_page, answer_page_error
+from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.catalogue_cards import list_cards
 from prime_cli.hub.services.evaluations import queries, sample_queries
@@ -21,7 +19,6 @@ from prime_cli.pages.evaluation import (
     sample_query,
 )
 from prime_cli.pages.runs import RunFilter
-from prime_cli.wire.codec import decode
 from prime_cli.wire.evaluations import SampleQuery
 
 router = Router()
@@ -50,7 +47,7 @@ async def catalogue(request: Request) -> Response:
         found = await call(request, list_cards, query)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return answer_page(request, catalogue_page(found, wanted))
+    return await show_page(request, catalogue_page, found, wanted)
 
 
 @router.page("/dashboard/evaluations/{id}")
@@ -68,7 +65,7 @@ async def evaluation(request: Request) -> Response:
     except PrimeError as error:
         return answer_page_error(request, error)
     problem = "" if asked else f"`{wanted.reward}` is not a range: write >0.5, 0.2..0.8 or none"
-    return answer_page(request, evaluation_page(detail, samples, wanted, page, problem))
+    return await show_page(request, evaluation_page, detail, samples, wanted, page, problem)
 
 
 @router.page("/dashboard/evaluations/{id}/samples/{number:int}")
@@ -78,10 +75,9 @@ async def sample(request: Request) -> Response:
     try:
         detail = await call(request, queries.get_evaluation, evaluation_id)
         found = await call(request, sample_queries.read_sample, evaluation_id, min(number, _LAST))
+        return await show_page(request, sample_page, detail, *found)
     except PrimeError as error:
         return answer_page_error(request, error)
-    line, body, total = found
-    return answer_page(request, sample_page(detail, line, decode(body, dict[str, Any]), total))
 
 
 def _page_number(text: str) -> int:

@@ -1,16 +1,16 @@
 """Responses of routes: wire structs as JSON, errors as problems, pages as HTML."""
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.core.errors import InternalError, NotFound, PrimeError, StorageFailed, Unreachable
-from prime_cli.hub.dispatch import caller_of, hub_of
+from prime_cli.hub.dispatch import caller_of, hub_of, run
 from prime_cli.hub.headers import BASIC_CHALLENGE
 from prime_cli.hub.urls import ACCOUNT_PAGE, LOGIN_PAGE, SESSION_PAGE
 from prime_cli.pages.assets import PAGE_HEADERS
@@ -18,6 +18,7 @@ from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, r
 from prime_cli.wire.codec import Envelope, encode
 from prime_cli.wire.problems import Problem, headers_of, status_of, to_problem
 
+P = ParamSpec("P")
 _log = logging.getLogger(__name__)
 
 # --- Responses ---
@@ -95,6 +96,17 @@ def answer_page(request: Request, page: Page, error: PrimeError | None = None) -
     status, headers = (status_of(error), headers_of(error)) if error else (HTTPStatus.OK, {})
     html = render(page, frame)
     return Response(html, status, headers=PAGE_HEADERS | headers, media_type="text/html")
+
+
+async def show_page(
+    request: Request, lay_out: Callable[P, Page], *args: P.args, **kwargs: P.kwargs
+) -> Response:
+    """The page that `lay_out` makes, in a thread: what strangers wrote may take a while."""
+
+    def make() -> Response:
+        return answer_page(request, lay_out(*args, **kwargs))
+
+    return await run(hub_of(request), make)
 
 
 def answer_page_error(request: Request, error: PrimeError) -> Response:

@@ -147,3 +147,9 @@ def test_what_is_excluded_may_name_arguments() -> None:
 def test_an_invalid_value_is_reported(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         expanded(text)
+
+
+@pytest.mark.parametrize("exclude", ["{a = 1}", "[1, [2]]", "3"])
+def test_what_is_excluded_must_be_tables(exclude: str) -> None:
+    with pytest.raises(UsageError, match=r"must be written \[\[ablation\.exclude\]\]"):
+        expanded(f"[[ablation]]\nexclude = {exclude}\n")
