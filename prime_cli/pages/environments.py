@@ -22,11 +22,16 @@ ORDERS = {
 _FIRST = next(iter(ORDERS))
 
 
-class BestScore(Struct, frozen=True):
-    """The highest mean reward of the visible evaluations; `interval` is None if it is not known."""
+class BestScore(Struct, frozen=True, kw_only=True):
+    """The highest mean reward of the visible evaluations, and of how many samples it is.
+
+    `interval` is None if it is not known.
+    """
 
     evaluation_id: str
     model: str
+    owner: str
+    samples: int
     mean: float
     interval: tuple[float, float] | None
 

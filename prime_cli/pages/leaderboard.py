@@ -1,4 +1,4 @@
-"""The tab of an environment's evaluations: a row for each model and version, best mean first."""
+"""The tab of an environment's evaluations: a row for each owner, model and version, best first."""
 
 from msgspec import Struct
 
@@ -35,11 +35,15 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
 
 
 class Leaderboard(Struct, frozen=True):
-    """The rows in their order, and the models and versions that there are to choose from."""
+    """The rows in their order, and the models and versions that there are to choose from.
+
+    `is_cut` if there are more rows, with lower means.
+    """
 
     rows: list[LeaderboardRow]
     models: list[str]
     versions: list[str]
+    is_cut: bool = False
 
 
 class LeaderboardRecord(Struct, frozen=True, kw_only=True):

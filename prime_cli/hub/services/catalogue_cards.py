@@ -16,11 +16,9 @@ def list_cards(hub: Hub, caller: Caller, query: EnvironmentQuery) -> Catalogue:
     """One page of visible environments. Raises as `list_environments`."""
     found = list_environments(hub, caller, query)
     with hub.database.read() as connection:
-        checks = _checks(connection, [item.id for item in found.data])
-        cards = [
-            EnvironmentCard(item, checks.get(item.id), find_best(connection, caller, item.id))
-            for item in found.data
-        ]
+        ids = [item.id for item in found.data]
+        checks, best = _checks(connection, ids), find_best(connection, caller, ids)
+    cards = [EnvironmentCard(item, checks.get(item.id), best.get(item.id)) for item in found.data]
     return Catalogue(cards, found.total_count, found.next_cursor)
 
 

@@ -7,6 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
+from prime_cli.core.refs import EnvRef
+from prime_cli.hub.context import Caller
+from prime_cli.hub.services.evaluations.leaderboard import read_leaderboard
+from prime_cli.wire.evaluations import HistoryQuery
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.pushing import Push, sha256
 from tests.hub.routes.test_pages import API
 
@@ -129,6 +134,7 @@ def test_leaderboard_has_the_newest_run_of_each_model_best_first(
     only = client.get(f"{PAGE}/evaluations", params={"model": "small"}).text
     assert "&lt;large&gt;</a>" not in only
     assert "<option selected>small</option>" in only
+    assert "<option>&lt;large&gt;</option>" in only
     none = client.get(f"{PAGE}/evaluations", params={"version": "0.1.0"}).text
     assert "No public evaluations of this model and version." in none
 
@@ -153,3 +159,32 @@ def test_leaderboard_shows_an_interval_only_with_the_mean_that_the_hub_has(
 
 def test_evaluations_of_others_are_not_on_the_leaderboard(client: httpx.Client, word: Push) -> None:
     assert "No public evaluations yet." in client.get(f"{PAGE}/evaluations").text
+
+
+def test_another_owner_takes_nobody_off_the_leaderboard(accounts_hub: AccountsHub) -> None:
+    ada, eve = accounts_hub.user("ada"), accounts_hub.user("eve")
+    push = Push(ada, visibility="PUBLIC").run()
+    evaluate(ada, push, "small", 1.0, 0.0)
+    for _ in range(3):
+        evaluate(eve, push, "small", 0.0)
+    text = accounts_hub.client().get(PAGE + "/evaluations").text
+    assert "<td>ada</td>" in text
+    assert text.count("<td>eve</td>") == 1
+    assert "rows with the highest means" not in text
+    board = read_leaderboard(
+        accounts_hub.hub, Caller(), EnvRef("ada", "word"), HistoryQuery(), most=1
+    )
+    assert board.is_cut
+    assert [row.owner for row in board.rows] == ["ada"]
+
+
+def test_cards_say_of_whom_and_how_many_samples_the_best_is_in_one_query(
+    accounts_hub: AccountsHub,
+) -> None:
+    ada = accounts_hub.user("ada")
+    for name in ("one", "two", "three"):
+        evaluate(ada, Push(ada, name, visibility="PUBLIC").run(), "small", 1.0, 0.0)
+    with accounts_hub.statements() as statements:
+        text = accounts_hub.client().get("/").text
+    assert text.count("(n = 2, run by ada)") == 3
+    assert sum("average_reward" in each for each in statements) == 1

@@ -1,27 +1,33 @@
-"""The leaderboard of an environment: its newest evaluation by each model and version."""
+"""The leaderboard of an environment: its newest evaluation by each owner, model and version."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Label, Row, case, func, select
+from sqlalchemy import ColumnElement, Connection, Label, Row, Subquery, case, func, select
 
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluated, evaluations, owners
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.evaluations.queries import summarize
-from prime_cli.hub.services.evaluations.sample_queries import history_conditions
+from prime_cli.hub.services.evaluations.sample_queries import (
+    finished_conditions,
+    history_conditions,
+)
 from prime_cli.pages.environments import BestScore
 from prime_cli.pages.leaderboard import Leaderboard, LeaderboardRow
 from prime_cli.wire.evaluations import EvaluationSummary, HistoryQuery
 
 _MOST = 300
-"""Evaluations that are looked at, the newest ones."""
+"""Rows, and names to choose from."""
 _LONGEST_METADATA = 32 * 1024
 """In characters; what longer metadata tells of cost and tokens is not shown."""
 _CLOSE = 1e-6
+_JOINED = evaluated.join(evaluations, evaluated.c.evaluation_id == evaluations.c.id).join(
+    owners, evaluations.c.owner_id == owners.c.id
+)
 
 
 class _Usage(msgspec.Struct):
@@ -53,54 +59,104 @@ class _Metadata(msgspec.Struct):
     prime_run: _Run | None = None
 
 
-def read_leaderboard(hub: Hub, caller: Caller, ref: EnvRef, query: HistoryQuery) -> Leaderboard:
-    """Of the visible finished evaluations among the newest 300, best mean first.
+def read_leaderboard(
+    hub: Hub, caller: Caller, ref: EnvRef, query: HistoryQuery, *, most: int = _MOST
+) -> Leaderboard:
+    """The newest visible finished evaluation by each owner, model and version, best mean first.
 
     Raises NotFound for an environment that the caller does not see.
     """
     columns = [each for each in evaluations.c if each.name not in ("metadata", "tags", "metrics")]
     with hub.database.read() as connection:
         environment = find_environment(connection, caller, ref)
-        rows = connection.execute(
+        newest = _newest(history_conditions(caller, environment.id, query))
+        rows: Sequence[Any] = connection.execute(
             select(
                 *columns,
                 _told(),
                 owners.c.slug.label("owner"),
-                evaluated.c.semantic_version,
+                newest.c.semantic_version,
             )
-            .select_from(
-                evaluated.join(evaluations, evaluated.c.evaluation_id == evaluations.c.id).join(
-                    owners, evaluations.c.owner_id == owners.c.id
-                )
-            )
-            .where(*history_conditions(caller, environment.id, query))
-            .order_by(evaluations.c.finished_at.desc(), evaluations.c.id)
-            .limit(_MOST + 1)
+            .join(newest, newest.c.id == evaluations.c.id)
+            .join(owners, evaluations.c.owner_id == owners.c.id)
+            .where(newest.c.place == 1)
+            .order_by(evaluations.c.average_reward.desc().nulls_last(), evaluations.c.id)
+            .limit(most + 1)
         ).all()
-    newest = {(row.model_name, row.semantic_version): row for row in reversed(rows[:_MOST])}
-    ranked = sorted(map(_row, newest.values()), key=_rank)
-    return Leaderboard(ranked, _named(rows, "model_name"), _named(rows, "semantic_version"))
+        every = history_conditions(caller, environment.id, HistoryQuery())
+        models = _names(connection, evaluations.c.model_name, every)
+        versions = _names(connection, evaluated.c.semantic_version, every)
+    ranked = sorted(map(_row, rows[:most]), key=_rank)
+    return Leaderboard(ranked, models, versions, is_cut=len(rows) > most)
 
 
-def find_best(connection: Connection, caller: Caller, environment_id: str) -> BestScore | None:
-    """The visible finished evaluation with the highest mean; None without any."""
-    best = connection.execute(
-        select(evaluations.c.id, evaluations.c.model_name, evaluations.c.average_reward, _told())
-        .select_from(
-            evaluated.join(evaluations, evaluated.c.evaluation_id == evaluations.c.id).join(
-                owners, evaluations.c.owner_id == owners.c.id
-            )
-        )
-        .where(*history_conditions(caller, environment_id, HistoryQuery()))
+def _newest(conditions: Iterable[ColumnElement[bool]]) -> Subquery:
+    """Evaluations, and as `place` 1 for the newest of its owner, model and version."""
+    of_whom = (evaluations.c.owner_id, evaluations.c.model_name, evaluated.c.semantic_version)
+    newest_first = (evaluations.c.finished_at.desc(), evaluations.c.id)
+    place = func.row_number().over(partition_by=of_whom, order_by=newest_first)
+    return (
+        select(evaluations.c.id, evaluated.c.semantic_version, place.label("place"))
+        .select_from(_JOINED)
+        .where(*conditions)
+        .subquery()
+    )
+
+
+def _names(
+    connection: Connection, column: ColumnElement[Any], conditions: Iterable[ColumnElement[bool]]
+) -> list[str]:
+    named = (
+        select(column).select_from(_JOINED).where(*conditions, column.is_not(None), column != "")
+    )
+    return list(connection.execute(named.distinct().order_by(column).limit(_MOST)).scalars())
+
+
+def find_best(connection: Connection, caller: Caller, ids: Sequence[str]) -> dict[str, BestScore]:
+    """The visible finished evaluation with the highest mean, by the id of its environment.
+
+    Environments without any are left out.
+    """
+    best_first = (
+        evaluations.c.average_reward.desc(),
+        evaluations.c.sample_count.desc(),
+        evaluations.c.id,
+    )
+    place = func.row_number().over(partition_by=evaluated.c.environment_id, order_by=best_first)
+    placed = (
+        select(evaluations.c.id, evaluated.c.environment_id, place.label("place"))
+        .select_from(_JOINED)
+        .where(evaluated.c.environment_id.in_(ids), *finished_conditions(caller))
         .where(evaluations.c.average_reward.is_not(None))
-        .order_by(evaluations.c.average_reward.desc(), evaluations.c.id)
-        .limit(1)
-    ).first()
-    if best is None:
-        return None
-    run = _read(best.told).prime_run or _Run()
-    interval = _interval(run.reward, best.average_reward)
-    return BestScore(best.id, best.model_name or "unnamed", best.average_reward, interval)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(
+            evaluations.c.id,
+            evaluations.c.model_name,
+            evaluations.c.average_reward,
+            evaluations.c.sample_count,
+            placed.c.environment_id,
+            _told(),
+            owners.c.slug.label("owner"),
+        )
+        .join(placed, placed.c.id == evaluations.c.id)
+        .join(owners, evaluations.c.owner_id == owners.c.id)
+        .where(placed.c.place == 1)
+    )
+    return {row.environment_id: _best(row) for row in rows}
+
+
+def _best(row: Row[Any]) -> BestScore:
+    run = _read(row.told).prime_run or _Run()
+    return BestScore(
+        evaluation_id=row.id,
+        model=row.model_name or "unnamed",
+        owner=row.owner,
+        samples=row.sample_count,
+        mean=row.average_reward,
+        interval=_interval(run.reward, row.average_reward),
+    )
 
 
 def _told() -> Label[str]:
@@ -114,10 +170,6 @@ def _read(told: str) -> _Metadata:
         return msgspec.json.decode(told, type=_Metadata)
     except msgspec.DecodeError:
         return _Metadata()
-
-
-def _named(rows: Iterable[Any], column: str) -> list[str]:
-    return sorted({name for row in rows if (name := getattr(row, column))})
 
 
 def _rank(row: LeaderboardRow) -> tuple[float, str]:

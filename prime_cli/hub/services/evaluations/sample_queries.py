@@ -296,15 +296,16 @@ def _joined(*columns: Any) -> Select[Any]:
     )
 
 
+def finished_conditions(caller: Caller) -> list[ColumnElement[bool]]:
+    """The conditions for finished evaluations that the caller sees."""
+    return [evaluations.c.status == COMPLETED, visible_to(caller)]
+
+
 def history_conditions(
     caller: Caller, environment_id: str, query: HistoryQuery
 ) -> list[ColumnElement[bool]]:
     """The conditions for finished evaluations of an environment that the caller sees."""
-    wanted = [
-        evaluated.c.environment_id == environment_id,
-        evaluations.c.status == COMPLETED,
-        visible_to(caller),
-    ]
+    wanted = [evaluated.c.environment_id == environment_id, *finished_conditions(caller)]
     if query.model_name:
         wanted.append(evaluations.c.model_name == query.model_name)
     if query.version:
