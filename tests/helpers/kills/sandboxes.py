@@ -31,6 +31,7 @@ from prime_cli.wire.sandboxes import LIVE, PENDING, SandboxCreation, SandboxDele
 from prime_cli.wire.sandboxes_connect import CommandSpec, StartRequest
 from tests.helpers.engines import Podman
 from tests.helpers.kills.moments import Moment, TimedTransport
+from tests.helpers.local_pods import wait_until
 from tests.helpers.sandboxes import ended_supervisor
 from tests.helpers.serving import ServedHub, serve
 
@@ -253,8 +254,12 @@ def require_swept(client: HubClient, mark: str) -> None:
     assert not swept.failed, swept
     assert not client.sandboxes.sweep(dry_run=True).removed
     query = SandboxQuery(labels=(mark,), per_page=1000)
-    live = [each for each in client.sandboxes.all(query) if each.status in LIVE]
-    assert not live, live
+
+    def is_final() -> bool:
+        return not any(each.status in LIVE for each in client.sandboxes.all(query))
+
+    # The supervisor sees that a run is gone when it glances at it, which may be a second later.
+    wait_until(is_final, what=f"each sandbox of {mark} has ended")
 
 
 def marked_processes(mark: str) -> list[int]:
