@@ -55,6 +55,14 @@ class Podman:
 
     def run(self, *argv: str, seconds: float = _SECONDS) -> str:
         """A command of Podman on the same store; what it prints. Raises AssertionError."""
+        return self._run(*argv, seconds=seconds).stdout
+
+    def logs(self, name: str) -> str:
+        """What a container has written to its stdout and to its stderr."""
+        found = self._run("logs", name, seconds=_SECONDS)
+        return found.stdout + found.stderr
+
+    def _run(self, *argv: str, seconds: float) -> "subprocess.CompletedProcess[str]":
         store = ("--root", str(self.folder / "store"), "--runroot", str(self.folder / "run"))
         done = subprocess.run(
             ["podman", *store, *argv],
@@ -65,7 +73,7 @@ class Podman:
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return done
 
     def start(self) -> None:
         """Serve the API; returns once it answers."""
