@@ -11,7 +11,9 @@ import ipaddress
 import socket
 from collections.abc import Iterable
 from contextlib import suppress
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import SplitResult, urlsplit
 
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 
@@ -71,52 +73,96 @@ class Proxy:
             writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        async with asyncio.timeout(_HEAD_SECONDS):
-            try:
-                head = await reader.readuntil(b"\r\n\r\n")
-            except asyncio.LimitOverrunError:
-                await _refuse(writer, "431 Request Header Fields Too Large", "The head is too long")
-                return
-        line, *fields = head[:-4].decode("latin-1").split("\r\n")
-        method, target, version = line.split(" ", 2)
-        if any(each in head[:-4].replace(b"\r\n", b"") for each in (b"\r", b"\n", b"\0")):
-            await _refuse(writer, "400 Bad Request", "A line of the head ends in the middle")
+        try:
+            request = await _read_request(reader)
+            upstream = await self._connect(request)
+        except _Refused as error:
+            await _refuse(writer, error.status, str(error))
             return
-        is_tunnel = method == "CONNECT"
-        parts = urlsplit(f"//{target}" if is_tunnel else target)
-        host, port = parts.hostname or "", parts.port or _PORTS[is_tunnel]
-        if not host or not (is_tunnel or parts.scheme == "http"):
-            await _refuse(writer, "400 Bad Request", "This is a proxy: send it absolute addresses")
-            return
+        try:
+            if request.is_tunnel:
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            else:
+                upstream[1].write(request.head())
+            await _join((reader, writer), upstream)
+        finally:
+            upstream[1].close()
+
+    async def _connect(self, request: "_Request") -> "_Ends":
+        """A connection to where a request leads; raises _Refused."""
+        host, port = request.host, request.port
         is_index = _is_among(self._hosts, host, port)
         if not (is_index or _is_among(self._public_hosts, host, port)):
-            await _refuse(writer, "403 Forbidden", _not_allowed(host, port))
-            return
+            raise _Refused(HTTPStatus.FORBIDDEN, _not_allowed(host, port))
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 address = host if is_index else await _public_address(host, port)
                 if address is None:
-                    await _refuse(writer, "403 Forbidden", _not_public(host))
-                    return
-                upstream = await asyncio.open_connection(address, port)
+                    raise _Refused(HTTPStatus.FORBIDDEN, _not_public(host))
+                return await asyncio.open_connection(address, port)
         except (OSError, TimeoutError) as error:
-            await _refuse(writer, "502 Bad Gateway", f"{host}:{port} does not answer: {error}")
-            return
+            sentence = f"{host}:{port} does not answer: {error}"
+            raise _Refused(HTTPStatus.BAD_GATEWAY, sentence) from error
+
+
+class _Refused(Exception):
+    """A request that is answered with `status` and a sentence."""
+
+    def __init__(self, status: HTTPStatus, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What a client asks: a tunnel, or a page by its absolute address."""
+
+    method: str
+    url: SplitResult
+    version: str
+    fields: tuple[str, ...]
+
+    @property
+    def is_tunnel(self) -> bool:
+        return self.method == "CONNECT"
+
+    @property
+    def host(self) -> str:
+        return self.url.hostname or ""
+
+    @property
+    def port(self) -> int:
+        return self.url.port or _PORTS[self.is_tunnel]
+
+    def head(self) -> bytes:
+        """The head of the request for a page, for its server."""
+        path = self.url.path or "/"
+        path += f"?{self.url.query}" if self.url.query else ""
+        kept = (each for each in self.fields if not each.lower().startswith(_HOP))
+        # The client's own could name another host of the same server.
+        host = f"Host: {self.url.netloc.rpartition('@')[2]}"
+        # One request a connection: the next may be for another host.
+        lines = [f"{self.method} {path} {self.version}", host, *kept, "Connection: close"]
+        return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+async def _read_request(reader: asyncio.StreamReader) -> _Request:
+    """Raises _Refused, and ValueError for what is no request."""
+    async with asyncio.timeout(_HEAD_SECONDS):
         try:
-            if is_tunnel:
-                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            else:
-                path = parts.path or "/"
-                path += f"?{parts.query}" if parts.query else ""
-                kept = [each for each in fields if not each.lower().startswith(_HOP)]
-                # One request a connection: the next may be for another host.
-                # The client's own could name another host of the same server.
-                named = f"Host: {parts.netloc.rpartition('@')[2]}"
-                lines = [f"{method} {path} {version}", named, *kept, "Connection: close"]
-                upstream[1].write("\r\n".join([*lines, "", ""]).encode("latin-1"))
-            await _join((reader, writer), upstream)
-        finally:
-            upstream[1].close()
+            head = (await reader.readuntil(b"\r\n\r\n"))[:-4]
+        except asyncio.LimitOverrunError:
+            status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+            raise _Refused(status, "The head is too long") from None
+    line, *fields = head.decode("latin-1").split("\r\n")
+    method, target, version = line.split(" ", 2)
+    if any(each in head.replace(b"\r\n", b"") for each in (b"\r", b"\n", b"\0")):
+        raise _Refused(HTTPStatus.BAD_REQUEST, "A line of the head ends in the middle")
+    url = urlsplit(f"//{target}" if method == "CONNECT" else target)
+    if not url.hostname or not (method == "CONNECT" or url.scheme == "http"):
+        sentence = "This is a proxy: send it absolute addresses"
+        raise _Refused(HTTPStatus.BAD_REQUEST, sentence)
+    return _Request(method, url, version, tuple(fields))
 
 
 _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -189,8 +235,8 @@ def _not_allowed(host: str, port: int) -> str:
     )
 
 
-async def _refuse(writer: asyncio.StreamWriter, status: str, sentence: str) -> None:
+async def _refuse(writer: asyncio.StreamWriter, status: HTTPStatus, sentence: str) -> None:
     body = f"{sentence}\n".encode()
-    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    head = f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: text/plain; charset=utf-8\r\n"
     writer.write(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
     await writer.drain()

@@ -1,0 +1,197 @@
+"""Start bubblewrap: its process, the agent's socket, and the socket of the proxy inside."""
+
+import asyncio
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from io import FileIO
+
+import msgspec
+
+from prime_cli.core.errors import EnvironmentFailed, UsageError
+from prime_cli.hub.sandboxes.bubblewrap.cgroups import Cgroups
+from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.proxy import PROXY_PORT
+from prime_cli.runtime.system_calls import system_call_filter
+from prime_cli.wire.sandboxes import PACKAGES
+
+_START_SECONDS = 20.0
+_STDERR = 64 * 1024
+
+
+def require_bubblewrap() -> str:
+    """The path of the program; raises UsageError."""
+    found = shutil.which("bwrap") if sys.platform == "linux" else None
+    if found is None:
+        where = "install it (`apt install bubblewrap`)" if sys.platform == "linux" else None
+        raise UsageError(
+            "Sandboxes of this machine need bubblewrap, which it does not have",
+            hint=where or "it exists only on Linux: start Podman or Docker instead",
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Launched:
+    """Bubblewrap's own process, and the first one inside.
+
+    `control` is our end of the agent's socket, `listener` what its proxy has inside.
+    """
+
+    process: asyncio.subprocess.Process
+    pid_inside: int
+    control: socket.socket
+    listener: socket.socket | None
+
+
+async def launch(
+    spec: SandboxSpec, options: Sequence[str], agent: Sequence[str], groups: Cgroups
+) -> Launched:
+    """Start a sandbox and its agent. Raises EnvironmentFailed with what bubblewrap says."""
+    if sys.platform == "win32":
+        raise EnvironmentFailed("bubblewrap exists only on Linux")
+    port = PROXY_PORT if spec.network == PACKAGES else 0
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setblocking(False)  # noqa: FBT003 - its only form
+    with theirs, _pipe() as (stderr, stderr_end), _pipe() as (info, info_end):
+        try:
+            with _described(options, info_end) as words:
+                process = await asyncio.create_subprocess_exec(
+                    require_bubblewrap(),
+                    *(word for option, fd in words for word in (option, str(fd))),
+                    *("--", *agent),
+                    *map(str, (theirs.fileno(), spec.stop_at, port)),
+                    pass_fds=[theirs.fileno(), *(fd for _, fd in words)],
+                    env={},
+                    preexec_fn=groups.enter,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.DEVNULL,
+                    stderr=stderr_end,
+                )
+        except BaseException:
+            ours.close()
+            raise
+        for end in (theirs, stderr_end, info_end):
+            end.close()
+        try:
+            return await _await_agent(process, ours, info, wants_listener=bool(port))
+        except (OSError, TimeoutError, EnvironmentFailed, msgspec.DecodeError) as error:
+            await _give_up(process, ours)
+            why = _last_line(stderr) or error
+            raise EnvironmentFailed(f"bubblewrap did not start a sandbox: {why}") from error
+        except BaseException:
+            await _give_up(process, ours)
+            raise
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[FileIO, FileIO]]:
+    """A pipe to read here, and its other end; both are closed.
+
+    Not asyncio's: what is inside has the other end, and could keep the process from being waited
+    for by filling it. Nobody reads it once the sandbox runs.
+    """
+    reading, writing = os.pipe()
+    with FileIO(reading) as reader, FileIO(writing, "w") as writer:
+        yield reader, writer
+
+
+@contextmanager
+def _described(options: Sequence[str], info: FileIO) -> Iterator[list[tuple[str, int]]]:
+    """Bubblewrap's options that name descriptors, which are closed.
+
+    The options are not arguments, which can be read inside and name folders of this machine.
+    """
+    with ExitStack() as opened:
+
+        def in_memory(content: bytes) -> int:
+            fd = _in_memory(content)
+            opened.callback(os.close, fd)
+            return fd
+
+        words = [("--args", in_memory(b"".join(each.encode() + b"\0" for each in options)))]
+        if program := system_call_filter():
+            words.append(("--seccomp", in_memory(program)))
+        yield [*words, ("--info-fd", info.fileno())]
+
+
+def _in_memory(content: bytes) -> int:
+    """A descriptor from which `content` is read."""
+    if sys.platform != "linux":
+        raise EnvironmentFailed("bubblewrap exists only on Linux")
+    fd = os.memfd_create("bwrap")
+    os.write(fd, content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+class _Info(msgspec.Struct, rename="kebab"):
+    """What bubblewrap writes to `--info-fd`, before it starts the agent."""
+
+    child_pid: int
+
+
+async def _await_agent(
+    process: asyncio.subprocess.Process,
+    control: socket.socket,
+    info: FileIO,
+    *,
+    wants_listener: bool,
+) -> Launched:
+    async with asyncio.timeout(_START_SECONDS):
+        fds = await _greeting(control)
+    child = msgspec.json.decode(info.read(_STDERR) or b"", type=_Info).child_pid
+    return Launched(process, child, control, _listener(fds) if wants_listener else None)
+
+
+async def _greeting(control: socket.socket) -> list[int]:
+    """The descriptors that come with the agent's first message; raises EnvironmentFailed."""
+    if sys.platform == "win32":
+        return []
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(control, _settle, ready)
+    try:
+        await ready
+    finally:
+        loop.remove_reader(control)
+    data, fds, _, _ = socket.recv_fds(control, 4096, 1)
+    if not data:
+        raise EnvironmentFailed("its agent ended at once")
+    return fds
+
+
+def _settle(ready: "asyncio.Future[None]") -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+def _listener(fds: Sequence[int]) -> socket.socket:
+    """The socket that the agent sent, which was started by us but runs beside strangers."""
+    if len(fds) != 1:
+        raise EnvironmentFailed("its agent sent no socket")
+    listener = socket.socket(fileno=fds[0])
+    if listener.family != socket.AF_INET or listener.type != socket.SOCK_STREAM:
+        listener.close()
+        raise EnvironmentFailed("its agent sent no socket that listens")
+    listener.setblocking(False)  # noqa: FBT003 - its only form
+    return listener
+
+
+async def _give_up(process: asyncio.subprocess.Process, control: socket.socket) -> None:
+    control.close()
+    with suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
+
+
+def _last_line(stderr: FileIO) -> str:
+    if sys.platform == "win32":
+        return ""
+    os.set_blocking(stderr.fileno(), False)
+    lines = (stderr.read(_STDERR) or b"").decode(errors="replace").strip().splitlines()
+    return lines[-1][:500] if lines else ""
