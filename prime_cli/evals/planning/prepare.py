@@ -252,6 +252,64 @@ def prepare_with(
 ) -> PreparedRun:
     """The same for the environment of `get_subject`, called once the endpoint has answered."""
     check_labels(request.tags, request.note)
+    model = _resolve_model(request, lookup, environ, progress, own_weights=own_weights)
+    request, endpoint = model.request, model.endpoint
+    subject = get_subject()
+    allowed = lookup.env_vars.get(subject.environment.slug, ())
+    plan = make_plan(
+        replace(request, env_vars=with_always_allowed(request.env_vars, allowed, environ)),
+        subject.environment,
+        subject.defaults,
+        model=endpoint.model,
+        endpoint="builtin" if endpoint.builtin else endpoint.shown,
+        key_var=endpoint.key_var,
+        header_names=model.header_names,
+    )
+    if plan.shard is not None:
+        progress.say(shard_words(plan, plan.shard))
+    labels = Labels(
+        tags=request.tags,
+        note=request.note,
+        revision=revision_of(_code_folder(plan, lookup.cwd)),
+    )
+    return PreparedRun(
+        plan,
+        subject,
+        endpoint,
+        model.registry,
+        model.asked,
+        model.prices,
+        model.recording,
+        retry_errors=request.retry_errors,
+        labels=labels,
+    )
+
+
+@dataclass(frozen=True)
+class _ResolvedModel:
+    """The endpoint that answers, what it costs, and `request` as a replay changes it.
+
+    `asked` are the flags as they were given; a replay's names the recorded model instead.
+    """
+
+    endpoint: Endpoint
+    registry: Registry
+    prices: PriceBook
+    request: EvalRequest
+    asked: ModelFlags
+    header_names: tuple[str, ...]
+    recording: Recording | None = None
+
+
+def _resolve_model(
+    request: EvalRequest,
+    lookup: LookupContext,
+    environ: Mapping[str, str],
+    progress: Progress,
+    *,
+    own_weights: bool,
+) -> _ResolvedModel:
+    """Find the endpoint and its prices, and let it answer once before anything is paid."""
     registry = load_registry(request.endpoints_path, lookup.cwd, environ)
     prices = load_prices()
     headers = parse_headers(request.headers)
@@ -267,8 +325,7 @@ def prepare_with(
     )
     if endpoint.said:
         progress.say(endpoint.said)
-    recording = None
-    flags = model_flags_of(request)
+    recording, asked = None, model_flags_of(request)
     if endpoint.model.startswith(REPLAY):
         recording = open_recording(endpoint.model, lookup.cwd)
         endpoint = replace(endpoint, model=recording.model)
@@ -277,35 +334,7 @@ def prepare_with(
     if own_weights and request.max_cost is not None:
         endpoint = free_at_home(endpoint, priced)
     require_prices(request.max_cost, endpoint, priced)
-    subject = get_subject()
-    allowed = lookup.env_vars.get(subject.environment.slug, ())
-    plan = make_plan(
-        replace(request, env_vars=with_always_allowed(request.env_vars, allowed, environ)),
-        subject.environment,
-        subject.defaults,
-        model=endpoint.model,
-        endpoint="builtin" if endpoint.builtin else endpoint.shown,
-        key_var=endpoint.key_var,
-        header_names=tuple(headers),
-    )
-    if plan.shard is not None:
-        progress.say(shard_words(plan, plan.shard))
-    labels = Labels(
-        tags=request.tags,
-        note=request.note,
-        revision=revision_of(_code_folder(plan, lookup.cwd)),
-    )
-    return PreparedRun(
-        plan,
-        subject,
-        endpoint,
-        registry,
-        flags,
-        priced,
-        recording,
-        retry_errors=request.retry_errors,
-        labels=labels,
-    )
+    return _ResolvedModel(endpoint, registry, priced, request, asked, tuple(headers), recording)
 
 
 def _preflight(endpoint: Endpoint, progress: Progress) -> Preflight:
