@@ -6,7 +6,7 @@ For each page: the time and the CPU of the server for an answer over loopback (m
 bytes, and the first paint in Chromium (median). Then runs in `prime open`, beside `inspect view` of
 the interpreter PYTHON, which has inspect-ai, on as many samples: the time to the first row from a
 new window, the bytes that came, and the memory (PSS) of the browser's processes. A page that the
-server remembers is told apart from one that it must make: the first of each run is not counted.
+server remembers differs from one that it must make: the first answer of each is not counted.
 """
 
 import argparse
@@ -144,14 +144,14 @@ def measure_runs(folder: Path, inspect: Path | None) -> None:
     for rollouts in (ROLLOUTS, MANY):
         run = make_run(folder / f"run-{rollouts}", rollouts)
         with prime_open(folder / f"run-{rollouts}", run.run_id) as address:
-            told = opening(address, "table.grid tbody tr")
-            print(f"| prime open, {rollouts:,} rollouts | {told} |", flush=True)
+            figures = opening(address, "table.grid tbody tr")
+            print(f"| prime open, {rollouts:,} rollouts | {figures} |", flush=True)
     if inspect is not None:
         words = [str(inspect), str(Path(__file__).with_name("inspect_log.py")), str(folder / "log")]
         subprocess.run([*words, str(ROLLOUTS)], check=True, capture_output=True)
         with inspect_view(inspect, folder / "log" / "logs") as address:
-            told = opening(address, "[role=row] [role=gridcell]")
-            print(f"| inspect view, {ROLLOUTS:,} samples | {told} |", flush=True)
+            figures = opening(address, "[role=row] [role=gridcell]")
+            print(f"| inspect view, {ROLLOUTS:,} samples | {figures} |", flush=True)
 
 
 @contextmanager
@@ -211,9 +211,9 @@ def opening(address: str, row: str) -> str:
         session = window.context.new_cdp_session(window.page)
         size = 0
 
-        def count(told: dict[str, float]) -> None:
+        def count(event: dict[str, float]) -> None:
             nonlocal size
-            size += int(told["encodedDataLength"])
+            size += int(event["encodedDataLength"])
 
         session.on("Network.dataReceived", count)
         session.send("Network.enable")

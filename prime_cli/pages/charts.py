@@ -70,12 +70,12 @@ def draw_histogram(values: Iterable[float], title: str, *, bins: int = _BINS) ->
         edges = [least - reach, least + reach]
     parts = list(zip(edges, edges[1:], counts, strict=False))
     bars = "".join(_bar(across, up, *part) for part in parts)
-    told = f"{title}: {pluralize(len(known), 'value')} from {_text(least)} to {_text(most)}"
+    label = f"{title}: {pluralize(len(known), 'value')} from {_text(least)} to {_text(most)}"
     rows = [(_text(low), _text(high), f"{count:,}") for low, high, count in parts]
     if is_one:
         rows = [(_text(least), _text(most), f"{len(known):,}")]
     body = _frame(across, up, "", "Count") + bars
-    return _figure(told, body, ("From", "To", "Count"), rows)
+    return _figure(label, body, ("From", "To", "Count"), rows)
 
 
 def draw_curves(curves: Sequence[Curve], title: str, x: str = "Step", y: str = "") -> str:
@@ -109,11 +109,11 @@ def draw_dots(dots: Sequence[Dot], title: str, x: str, y: str) -> str:
     across = Axis.over(min(dot.x for dot in known), max(dot.x for dot in known), margin=0.05)
     up = Axis.over(min(dot.y for dot in known), max(dot.y for dot in known), margin=0.05)
     drawn = "".join(_dot(across, up, dot) for dot in known)
-    told = f"{title}: {pluralize(len(known), 'point')}"
+    label = f"{title}: {pluralize(len(known), 'point')}"
     if len(known) < len(dots):
-        told += f" of {len(dots):,}"
+        label += f" of {len(dots):,}"
     rows = [(dot.label, _text(dot.x), _text(dot.y)) for dot in known]
-    return _figure(told, _frame(across, up, x, y) + drawn, ("", x, y), rows)
+    return _figure(label, _frame(across, up, x, y) + drawn, ("", x, y), rows)
 
 
 # --- Axes ---
@@ -226,10 +226,10 @@ def _band(across: Axis, up: Axis, points: Sequence[Point], kind: str) -> str:
 
 
 def _dot(across: Axis, up: Axis, dot: Dot) -> str:
-    told = f"{dot.label}: {_text(dot.x)}, {_text(dot.y)}"
+    title = f"{dot.label}: {_text(dot.x)}, {_text(dot.y)}"
     circle = (
         f'<circle class="c0" cx="{_left(across, dot.x):.1f}" cy="{_down(up, dot.y):.1f}" r="5">'
-        f"<title>{escape(told)}</title></circle>"
+        f"<title>{escape(title)}</title></circle>"
     )
     if dot.path is None:
         return circle

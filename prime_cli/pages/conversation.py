@@ -2,9 +2,11 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from prime_cli.pages.json_diff import JsonDiff, diff_json
 from prime_cli.runs.transcript import as_text
 
 MOST_CHARACTERS = 20_000
@@ -18,6 +20,9 @@ _MOST_TOKENS = 5_000
 _IMAGES = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/webp;base64,")
 _LARGEST_IMAGE = 2_000_000
 _LONGEST_NAME = 200
+_MOST_DIFFS = 20
+_FENCE = re.compile(r"^```(?:json)?[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
+"""A block of JSON in what a model says."""
 LEVELS = 5
 
 
@@ -40,11 +45,15 @@ class Picture(NamedTuple):
 
 
 class ToolCall(NamedTuple):
-    """A call of a tool, and what the tool answered, if it did."""
+    """A call of a tool, and what the tool answered, if it did.
+
+    `changes` are those since the tool's result before this, where both are JSON.
+    """
 
     name: str
     arguments: Text
     result: Text | None
+    changes: JsonDiff | None = None
 
 
 class Token(NamedTuple):
@@ -103,6 +112,8 @@ class _Layout:
             _MOST_TOKENS,
         )
         self._left_out = 0
+        self._states: dict[str, Any] = {}
+        self._diffs = _MOST_DIFFS
 
     def turns(self) -> Iterator[Turn]:
         """Each message but the results that stand beside their calls."""
@@ -158,18 +169,26 @@ class _Layout:
         function = function if isinstance(function, dict) else found
         number = found.get("id")
         place = self._results.get(number) if isinstance(number, str) else None
-        result = None
-        if place is not None and place not in self._used:
-            self._used.add(place)
-            result = self._result(self._messages[place].get("content"))
         name = str(function.get("name", "tool"))[:_LONGEST_NAME]
-        return ToolCall(name, self._text(function.get("arguments", "")), result)
+        arguments = self._text(function.get("arguments", ""))
+        if place is None or place in self._used:
+            return ToolCall(name, arguments, None)
+        self._used.add(place)
+        content = _result_of(self._messages[place])
+        result = self._text(content)
+        return ToolCall(name, arguments, result, self._changes(name, content, result))
 
-    def _result(self, content: Any) -> Text:
-        if isinstance(content, list):
-            texts = [part.get("text") if isinstance(part, dict) else part for part in content]
-            content = "\n".join("[not text]" if text is None else str(text) for text in texts)
-        return self._text("" if content is None else content)
+    def _changes(self, name: str, content: Any, result: Text) -> JsonDiff | None:
+        """What is new in a result of the tool `name` since its last one."""
+        if not result.is_json or result.left_out != 0:
+            return None
+        state = _decode(content) if isinstance(content, str) else content
+        before = self._states.get(name)
+        self._states[name] = state
+        if type(before) is not type(state) or self._diffs == 0:
+            return None
+        self._diffs -= 1
+        return diff_json(before, state)
 
     def _as_said(self, value: Any) -> Text:
         """What was said, unchanged: only other values than text are laid out as JSON."""
@@ -189,6 +208,36 @@ class _Layout:
         self._parts -= len(taken)
         self._left_out += len(parts) - len(taken)
         return taken
+
+
+def _result_of(message: Mapping[str, Any]) -> Any:
+    content = message.get("content")
+    if isinstance(content, list):
+        texts = [part.get("text") if isinstance(part, dict) else part for part in content]
+        return "\n".join("[not text]" if text is None else str(text) for text in texts)
+    return "" if content is None else content
+
+
+def diff_answer(answer: Any, completion: Any) -> JsonDiff | None:
+    """How what was said last differs from the expected answer, where both are JSON."""
+    expected, said = _json_in(answer), _json_in(_said_last(completion))
+    if type(expected) is not type(said) or expected is None:
+        return None
+    return diff_json(expected, said)
+
+
+def _said_last(completion: Any) -> Any:
+    last = completion[-1] if isinstance(completion, list) and completion else completion
+    return _result_of(last) if isinstance(last, dict) else last
+
+
+def _json_in(value: Any) -> dict[str, Any] | list[Any] | None:
+    """An object or a list, or the one in a text, alone or in the last of its fences."""
+    if isinstance(value, str) and len(value) <= MOST_CHARACTERS:
+        fences = _FENCE.findall(value)
+        value = _decode(fences[-1] if fences else value)
+    is_shown = isinstance(value, dict | list) and shown_text(value).left_out == 0
+    return value if is_shown else None
 
 
 def shown_text(value: Any, most: int = MOST_CHARACTERS) -> Text:

@@ -12,11 +12,13 @@ from prime_cli.pages.conversation import (
     Text,
     Tokens,
     Turn,
+    diff_answer,
     finite,
     shown_text,
     tokens_of,
     turns_of,
 )
+from prime_cli.pages.json_diff import JsonDiff
 from prime_cli.pages.templates import Html, Page
 from prime_cli.runs.rows import numeric
 from prime_cli.statistics.intervals import spread
@@ -144,7 +146,10 @@ class RunView:
 
 @dataclass(frozen=True)
 class RolloutView:
-    """The page of one rollout; `parts` are the rewards and metrics that its reward is made of."""
+    """The page of one rollout; `parts` are the rewards and metrics that its reward is made of.
+
+    `answer_diff` is how what was said last differs from the answer, where both are JSON.
+    """
 
     path: str
     run: Link
@@ -157,6 +162,7 @@ class RolloutView:
     error: Fact | None = None
     traceback: str = ""
     tokens: Tokens = NO_TOKENS
+    answer_diff: JsonDiff | None = None
     previous: str | None = None
     next: str | None = None
     siblings: Sequence[Cell] = ()
@@ -278,6 +284,7 @@ def view_rollout(
         error=sample.error,
         traceback=sample.traceback,
         tokens=own if own.shown else _trajectory_tokens(state),
+        answer_diff=diff_answer(sample.answer, sample.completion),
         previous=previous,
         next=next,
         siblings=siblings,
@@ -325,7 +332,7 @@ def sample_of(body: Mapping[str, Any]) -> Sample:
     rest = {name: value for name, value in rest.items() if name not in metrics}
     facts = [
         Fact(name.replace("_", " "), shown_text(body[name]).text)
-        for name in _TOLD
+        for name in _FACTS
         if body.get(name)
     ]
     return Sample(
@@ -343,9 +350,9 @@ def sample_of(body: Mapping[str, Any]) -> Sample:
     )
 
 
-_TOLD = ("stop_condition", "is_truncated", "timing", "token_usage", "usage", "cost")
+_FACTS = ("stop_condition", "is_truncated", "timing", "token_usage", "usage", "cost")
 _TOP = (
-    *_TOLD,
+    *_FACTS,
     *"example_id rollout attempt prompt completion reward metrics answer info task error".split(),
     *"is_completed tool_defs".split(),
 )
@@ -357,6 +364,6 @@ def _error_of(value: Any) -> tuple[Fact | None, str]:
     if not isinstance(value, dict):
         return Fact("error", shown_text(value).text), ""
     kind = value.get("class")
-    told = value.get("error_chain_str") or value.get("message") or value.get("error")
+    message = value.get("error_chain_str") or value.get("message") or value.get("error")
     label = f"{kind} error" if kind else "error"
-    return Fact(label, shown_text(told).text), str(value.get("traceback") or "")
+    return Fact(label, shown_text(message).text), str(value.get("traceback") or "")

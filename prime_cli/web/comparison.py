@@ -56,7 +56,7 @@ class ComparisonView:
     command: str = ""
     problem: str = ""
     verdicts: Sequence[VerdictLine] = ()
-    told: str = ""
+    changed: str = ""
     lines: Sequence[ExampleLine] = ()
     previous: str | None = None
     next: str | None = None
@@ -111,7 +111,7 @@ def view_comparison(library: Library, names: Sequence[str], page: int) -> Compar
         command=shlex.join(["prime", "eval", "compare", *(run.run_id for run in runs)]),
         problem=problem,
         verdicts=verdicts,
-        told=f"{flips:,} of {len(ordered):,} examples have another mean reward than in the first",
+        changed=f"{flips:,} of {len(ordered):,} examples have a different mean reward",
         lines=[_line(example, sides, names) for example in shown],
         previous=_path(names, page=page - 1) if page > 1 else None,
         next=_path(names, page=page + 1) if page < pages else None,

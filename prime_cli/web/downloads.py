@@ -2,8 +2,8 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
@@ -41,14 +41,16 @@ def download(saved: SavedRun, form: str) -> Response:
     }
     if form == "jsonl":
         return StreamingResponse(_lines(saved), headers=headers, media_type=_TYPES[form])
-    with tempfile.TemporaryDirectory(prefix="prime-download-") as folder:
-        file = _write(saved, form, Path(folder)).open("rb")
-    # Its folder is gone by now, and on Windows will be when the file is closed.
-    return StreamingResponse(_chunks(file), headers=headers, media_type=_TYPES[form])
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="prime-download-"))
+        path = _write(saved, form, Path(folder))
+        chunks = _chunks(path, stack.pop_all())
+    return StreamingResponse(chunks, headers=headers, media_type=_TYPES[form])
 
 
-def _chunks(file: BinaryIO) -> Iterator[bytes]:
-    with file:
+def _chunks(path: Path, folder: ExitStack) -> Iterator[bytes]:
+    """The bytes of a file, whose folder is then removed: Windows removes no file that is open."""
+    with folder, path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             yield chunk
 

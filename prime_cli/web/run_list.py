@@ -78,8 +78,8 @@ def view_runs(library: Library, text: str, page: int) -> RunsView:
 
 
 def _has(item: RunItem, words: Sequence[str]) -> bool:
-    told = (item.run_id, item.environment, item.model, item.status, item.note or "", *item.tags)
-    whole = " ".join(told).casefold()
+    fields = (item.run_id, item.environment, item.model, item.status, item.note or "", *item.tags)
+    whole = " ".join(fields).casefold()
     return all(word in whole for word in words)
 
 

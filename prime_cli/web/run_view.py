@@ -89,10 +89,10 @@ def view_run(run: LocalRun, name: str, wanted: RunFilter, page: int) -> RunView:
 
 
 def _found(matches: int, searched: int, total: int) -> str:
-    told = f"{pluralize(matches, 'rollout')} found"
+    sentence = f"{pluralize(matches, 'rollout')} found"
     if searched < total:
-        told += f" in the first {searched:,} of {total:,}; reload to search on"
-    return told
+        sentence += f" in the first {searched:,} of {total:,}; reload to search on"
+    return sentence
 
 
 def _title(run: LocalRun) -> str:
@@ -121,8 +121,7 @@ def _facts(run: LocalRun) -> Iterator[Fact]:
         low, high = known.interval.low, known.interval.high
         yield Fact("95 % interval", f"{low:.4g} to {high:.4g} ({known.interval.method})")
     if errored and limits.low is not None and limits.high is not None:
-        told = f"{limits.low:.4g} to {limits.high:.4g}"
-        yield Fact("Errors as 0, or left out", told)
+        yield Fact("Errors as 0, or left out", f"{limits.low:.4g} to {limits.high:.4g}")
     of = f" of {planned:,}" if planned and planned != finished else ""
     yield Fact("Rollouts", f"{finished:,}{of}, {pluralize(layout.examples, 'example')}")
     if errored:
@@ -156,8 +155,8 @@ def _parameters(run: LocalRun, statistics: Statistics | None) -> list[Fact]:
     if statistics is not None:
         facts += [Fact(*each) for each in facts_of(run.saved, statistics.summary).items()]
         for name, spent in parts_of(statistics.summary.usage):
-            told = ", ".join(f"{label.lower()} {text}" for label, text in spent.items())
-            facts.append(Fact(f"Spent by {name}", told))
+            costs = ", ".join(f"{label.lower()} {text}" for label, text in spent.items())
+            facts.append(Fact(f"Spent by {name}", costs))
     return facts
 
 
@@ -212,7 +211,6 @@ def _downloads(path: str) -> list[Link]:
 def rollout_sample(row: Row) -> Sample:
     """A row as its page needs it."""
     sample = sample_of(official_row(row))
-    told = list(_told(row))
     traceback = row.error.traceback or "" if row.error is not None else ""
     return Sample(
         prompt=sample.prompt,
@@ -225,11 +223,11 @@ def rollout_sample(row: Row) -> Sample:
         state=row.state,
         error=sample.error,
         traceback=traceback,
-        facts=told,
+        facts=list(_rollout_facts(row)),
     )
 
 
-def _told(row: Row) -> Iterator[Fact]:
+def _rollout_facts(row: Row) -> Iterator[Fact]:
     if row.attempt > 1:
         yield Fact("Attempt", str(row.attempt))
     if row.stop_condition:

@@ -159,11 +159,11 @@ def _facts(run: LocalRun, facts: TrainingFacts) -> Iterator[Fact]:
 def _verdict_facts(verdict: Verdict) -> Iterator[Fact]:
     yield Fact("Untrained", f"{verdict.before:.3f}")
     yield Fact("Trained", f"{verdict.after:.3f}")
-    told = f"{verdict.difference:+.3f}"
+    difference = f"{verdict.difference:+.3f}"
     if verdict.interval is not None:
         low, high = verdict.interval
-        told += f" (95 % {low:+.3f} to {high:+.3f})"
-    yield Fact("Difference", told)
+        difference += f" (95 % {low:+.3f} to {high:+.3f})"
+    yield Fact("Difference", difference)
     yield Fact("p", f"{verdict.p:.4f}")
 
 

@@ -28,9 +28,9 @@ _PATIENCE = 60_000
 """Milliseconds; the machine may be busy, and what does not come should fail soon."""
 Scheme = Literal["light", "dark"]
 
-_TELL_BREACHES = """
+_REPORT_BREACHES = """
 document.addEventListener("securitypolicyviolation", event =>
-  tellBreach(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`))
+  reportBreach(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`))
 """
 _SERIOUS = ("serious", "critical")
 
@@ -111,7 +111,7 @@ def visit(
 def _watch(made: Visit) -> None:
     problems, host = made.problems, urlsplit(made.url).netloc
 
-    def hear(message: ConsoleMessage) -> None:
+    def logged(message: ConsoleMessage) -> None:
         # The browser says every failed answer there too; `answered` knows which are expected.
         if message.type == "error" and not message.text.startswith("Failed to load resource"):
             problems.append(f"console: {message.text}")
@@ -129,23 +129,25 @@ def _watch(made: Visit) -> None:
         problems.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    made.context.expose_binding("tellBreach", lambda _, told: problems.append(f"policy: {told}"))
-    made.context.add_init_script(_TELL_BREACHES)
-    made.context.on("console", hear)
+    made.context.expose_binding(
+        "reportBreach", lambda _, breach: problems.append(f"policy: {breach}")
+    )
+    made.context.add_init_script(_REPORT_BREACHES)
+    made.context.on("console", logged)
     made.context.on("request", requested)
     made.context.on("response", answered)
     made.context.on("dialog", dismiss)
-    made.context.on("weberror", lambda told: problems.append(f"script: {told.error}"))
+    made.context.on("weberror", lambda raised: problems.append(f"script: {raised.error}"))
 
 
 def _violations(page: Page, axe: str) -> list[str]:
     """What axe-core calls a serious or critical violation, with the elements."""
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    return list(_told(found))
+    return list(_describe(found))
 
 
-def _told(found: Iterable[dict[str, Any]]) -> Iterator[str]:
+def _describe(found: Iterable[dict[str, Any]]) -> Iterator[str]:
     for each in found:
         if each["impact"] in _SERIOUS:
             nodes = "; ".join(

@@ -22,18 +22,18 @@ def test_events_come_with_each_rollout_until_the_run_ends(tmp_path: Path) -> Non
 
     async def follow() -> list[bytes]:
         events = watch(LocalRun(folder.path))
-        told = [await anext(events)]
+        received = [await anext(events)]
         journal.append(row(1))
-        told.append(await anext(events))
+        received.append(await anext(events))
         journal.append(row(2))
-        told.append(await anext(events))
+        received.append(await anext(events))
         end(folder)
-        return told + [each async for each in events]
+        return received + [each async for each in events]
 
     with writing(folder), Journal(folder.journal, Scrubber({})) as journal:
-        told = asyncio.run(follow())
+        received = asyncio.run(follow())
 
-    assert told[1:] == [
+    assert received[1:] == [
         b'event: grown\ndata: {"lines":2}\n\n',
         b'event: grown\ndata: {"lines":3}\n\n',
         b'event: ended\ndata: {"status":"finished"}\n\n',

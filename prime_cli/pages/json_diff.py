@@ -1,0 +1,99 @@
+"""What differs between two JSON values, by the path of each part, as `jq` writes it."""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+_MOST_CHANGES = 100
+_LONGEST_VALUE = 300
+_LONGEST_PATH = 200
+_PLAIN_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_ABSENT: Any = object()
+
+
+class Change(NamedTuple):
+    """A part that differs: its JSON in each value, empty in the one that has no such part."""
+
+    path: str
+    before: str
+    after: str
+
+
+class JsonDiff(NamedTuple):
+    """The first changes from one value to another; `left_out` says that there are more."""
+
+    changes: tuple[Change, ...]
+    left_out: bool = False
+
+
+def diff_json(before: Any, after: Any) -> JsonDiff | None:
+    """How `after` differs from `before`; None for values nested too deeply to be compared.
+
+    Objects are compared by key, and lists by position between what they begin and end with alike.
+    """
+    try:
+        found = tuple(islice(_changes("", before, after), _MOST_CHANGES + 1))
+    except RecursionError:
+        return None
+    return JsonDiff(found[:_MOST_CHANGES], len(found) > _MOST_CHANGES)
+
+
+def _changes(path: str, before: Any, after: Any) -> Iterator[Change]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in (*before, *(key for key in after if key not in before)):
+            old, new = before.get(key, _ABSENT), after.get(key, _ABSENT)
+            if not _is_same_leaf(old, new):
+                yield from _changes(f"{path}{_step(key)}", old, new)
+    elif isinstance(before, list) and isinstance(after, list):
+        for place, (old, new) in enumerate(_pairs(before, after)):
+            if not _is_same_leaf(old, new):
+                yield from _changes(f"{path}[{place}]", old, new)
+    elif not _is_same(before, after):
+        yield Change(_cut(path or ".", _LONGEST_PATH), _shown(before), _shown(after))
+
+
+def _pairs(before: list[Any], after: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """The items of both, by position from either end; what only one has is paired with nothing."""
+    start = _common(before, after)
+    end = _common(before[start:][::-1], after[start:][::-1])
+    longer = max(len(before), len(after))
+    old, new = (
+        [*each[: len(each) - end], *[_ABSENT] * (longer - len(each)), *each[len(each) - end :]]
+        for each in (before, after)
+    )
+    return zip(old, new, strict=True)
+
+
+def _common(one: list[Any], other: list[Any]) -> int:
+    """With how many equal items both begin."""
+    pairs = zip(one, other, strict=False)
+    shorter = min(len(one), len(other))
+    return next((at for at, pair in enumerate(pairs) if not _is_same(*pair)), shorter)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """As JSON has it: 1 and 1.0 are the same number, true is none, and NaN is itself."""
+    if isinstance(one, bool) is not isinstance(other, bool):
+        return False
+    return bool(one == other or (one != one and other != other))  # noqa: PLR0124 - for NaN
+
+
+def _is_same_leaf(one: Any, other: Any) -> bool:
+    # In a list or an object that is equal, true may still be where 1 was.
+    return not isinstance(one, dict | list) and _is_same(one, other)
+
+
+def _step(key: str) -> str:
+    return f".{key}" if _PLAIN_KEY.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def _shown(value: Any) -> str:
+    if value is _ABSENT:
+        return ""
+    return _cut(json.dumps(value, ensure_ascii=False, default=str), _LONGEST_VALUE)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
