@@ -141,6 +141,7 @@ _prime_step() {
     'prime sandbox download') at='prime sandbox download' ;;
     'prime sandbox cp') at='prime sandbox cp' ;;
     'prime sandbox logs') at='prime sandbox logs' ;;
+    'prime sandbox network') at='prime sandbox network' ;;
     'prime sandbox delete') at='prime sandbox delete' ;;
     'prime disks list') at='prime disks list' ;;
     'prime disks ls') at='prime disks list' ;;
@@ -855,6 +856,11 @@ _prime_offers() {
     'prime sandbox cp --context') offers='local prime @contexts' ;;
     'prime sandbox logs --output'|'prime sandbox logs -o') offers='table plain json jsonl' ;;
     'prime sandbox logs --context') offers='local prime @contexts' ;;
+    'prime sandbox network --allow') offers='' ;;
+    'prime sandbox network --deny') offers='' ;;
+    'prime sandbox network --level') offers='' ;;
+    'prime sandbox network --output'|'prime sandbox network -o') offers='table plain json jsonl' ;;
+    'prime sandbox network --context') offers='local prime @contexts' ;;
     'prime sandbox delete --label'|'prime sandbox delete -l') offers='' ;;
     'prime sandbox delete --user'|'prime sandbox delete -u') offers='' ;;
     'prime sandbox delete --output'|'prime sandbox delete -o') offers='table plain json jsonl' ;;
@@ -1256,6 +1262,7 @@ _prime_offers() {
     'prime sandbox download 2') offers='@files' ;;
     'prime sandbox cp ...') offers='@files' ;;
     'prime sandbox logs 0') offers='' ;;
+    'prime sandbox network 0') offers='' ;;
     'prime sandbox delete ...') offers='' ;;
     'prime disks get 0') offers='@disks' ;;
     'prime disks update 0') offers='@disks' ;;
@@ -1406,7 +1413,7 @@ _prime_words() {
     'prime pods logs') words='' options='--tail -n --follow -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods history') words='' options='--limit --offset --output -o --quiet -q --context --offline -h --help' ;;
     'prime pods terminate') words='' options='--yes -y --no-wait --output -o --quiet -q --context --offline -h --help' ;;
-    'prime sandbox') words='create list get run upload download cp logs delete' options='-h --help' ;;
+    'prime sandbox') words='create list get run upload download cp logs network delete' options='-h --help' ;;
     'prime sandbox create') words='' options='--name --label -l --team-id --cpu-cores --memory-gb --disk-size-gb --gpu-count --gpu-type --network --network-allow --network-deny --env --secret --start-command --timeout-minutes --idle-timeout-minutes --region --arch --registry-credentials-id --guaranteed --vm --container --yes -y --wait --output -o --quiet -q --context --offline -h --help' ;;
     'prime sandbox list') words='' options='--team-id --status --label -l --page -p --num -n --all --output -o --quiet -q --context --offline -h --help' ;;
     'prime sandbox get') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
@@ -1415,6 +1422,7 @@ _prime_words() {
     'prime sandbox download') words='' options='--force --quiet -q --context --offline -h --help' ;;
     'prime sandbox cp') words='' options='--quiet -q --context --offline -h --help' ;;
     'prime sandbox logs') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
+    'prime sandbox network') words='' options='--allow --deny --level --output -o --quiet -q --context --offline -h --help' ;;
     'prime sandbox delete') words='' options='--all -a --label -l --all-users -A --only-mine -m --user -u --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime disks') words='list get create update terminate' options='-h --help' ;;
     'prime disks list') words='' options='--limit --offset --watch -w --output -o --quiet -q --context --offline -h --help' ;;

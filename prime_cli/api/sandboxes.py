@@ -10,6 +10,8 @@ from prime_cli.api.connection import API, HubConnection
 from prime_cli.wire.queries import write_query
 from prime_cli.wire.sandboxes import (
     LIVE,
+    EgressChange,
+    EgressState,
     ErrorContext,
     Sandbox,
     SandboxAuth,
@@ -87,6 +89,18 @@ class Sandboxes:
         """What has become of it."""
         answer = self._connection.call("GET", f"{_path(sandbox_id)}/error-context")
         return answer.read_exactly(ErrorContext)
+
+    def egress(self, sandbox_id: str) -> EgressState:
+        """What it reaches; raises NotFound."""
+        answer = self._connection.call("GET", f"{_path(sandbox_id)}/egress-policy")
+        return answer.read_exactly(EgressState)
+
+    def change_egress(self, sandbox_id: str, change: EgressChange) -> EgressState:
+        """Have it reach something else while it runs; raises UsageError if that cannot be."""
+        answer = self._connection.call(
+            "PUT", f"{_path(sandbox_id)}/egress-policy", body=change, repeatable=True
+        )
+        return answer.read_exactly(EgressState)
 
     def delete(self, sandbox_id: str) -> None:
         """End it; raises NotFound."""

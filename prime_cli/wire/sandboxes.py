@@ -303,17 +303,26 @@ class SandboxesSwept(msgspec.Struct):
 # --- Egress ---
 
 
-class EgressPolicy(msgspec.Struct, forbid_unknown_fields=True):
-    """`PUT /sandbox/{id}/egress-policy`: at most one list; an empty `allowlist` denies all."""
+class EgressPolicy(msgspec.Struct):
+    """At most one list; an empty `allowlist` denies all, and an empty `denylist` nothing."""
 
     allowlist: list[str] | None = None
     denylist: list[str] | None = None
 
 
+class EgressChange(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """`PUT /sandbox/{id}/egress-policy`: one of the lists, or ours, `network` of NETWORKS."""
+
+    allowlist: list[str] | None = None
+    denylist: list[str] | None = None
+    network: str | None = None
+
+
 class EgressState(msgspec.Struct):
-    """The policy, and whether it is in force."""
+    """The policy, and whether it is in force; ours is `network`, a level of NETWORKS."""
 
     policy: EgressPolicy
+    network: str | None = None
     generation: int = 1
     applied_generation: int = 1
     applied: bool = True

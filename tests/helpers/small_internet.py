@@ -19,9 +19,11 @@ import threading
 import time
 from pathlib import Path
 
+import msgspec
+
 from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
 from prime_cli.hub.sandboxes.provider import ExecSpec, SandboxSpec
-from prime_cli.wire.sandboxes import INTERNET
+from prime_cli.wire.sandboxes import INTERNET, NONE
 
 PORT = 8080
 
@@ -39,6 +41,7 @@ BEYOND = {
 }
 NAMES = {"public.test": "1.2.3.4", "lan.test": "10.9.0.2"}
 PLACES = [*addresses(MACHINE), "127.0.0.1", "::1", *addresses(BEYOND), "::ffff:10.9.0.2", *NAMES]
+SOME = ["1.2.3.4", "10.9.0.2", "127.0.0.53"]
 INSIDE_ALONE = ["10.0.2.2", "10.0.2.3"]
 """Of slirp4netns: this machine's loopback, and its name server's address."""
 
@@ -144,7 +147,12 @@ async def look_from_sandbox(folder: Path) -> dict[str, object]:
         said = b""
         while part := await command.stdout.read(1 << 16):
             said += part
-        return {"reached": json.loads(said), "flush": flushed, "fact": sandbox.facts["network"]}
+        found = {"reached": json.loads(said), "flush": flushed, "fact": sandbox.facts["network"]}
+        for level in (NONE, INTERNET):
+            await sandbox.change_network(msgspec.structs.replace(spec, network=level))
+            command = await sandbox.run(ExecSpec(("python", "-c", PROBE, *SOME)))
+            found[level] = json.loads(await command.stdout.read(1 << 16))
+        return found
     finally:
         await sandbox.end()
 

@@ -15,6 +15,7 @@ app = group(
         "download": (f"{_HERE}.files:download", "Get a file out of a sandbox."),
         "cp": (f"{_HERE}.files:cp", "Copy files to or from a sandbox."),
         "logs": (f"{_HERE}.list:logs", "Print the output of a sandbox's start command."),
+        "network": (f"{_HERE}.network:network", "Show or change what a sandbox reaches."),
         "delete": (f"{_HERE}.delete:delete", "End sandboxes."),
     },
     aliases={"ls": "list", "status": "get"},

@@ -8,11 +8,11 @@ from prime_cli.commands.options import hub_options, open_session
 from prime_cli.commands.pods.formatting import short_ids
 from prime_cli.commands.sandbox.lookup import (
     SandboxArg,
+    describe_reach,
     detailed,
     find_sandbox,
     left_text,
     listed,
-    network_text,
     size_text,
 )
 from prime_cli.wire.sandboxes import Sandbox, SandboxQuery
@@ -124,7 +124,7 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         "Ended": sandbox.termination_reason or "",
         "Exit code": "" if sandbox.exit_code is None else str(sandbox.exit_code),
         "Size": f"{size_text(sandbox)}, {sandbox.disk_size_gb:g} GB of disk",
-        "Network": network_text(sandbox),
+        "Network": describe_reach(sandbox.network_allowlist, sandbox.network_denylist),
         "Left": left_text(sandbox),
         "Labels": ", ".join(sandbox.labels),
         "Created": sandbox.created_at,

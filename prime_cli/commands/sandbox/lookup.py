@@ -56,12 +56,11 @@ def size_text(sandbox: Sandbox) -> str:
     return f"{sandbox.cpu_cores:g}CPU/{sandbox.memory_gb:g}GB{gpus}"
 
 
-def network_text(sandbox: Sandbox) -> str:
-    """What it reaches."""
-    allowed, denied = sandbox.network_allowlist, sandbox.network_denylist
+def describe_reach(allowed: Sequence[str] | None, denied: Sequence[str] | None) -> str:
+    """What a sandbox reaches, by its lists of hosts."""
     if allowed is not None:
-        return ", ".join(allowed) or "none"
-    return f"all but {', '.join(denied)}" if denied else "the internet"
+        return ", ".join(allowed) or "nothing"
+    return f"all but {', '.join(denied)}" if denied else "the Internet"
 
 
 def expires_at(sandbox: Sandbox) -> str | None:

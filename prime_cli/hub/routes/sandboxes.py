@@ -9,9 +9,9 @@ from starlette.requests import Request
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.hub.dispatch import call_provider, hub_of
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services.sandboxes import creation, lifecycle, sweep
+from prime_cli.hub.services.sandboxes import creation, egress, lifecycle, sweep
 from prime_cli.wire.sandboxes import (
-    EgressPolicy,
+    EgressChange,
     EgressState,
     ErrorContext,
     Sandbox,
@@ -102,12 +102,12 @@ async def explain_error(request: Request) -> ErrorContext:
 
 @router.get(_SANDBOX + "/egress-policy", "Show what a sandbox reaches")
 async def show_egress(request: Request) -> EgressState:
-    return await call_provider(request, lifecycle.read_egress, request.path_params["id"])
+    return await call_provider(request, egress.read_egress, request.path_params["id"])
 
 
 @router.put(_SANDBOX + "/egress-policy", "Change what a sandbox reaches")
-async def change_egress(request: Request, body: EgressPolicy) -> EgressState:
-    return await call_provider(request, lifecycle.change_egress, request.path_params["id"], body)
+async def change_egress(request: Request, body: EgressChange) -> EgressState:
+    return await call_provider(request, egress.change_egress, request.path_params["id"], body)
 
 
 # --- What sandboxes of our hubs do not have ---

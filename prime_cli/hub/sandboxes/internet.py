@@ -42,6 +42,8 @@ _PRIVATE = (
 """IANA's special-purpose addresses, and where Azure tells a machine about itself."""
 
 _FILTER = """
+table inet prime
+delete table inet prime
 table inet prime {{
   chain output {{
     type filter hook output priority 0; policy drop;
@@ -102,7 +104,7 @@ async def connect_filtered(pid: int) -> Uplink:
 async def filter_network(pid: int, name_servers: Iterable[str]) -> None:
     """Refuse a process' network what is not the Internet, but for its name servers.
 
-    Raises EnvironmentFailed.
+    A filter of before is replaced. Raises EnvironmentFailed.
     """
     asked = (
         f"    ip daddr {each} meta l4proto {{ tcp, udp }} th dport 53 accept"
@@ -115,15 +117,21 @@ async def filter_network(pid: int, name_servers: Iterable[str]) -> None:
 
 def _refused_networks() -> list[ipaddress.IPv4Network]:
     """Those of no one else on the Internet; this machine's own may be public ones."""
-    networks = [*map(ipaddress.IPv4Network, _PRIVATE), *_own_networks()]
+    own = (each for each in own_networks() if isinstance(each, ipaddress.IPv4Network))
+    networks = [*map(ipaddress.IPv4Network, _PRIVATE), *own]
     return list(ipaddress.collapse_addresses(networks))
 
 
-def _own_networks() -> Iterator[ipaddress.IPv4Network]:
+def own_networks() -> Iterator[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """The networks of all interfaces of this machine."""
     for addresses in psutil.net_if_addrs().values():
         for each in addresses:
+            # Beside them are those of the hardware.
             with suppress(ValueError):
-                yield ipaddress.IPv4Network(f"{each.address}/{each.netmask or 32}", strict=False)
+                address = ipaddress.ip_address(each.address.partition("%")[0])
+                mask = ipaddress.ip_address(each.netmask) if each.netmask else None
+                bits = address.max_prefixlen if mask is None else int(mask).bit_count()
+                yield ipaddress.ip_network(f"{address}/{bits}", strict=False)
 
 
 async def _connect(pid: int) -> Uplink:

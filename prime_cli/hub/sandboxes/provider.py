@@ -6,7 +6,7 @@ exists can always be compared with what the hub's tables say should exist.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -134,6 +134,17 @@ class RunningSandbox(Protocol):
 
     async def end(self) -> None:
         """Remove everything of it; idempotent."""
+
+
+@runtime_checkable
+class ChangeableNetwork(Protocol):
+    """A running sandbox whose network can be changed; not every provider has one."""
+
+    async def change_network(self, spec: SandboxSpec, /) -> Mapping[str, str]:
+        """Reach what `spec` names and nothing else, from now on; its facts then.
+
+        Raises UsageError for what cannot be, and EnvironmentFailed; nothing has changed then.
+        """
 
 
 class SandboxProvider(Protocol):

@@ -13,12 +13,16 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.internet import own_networks
 
 PROXY_PORT = 3128
 """Of the sandbox's own loopback."""
+
+ANY_HOST = "*"
+"""Every host, at every port."""
 
 _LONGEST_HEAD = 32 * 1024
 _HEAD_SECONDS = 30.0
@@ -28,43 +32,60 @@ _AT_ONCE = 64
 _MOST_CONNECTIONS = 512
 """Each is a descriptor of the supervisor, which all sandboxes share."""
 _HOP = ("proxy-connection:", "proxy-authorization:", "connection:", "keep-alive:", "host:")
+_LOOPBACK = ("localhost", "127.0.0.1")
 _PORTS = {True: 443, False: 80}
 """By whether it is a tunnel."""
 
 
-def proxy_variables() -> dict[str, str]:
-    """The variables by which programs find the proxy."""
+def proxy_variables(hosts: Iterable[str]) -> dict[str, str]:
+    """The variables by which programs find the proxy of `hosts`.
+
+    A sandbox's own loopback is asked without it, unless an index has that name on this machine:
+    `no_proxy` knows no ports.
+    """
     found = dict.fromkeys(("http_proxy", "https_proxy"), f"http://127.0.0.1:{PROXY_PORT}")
-    found["no_proxy"] = "localhost,127.0.0.1"
+    indexes = {host.rpartition(":")[0] for host in hosts}
+    found["no_proxy"] = ",".join(each for each in _LOOPBACK if each not in indexes)
     return found | {name.upper(): value for name, value in found.items()}
-
-
-async def serve_proxy(listener: socket.socket, spec: SandboxSpec) -> asyncio.Server:
-    """Serve the sandbox that has `listener`."""
-    proxy = Proxy(spec.hosts, spec.public_hosts)
-    return await asyncio.start_server(proxy.serve, sock=listener, limit=_LONGEST_HEAD)
 
 
 class Proxy:
     """The proxy of one sandbox.
 
-    `hosts` and `public_hosts` are `host:port`, or `*.host:port`; the latter are reached at public
-    addresses only.
+    `hosts` and `public_hosts` are `host:port`, `*.host:port`, or ANY_HOST; the latter are reached
+    at public addresses only.
     """
 
-    def __init__(self, hosts: Iterable[str], public_hosts: Iterable[str] = ()) -> None:
-        self._hosts = frozenset(host.lower() for host in hosts)
-        self._public_hosts = frozenset(host.lower() for host in public_hosts)
+    def __init__(self, hosts: Iterable[str] = (), public_hosts: Iterable[str] = ()) -> None:
         self._room = asyncio.Semaphore(_AT_ONCE)
         self._connections = 0
+        self._joined: dict[asyncio.Task[Any], _Request] = {}
+        """What each connection that is passed on asked for."""
+        self.allow(hosts, public_hosts)
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def allow(self, hosts: Iterable[str], public_hosts: Iterable[str]) -> None:
+        """Reach these hosts from now on; connections to others are cut."""
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._public_hosts = frozenset(host.lower() for host in public_hosts)
+        for task, request in self._joined.items():
+            if not self._allows(request):
+                task.cancel()
+
+    def _allows(self, request: "_Request") -> bool:
+        allowed = (self._hosts, self._public_hosts)
+        return any(_is_among(each, request.host, request.port) for each in allowed)
+
+    async def listen(self, listener: socket.socket) -> asyncio.Server:
+        """Serve the sandbox that has `listener`."""
+        return await asyncio.start_server(self._serve, sock=listener, limit=_LONGEST_HEAD)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection; one too many is closed."""
         self._connections += 1
         try:
             if self._connections <= _MOST_CONNECTIONS:
                 async with self._room:
-                    await self._serve(reader, writer)
+                    await self._answer(reader, writer)
         except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
             # A stranger's connection, which may break at any moment.
             pass
@@ -72,7 +93,7 @@ class Proxy:
             self._connections -= 1
             writer.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             request = await _read_request(reader)
             upstream = await self._connect(request)
@@ -84,9 +105,20 @@ class Proxy:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
                 upstream[1].write(request.head())
-            await _join((reader, writer), upstream)
+            await self._pass_on(request, (reader, writer), upstream)
         finally:
             upstream[1].close()
+
+    async def _pass_on(self, request: "_Request", inside: "_Ends", outside: "_Ends") -> None:
+        task = asyncio.current_task()
+        # It may have changed while the host was connected to.
+        if task is None or not self._allows(request):
+            return
+        self._joined[task] = request
+        try:
+            await _join(inside, outside)
+        finally:
+            del self._joined[task]
 
     async def _connect(self, request: "_Request") -> "_Ends":
         """A connection to where a request leads; raises _Refused."""
@@ -189,6 +221,8 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def _is_among(hosts: frozenset[str], host: str, port: int) -> bool:
+    if ANY_HOST in hosts:
+        return True
     host = host.lower().rstrip(".")
     if f"{host}:{port}" in hosts:
         return True
@@ -198,10 +232,13 @@ def _is_among(hosts: frozenset[str], host: str, port: int) -> bool:
 
 
 async def _public_address(host: str, port: int) -> str | None:
-    """The first public address of a host, to connect to; None if it has none."""
+    """The first address of a host on the Internet, to connect to; None if it has none."""
     loop = asyncio.get_running_loop()
+    own = tuple(own_networks())
     for *_, found in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-        if is_public(str(found[0])):
+        # A machine's own network may have public addresses.
+        is_own = any(ipaddress.ip_address(found[0]) in each for each in own)
+        if is_public(str(found[0])) and not is_own:
             return str(found[0])
     return None
 

@@ -131,10 +131,17 @@ class SandboxRelay:
         if call[0] == "POST" and path in _BATCHES:
             return await self._look_up(hub, request, path, body)
         if (one := _ONE.fullmatch(path)) and one[1] in self._own:
-            answer = await self._send(hub, request, path, body)
-            self._note(request.method, one[1], one[2], answer)
-            return answer
+            return await self._send_to_one(hub, request, one, body)
         return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
+
+    async def _send_to_one(
+        self, hub: HubClient, request: web.BaseRequest, one: re.Match[str], body: Fields
+    ) -> web.Response:
+        if self._is_kept_closed(hub) and one[2] == "/egress-policy" and _opens_network(body):
+            return _refused(HTTPStatus.UNPROCESSABLE_ENTITY, _CLOSED)
+        answer = await self._send(hub, request, one[0], body)
+        self._note(request.method, one[1], one[2], answer)
+        return answer
 
     async def _create(self, hub: HubClient, request: web.BaseRequest, body: Fields) -> web.Response:
         if self._is_kept_closed(hub) and _asks_for_network(body):
@@ -308,6 +315,12 @@ async def _read_fields(request: web.BaseRequest) -> Fields:
 def _asks_for_network(body: Fields) -> bool:
     """Whether it names hosts, or everything."""
     return bool(body.get("network_allowlist")) or body.get("network") not in (None, NONE, PACKAGES)
+
+
+def _opens_network(body: Fields) -> bool:
+    """Whether a change names hosts, or everything."""
+    is_open = bool(body.get("allowlist")) or body.get("denylist") is not None
+    return is_open or body.get("network") not in (None, NONE, PACKAGES)
 
 
 def _asks_for_none(body: Fields) -> bool:

@@ -41,6 +41,11 @@ def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime
         assert prime("sandbox", "download", "box", "/nowhere", "c.txt", cwd=tmp_path).code == 6
         assert not (tmp_path / "c.txt").exists()
 
+        taken = prime("sandbox", "network", "box", "--deny", "*").ok()
+        assert "box reaches: nothing" in taken.err
+        shown = prime("sandbox", "network", "box", "-o", "json").ok().json
+        assert (shown["policy"]["allowlist"], shown["generation"]) == ([], 2)
+
         prime("sandbox", "delete", "box", "--yes").ok()
         assert prime("sandbox", "list", "-o", "json").ok().json["sandboxes"] == []
         assert prime("sandbox", "get", made["id"], "-o", "json").ok().json["status"] == "TERMINATED"
@@ -58,6 +63,9 @@ def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime
         ("delete box --all", "Name sandboxes, or pass `--all` or `--label`"),
         ("cp a b", "One side must be in a sandbox, and the other here"),
         ("cp box:a box:b", "One side must be in a sandbox, and the other here"),
+        ("network box --allow a --deny b", "`--deny` and `--level` are mutually exclusive"),
+        ("network box --allow a,*", "`--allow` takes hosts with commas between, or `*` alone"),
+        ("network box --level all", "`--level all` is not one of packages, internet, none"),
         ("cp a", "Pass a source and a destination"),
     ],
 )

@@ -85,7 +85,7 @@ def test_many_are_ended_by_label_and_by_id(hub: httpx.Client) -> None:
         ({"docker_image": "ubuntu:22.04"}, "has no images"),
         ({"gpu_count": 1}, "prime pods create"),
         ({"docker_image": "python:3.4"}, "3.9 or later"),
-        ({"network_allowlist": ["10.0.0.0/8"]}, "no name of a host"),
+        ({"network_allowlist": ["10.0.0.0/8"]}, "not the name of a host"),
         ({"timeout_minutes": 0}, "timeout_minutes"),
         ({"environment_vars": {"A": "x" * 70_000}}, "at most 60000 characters"),
         ({"colour": "red"}, "not a known field"),

@@ -48,6 +48,8 @@ def test_public_addresses_are_reached_and_no_address_of_the_machine_or_its_netwo
     assert set(found["machine"]) < set(found["reached"])
     assert found["flush"] == 1, "code inside could remove the filter"
     assert "filtered" in found["fact"]
+    assert not any(found["none"].values()), "what was taken away is still reached"
+    assert {place for place, kinds in found["internet"].items() if kinds} == {"1.2.3.4"}
 
 
 def test_a_machine_without_the_programs_names_their_packages(

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from prime_cli.hub.sandboxes.provider import SandboxSpec
-from prime_cli.hub.sandboxes.proxy import is_public, serve_proxy
+from prime_cli.hub.sandboxes.proxy import Proxy, is_public
 
 
 class Upstream:
@@ -33,10 +32,9 @@ def with_proxy(
         server = await asyncio.start_server(upstream.serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         named = {name: tuple(each.format(port=port) for each in of) for name, of in hosts.items()}
-        spec = SandboxSpec("t", "i", "python:3.11", 0, **named)  # type: ignore[arg-type]
         listener = socket.create_server(("127.0.0.1", 0))
         listener.setblocking(False)
-        proxy = await serve_proxy(listener, spec)
+        proxy = await Proxy(**named).listen(listener)
         async with server, proxy:
             await scenario(proxy.sockets[0].getsockname()[1], port, upstream)
 
@@ -79,6 +77,36 @@ def test_a_named_host_does_not_lead_to_this_machines_network() -> None:
         assert upstream.heads == []
 
     with_proxy(scenario, public_hosts=("localhost:{port}",))
+
+
+def test_a_change_cuts_what_is_no_longer_allowed_and_nothing_else() -> None:
+    async def scenario() -> None:
+        async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+
+        kept, cut = [await asyncio.start_server(hold, "127.0.0.1", 0) for _ in range(2)]
+        hosts = [f"127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in (kept, cut)]
+        proxy, listener = Proxy(hosts), socket.create_server(("127.0.0.1", 0))
+        listener.setblocking(False)
+        async with kept, cut, await proxy.listen(listener) as server:
+            port, ends = server.sockets[0].getsockname()[1], []
+            for host in hosts:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(f"CONNECT {host} HTTP/1.1\r\n\r\n".encode())
+                assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
+                ends.append((reader, writer))
+            proxy.allow(hosts[:1], ())
+            assert await asyncio.wait_for(ends[1][0].read(), 10) == b""
+            assert not ends[0][0].at_eof()
+            assert b" 403 " in await ask(port, f"CONNECT {hosts[1]} HTTP/1.1")
+            for _, writer in ends:
+                writer.close()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.gather(*others, return_exceptions=True)
+            await asyncio.sleep(0)
+
+    asyncio.run(scenario())
 
 
 def test_connections_beyond_what_one_sandbox_may_have_are_closed() -> None:

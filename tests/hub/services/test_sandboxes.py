@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from prime_cli.hub.services.quotas import set_quota
 from prime_cli.hub.settings import SandboxSettings
 from prime_cli.wire.quotas import NewQuota
-from tests.helpers.sandboxes import API, IMAGE, Inside, create, ended_supervisor
+from tests.helpers.sandboxes import API, IMAGE, Inside, create, ended_supervisor, sandbox_hub
 from tests.helpers.tools import needs_bubblewrap
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
 
@@ -86,12 +87,16 @@ def test_one_that_ended_by_itself_does_not_count(hub: AccountsHub) -> None:
 
 
 def test_memory_that_is_taken_is_not_given_twice(tmp_path: Path) -> None:
-    little = SandboxSettings(("bubblewrap",), memory_share=0.0)
-    hub = AccountsHub(tmp_path / "hub", settings={"sandboxes": little})
-    with ended_supervisor(hub.data):
-        refused = hub.user("ada").post(f"{API}/sandbox", json={"docker_image": IMAGE})
-    assert refused.status_code == 429
-    assert "are taken by 0 sandboxes" in refused.json()["detail"]
+    share = 1.5e9 / psutil.virtual_memory().total
+    with sandbox_hub(tmp_path, memory_share=share) as hub:
+        create(hub, memory_gb=1)
+        refused, never = [
+            hub.post(f"{API}/sandbox", json={"docker_image": IMAGE, "memory_gb": size})
+            for size in (1, 2)
+        ]
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
+    assert "1.0 GB of 1.5 GB are taken by 1 sandbox" in refused.json()["detail"]
+    assert (never.status_code, never.json()["errors"][0]["param"]) == (422, "memory_gb")
 
 
 def test_bubblewrap_is_refused_where_users_do_not_trust_each_other(tmp_path: Path) -> None:

@@ -281,8 +281,15 @@ def test_a_run_without_a_network_gets_none_by_a_sandbox() -> None:
             assert hub.asked == []
             await run.ask(*CREATE)
             await run.ask(*CREATE[:2], {**CREATE[2], "network_allowlist": []})
+            address = f"{CREATE[1]}/box1/egress-policy"
+            changes: list[Json] = [{"allowlist": ["a"]}, {"denylist": []}, {"network": "internet"}]
+            for change in changes:
+                status, said = await run.ask("PUT", address, change)
+                assert (status, "kept off the network" in said["detail"]) == (422, True)
+            await run.ask("PUT", address, {"allowlist": []})
 
     asyncio.run(scenario())
+    assert hub.orders("PUT", "/api/v1/sandbox/box1/egress-policy") == [{"allowlist": []}]
     first, second = hub.orders("POST", "/api/v1/sandbox")
     assert first["network"] == "packages"
     assert (second["network_allowlist"], "network" in second) == ([], False)

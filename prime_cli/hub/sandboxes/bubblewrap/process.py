@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 from collections.abc import Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -18,8 +18,11 @@ import msgspec
 from prime_cli.core.errors import EnvironmentFailed, NotFound, UsageError
 from prime_cli.core.paths import open_descriptor
 from prime_cli.hub.sandboxes.bubblewrap.cgroups import Cgroups
-from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec
-from prime_cli.wire.sandboxes import ENDED, OOM_KILLED
+from prime_cli.hub.sandboxes.bubblewrap.launch import Launched
+from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
+from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec, SandboxSpec
+from prime_cli.hub.sandboxes.proxy import proxy_variables
+from prime_cli.wire.sandboxes import ENDED, OOM_KILLED, PACKAGES
 
 _KILLED = 137
 """128 + SIGKILL."""
@@ -36,28 +39,21 @@ class _Said(msgspec.Struct):
 
 
 class BubblewrapSandbox:
-    """The sandbox whose first process is `process`; `control` is our end of its agent's socket."""
+    """A sandbox that was launched."""
 
     def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        control: socket.socket,
-        groups: Cgroups,
-        variables: Mapping[str, str],
-        facts: Mapping[str, str],
+        self, spec: SandboxSpec, launched: Launched, groups: Cgroups, facts: Mapping[str, str]
     ) -> None:
         self.facts = facts
-        self._process = process
-        self._control = control
+        self.network = SandboxNetwork(launched.pid_inside)
+        self._process = launched.process
+        self._control = launched.control
         self._groups = groups
         self._ids = itertools.count(1)
         self._codes: dict[int, asyncio.Future[int]] = {}
-        self._variables = variables
-        self.serving = AsyncExitStack()
-        """What serves it on our side, and ends with it."""
+        self._variables = command_variables(spec)
         self._nothing = open_descriptor(Path(os.devnull), os.O_RDONLY)
-        control.setblocking(False)  # noqa: FBT003 - its only form
-        asyncio.get_running_loop().add_reader(control, self._hear)
+        asyncio.get_running_loop().add_reader(self._control, self._hear)
 
     @property
     def is_gone(self) -> bool:
@@ -98,6 +94,13 @@ class BubblewrapSandbox:
         with suppress(OSError):
             self._control.send(marshal.dumps({"kill": key, "signal": number}, _MARSHAL))
 
+    async def change_network(self, spec: SandboxSpec) -> Mapping[str, str]:
+        """As `ChangeableNetwork.change_network`."""
+        await self.network.apply(spec)
+        self._variables = command_variables(spec)
+        self.facts = {**self.facts, "network": describe_network(spec)}
+        return self.facts
+
     async def gone(self) -> End:
         """As `RunningSandbox.gone`."""
         await self._process.wait()
@@ -107,7 +110,7 @@ class BubblewrapSandbox:
 
     async def end(self) -> None:
         """As `RunningSandbox.end`."""
-        await self.serving.aclose()
+        await self.network.close()
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.kill()
@@ -155,6 +158,21 @@ class BubblewrapSandbox:
             if not code.done():
                 code.set_result(_KILLED)
         self._codes.clear()
+
+
+def command_variables(spec: SandboxSpec) -> dict[str, str]:
+    """The variables of its commands."""
+    given = {
+        "PATH": "/root/.local/bin:/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/root",
+        "LANG": "C.UTF-8",
+        "PIP_BREAK_SYSTEM_PACKAGES": "1",
+        "PIP_ROOT_USER_ACTION": "ignore",
+        "PYTHONUSERBASE": "/root/.local",
+    }
+    if spec.network == PACKAGES:
+        given |= proxy_variables(spec.hosts)
+    return given | spec.variables
 
 
 def _too_long() -> UsageError:

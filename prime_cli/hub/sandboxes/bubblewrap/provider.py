@@ -19,12 +19,12 @@ from prime_cli.hub.sandboxes.bubblewrap.options import (
 )
 from prime_cli.hub.sandboxes.bubblewrap.process import BubblewrapSandbox
 from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn, stand_in
-from prime_cli.hub.sandboxes.internet import INTERNET_FACT, connect_filtered, require_internet
+from prime_cli.hub.sandboxes.internet import require_internet
+from prime_cli.hub.sandboxes.network import describe_network
 from prime_cli.hub.sandboxes.provider import PROCESSES, SandboxSpec
-from prime_cli.hub.sandboxes.proxy import proxy_variables, serve_proxy
 from prime_cli.hub.sandboxes.registry import SandboxContext
 from prime_cli.runtime.system_calls import system_call_filter
-from prime_cli.wire.sandboxes import BUBBLEWRAP, INTERNET, NONE, PACKAGES
+from prime_cli.wire.sandboxes import BUBBLEWRAP, INTERNET
 
 
 class BubblewrapProvider:
@@ -61,15 +61,9 @@ class BubblewrapProvider:
             await groups.remove()
             raise
         facts = {**_promises(spec, python, size), **_limits(groups)}
-        sandbox = BubblewrapSandbox(
-            started.process, started.control, groups, _variables(spec), facts
-        )
+        sandbox = BubblewrapSandbox(spec, started, groups, facts)
         try:
-            if started.listener is not None:
-                sandbox.serving.callback((await serve_proxy(started.listener, spec)).close)
-            if spec.network == INTERNET:
-                uplink = await connect_filtered(started.pid_inside)
-                sandbox.serving.push_async_callback(uplink.end)
+            await sandbox.network.apply(spec, started.listener)
         except BaseException:
             await sandbox.end()
             raise
@@ -84,33 +78,14 @@ class BubblewrapProvider:
         await remove_cgroups(list_cgroups(tag).get(tag, []))
 
 
-def _variables(spec: SandboxSpec) -> dict[str, str]:
-    given = {
-        "PATH": "/root/.local/bin:/usr/local/bin:/usr/bin:/bin",
-        "HOME": "/root",
-        "LANG": "C.UTF-8",
-        "PIP_BREAK_SYSTEM_PACKAGES": "1",
-        "PIP_ROOT_USER_ACTION": "ignore",
-        "PYTHONUSERBASE": "/root/.local",
-    }
-    if spec.network == PACKAGES:
-        given |= proxy_variables()
-    return given | spec.variables
-
-
 def _promises(spec: SandboxSpec, python: StandIn, size: int) -> dict[str, str]:
     """What holds by the way it was started."""
-    network = {
-        PACKAGES: f"{', '.join(spec.reached) or 'no host'}, through a proxy",
-        INTERNET: INTERNET_FACT,
-        NONE: "none",
-    }
     return {
         "provider": BUBBLEWRAP,
         "image": python.sentence,
         "files": "its own root in memory; this system's /usr, read-only",
         "disk": f"{format_bytes(size)} in memory",
-        "network": network.get(spec.network, spec.network),
+        "network": describe_network(spec),
         "kernel": "this machine's, "
         + ("with fewer system calls" if system_call_filter() else "with all system calls"),
     }

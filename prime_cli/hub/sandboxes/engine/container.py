@@ -11,8 +11,10 @@ from aiohttp import ClientError
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.hub.compute.engine.client import Engine, Execution, engine_errors
-from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec
-from prime_cli.wire.sandboxes import ENDED, OOM_KILLED
+from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
+from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec, SandboxSpec
+from prime_cli.hub.sandboxes.proxy import proxy_variables
+from prime_cli.wire.sandboxes import ENDED, INTERNET, OOM_KILLED, PACKAGES
 from prime_cli.wire.sandboxes_connect import STDOUT
 
 _KILLED = 137
@@ -27,7 +29,10 @@ class EngineContainer:
     def __init__(self, engine: Engine, url: str, tag: str, facts: Mapping[str, str]) -> None:
         self.facts = facts
         self.engine, self.url, self.tag = engine, url, tag
-        self._closing: list[asyncio.AbstractServer] = []
+        self.network: SandboxNetwork | None = None
+        """None for the engine's own, and where the engine is on another machine."""
+        self._variables: Mapping[str, str] = {}
+        """Those of its network now, beyond what it was created with."""
         self._waiting = asyncio.create_task(self._wait())
 
     @property
@@ -48,16 +53,31 @@ class EngineContainer:
             made = await self.engine.execute(
                 self.tag,
                 command.argv,
-                env=command.env,
+                env={**self._variables, **command.env},
                 cwd=command.cwd,
                 user=command.user,
                 stdin=command.stdin,
             )
         return EngineCommand(self, made, stdin=command.stdin)
 
-    def also_close(self, server: asyncio.AbstractServer) -> None:
-        """Close a server of ours with the sandbox."""
-        self._closing.append(server)
+    async def change_network(self, spec: SandboxSpec) -> Mapping[str, str]:
+        """As `ChangeableNetwork.change_network`."""
+        if self.network is None:
+            raise UsageError(
+                "The network of this container is the engine's own, which cannot be changed while "
+                "it runs",
+                hint="create another with `--network packages`, or choose bubblewrap",
+            )
+        if spec.network == INTERNET:
+            raise UsageError(
+                "A container gets the network `internet` only when it is created",
+                hint="create another with `--network internet`, or choose bubblewrap",
+            )
+        await self.network.apply(spec)
+        proxies = proxy_variables(spec.hosts) if spec.network == PACKAGES else {}
+        self._variables = {**proxies, **spec.variables}
+        self.facts = {**self.facts, "network": describe_network(spec)}
+        return self.facts
 
     async def gone(self) -> End:
         """As `RunningSandbox.gone`."""
@@ -68,9 +88,8 @@ class EngineContainer:
 
     async def end(self) -> None:
         """As `RunningSandbox.end`."""
-        for server in self._closing:
-            server.close()
-        self._closing.clear()
+        if self.network is not None:
+            await self.network.close()
         with engine_errors(self.url):
             await self.engine.remove(self.tag)
         self._waiting.cancel()

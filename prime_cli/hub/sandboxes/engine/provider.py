@@ -3,18 +3,20 @@
 import math
 import time
 from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.formatting import format_bytes
 from prime_cli.core.installation import install_command
 from prime_cli.hub.compute.engine.entry import find_engine
-from prime_cli.hub.sandboxes.internet import INTERNET_FACT, can_filter, filter_network
-from prime_cli.hub.sandboxes.namespace import listen_inside
+from prime_cli.hub.sandboxes.internet import can_filter, filter_network
+from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
 from prime_cli.hub.sandboxes.provider import PROCESSES, RunningSandbox, SandboxSpec
-from prime_cli.hub.sandboxes.proxy import PROXY_PORT, proxy_variables, serve_proxy
+from prime_cli.hub.sandboxes.proxy import proxy_variables
 from prime_cli.hub.sandboxes.registry import SandboxContext
-from prime_cli.wire.sandboxes import ENGINE, INTERNET, PACKAGES
+from prime_cli.wire.sandboxes import ENGINE, INTERNET, NONE, PACKAGES
 
 if TYPE_CHECKING:
     from prime_cli.hub.compute.engine.client import ContainerSpec, Engine
@@ -49,7 +51,7 @@ class EngineProvider:
                 f"The container engine has no image `{spec.image[:200]}`",
                 hint=f"fetch it with `podman pull {spec.image[:200]}` (or `docker pull`)",
             )
-        if spec.network == PACKAGES and not self._url.startswith("unix:"):
+        if spec.network == PACKAGES and not self._is_local:
             raise UsageError(
                 "The network `packages` needs an engine on this machine",
                 hint="use the network `none` or `internet`",
@@ -72,25 +74,42 @@ class EngineProvider:
                 # What a supervisor that was killed has left of the same creation.
                 await engine.remove(spec.tag)
                 await engine.start(_container(spec))
-        is_filtered = self._can_filter()
-        sandbox = EngineContainer(
-            engine, self._url, spec.tag, _facts(spec, is_filtered=is_filtered)
-        )
+        facts = _facts(spec, is_filtered=self._can_filter())
+        sandbox = EngineContainer(engine, self._url, spec.tag, facts)
         try:
             if spec.network == PACKAGES:
+                sandbox.network = SandboxNetwork(await self._pid(engine, spec.tag))
+                await sandbox.network.apply(spec)
+            if spec.network == NONE and self._is_local:
+                # Only a change needs it.
+                with suppress(EnvironmentFailed):
+                    sandbox.network = SandboxNetwork(await self._pid(engine, spec.tag))
+            if spec.network == INTERNET and self._can_filter():
+                pid = await self._pid(engine, spec.tag)
                 with engine_errors(self._url):
-                    pid = await engine.pid(spec.tag)
-                listener = await listen_inside(pid, PROXY_PORT)
-                sandbox.also_close(await serve_proxy(listener, spec))
-            if spec.network == INTERNET and is_filtered:
-                with engine_errors(self._url):
-                    pid = await engine.pid(spec.tag)
                     servers = await engine.name_servers(spec.tag)
                 await filter_network(pid, servers)
         except BaseException:
             await sandbox.end()
             raise
         return sandbox
+
+    async def _pid(self, engine: "Engine", tag: str) -> int:
+        """The first process of a container; raises EnvironmentFailed if it is not on this machine.
+
+        A socket may lead to an engine in a virtual machine, whose numbers mean others here.
+        """
+        from prime_cli.hub.compute.engine.client import engine_errors
+
+        with engine_errors(self._url):
+            pid = await engine.pid(tag)
+        if not _is_first_process(pid, tag):
+            raise EnvironmentFailed(
+                f"The engine at {self._url} runs on another machine, so prime cannot hold the "
+                "network of its containers",
+                hint="choose bubblewrap, or `--network none` on an engine that is reached by tcp",
+            )
+        return pid
 
     async def list_tags(self, prefix: str) -> Collection[str]:
         """As `SandboxProvider.list_tags`."""
@@ -111,7 +130,11 @@ class EngineProvider:
 
     def _can_filter(self) -> bool:
         """Whether its containers are this machine's, and we may filter their network."""
-        return self._url.startswith("unix:") and can_filter()
+        return self._is_local and can_filter()
+
+    @property
+    def _is_local(self) -> bool:
+        return self._url.startswith("unix:")
 
     def _connect(self) -> "Engine":
         """The engine that answers now; raises UsageError without one."""
@@ -141,12 +164,13 @@ def _container(spec: SandboxSpec) -> "ContainerSpec":
     seconds = max(1, math.ceil(spec.stop_at - time.time())) + _GRACE
     variables = dict(spec.variables)
     if spec.network == PACKAGES:
-        variables = proxy_variables() | variables
+        variables = proxy_variables(spec.hosts) | variables
     return ContainerSpec(
         name=spec.tag,
         image=spec.image,
         # The shell reaps what is left over, and ends with the time, whoever was killed.
-        command=("/bin/sh", "-c", f"trap 'exit 0' TERM; sleep {seconds} & wait $!"),
+        # Its last word tells its first process from others.
+        command=("/bin/sh", "-c", f"trap 'exit 0' TERM; sleep {seconds} & wait $!", spec.tag),
         limits=Limits(
             memory=spec.memory, nano_cpus=int(spec.cpu_cores * 10**9), pids_limit=PROCESSES
         ),
@@ -159,13 +183,17 @@ def _container(spec: SandboxSpec) -> "ContainerSpec":
     )
 
 
+def _is_first_process(pid: int, tag: str) -> bool:
+    """Whether a process of this machine is the first one of our container."""
+    try:
+        return tag.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
 def _facts(spec: SandboxSpec, *, is_filtered: bool) -> dict[str, str]:
     """What holds: the limits were read back when it started."""
-    hosts = ", ".join(spec.reached) or "no host"
-    network = {
-        PACKAGES: f"{hosts}, through a proxy",
-        INTERNET: INTERNET_FACT if is_filtered else _UNFILTERED,
-    }
+    is_open = spec.network == INTERNET and not is_filtered
     return {
         "provider": ENGINE,
         "image": spec.image,
@@ -175,7 +203,7 @@ def _facts(spec: SandboxSpec, *, is_filtered: bool) -> dict[str, str]:
         "swap": "none",
         "cpu": f"{spec.cpu_cores:g} CPU" + ("s" if spec.cpu_cores != 1 else ""),
         "processes": f"at most {PROCESSES}",
-        "network": network.get(spec.network, "none"),
+        "network": _UNFILTERED if is_open else describe_network(spec),
         "kernel": "this machine's",
     }
 

@@ -28,6 +28,7 @@ from prime_cli.hub.sandboxes.supervisor.protocol import (
     Ending,
     Found,
     Log,
+    NetworkChange,
     ObservedState,
 )
 from prime_cli.hub.supervisors import SYSTEM_PATH, last_lines, start_supervisor
@@ -78,6 +79,11 @@ class Supervisor:
         if not self.is_alive:
             return None
         return self._ask("POST", f"/sandboxes/{tag}/end", ObservedState, why, start=False)
+
+    def change_network(self, tag: str, change: NetworkChange) -> ObservedState:
+        """Have a sandbox reach something else; raises NotFound, Conflict, UsageError."""
+        path = f"/sandboxes/{tag}/network"
+        return self._ask("PUT", path, ObservedState, change, start=False)
 
     def log(self, tag: str) -> str:
         """The output of its start command."""

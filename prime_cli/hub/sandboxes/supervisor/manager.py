@@ -12,9 +12,15 @@ import psutil
 
 from prime_cli.core.errors import Conflict, NotFound, PrimeError, UsageError
 from prime_cli.core.paths import write_atomically
-from prime_cli.hub.sandboxes.provider import ExecSpec, RunningSandbox, SandboxProvider, SandboxSpec
+from prime_cli.hub.sandboxes.provider import (
+    ChangeableNetwork,
+    ExecSpec,
+    RunningSandbox,
+    SandboxProvider,
+    SandboxSpec,
+)
 from prime_cli.hub.sandboxes.supervisor.output import merged
-from prime_cli.hub.sandboxes.supervisor.protocol import ObservedState
+from prime_cli.hub.sandboxes.supervisor.protocol import NetworkChange, ObservedState
 from prime_cli.wire.sandboxes import (
     ENDED,
     ERROR,
@@ -54,6 +60,7 @@ class ManagedSandbox:
         self._running: RunningSandbox | None = None
         self._folder = folder
         self._stopping = asyncio.Event()
+        self._changing = asyncio.Lock()
         self._wanted_end: tuple[str, str | None, str | None] | None = None
         self._removing: asyncio.Task[None] | None = None
         self._task = asyncio.create_task(self._live())
@@ -192,6 +199,27 @@ class ManagedSandbox:
             self._change(exit_code=await command.wait())
         finally:
             command.close()
+
+    async def change_network(self, change: NetworkChange) -> None:
+        """Reach what `change` names from now on; raises UsageError if its provider cannot."""
+        async with self._changing:
+            with self.in_use() as running:
+                if not isinstance(running, ChangeableNetwork):
+                    raise UsageError(
+                        f"The provider `{self.provider.name}` cannot change the network of a "
+                        "sandbox while it runs",
+                        hint="create another with `--network` or `--network-allow`",
+                    )
+                spec = msgspec.structs.replace(
+                    self.spec,
+                    network=change.network,
+                    hosts=change.hosts,
+                    public_hosts=change.public_hosts,
+                    variables={**change.variables, **self.spec.variables},
+                )
+                facts = dict(await running.change_network(spec))
+                self.spec = spec
+                self._change(facts=facts, generation=self.state.generation + 1)
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[RunningSandbox]:

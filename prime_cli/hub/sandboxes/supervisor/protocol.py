@@ -12,7 +12,8 @@ from prime_cli.wire.sandboxes import PENDING
 class ObservedState(msgspec.Struct, frozen=True, omit_defaults=True):
     """The state of a sandbox; times are seconds since the epoch.
 
-    `facts` are what its provider guarantees, by subject. One that `is_refused` could never be made;
+    `facts` are what its provider guarantees, by subject, and `generation` counts how often its
+    network was set. One that `is_refused` could never be made;
     then there is a `hint`.
     """
 
@@ -25,6 +26,7 @@ class ObservedState(msgspec.Struct, frozen=True, omit_defaults=True):
     started_at: float | None = None
     ended_at: float | None = None
     facts: dict[str, str] = {}
+    generation: int = 1
 
 
 class Creation(msgspec.Struct, frozen=True):
@@ -41,6 +43,15 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True):
     status: str
     error_type: str | None = None
     error_message: str | None = None
+
+
+class NetworkChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`PUT /sandboxes/{tag}/network`: what it is to reach, as in SandboxSpec."""
+
+    network: str
+    hosts: tuple[str, ...] = ()
+    public_hosts: tuple[str, ...] = ()
+    variables: dict[str, str] = {}
 
 
 class Check(msgspec.Struct, frozen=True):

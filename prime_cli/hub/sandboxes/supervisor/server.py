@@ -25,6 +25,7 @@ from prime_cli.hub.sandboxes.supervisor.protocol import (
     Ending,
     Found,
     Log,
+    NetworkChange,
 )
 from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
 from prime_cli.wire import sandboxes_connect as connect
@@ -65,6 +66,7 @@ class Server:
                 web.post("/sandboxes/{tag}/end", self.end),
                 web.delete("/found/{provider}/{tag}", self.remove),
                 web.get("/sandboxes/{tag}/log", self.log),
+                web.put("/sandboxes/{tag}/network", self.change_network),
                 web.post(f"{inside_of}/exec", self.execute),
                 web.post(f"{inside_of}/upload", self.upload),
                 web.get(f"{inside_of}/download", self.download),
@@ -113,6 +115,11 @@ class Server:
 
     async def log(self, request: web.Request) -> web.Response:
         return answer(Log(self._find(request).log.decode(errors="replace")))
+
+    async def change_network(self, request: web.Request) -> web.Response:
+        sandbox = self._find(request)
+        await sandbox.change_network(await _read(request, NetworkChange))
+        return answer(sandbox.state)
 
     async def stop(self, _request: web.Request) -> web.Response:
         await self.sandboxes.end_all()

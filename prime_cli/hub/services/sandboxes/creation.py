@@ -253,6 +253,11 @@ def _require_room(hub: Hub, connection: Connection, spec: SandboxSpec) -> None:
     import psutil  # Takes 7 ms, which every command with the built-in hub would pay.
 
     most = psutil.virtual_memory().total * _options(hub).memory_share
+    if spec.memory > most:
+        raise UsageError(
+            f"Sandboxes of this hub have at most {format_bytes(int(most))} of memory together",
+            param="memory_gb",
+        )
     if (float(taken) + spec.memory_gb) * 10**9 > most:
         raise RateLimited(
             f"{format_bytes(int(float(taken) * 10**9))} of {format_bytes(int(most))} are taken by "

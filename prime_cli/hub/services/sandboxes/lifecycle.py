@@ -31,8 +31,6 @@ from prime_cli.wire.sandboxes import (
     MOST_LABELS,
     MOST_LOOKUPS,
     TERMINATED,
-    EgressPolicy,
-    EgressState,
     ErrorContext,
     NotDeleted,
     NotLookedUp,
@@ -98,14 +96,14 @@ def _owner(name: str) -> ColumnElement[Any]:
 
 def get_sandbox(hub: Hub, caller: Caller, sandbox_id: str) -> Sandbox:
     """One sandbox, even an ended one; raises NotFound."""
-    row = _find(hub, caller, sandbox_id)
+    row = find_refreshed(hub, caller, sandbox_id)
     with hub.database.read() as connection:
         return describe(row, labels_of(connection, [row.id]).get(row.id, []))
 
 
 def read_logs(hub: Hub, caller: Caller, sandbox_id: str) -> SandboxLogs:
     """The output of its start command; raises NotFound."""
-    row = _find(hub, caller, sandbox_id)
+    row = find_refreshed(hub, caller, sandbox_id)
     require_here(hub, row)
     try:
         return SandboxLogs(supervisor_of(hub).log(row.tag))
@@ -115,14 +113,14 @@ def read_logs(hub: Hub, caller: Caller, sandbox_id: str) -> SandboxLogs:
 
 def explain_error(hub: Hub, caller: Caller, sandbox_id: str) -> ErrorContext:
     """Whether it runs, and why not; raises NotFound."""
-    row = _find(hub, caller, sandbox_id)
+    row = find_refreshed(hub, caller, sandbox_id)
     return ErrorContext(row.status, row.error_type, row.error_message)
 
 
 def list_states(hub: Hub, caller: Caller, ids: Sequence[str]) -> SandboxStates:
     """The states of sandboxes, in the order of `ids`; raises UsageError for too many."""
     require_user(caller)
-    _require_few(len(ids), MOST_LOOKUPS, "ids")
+    _require_few(len(ids), MOST_LOOKUPS, "sandbox_ids")
     rows = {row.id: row for row in _look_at(hub, visible_to(caller), sandboxes.c.id.in_(ids))}
     wanted = list(dict.fromkeys(ids))
     return SandboxStates(
@@ -137,24 +135,6 @@ def list_states(hub: Hub, caller: Caller, ids: Sequence[str]) -> SandboxStates:
             if each not in rows
         ],
     )
-
-
-def read_egress(hub: Hub, caller: Caller, sandbox_id: str) -> EgressState:
-    """What it reaches; raises NotFound."""
-    shown = get_sandbox(hub, caller, sandbox_id)
-    return EgressState(EgressPolicy(allowlist=shown.network_allowlist))
-
-
-def change_egress(hub: Hub, caller: Caller, sandbox_id: str, policy: EgressPolicy) -> EgressState:
-    """Raises NotFound, NotAllowed, and UsageError for what is not already so."""
-    require_endable(hub, caller, sandbox_id)
-    found = read_egress(hub, caller, sandbox_id)
-    if policy != found.policy:
-        raise UsageError(
-            "The network of a sandbox cannot be changed while it runs",
-            hint="create another, with `--network` or `--network-allow`",
-        )
-    return found
 
 
 # --- Tokens ---
@@ -256,7 +236,8 @@ def end_row(hub: Hub, row: Row[Any], why: Ending | None = None) -> None:
     follow(hub, row, state or gone)
 
 
-def _find(hub: Hub, caller: Caller, sandbox_id: str) -> Row[Any]:
+def find_refreshed(hub: Hub, caller: Caller, sandbox_id: str) -> Row[Any]:
+    """The row of a sandbox as it is now, even of an ended one; raises NotFound."""
     require_user(caller)
     rows = _look_at(hub, visible_to(caller), sandboxes.c.id == sandbox_id)
     if not rows:
@@ -277,4 +258,4 @@ def _look_at(hub: Hub, *wanted: ColumnElement[bool]) -> Sequence[Row[Any]]:
 
 def _require_few(count: int, most: int, field: str) -> None:
     if count > most:
-        raise UsageError(f"There are more than {most} {field}", param=field)
+        raise UsageError(f"`{field}` may have at most {most}", param=field)

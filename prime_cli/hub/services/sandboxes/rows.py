@@ -1,6 +1,6 @@
 """Rows of sandboxes: who sees which, how they are shown, and how they follow what really is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -163,7 +163,22 @@ def require_here(hub: Hub, row: Row[Any]) -> None:
         raise Unreachable("Another server of this hub has the sandbox", retry_after=1.0)
 
 
+def save_network(
+    hub: Hub, row: Row[Any], request: SandboxCreation, facts: Mapping[str, str]
+) -> None:
+    """Have a row say what its sandbox reaches now; one that has ended meanwhile stays as it is."""
+    values = {"request": encode(request).decode(), "facts": encode(facts).decode()}
+    with hub.database.write() as connection:
+        its = sandboxes.c.id == row.id, is_live()
+        connection.execute(update(sandboxes).where(*its).values(**values, updated_at=hub.now()))
+
+
 # --- Views ---
+
+
+def request_of(row: Row[Any]) -> SandboxCreation:
+    """What was asked for, and its network as it is now."""
+    return decode(row.request.encode(), SandboxCreation)
 
 
 def labels_of(connection: Connection, ids: Iterable[str]) -> dict[str, list[str]]:
@@ -177,7 +192,7 @@ def labels_of(connection: Connection, ids: Iterable[str]) -> dict[str, list[str]
 
 def describe(row: Row[Any], labels: Sequence[str]) -> Sandbox:
     """A sandbox as it is shown."""
-    asked = decode(row.request.encode(), SandboxCreation)
+    asked = request_of(row)
     facts = decode(row.facts.encode(), dict[str, str])
     reached = [] if asked.network == NONE else asked.network_allowlist
     return Sandbox(

@@ -53,8 +53,7 @@ def check_creation(creation: SandboxCreation) -> None:
     for field, (what, hint) in _NOT_HERE.items():
         if getattr(creation, field):
             _refuse(f"Sandboxes of this hub have no {what}", field, hint)
-    if creation.network_denylist:
-        _refuse("A list of what is not reachable cannot be kept here", "network_denylist")
+    check_denylist(creation.network_denylist)
     for field, most in (
         ("cpu_cores", _MOST_CPUS),
         ("memory_gb", _MOST_GB),
@@ -65,6 +64,16 @@ def check_creation(creation: SandboxCreation) -> None:
             _refuse(f"`{field}` must be from {_LEAST} to {most}", field)
     _check_times(creation)
     _check_texts(creation)
+
+
+def check_denylist(entries: list[str] | None) -> None:
+    """Raise UsageError for a list of what is not to be reached; an empty one denies nothing."""
+    if entries:
+        _refuse(
+            "Sandboxes of this hub cannot block single hosts",
+            "network_denylist",
+            "list the hosts that are allowed, or deny all with an empty `allowlist`",
+        )
 
 
 def _check_times(creation: SandboxCreation) -> None:
@@ -127,10 +136,13 @@ def read_hosts(
     found: list[str] = []
     for each in creation.network_allowlist:
         entry = each.strip().lower().rstrip(".")
+        if entry in indexes.hosts:
+            found.append(entry)
+            continue
         if not _DOMAIN.fullmatch(entry) or re.fullmatch(r"[0-9.]+(:[0-9]+)?", entry):
             _refuse(
-                f"`{each[:80]}` is no name of a host: addresses and their ranges cannot be kept "
-                "apart here",
+                f"`{each[:80]}` is not the name of a host: sandboxes of this hub reach hosts by "
+                "their names, not addresses or ranges of them",
                 "network_allowlist",
                 "name hosts, such as `pypi.org` or `*.example.org`",
             )
