@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from prime_cli.core.errors import EnvironmentFailed, StorageFailed
 from prime_cli.core.formatting import pluralize
-from prime_cli.core.paths import home_path, prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.earlier_sessions import (
     EarlierSessions,
@@ -19,6 +18,7 @@ from prime_cli.evals.execution.earlier_sessions import (
     read_earlier_sessions,
     saved_lock,
 )
+from prime_cli.evals.execution.gateway_setup import close_cache, complete_setup, relay_for
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.progress_line import announce_agents
 from prime_cli.evals.execution.rollout_loop import RolloutLoop
@@ -28,17 +28,12 @@ from prime_cli.evals.execution.setup import (
     RunSetup,
     WorkerAccess,
     grant_access,
-    namespace_for,
 )
 from prime_cli.evals.execution.worker_failures import RestartPolicy
 from prime_cli.evals.planning.cost import budget_of, partial_at_cap, require_room
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.resume.candidates import is_complete, resumable_manifest
 from prime_cli.evals.resume.compatibility import require_same, require_same_packages
-from prime_cli.models.gateway.completion_cache import CompletionStore
-from prime_cli.models.gateway.limits.shared_state import limits_folder
-from prime_cli.models.gateway.settings import GatewaySettings, HubRelay, OpenRelay
-from prime_cli.models.price_book import load_prices
 from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, runs_folder, writing
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
@@ -50,7 +45,6 @@ from prime_cli.runs.summary import Summary
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import Start
-from prime_cli.runtime.variables import PRIME_KEY, STAND_IN
 
 
 @dataclass
@@ -298,11 +292,7 @@ def run_with(
         if resumed is None and origin is not None and origin.lay_out is not None:
             origin.lay_out(folder, earlier.tally, setup.scrub)
         summary, signal = SessionRunner(setup, earlier, record).execute(context.progress)
-    cache = setup.gateway.cache
-    if cache is not None:
-        cache.prune()
-        if cache.trouble is not None:
-            context.progress.warn(f"Not all responses could be cached: {cache.trouble}")
+    close_cache(setup)
     return EvalResult(folder, summary, plan, signal)
 
 
@@ -321,65 +311,18 @@ def set_up_run(
             "A v1 environment has no split for training: its taskset's arguments choose the data"
         )
     plan = prepared.plan
-    prices = prepared.prices or load_prices()
     known = secrets_of(prepared.endpoint, context.environ, access.passed, prepared.registry)
     scrub = Scrubber({**known, **access.secrets})
-    cache = open_cache(scrub) if plan.cache else None
     outputs = plan.option("output_dir")
     parent = runs_folder(plan.environment.name, plan.model, context.cwd, outputs)
     run_folder = resumed or new_run_folder(parent)
-    return RunSetup(
-        prepared=prepared,
-        context=context,
-        folder=run_folder,
-        interpreter=interpreter,
-        access=access,
-        gateway=GatewaySettings(
-            call_seconds=plan.deadlines.call_seconds,
-            limits_folder=limits_folder(),
-            price_of=prices.price_of,
-            budget=budget,
-            cache=cache,
-            sandboxed=access.sandbox is not None,
-            fail_fast=plan.fail_fast,
-            tap=None if context.tap is None else context.tap.step,
-            also_accepted=tuple(
-                key for name in (STAND_IN, PRIME_KEY) if (key := access.passed.get(name))
-            ),
-            hub=relay_for(plan, context, run_folder.run_id, resumes=resumed is not None),
-        ),
-        prices=prices,
+    return complete_setup(
+        prepared,
+        interpreter,
+        access,
+        context,
+        run_folder,
+        budget=budget,
         scrub=scrub,
-        namespace=namespace_for(plan, context.progress),
+        hub=relay_for(plan, context, run_folder.run_id, resumes=resumed is not None),
     )
-
-
-_SPARE_SANDBOXES = 2
-"""More than rollouts at once: one may be on its way out while the next is made."""
-
-
-def relay_for(
-    plan: EvalPlan, context: RunContext, run_id: str, *, resumes: bool
-) -> OpenRelay | None:
-    """What passes on what the environment asks of sandboxes; None if there are to be none."""
-    provider, open_hub = plan.option("sandbox_provider"), context.open_sandboxes
-    if provider == "none" or open_hub is None:
-        return None
-
-    def open_relay(say: Callable[[str], None]) -> HubRelay:
-        from prime_cli.models.gateway.sandboxes import SandboxAccess, SandboxRelay
-        from prime_cli.wire.sandboxes import RUN_LABEL
-
-        label, most = f"{RUN_LABEL}{run_id}", plan.concurrency + _SPARE_SANDBOXES
-        is_closed = plan.only_gateway or (plan.sandbox and not plan.allow_net)
-        access = SandboxAccess(lambda: open_hub(provider), label, most, resumes, is_closed)
-        return SandboxRelay(access, say)
-
-    return open_relay
-
-
-def open_cache(scrub: Scrubber) -> CompletionStore:
-    """`cache/responses` in PRIME_HOME; raises StorageFailed if it cannot be created."""
-    store = CompletionStore(home_path(prime_home(), "cache") / "responses", scrub)
-    store.open()
-    return store

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from prime_cli import __version__
 from prime_cli.core.errors import UsageError
 from prime_cli.core.http import is_loopback
-from prime_cli.evals.ray.wire import Joined
+from prime_cli.evals.ray.messages import WorkerJoined
 from prime_cli.models.endpoints import Endpoint
 
 
-def require_same_prime(joined: Joined) -> None:
+def require_same_prime(joined: WorkerJoined) -> None:
     """Raise UsageError for a node without prime, or with another prime or Python."""
     ours, theirs = f"prime {__version__}", f"prime {joined.prime}"
     python = ".".join(map(str, sys.version_info[:2]))

@@ -13,7 +13,7 @@ import msgspec
 from prime_cli.core.errors import Unreachable, UsageError
 from prime_cli.core.process import child_environment
 from prime_cli.evals.ray.driver import LONGEST
-from prime_cli.evals.ray.wire import Connect, Connected, NoCluster, Report, Request, decode
+from prime_cli.evals.ray.messages import Connect, Connected, NoCluster, Report, Request, decode
 
 CONNECT_SECONDS = 60.0
 _END_SECONDS = 10.0
@@ -28,7 +28,7 @@ class Connection:
 
     def __init__(self, address: str, without: Collection[str]) -> None:
         self.cluster = Connected("", 0, "")
-        self._address = address
+        self.address = address
         self._without = frozenset(without)
         self._process: asyncio.subprocess.Process
         self._folder: tempfile.TemporaryDirectory[str]
@@ -57,7 +57,7 @@ class Connection:
         )
         self._reading = asyncio.ensure_future(self._keep_errors())
         try:
-            self.send(Connect(self._address))
+            self.send(Connect(self.address))
             async with asyncio.timeout(CONNECT_SECONDS):
                 answer = await self._read()
         except TimeoutError:
@@ -84,7 +84,7 @@ class Connection:
         while (report := await self._read()) is not None:
             yield report
         raise Unreachable(
-            f"The Ray cluster at {self._address} is gone",
+            f"The Ray cluster at {self.address} is gone",
             hint="finished rollouts are kept: resume once it is back, or here with `--ray none`",
             detail="\n".join(self._errors) or None,
         )
@@ -116,11 +116,11 @@ class Connection:
         why = answer.why if isinstance(answer, NoCluster) else "\n".join(self._errors)
         if isinstance(answer, NoCluster) and answer.is_other:
             return UsageError(
-                f"The Ray cluster at {self._address} has another Ray or Python: {why}",
+                f"The Ray cluster at {self.address} has another Ray or Python: {why}",
                 hint="install the same prime, with its `ray` extra, on all of its machines",
             )
-        known = os.environ.get("RAY_ADDRESS") if self._address == "auto" else None
-        where = f"{self._address} ({known})" if known else self._address
+        known = os.environ.get("RAY_ADDRESS") if self.address == "auto" else None
+        where = f"{self.address} ({known})" if known else self.address
         return Unreachable(
             f"There is no Ray cluster at `{where}`: {why}",
             hint="start one with `ray start --head`, and run prime on one of its machines",

@@ -15,18 +15,19 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
-from prime_cli.evals.ray.wire import (
+from prime_cli.evals.ray.messages import (
     Connect,
     Connected,
-    Heard,
-    Joined,
-    Kill,
-    Lost,
+    KillWorker,
     NoCluster,
-    Place,
     Report,
     Request,
-    Tell,
+    SendCommand,
+    StartWorker,
+    StoreFile,
+    WorkerJoined,
+    WorkerLost,
+    WorkerMessages,
     decode,
 )
 
@@ -48,12 +49,12 @@ def worker_class() -> Any:
         found: Callable[[F], F] = ray.method(concurrency_group=group)
         return found
 
-    # A group each of one thread: orders arrive in their order, also while somebody listens.
+    # A group each of one thread: commands arrive in their order, also while messages are awaited.
     class PrimeWorker:
         def __init__(self) -> None:
             self._node: Any = None
 
-        def look(self) -> tuple[str | None, str, str]:
+        def describe(self) -> tuple[str | None, str, str]:
             import platform
             from contextlib import suppress
 
@@ -64,34 +65,35 @@ def worker_class() -> Any:
                 from prime_cli import __version__ as version
             return version, platform.python_version(), ray.util.get_node_ip_address()
 
-        @within("orders")
-        def tell(self, order: bytes) -> None:
+        @within("commands")
+        def receive(self, command: bytes, *files: bytes) -> None:
             if self._node is None:
                 from prime_cli.evals.ray.node import Node
 
                 self._node = Node()
-            self._node.tell(order)
+            self._node.receive(command, files)
 
         @within("messages")
-        def take(self, seconds: float) -> list[bytes]:
+        def poll(self, seconds: float) -> list[bytes]:
             import time
 
             if self._node is None:
                 time.sleep(0.05)
                 return []
-            found: list[bytes] = self._node.take(seconds)
+            found: list[bytes] = self._node.poll(seconds)
             return found
 
     return PrimeWorker
 
 
 class Driver:
-    """Passes orders and messages between stdin and stdout and Ray's actors."""
+    """Passes commands and messages between stdin and stdout and Ray's actors."""
 
     def __init__(self, reports: BinaryIO) -> None:
         self._reports = reports
         self._actors: dict[int, Any] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._files: dict[str, Any] = {}
         self._class: Any = None
 
     async def run(self) -> None:
@@ -104,14 +106,22 @@ class Driver:
                 case Connect(address):
                     if not await asyncio.to_thread(self._connect, address):
                         return
-                case Place(seat):
-                    self._begin(self._follow(seat))
-                case Tell(seat, order):
-                    if seat in self._actors:
-                        told = self._actors[seat].tell.remote(bytes(order))
-                        self._begin(self._confirm(seat, told))
-                case Kill(seat):
-                    self._kill(seat)
+                case StoreFile(sha256, content):
+                    await asyncio.to_thread(self._store, sha256, content)
+                case StartWorker(worker):
+                    self._begin(self._follow(worker))
+                case SendCommand(worker, command, files):
+                    if worker in self._actors:
+                        stored = [self._files[sha256] for sha256 in files]
+                        sent = self._actors[worker].receive.remote(bytes(command), *stored)
+                        self._begin(self._confirm(worker, sent))
+                case KillWorker(worker):
+                    self._kill(worker)
+
+    def _store(self, sha256: str, content: bytes) -> None:
+        import ray
+
+        self._files[sha256] = ray.put(content)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -127,57 +137,57 @@ class Driver:
                 socket.create_connection((host, int(port)), _REACH_SECONDS).close()
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, OSError, ValueError, RuntimeError) as error:
-            told = " ".join(str(error).split())
-            self._report(NoCluster(told[:_LONGEST_WHY], is_other="ersion mismatch" in told))
+            why = " ".join(str(error).split())
+            self._report(NoCluster(why[:_LONGEST_WHY], is_other="ersion mismatch" in why))
             return False
         nodes = sum(bool(node["Alive"]) for node in ray.nodes())
-        self._class = ray.remote(max_restarts=0, concurrency_groups={"orders": 1, "messages": 1})(
+        self._class = ray.remote(max_restarts=0, concurrency_groups={"commands": 1, "messages": 1})(
             worker_class()
         )
         self._report(Connected(ray.__version__, nodes, ray.util.get_node_ip_address()))
         return True
 
-    async def _follow(self, seat: int) -> None:
+    async def _follow(self, worker: int) -> None:
         from ray.exceptions import RayError
 
         actor = self._class.options(scheduling_strategy="SPREAD", num_cpus=1).remote()
-        self._actors[seat] = actor
+        self._actors[worker] = actor
         try:
-            prime, python, host = await actor.look.remote()
-            self._report(Joined(seat, host, prime, python))
+            prime, python, host = await actor.describe.remote()
+            self._report(WorkerJoined(worker, host, prime, python))
             while True:
-                messages = await actor.take.remote(_POLL_SECONDS)
+                messages = await actor.poll.remote(_POLL_SECONDS)
                 if messages:
-                    self._report(Heard(seat, [msgspec.Raw(each) for each in messages]))
+                    self._report(WorkerMessages(worker, [msgspec.Raw(each) for each in messages]))
         except RayError as error:
-            self._lose(seat, error)
+            self._lose(worker, error)
 
-    async def _confirm(self, seat: int, told: Any) -> None:
-        """Give up a worker that cannot take an order: it would be waited for without end."""
+    async def _confirm(self, worker: int, sent: Any) -> None:
+        """Give up a worker that cannot take a command: it would be waited for without end."""
         from ray.exceptions import RayError
 
         try:
-            await told
+            await sent
         except RayError as error:
-            self._lose(seat, error)
+            self._lose(worker, error)
 
-    def _lose(self, seat: int, error: Exception) -> None:
+    def _lose(self, worker: int, error: Exception) -> None:
         from ray.exceptions import ActorDiedError, ActorUnavailableError
 
-        if seat not in self._actors:
+        if worker not in self._actors:
             return
         cause = getattr(error, "cause", None)
         what = error if cause is None else f"{type(cause).__name__}: {cause}"
         why = str(what).strip().partition("\n")[0] or type(error).__name__
         if isinstance(error, ActorDiedError | ActorUnavailableError):
             why = "its process or its node died"  # what Ray says of it fills a screen
-        self._kill(seat)
-        self._report(Lost(seat, why[:_LONGEST_WHY]))
+        self._kill(worker)
+        self._report(WorkerLost(worker, why[:_LONGEST_WHY]))
 
-    def _kill(self, seat: int) -> None:
+    def _kill(self, worker: int) -> None:
         import ray
 
-        actor = self._actors.pop(seat, None)
+        actor = self._actors.pop(worker, None)
         if actor is not None:
             ray.kill(actor)
 

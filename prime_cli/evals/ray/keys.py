@@ -10,10 +10,9 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import msgspec
-
 from prime_cli.core.errors import NotAllowed, Unreachable
-from prime_cli.evals.ray.wire import Access, FetchKeys
+from prime_cli.evals.ray.access import Access, decode_access, encode_access
+from prime_cli.evals.ray.messages import FetchKeys
 
 _DAYS = 30
 _SECONDS = 30.0
@@ -26,7 +25,7 @@ class KeyHolder:
     """Listens at `host` for nodes, and gives `access` to each once."""
 
     def __init__(self, access: Access, host: str) -> None:
-        self._content = msgspec.json.encode(access) + b"\n"
+        self._content = encode_access(access) + b"\n"
         self._host = host
         self._tokens: dict[str, str] = {}
         self._server: asyncio.Server | None = None
@@ -103,7 +102,7 @@ async def fetch(ticket: FetchKeys) -> Access:
         ) from error
     if not line.strip():
         raise NotAllowed("The token of a node was refused: it is good once, and there", hint=_HINT)
-    return msgspec.json.decode(line, type=Access)
+    return decode_access(line)
 
 
 def _own_certificate(host: str) -> tuple[str, ssl.SSLContext]:

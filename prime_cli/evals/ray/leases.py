@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from prime_cli.evals.ray.wire import Grant
+from prime_cli.evals.ray.messages import Grant
 from prime_cli.models.prices import CAPS, PICO, Budget, Spend
 
 _SMALLEST_SHARE = 200
@@ -39,29 +39,29 @@ class Leases:
         self._leases: dict[int, _Lease] = {}
         self._lost = [0, 0]
 
-    def open(self, seat: int) -> None:
+    def open(self, worker: int) -> None:
         """A worker begins."""
-        self._leases[seat] = _Lease([0, 0], [0, 0])
+        self._leases[worker] = _Lease([0, 0], [0, 0])
 
-    def count(self, seat: int, spend: Spend) -> None:
+    def count(self, worker: int, spend: Spend) -> None:
         """A worker has reported `spend`, which the budget has counted."""
         for which, amount in enumerate(_amounts(spend)):
-            self._leases[seat].spent[which] += amount
+            self._leases[worker].spent[which] += amount
 
-    def lose(self, seat: int) -> None:
+    def lose(self, worker: int) -> None:
         """A worker is gone: what it had left may have been spent, and is not granted again."""
-        lease = self._leases.pop(seat, None)
+        lease = self._leases.pop(worker, None)
         if lease is not None:
             self._lost = [lost + lease.left(which) for which, lost in enumerate(self._lost)]
 
-    def take_back(self, seat: int) -> None:
+    def take_back(self, worker: int) -> None:
         """A worker has nothing to do: what it has left is granted to others."""
-        lease = self._leases[seat]
+        lease = self._leases[worker]
         lease.granted = list(lease.spent)
 
-    def grant(self, seat: int) -> Grant | None:
+    def grant(self, worker: int) -> Grant | None:
         """More for a worker; None if there is nothing."""
-        lease = self._leases[seat]
+        lease = self._leases[worker]
         # Calls in flight may have gone beyond a grant: the next one is on top of that.
         lease.granted = [max(*both) for both in zip(lease.granted, lease.spent, strict=True)]
         for which, cap, free in self._free():
@@ -69,13 +69,13 @@ class Leases:
                 return None
             share = min(free, max(free // (2 * self._workers), cap // _SMALLEST_SHARE + 1))
             lease.granted[which] += max(0, share - lease.left(which))
-        return self.current(seat)
+        return self.current(worker)
 
-    def current(self, seat: int) -> Grant:
+    def current(self, worker: int) -> Grant:
         """What a worker has been granted."""
-        granted = self._leases[seat].granted
-        told = [None if cap is None else granted[which] for which, cap in enumerate(self._caps)]
-        return Grant(*told)
+        granted = self._leases[worker].granted
+        shares = [None if cap is None else granted[which] for which, cap in enumerate(self._caps)]
+        return Grant(*shares)
 
     def is_dry(self) -> str | None:
         """Why nobody gets any more, though the budget is not used up: only lost workers' is left.

@@ -1,6 +1,4 @@
-"""From a run's setup to a fleet: what nodes are told, and what a cluster cannot do."""
-
-from collections.abc import Iterator
+"""From a run's setup to a fleet: what nodes are sent, and what a cluster cannot do."""
 
 import msgspec
 
@@ -10,9 +8,16 @@ from prime_cli.evals.execution.setup import RunContext, RunSetup
 from prime_cli.evals.execution.worker_failures import RestartPolicy
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.planning.source_scan import sandbox_use
+from prime_cli.evals.ray.access import (
+    Access,
+    access_of,
+    has_unnamed_secrets,
+    key_variables,
+    without_secrets,
+)
 from prime_cli.evals.ray.connection import Connection
-from prime_cli.evals.ray.fleet import Fleet
-from prime_cli.evals.ray.wire import Access, NodeEndpoint, NodeEntry, Open, SentWheel
+from prime_cli.evals.ray.fleet import Fleet, FleetWork
+from prime_cli.evals.ray.messages import Open, WheelFile
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs.tally import RolloutKey
 from prime_cli.runs.work_list import WorkList
@@ -24,16 +29,16 @@ _MOST_UNITS = 10**9
 def require_for_cluster(prepared: PreparedRun, context: RunContext) -> None:
     """Raise UsageError for a run that needs this machine."""
     origin, plan = prepared.origin, prepared.plan
-    here = {
-        "A replay answers from this machine": prepared.recording is not None,
-        "Scoring a saved run again": origin is not None and origin.rescored_of is not None,
+    here_only = {
+        "A replay": prepared.recording is not None,
+        "Rescoring a run": origin is not None and origin.rescored_of is not None,
         "`--debug`": context.debug,
         "Recording tokens": context.tap is not None,
-        "A budget of several runs": context.budget is not None,
+        "A budget that several runs share": context.budget is not None,
     }
-    found = next((name for name, is_so in here.items() if is_so), None)
+    found = next((name for name, applies in here_only.items() if applies), None)
     if found is not None:
-        raise UsageError(f"{found} does not run on a cluster", hint="omit `--ray`")
+        raise UsageError(f"{found} works on this machine only", hint="omit `--ray`")
     use = sandbox_use(prepared.subject.package.path)
     if use is not None and plan.option("sandbox_provider") != "none":
         raise UsageError(
@@ -56,45 +61,31 @@ def fleet_for(
             "machine",
             hint="resume it here with `--ray none`, or ask the model again with `--retry-errors`",
         )
-    whole = _access(setup)
-    order = _order(setup, work, whole, is_capped=gateway.hold.budget is not None)
-    if setup.scrub(msgspec.json.encode(order)) != msgspec.json.encode(order):
+    whole = access_of(setup)
+    opening = _opening(setup, work, whole, is_capped=gateway.hold.budget is not None)
+    content = msgspec.json.encode(opening)
+    if setup.scrub(content) != content:
         raise UsageError(
             "The plan of this run holds a key, which Ray would keep and log",
             hint="put it into a variable: `-k NAME`, or `--env-var NAME`",
         )
-    package, subject = setup.prepared.subject.package, setup.prepared.subject
-    order = msgspec.structs.replace(
-        order, wheel=_sent(package), beside=[_sent(each) for each in subject.beside()]
-    )
-    workers, address = setup.plan.option("workers"), setup.plan.ray or "auto"
-    secret = (*setup.access.variables.secret, *setup.access.passed)
-    return Fleet(
-        setup,
-        gateway,
-        work,
-        lambda start: restarts.next_units(start, _MOST_UNITS),
-        again,
-        order=order,
+    subject = setup.prepared.subject
+    packages = [subject.package, *subject.beside()]
+    workers = setup.plan.option("workers")
+    job = FleetWork(
+        work=work,
+        units=lambda start: restarts.next_units(start, _MOST_UNITS),
+        again=again,
+        opening=msgspec.structs.replace(opening, wheels=[*map(_wheel_file, packages)]),
         access=whole,
-        address=address,
-        connection=Connection(address, secret),
-        workers=None if workers is None else int(workers),
+        files={each.sha256: _content(each) for each in packages},
     )
+    secret = (*setup.access.variables.secret, *setup.access.passed)
+    connection = Connection(setup.plan.ray or "auto", secret)
+    return Fleet(setup, gateway, job, connection, workers=workers and int(workers))
 
 
-def _access(setup: RunSetup) -> Access:
-    prepared, environ = setup.prepared, setup.context.environ
-    price_of = setup.prices.price_of
-    return Access(
-        endpoints=[NodeEndpoint.of(each, price_of(each)) for each in prepared.endpoint.group],
-        entries=[NodeEntry.of(each, each.key.find(environ)) for each in prepared.registry.entries],
-        variables=dict(setup.access.passed),
-        secret=sorted(setup.access.secrets),
-    )
-
-
-def _order(setup: RunSetup, work: WorkList, whole: Access, *, is_capped: bool) -> Open:
+def _opening(setup: RunSetup, work: WorkList, whole: Access, *, is_capped: bool) -> Open:
     lock = setup.interpreter.lock
     if lock is None:
         raise InternalError("A cluster needs an interpreter with a lock")
@@ -102,41 +93,21 @@ def _order(setup: RunSetup, work: WorkList, whole: Access, *, is_capped: bool) -
     return Open(
         run_id=setup.run_id,
         plan=setup.plan,
-        access=_without_secrets(whole),
-        names=sorted({*_key_variables(whole), *whole.variables}),
-        must_fetch=bool(own) or any(_unnamed(whole)),
+        access=without_secrets(whole),
+        names=sorted({*key_variables(whole), *whole.variables}),
+        must_fetch=bool(own) or has_unnamed_secrets(whole),
         is_capped=is_capped,
         offline=setup.context.offline,
         prefix=work.prefix,
         fingerprint=work.fingerprint,
         lock=lock,
-        wheel=SentWheel("", "", b""),
     )
 
 
-def _key_variables(access: Access) -> Iterator[str]:
-    yield from (each.key_var for each in access.endpoints if each.key and each.key_var)
-    yield from (each.variable for each in access.entries if each.literal and each.variable)
+def _wheel_file(package: WheelPackage) -> WheelFile:
+    return WheelFile(package.path.name, package.sha256, package.extras)
 
 
-def _unnamed(access: Access) -> Iterator[bool]:
-    """Whether there are secrets that no variable holds."""
-    for each in access.endpoints:
-        yield bool(each.headers or each.query or (each.key and not each.key_var))
-    for entry in access.entries:
-        yield bool(entry.headers or (entry.literal and not entry.variable))
-
-
-def _without_secrets(access: Access) -> Access:
-    replace = msgspec.structs.replace
-    return Access(
-        endpoints=[replace(each, key=None, headers={}, query="") for each in access.endpoints],
-        entries=[replace(each, literal=None, headers={}) for each in access.entries],
-        variables=dict.fromkeys(access.variables, ""),
-    )
-
-
-def _sent(package: WheelPackage) -> SentWheel:
+def _content(package: WheelPackage) -> bytes:
     with storage_errors(package.path):
-        content = package.path.read_bytes()
-    return SentWheel(package.path.name, package.sha256, content, package.extras)
+        return package.path.read_bytes()

@@ -1,4 +1,4 @@
-"""Which rollouts wait for a worker, and which worker has which."""
+"""Which rollouts wait for a worker, and what becomes of those whose worker is lost."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -15,27 +15,32 @@ UnitKeys = list[RolloutKey]
 
 
 @dataclass
-class Seat:
-    """A worker, and the units that it has been told to run, in order, with the time of that.
+class NodeWorker:
+    """A worker on a node, and the units that it was sent, in order, with the time of that.
 
-    With `is_alone` it runs a unit that is suspected of ending workers, and nothing else meanwhile.
+    It runs `concurrency` rollouts at a time. With `is_alone` it runs a unit that is suspected of
+    ending workers, and nothing else meanwhile. `needs_grant` is whether its calls wait for one.
     """
 
     host: str = ""
+    concurrency: int = 1
     is_ready: bool = False
     has_ended: bool = False
     is_finishing: bool = False
-    waits: bool = False
+    needs_grant: bool = False
     is_alone: bool = False
     held: set[RolloutKey] = field(default_factory=set)
     in_flight: int = 0
     units: dict[RolloutKey, tuple[UnitKeys, float]] = field(default_factory=dict)
 
-    def has_room(self, most: int) -> bool:
-        """Whether it may be told to run one more unit, with less than `most` rollouts."""
+    @property
+    def has_room(self) -> bool:
+        """Whether it can take one more unit: as many as keep it busy, and a few that wait there."""
+        most = self.concurrency + self.concurrency // 4 + 1
         is_open = self.is_ready and not self.is_finishing and not self.is_alone
-        return is_open and self.rollouts() < most
+        return is_open and self.rollouts < most
 
+    @property
     def rollouts(self) -> int:
         """The unfinished rollouts that it has."""
         return sum(len(unit) for unit, _ in self.units.values())
@@ -49,7 +54,7 @@ class Losses:
     _newest: dict[str, int] = field(default_factory=dict)
 
     def count(self, number: int, host: str, *, newest: int) -> None:
-        """The worker `number` at `host` is lost, "" if unknown; `newest` is the last one placed."""
+        """The worker `number` is lost, at `host` if that is known; `newest` was started last."""
         if host and number <= self._newest.get(host, 0):
             return  # it was there when the first one of them was lost
         self.in_a_row += 1
@@ -59,28 +64,21 @@ class Losses:
 class Units:
     """What is still to be run: `waiting`, then `aside`, each of these alone.
 
-    Each worker runs at most `concurrency` rollouts at a time. `again` is told why rollouts are run
-    once more.
+    `again` gets why rollouts are run once more.
     """
 
-    def __init__(
-        self,
-        attempts: Mapping[RolloutKey, int],
-        again: dict[RolloutKey, str],
-        concurrency: int,
-    ) -> None:
+    def __init__(self, attempts: Mapping[RolloutKey, int], again: dict[RolloutKey, str]) -> None:
         self.waiting: deque[UnitKeys] = deque()
         self.aside: deque[UnitKeys] = deque()
         self._attempts = attempts
         self._again = again
-        self._concurrency = concurrency
         self._deaths: dict[RolloutKey, int] = {}
 
     def attempt(self, unit: UnitKeys) -> int:
         """The number of the attempt at `unit` in this session."""
         return max(self._attempts.get(pair, 1) for pair in unit)
 
-    def requeue(self, seat: Seat, why: str) -> list[Event]:
+    def requeue(self, worker: NodeWorker, why: str) -> list[Event]:
         """Have others run what a worker had; returns the rollouts that ended too many.
 
         A unit that was in flight for the second time runs alone, in the end.
@@ -88,8 +86,8 @@ class Units:
         dead: list[Event] = []
         again: list[UnitKeys] = []
         begun = 0
-        for first, (unit, _) in seat.units.items():
-            if begun >= self._concurrency:
+        for first, (unit, _) in worker.units.items():
+            if begun >= worker.concurrency:
                 again.append(unit)  # it waited there
                 continue
             begun += len(unit)

@@ -8,7 +8,7 @@ import msgspec
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.run import relay_for
+from prime_cli.evals.execution.gateway_setup import relay_for
 from prime_cli.evals.execution.sandboxes import announce_sandboxes
 from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.planning.source_scan import SandboxUse

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -24,9 +25,22 @@ pytestmark = [pytest.mark.slow, pytest.mark.network]
 
 REPOSITORY = Path(__file__).parents[3]
 BENCHMARK = REPOSITORY / "benchmarks" / "eval"
+BENCH_V0, BENCH_V1 = (BENCHMARK / "environments" / name for name in ("bench_v0", "bench_v1"))
 KEY = "planted-" + "k3y-" * 5
 ROLLOUTS = 2000 if os.environ.get("PRIME_TEST_ALL") else 400
 WORKERS, CONCURRENCY, TOKENS_OF_A_CALL = 4, 8, 4
+GROUPED = """
+import verifiers as vf
+from datasets import Dataset
+
+def size_of_the_group(completions, **_):
+    return [float(len(completions))] * len(completions)
+
+def load_environment() -> vf.Environment:
+    rows = [{"question": f"say {n}", "answer": ""} for n in range(9)]
+    rubric = vf.Rubric(funcs=[size_of_the_group])
+    return vf.SingleTurnEnv(dataset=Dataset.from_list(rows), rubric=rubric)
+"""
 
 
 @dataclass(frozen=True)
@@ -46,10 +60,12 @@ class Ray:
         with urllib.request.urlopen(f"{self.url}/stats", timeout=10) as answer:
             return int(json.load(answer)["calls"])
 
-    def start(self, folder: Path, *flags: str) -> "subprocess.Popen[str]":
+    def start(
+        self, folder: Path, *flags: str, environment: Path = BENCH_V0, begun: str = "--new"
+    ) -> "subprocess.Popen[str]":
         """An evaluation on the cluster, saved in `folder`."""
         code = "from prime_cli.main import run; run()"
-        words = ("eval", "run", str(BENCHMARK / "environments" / "bench_v0"), "--yes", "--new")
+        words = ("eval", "run", str(environment), "--yes", begun)
         model = ("-m", "mock", "-b", f"{self.url}/v1", "-k", "MODEL_PASSWORD")
         place = ("--ray", self.address, "--workers", str(WORKERS), "-c", str(CONCURRENCY))
         return subprocess.Popen(
@@ -131,11 +147,11 @@ def test_a_node_that_dies_costs_its_rollouts_in_flight_and_no_more(
     cluster.orders.write("kill\n")
     cluster.orders.flush()
 
-    told, _ = run.communicate(timeout=300)
+    printed, _ = run.communicate(timeout=300)
 
-    assert run.returncode == 0, told
-    assert "is lost (its process or its node died)" in " ".join(told.split())
-    assert "Nodes fetch their keys over TLS" in told
+    assert run.returncode == 0, printed
+    assert "is lost (its process or its node died)" in " ".join(printed.split())
+    assert "Nodes fetch their keys over TLS" in printed
     rows = [json.loads(line) for line in journal.read_bytes().splitlines()]
     assert len(rows) == ROLLOUTS
     assert {(row["example_id"], row["rollout"]) for row in rows} == {
@@ -149,14 +165,54 @@ def test_a_cap_holds_for_all_nodes_together(cluster: Ray, tmp_path: Path) -> Non
     flags = ("-n", "1000", "-r", "1", "--token-budget", str(budget), "--workers", "2")
     run = cluster.start(tmp_path, *flags)
 
-    told, _ = run.communicate(timeout=300)
+    printed, _ = run.communicate(timeout=300)
 
-    assert run.returncode == ExitCode.PARTIAL, told
-    assert "The token budget of 400 is used up" in told
+    assert run.returncode == ExitCode.PARTIAL, printed
+    assert "The token budget of 400 is used up" in printed
     used = (cluster.calls() - before) * TOKENS_OF_A_CALL
     assert budget <= used <= budget + 2 * CONCURRENCY * TOKENS_OF_A_CALL
     counted = json.loads(next(tmp_path.rglob("run.json")).read_text("utf-8"))["usage"]
     assert counted["calls"] * TOKENS_OF_A_CALL == used
+
+
+def test_ctrl_c_keeps_what_is_done_and_a_resume_runs_the_rest(cluster: Ray, tmp_path: Path) -> None:
+    flags = ("-n", "150", "-r", "1", "--workers", "2")
+    run = cluster.start(tmp_path, *flags)
+    _when_it_has(tmp_path, 20)
+    run.send_signal(signal.SIGINT)
+    printed, _ = run.communicate(timeout=300)
+    assert run.returncode == ExitCode.INTERRUPTED, printed
+    before = len(_rows(tmp_path))
+    assert 20 <= before < 150
+
+    rest = cluster.start(tmp_path, *flags, begun="--resume")
+    printed, _ = rest.communicate(timeout=300)
+
+    assert rest.returncode == 0, printed
+    assert f"({before} of 150 done)" in printed
+    assert sorted(row["example_id"] for row in _rows(tmp_path)) == list(range(150))
+
+
+def test_groups_stay_whole_on_a_node(cluster: Ray, tmp_path: Path) -> None:
+    environment = tmp_path / "grouped.py"
+    environment.write_text(GROUPED, "utf-8")
+    flags = ("-n", "9", "-r", "3", "-c", "3", "--workers", "2")
+    run = cluster.start(tmp_path, *flags, environment=environment)
+
+    printed, _ = run.communicate(timeout=300)
+
+    assert run.returncode == 0, printed
+    assert [row["reward"] for row in _rows(tmp_path)] == [3.0] * 27
+
+
+def test_a_v1_environment_runs_on_nodes(cluster: Ray, tmp_path: Path) -> None:
+    flags = ("-n", "6", "-r", "1", "-c", "2", "--workers", "2")
+    run = cluster.start(tmp_path, *flags, environment=BENCH_V1)
+
+    printed, _ = run.communicate(timeout=300)
+
+    assert run.returncode == 0, printed
+    assert {row["example_id"]: row["error"] for row in _rows(tmp_path)} == dict.fromkeys(range(6))
 
 
 def test_no_key_is_in_ray_and_without_its_head_a_run_ends_and_keeps_what_it_has(
@@ -169,15 +225,21 @@ def test_no_key_is_in_ray_and_without_its_head_a_run_ends_and_keeps_what_it_has(
     cluster.orders.write("head\n")
     cluster.orders.flush()
 
-    told, _ = run.communicate(timeout=300)
+    printed, _ = run.communicate(timeout=300)
 
-    assert run.returncode == ExitCode.UNREACHABLE, told
-    assert f"The Ray cluster at {cluster.address} is gone" in told
-    assert "finished rollouts are kept" in told
+    assert run.returncode == ExitCode.UNREACHABLE, printed
+    assert f"The Ray cluster at {cluster.address} is gone" in printed
+    assert "finished rollouts are kept" in printed
     assert len(journal.read_bytes().splitlines()) >= 20
     assert holders == []
     kept = [*cluster.session.rglob("*"), *journal.parent.iterdir()]
     assert [path for path in kept if path.is_file() and KEY.encode() in path.read_bytes()] == []
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
+    """The rows of the only run in `folder`."""
+    (journal,) = folder.rglob("journal.jsonl")
+    return [json.loads(line) for line in journal.read_bytes().splitlines()]
 
 
 def _when_it_has(folder: Path, rollouts: int) -> Path:
@@ -204,16 +266,18 @@ def _holders_of_the_key(cluster: Ray, run: int) -> list[str]:
     ]
     assert len(ours) == 1
     assert len(rays) >= 4  # one node was killed
-    return [process.name() for process in [*ours, *rays] if _remembers(process.pid)]
+    # What Ray does have is found in the same way.
+    assert _remembers(ours[0].pid, b"bench_v0-0.1.0-py3-none-any.whl")
+    return [process.name() for process in [*ours, *rays] if _remembers(process.pid, KEY.encode())]
 
 
-def _remembers(pid: int) -> bool:
+def _remembers(pid: int, text: bytes) -> bool:
     process = Path(f"/proc/{pid}")
     with (process / "mem").open("rb", 0) as memory:
         for line in (process / "maps").read_text(encoding="utf-8").splitlines():
             start, end = (int(part, 16) for part in line.split()[0].split("-"))
             with suppress(OSError, ValueError, OverflowError):  # not readable, as vsyscall
                 memory.seek(start)
-                if line.split()[1][0] == "r" and KEY.encode() in memory.read(end - start):
+                if line.split()[1][0] == "r" and text in memory.read(end - start):
                     return True
     return False

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from prime_cli.evals.ray.connection import Connection
-from prime_cli.evals.ray.wire import Joined, Lost, Place, Tell
+from prime_cli.evals.ray.messages import SendCommand, StartWorker, WorkerJoined, WorkerLost
 from prime_cli.runtime.protocol import Finish
 
 RAY = """
@@ -32,13 +32,13 @@ class TaskFailed(RayError):
 
 sys.modules["ray.exceptions"] = sys.modules["ray.util"] = sys.modules["ray"]
 
-async def look():
+async def describe():
     return "1", "3.11.1", "10.0.0.2"
 
-async def take():
+async def poll():
     await asyncio.sleep(60)
 
-async def tell():
+async def receive():
     raise TaskFailed("a page of Ray's own")
 
 def called(what):
@@ -57,7 +57,7 @@ def method(**_):
     return lambda each: each
 
 class Actor:
-    look, take, tell = called(look), called(take), called(tell)
+    describe, poll, receive = called(describe), called(poll), called(receive)
 
     @classmethod
     def options(cls, **_):
@@ -96,16 +96,16 @@ def test_ray_uploads_no_working_folder(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("ray")
-def test_a_worker_that_cannot_take_an_order_is_lost() -> None:
+def test_a_worker_that_cannot_take_a_command_is_lost() -> None:
     async def scenario() -> list[object]:
         async with Connection("auto", ()) as connection, asyncio.timeout(20):
-            connection.send(Place(1))
+            connection.send(StartWorker(1))
             reports = connection.reports()
             joined = await anext(reports)
-            connection.send(Tell(1, msgspec.Raw(msgspec.json.encode(Finish()))))
+            connection.send(SendCommand(1, msgspec.Raw(msgspec.json.encode(Finish()))))
             return [joined, await anext(reports)]
 
     joined, lost = asyncio.run(scenario())
 
-    assert joined == Joined(1, "10.0.0.2", "1", "3.11.1")
-    assert lost == Lost(1, "ModuleNotFoundError: No module named 'msgspec'")
+    assert joined == WorkerJoined(1, "10.0.0.2", "1", "3.11.1")
+    assert lost == WorkerLost(1, "ModuleNotFoundError: No module named 'msgspec'")

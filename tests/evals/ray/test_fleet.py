@@ -13,26 +13,28 @@ import pytest
 from prime_cli import __version__
 from prime_cli.core.errors import EnvironmentFailed, NotAllowed, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.evals.ray.fleet import MOST_LOSSES, Fleet
-from prime_cli.evals.ray.units import UnitKeys
-from prime_cli.evals.ray.wire import (
-    Access,
-    Broken,
+from prime_cli.evals.ray.access import Access
+from prime_cli.evals.ray.fleet import GRACE_SECONDS, MOST_LOSSES, Fleet, FleetWork
+from prime_cli.evals.ray.messages import (
+    CallsRefused,
+    CallsStopped,
+    Command,
     Connected,
-    Happened,
-    Heard,
-    Joined,
-    Lost,
-    Order,
-    Place,
+    KillWorker,
+    Notice,
     Problem,
-    Refused,
     Report,
     Request,
-    Stopped,
-    Tell,
+    SendCommand,
+    StartWorker,
+    WorkerEvent,
+    WorkerFailed,
+    WorkerJoined,
+    WorkerLost,
+    WorkerMessages,
     decode,
 )
+from prime_cli.evals.ray.units import UnitKeys
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
@@ -48,6 +50,8 @@ class Scripted:
 
     def __init__(self) -> None:
         self.cluster = Connected("2.60", 1, HERE)
+        self.address = "auto"
+        self.time = 0.0
         self.sent: list[Request] = []
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
 
@@ -70,23 +74,25 @@ class Scripted:
         for _ in range(50):
             await asyncio.sleep(0)
 
-    async def join(self, seat: int, host: str = HERE) -> None:
-        start = _heard(Start(examples=99, planned=99, unit="rollout", concurrency=C))
-        joined = Joined(seat, host, __version__, platform.python_version())
-        await self.report(joined, Heard(seat, [start]))
+    async def join(self, worker: int, host: str = HERE, lanes: int = C) -> None:
+        start = _event_message(Start(examples=99, planned=99, unit="rollout", concurrency=lanes))
+        joined = WorkerJoined(worker, host, __version__, platform.python_version())
+        await self.report(joined, WorkerMessages(worker, [start]))
 
-    def orders(self, seat: int) -> list[Order]:
-        """What the worker `seat` was told."""
-        told = [each for each in self.sent if isinstance(each, Tell) and each.seat == seat]
-        return [decode(bytes(each.order), Order) for each in told]
+    def commands(self, worker: int) -> list[Command]:
+        """What the worker `worker` was sent."""
+        sent = [
+            each for each in self.sent if isinstance(each, SendCommand) and each.worker == worker
+        ]
+        return [decode(bytes(each.command), Command) for each in sent]
 
-    def examples(self, seat: int) -> list[int]:
-        """What it was told to run."""
-        return [each.example for each in self.orders(seat) if isinstance(each, RunRollouts)]
+    def examples(self, worker: int) -> list[int]:
+        """What it was sent to run."""
+        return [each.example for each in self.commands(worker) if isinstance(each, RunRollouts)]
 
 
-def _heard(event: Event) -> msgspec.Raw:
-    happened = Happened(msgspec.Raw(msgspec.json.encode(event)))
+def _event_message(event: Event) -> msgspec.Raw:
+    happened = WorkerEvent(msgspec.Raw(msgspec.json.encode(event)))
     return msgspec.Raw(msgspec.json.encode(happened))
 
 
@@ -97,15 +103,18 @@ def run(
     workers: int,
     examples: int = 0,
     url: str = "http://model.example/v1",
+    progress: Silent | None = None,
 ) -> None:
     """`scenario` beside a fleet whose events are read; raises what the fleet does."""
     deadlines = SimpleNamespace(rollout_seconds=100.0)
-    plan = SimpleNamespace(concurrency=C, max_retries=0, deadlines=deadlines)
+    plan = SimpleNamespace(
+        concurrency=C, max_retries=0, rollouts_per_example=1, deadlines=deadlines
+    )
     endpoint = Endpoint("m", url)
     setup: Any = SimpleNamespace(
         plan=plan,
         prepared=SimpleNamespace(endpoint=endpoint),
-        context=SimpleNamespace(progress=Silent(), verbose=False),
+        context=SimpleNamespace(progress=progress or Silent(), verbose=False),
         folder=SimpleNamespace(log=tmp_path / "log"),
     )
     units: list[UnitKeys] = [[(example, 0)] for example in range(examples)]
@@ -113,17 +122,20 @@ def run(
     async def whole() -> None:
         cluster: Any = Scripted()
         gateway = Gateway(endpoint, settings=GatewaySettings(budget=Budget(token_budget=1000)))
+        job = FleetWork(
+            work=WorkList(C),
+            units=lambda _: units,
+            again={},
+            opening=Cancel(),
+            access=Access(endpoint=endpoint),
+        )
         async with Fleet(
             setup,
             gateway,
-            WorkList(C),
-            lambda _: units,
-            {},
-            order=Cancel(),
-            access=Access(endpoints=[]),
-            address="auto",
-            connection=cluster,
+            job,
+            cluster,
             workers=workers,
+            now=lambda: cluster.time,
         ) as fleet:
 
             async def read() -> None:
@@ -147,19 +159,19 @@ def run(
 
 def test_a_lost_node_with_many_workers_is_one_loss(tmp_path: Path) -> None:
     async def scenario(cluster: Scripted, _: Gateway) -> None:
-        for seat in range(1, 9):
-            await cluster.join(seat, "10.0.0.2")
-        await cluster.report(*(Lost(seat, "its node died") for seat in range(1, 9)))
-        assert sum(isinstance(each, Place) for each in cluster.sent) == 16
+        for worker in range(1, 9):
+            await cluster.join(worker, "10.0.0.2")
+        await cluster.report(*(WorkerLost(worker, "its node died") for worker in range(1, 9)))
+        assert sum(isinstance(each, StartWorker) for each in cluster.sent) == 16
 
     run(scenario, tmp_path, workers=8, examples=99)
 
 
 def test_workers_that_are_lost_one_after_the_other_end_the_run(tmp_path: Path) -> None:
     async def scenario(cluster: Scripted, _: Gateway) -> None:
-        for seat in range(1, MOST_LOSSES + 2):
-            await cluster.join(seat)
-            await cluster.report(Lost(seat, "its process died"))
+        for worker in range(1, MOST_LOSSES + 2):
+            await cluster.join(worker)
+            await cluster.report(WorkerLost(worker, "its process died"))
 
     with pytest.raises(EnvironmentFailed, match="in a row were lost"):
         run(scenario, tmp_path, workers=1, examples=99)
@@ -171,21 +183,21 @@ def test_what_a_lost_worker_had_is_shared_among_the_others(tmp_path: Path) -> No
         assert cluster.examples(1) == [0, 1, 2]
         await cluster.join(2)
         await cluster.join(3)
-        await cluster.report(Lost(1, "its process died"))
-        assert [len(cluster.examples(seat)) for seat in (2, 3)] == [2, 1]
+        await cluster.report(WorkerLost(1, "its process died"))
+        assert [len(cluster.examples(worker)) for worker in (2, 3)] == [2, 1]
 
     run(scenario, tmp_path, workers=3, examples=3)
 
 
 def test_a_suspect_runs_alone_also_when_another_worker_is_lost(tmp_path: Path) -> None:
     async def scenario(cluster: Scripted, _: Gateway) -> None:
-        for seat in (1, 2):  # both had 0 and 1 in flight, and 2 only waited
-            await cluster.join(seat)
-            await cluster.report(Lost(seat, "died"))
+        for worker in (1, 2):  # both had 0 and 1 in flight, and 2 only waited
+            await cluster.join(worker)
+            await cluster.report(WorkerLost(worker, "died"))
         await cluster.join(3)
         await cluster.join(4)
-        assert [cluster.examples(seat) for seat in (3, 4)] == [[2], [0]]
-        await cluster.report(Lost(3, "died"))
+        assert [cluster.examples(worker) for worker in (3, 4)] == [[2], [0]]
+        await cluster.report(WorkerLost(3, "died"))
         assert cluster.examples(4) == [0]
 
     run(scenario, tmp_path, workers=2, examples=3)
@@ -208,8 +220,8 @@ def test_a_model_at_a_loopback_address_needs_nodes_on_this_machine(tmp_path: Pat
 def test_a_failure_names_its_node(tmp_path: Path) -> None:
     async def scenario(cluster: Scripted, _: Gateway) -> None:
         await cluster.join(1, "10.0.0.2")
-        broken = Broken(Problem("EnvironmentFailed", "No module `x`"))
-        await cluster.report(Heard(1, [msgspec.Raw(msgspec.json.encode(broken))]))
+        broken = WorkerFailed(Problem("EnvironmentFailed", "No module `x`"))
+        await cluster.report(WorkerMessages(1, [msgspec.Raw(msgspec.json.encode(broken))]))
 
     with pytest.raises(EnvironmentFailed, match=r"The node 10\.0\.0\.2: No module `x`"):
         run(scenario, tmp_path, workers=1, examples=1)
@@ -221,9 +233,9 @@ def test_nodes_hear_that_calls_have_stopped_also_those_that_come_later(tmp_path:
         assert gateway.hold.budget is not None
         gateway.hold.budget.stop("The budget is used up")
         await cluster.report()
-        assert cluster.orders(1)[-1] == Stopped("The budget is used up")
+        assert cluster.commands(1)[-1] == CallsStopped("The budget is used up")
         await cluster.join(2)
-        assert Stopped("The budget is used up") in cluster.orders(2)
+        assert CallsStopped("The budget is used up") in cluster.commands(2)
 
     run(scenario, tmp_path, workers=2, examples=9)
 
@@ -233,6 +245,69 @@ def test_nodes_hear_that_a_key_was_refused(tmp_path: Path) -> None:
         await cluster.join(1)
         gateway.hold.close(NotAllowed("The key is refused"))
         await cluster.report()
-        assert cluster.orders(1)[-1] == Refused(Problem("NotAllowed", "The key is refused"))
+        assert cluster.commands(1)[-1] == CallsRefused(Problem("NotAllowed", "The key is refused"))
 
     run(scenario, tmp_path, workers=1, examples=9)
+
+
+def test_a_worker_with_a_rollout_that_never_ends_is_killed_and_another_one_runs_it(
+    tmp_path: Path,
+) -> None:
+    progress = Silent()
+
+    async def scenario(cluster: Scripted, _: Gateway) -> None:
+        await cluster.join(1)
+        cluster.time = 200 + GRACE_SECONDS  # of a rollout, and the one that it may have waited for
+        await cluster.report(WorkerLost(9, "not one of ours"))
+        assert KillWorker(1) not in cluster.sent
+        cluster.time += 1
+        await cluster.report(WorkerLost(9, "not one of ours"))
+        assert KillWorker(1) in cluster.sent
+        await cluster.join(2)
+        assert cluster.examples(2) == [0]
+
+    run(scenario, tmp_path, workers=1, examples=1, progress=progress)
+    assert "a rollout did not end in 260 s" in progress.warned[0]
+
+
+def test_a_worker_that_runs_fewer_at_a_time_gets_fewer(tmp_path: Path) -> None:
+    progress = Silent()
+
+    async def scenario(cluster: Scripted, _: Gateway) -> None:
+        await cluster.join(1, lanes=1)
+        await cluster.join(2)
+        assert [len(cluster.examples(worker)) for worker in (1, 2)] == [2, 3]
+
+    run(scenario, tmp_path, workers=2, examples=99, progress=progress)
+    assert f"The node {HERE} has memory for 1 of 2 rollouts at a time" in progress.said
+
+
+def test_what_a_node_warns_of_is_shown_once_with_its_address(tmp_path: Path) -> None:
+    progress = Silent()
+
+    async def scenario(cluster: Scripted, _: Gateway) -> None:
+        notice = Notice("The cache is full", is_warning=True)
+        for worker in (1, 2):
+            await cluster.join(worker)
+            await cluster.report(WorkerMessages(worker, [msgspec.Raw(msgspec.json.encode(notice))]))
+
+    run(scenario, tmp_path, workers=2, examples=9, progress=progress)
+    assert progress.warned == [f"The node {HERE}: The cache is full"]
+
+
+@pytest.mark.parametrize(
+    ("prime", "python", "said"),
+    [
+        (None, "3.11.1", r"The node 10\.0\.0\.2 has no prime"),
+        ("0.0.1", platform.python_version(), r"has prime 0\.0\.1 for Python .* this machine prime"),
+        (__version__, "3.99.0", r"for Python 3\.99\.0, this machine .* for Python 3"),
+    ],
+)
+def test_a_node_with_another_prime_or_python_is_refused_and_both_are_named(
+    tmp_path: Path, prime: str | None, python: str, said: str
+) -> None:
+    async def scenario(cluster: Scripted, _: Gateway) -> None:
+        await cluster.report(WorkerJoined(1, "10.0.0.2", prime, python))
+
+    with pytest.raises(UsageError, match=said):
+        run(scenario, tmp_path, workers=1, examples=1)

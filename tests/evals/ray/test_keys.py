@@ -6,18 +6,17 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import NotAllowed, Unreachable
+from prime_cli.evals.ray.access import Access
 from prime_cli.evals.ray.keys import KeyHolder, fetch
-from prime_cli.evals.ray.wire import Access, NodeEndpoint
+from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.providers import EndpointSecret
 
 KEY = "sk-planted-0123456789"
-ENDPOINT = NodeEndpoint(
-    model="m", url="http://x/v1", alias=None, builtin=False, price=None, key_header="Authorization",
-    key_var="K", key=KEY,
-)  # fmt: skip
+ENDPOINT = Endpoint("m", "http://x/v1", EndpointSecret(KEY), key_var="K")
 
 
 async def _holder() -> KeyHolder:
-    holder = KeyHolder(Access(endpoints=[ENDPOINT]), "127.0.0.1")
+    holder = KeyHolder(Access(endpoint=ENDPOINT), "127.0.0.1")
     await holder.open()
     return holder
 
@@ -28,7 +27,7 @@ def test_a_token_is_good_once() -> None:
         ticket = holder.ticket("127.0.0.1")
         assert KEY not in msgspec.json.encode(ticket).decode()
 
-        assert (await fetch(ticket)).endpoints == [ENDPOINT]
+        assert (await fetch(ticket)).endpoint == ENDPOINT
         with pytest.raises(NotAllowed, match="good once"):
             await fetch(ticket)
         holder.close()
@@ -64,7 +63,7 @@ def test_a_node_trusts_no_other_certificate() -> None:
 
 
 def test_an_address_that_is_not_this_machines_is_unreachable() -> None:
-    holder = KeyHolder(Access(endpoints=[ENDPOINT]), "192.0.2.1")
+    holder = KeyHolder(Access(endpoint=ENDPOINT), "192.0.2.1")
 
     with pytest.raises(Unreachable, match=r"keys from 192\.0\.2\.1") as caught:
         asyncio.run(holder.open())

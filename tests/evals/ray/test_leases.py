@@ -3,7 +3,7 @@
 import asyncio
 
 from prime_cli.evals.ray.leases import Lease, Leases
-from prime_cli.evals.ray.wire import Grant
+from prime_cli.evals.ray.messages import Grant
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import Call, CallIdentity, Reply, RequestHead
 from prime_cli.models.gateway.holds import CallHold
@@ -22,19 +22,19 @@ def test_grants_never_add_up_to_more_than_the_cap() -> None:
     budget = Budget(token_budget=1000)
     leases = Leases(budget, workers=3)
     granted = {1: 0, 2: 0, 3: 0}
-    for seat in granted:
-        leases.open(seat)
+    for worker in granted:
+        leases.open(worker)
 
     for turn in range(200):
-        seat = turn % 3 + 1
-        grant = leases.grant(seat)
+        worker = turn % 3 + 1
+        grant = leases.grant(worker)
         if grant is None:
             break
         assert grant.tokens is not None
         assert grant.picodollars is None
-        budget.count(spend(grant.tokens - granted[seat]))
-        leases.count(seat, spend(grant.tokens - granted[seat]))
-        granted[seat] = grant.tokens
+        budget.count(spend(grant.tokens - granted[worker]))
+        leases.count(worker, spend(grant.tokens - granted[worker]))
+        granted[worker] = grant.tokens
 
     assert sum(granted.values()) == 1000
     assert budget.reason == "The token budget of 1,000 is used up"
@@ -42,9 +42,9 @@ def test_grants_never_add_up_to_more_than_the_cap() -> None:
 
 def test_what_a_worker_does_not_need_goes_to_others_but_not_what_a_lost_one_had() -> None:
     leases = Leases(Budget(max_cost=1.0), workers=2)
-    for seat in (1, 2):
-        leases.open(seat)
-        assert leases.grant(seat) is not None
+    for worker in (1, 2):
+        leases.open(worker)
+        assert leases.grant(worker) is not None
     first = leases.current(1).picodollars
     assert first == PICO // 4
 

@@ -1,9 +1,13 @@
 """What `--ray` takes, and what it refuses before anything runs."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.planning.parsers import parse_ray
+from prime_cli.evals.ray.plan import require_for_cluster
 from tests.helpers.cli import Prime
 
 ECHO = ("eval", "run", "starter/alphabet-sort", "-m", "builtin/echo")
@@ -41,3 +45,24 @@ def test_a_suite_and_a_printed_job_have_no_cluster(prime: Prime) -> None:
     )
     job = prime(*ECHO, "--ray", "auto", "--print-job", "slurm", "--shards", "2")
     assert "`--ray` has workers instead of parts" in job.err
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"recording": object()}, "A replay"),
+        ({"origin": SimpleNamespace(rescored_of="1f2e3d4c")}, "Rescoring a run"),
+        ({"debug": True}, "`--debug`"),
+        ({"tap": object()}, "Recording tokens"),
+        ({"budget": object()}, "A budget that several runs share"),
+    ],
+)
+def test_what_needs_this_machine_is_refused_in_a_sentence(
+    changed: dict[str, Any], said: str
+) -> None:
+    nothing = dict.fromkeys(("recording", "origin", "plan", "debug", "tap", "budget"))
+    run: Any = SimpleNamespace(**{**nothing, **changed})
+
+    with pytest.raises(UsageError, match=f"^{said} works on this machine only$") as refused:
+        require_for_cluster(run, run)
+    assert refused.value.hint == "omit `--ray`"
