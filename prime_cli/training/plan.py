@@ -29,6 +29,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     `model` is a folder or a name on Hugging Face, `batch` counts prompts a step, `group` rollouts
     of each. `examples` bounds the training data, -1 for all. `options` go to the engine unchanged.
+    The prompts of a step are divided among `processes` of the engine.
     """
 
     model: str
@@ -54,6 +55,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     trust_remote_code: bool
     options: dict[str, Any]
     gpus: tuple[str, ...] = ()
+    processes: int = 1
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -70,7 +72,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
         limits = [f"{self.max_hours:g} hours"] if self.max_hours else []
         lines = [
             ("Model", self.model),
-            ("Engine", f"{self.engine}, on {', '.join(self.gpus) or 'CPU'}"),
+            ("Engine", f"{self.engine}, {self._where()}"),
             ("Training", f"{pluralize(self.steps, 'step')} of {each}, from {prompts}"),
             ("Weights", f"{what}, learning rate {self.lr:g}"),
             ("Sampling", f"temperature {self.temperature:g}, {self.max_tokens} tokens"),
@@ -84,6 +86,15 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
         if self.options:
             lines.append(("Settings", msgspec.json.encode(self.options).decode()))
         return lines
+
+    def _where(self) -> str:
+        """The processes, and the devices that they have."""
+        several = self.processes > 1
+        count = f"{self.processes} processes " if several else ""
+        # One process has one GPU, whichever it finds first.
+        used = self.gpus[: self.processes]
+        rest = f" ({len(used)} of {len(self.gpus)} GPUs)" if len(used) < len(self.gpus) else ""
+        return f"{count}on {', '.join(used) or 'CPU'}{rest}"
 
 
 def require_token_ids(request: EvalRequest) -> None:

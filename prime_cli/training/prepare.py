@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.progress import Progress
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
@@ -67,7 +68,7 @@ def prepare_training(
     prepared = for_training(prepare(placed, lookup, environ, progress, own_weights=True))
     generation = prepared.subject.package.facts.exposes
     check_fit(engine, generation or "v0", has_gpu=bool(gpus))
-    plan = _plan(request, training, model, prepared, gpus)
+    plan = _plan(request, training, model, prepared, engine, gpus)
     name = model.rstrip("/").rpartition("/")[2] if folder is not None else model
     return PreparedTraining(plan, as_policy(prepared, plan, name), engine)
 
@@ -102,9 +103,12 @@ def prepare_resume(
             f"{found.title} has changed since {saved.manifest.run_id} began",
             hint="begin a new training, from the last checkpoint as its model",
         )
-    plan = msgspec.structs.replace(resumed_plan(plan, training, given), gpus=find_gpus())
-    name = before.model
-    return PreparedTraining(plan, as_policy(prepared, plan, name), find_engine(plan.engine))
+    engine, gpus = find_engine(plan.engine), find_gpus()
+    asked = training.processes if "processes" in given else plan.processes
+    processes = processes_of(asked, plan.batch, engine, gpus)
+    plan = resumed_plan(plan, training, given)
+    plan = msgspec.structs.replace(plan, gpus=gpus, processes=processes)
+    return PreparedTraining(plan, as_policy(prepared, plan, before.model), engine)
 
 
 def resumed_plan(plan: TrainingPlan, training: TrainRequest, given: Container[str]) -> TrainingPlan:
@@ -134,6 +138,7 @@ def _plan(
     training: TrainRequest,
     model: str,
     prepared: PreparedRun,
+    engine: Engine,
     gpus: tuple[str, ...],
 ) -> TrainingPlan:
     group = request.rollouts_per_example or GROUP
@@ -173,7 +178,32 @@ def _plan(
         trust_remote_code=training.trust_remote_code,
         options=parse_settings(training.options),
         gpus=gpus,
+        processes=processes_of(training.processes, training.batch, engine, gpus),
     )
+
+
+def processes_of(asked: int | None, batch: int, engine: Engine, gpus: tuple[str, ...]) -> int:
+    """How many processes train: as many as were `asked` for, else one for each of the GPUs that a
+    step of `batch` prompts can be divided among. Raises UsageError for a number that cannot be.
+    """
+    if asked is None:
+        most = len(gpus) if engine.distributed else 1
+        return max((each for each in range(1, most + 1) if batch % each == 0), default=1)
+    if asked > 1 and not engine.distributed:
+        raise UsageError(
+            f"{engine.title} trains in one process, not in {asked}", hint="omit `--processes`"
+        )
+    if gpus and asked > len(gpus):
+        raise UsageError(
+            f"{asked} processes need a GPU each, and this machine has {len(gpus)}",
+            hint=f"`--processes {len(gpus)}`",
+        )
+    if batch % asked:
+        raise UsageError(
+            f"A step of {pluralize(batch, 'prompt')} cannot be divided among {asked} processes",
+            hint=f"`--batch {asked * max(1, round(batch / asked))}`, or fewer `--processes`",
+        )
+    return asked
 
 
 def _require_supported(sampling: Mapping[str, Any]) -> None:

@@ -69,6 +69,10 @@ class TrainRequest:
     keep: Annotated[int, Option(
         "How many checkpoints to keep.", ("--keep-checkpoints",), least=1, panel=_TRAINING
     )] = 2
+    processes: Annotated[int | None, Option(
+        "Processes that train together; the prompts of a step are divided among them.",
+        ("--processes",), metavar="N", least=1, show_default="one for each GPU", panel=_TRAINING
+    )] = None
     max_hours: Annotated[float | None, Option(
         "Stop after this time, with a checkpoint.", ("--max-hours",), panel=_TRAINING
     )] = None

@@ -19,8 +19,9 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.packages import WheelPackage
+from prime_cli.training.engines.catalogue import find_engine
 from prime_cli.training.plan import for_training
-from prime_cli.training.prepare import resumed_plan
+from prime_cli.training.prepare import processes_of, resumed_plan
 from prime_cli.training.request import TrainRequest
 from tests.helpers.live_run import PLAN, prepared_run
 from tests.helpers.scripted_model import ScriptedModel
@@ -111,3 +112,49 @@ def test_what_is_a_v1_environment_only_once_imported_runs_without_the_default_sp
     setup = set_up_run(found, interpreter, access_to({}, found, context), context, None, None)
     assert setup.plan.option("split") == split
     assert [("no split" in said) for said in progress.said] == [True] * (split is None)
+
+
+# --- Processes ---
+
+TRL = find_engine("trl")
+ALONE = replace(TRL, distributed=False, title="Mine")
+
+
+@pytest.mark.parametrize(
+    ("gpus", "batch", "count"), [(0, 8, 1), (1, 8, 1), (4, 8, 4), (3, 8, 2), (8, 7, 7)]
+)
+def test_as_many_gpus_train_as_the_prompts_of_a_step_can_be_divided_among(
+    gpus: int, batch: int, count: int
+) -> None:
+    assert processes_of(None, batch, TRL, ("GPU",) * gpus) == count
+    assert processes_of(None, batch, ALONE, ("GPU",) * gpus) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "batch", "gpus", "refused"),
+    [
+        (3, 8, 0, "8 prompts cannot be divided among 3 processes"),
+        (4, 8, 2, "4 processes need a GPU each, and this machine has 2"),
+    ],
+)
+def test_processes_without_prompts_or_gpus_of_their_own_are_refused(
+    asked: int, batch: int, gpus: int, refused: str
+) -> None:
+    with pytest.raises(UsageError, match=refused):
+        processes_of(asked, batch, TRL, ("GPU",) * gpus)
+
+
+def test_several_processes_are_refused_where_the_engine_starts_one() -> None:
+    with pytest.raises(UsageError, match="Mine trains in one process, not in 2"):
+        processes_of(2, 8, ALONE, ())
+    assert processes_of(1, 8, ALONE, ()) == 1
+
+
+def test_a_plan_names_its_processes_and_their_devices() -> None:
+    def engine(**plan: Any) -> str:
+        return dict(msgspec.structs.replace(TRAINING_PLAN, **plan).lines())["Engine"]
+
+    assert engine() == "scripted, on CPU"
+    assert engine(processes=2) == "scripted, 2 processes on CPU"
+    assert engine(processes=2, gpus=("A", "B")) == "scripted, 2 processes on A, B"
+    assert engine(gpus=("A", "B")) == "scripted, on A (1 of 2 GPUs)"

@@ -6,13 +6,16 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from prime_cli.core.errors import EngineFailed
 from prime_cli.core.progress import Silent
 from prime_cli.runs.folder import RunFolder
 from prime_cli.serving.installation import install
@@ -44,17 +47,22 @@ PLAN: dict[str, Any] = {
 SAME = ("step", "reward", "loss", "grad_norm", "entropy", "length")
 
 
-def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_been(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """TRL, and an interpreter that has it."""
     monkeypatch.setenv("UV_FIND_LINKS", folder_of_torch())
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     engine = BUILT_IN / "trl"
     python = install(
         read_engine(engine), tmp_path / "engine", Silent(), has_gpu=False, offline=False
     )
+    return {"engine": engine, "python": python}
+
+
+def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_been(
+    tmp_path: Path, places: dict[str, Any]
+) -> None:
     interpreter = interpreter_with(tmp_path, VOWELS)
-    places: dict[str, Any] = {"engine": engine, "python": python}
 
     trained = train_scripted(
         interpreter,
@@ -78,11 +86,57 @@ def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_be
     killed = tmp_path / "killed"
     killed.mkdir()
     shorter: dict[str, Any] = {"steps": 8, "eval_examples": 12, "probe": True, "save_every": 3}
-    own = {**PLAN, **shorter, "engine": str(engine), "python": str(python)}
+    own = {**PLAN, **shorter, **{name: str(path) for name, path in places.items()}}
     after = random.choice([4, 5, 7])
     folder = _killed_after(after, killed, tmp_path, own)
     train_scripted(interpreter, killed, resumed=folder, **places, **PLAN, **shorter)
     assert [_of(step) for step in _steps(folder.path)] == [_of(step) for step in whole[:8]]
+
+
+def test_two_processes_train_as_one_does_and_end_together(
+    tmp_path: Path, places: dict[str, Any]
+) -> None:
+    interpreter = interpreter_with(tmp_path, VOWELS)
+    plan: dict[str, Any] = {**PLAN, **places, "steps": 5, "save_every": 2}
+    alone = train_scripted(interpreter, tmp_path / "alone", **plan)
+
+    together = tmp_path / "together"
+    killing = threading.Thread(target=_kill_second_process, args=(together, 3))
+    killing.start()
+    with pytest.raises(EngineFailed) as failed:
+        train_scripted(interpreter, together, processes=2, **plan)
+    killing.join()
+    assert failed.value.message.startswith("Process 2 of the 2 that train was ended (SIGKILL")
+    assert "checkpoints/2" in (failed.value.hint or "")
+    assert _ranks() == {}
+    (folder,) = together.iterdir()
+    train_scripted(interpreter, together, resumed=RunFolder(folder), processes=2, **plan)
+    assert len(_steps(folder)) == 5
+    for one, two in zip(_steps(alone.folder), _steps(folder), strict=True):
+        assert _of(two) == pytest.approx(_of(one), rel=1e-3, abs=1e-4)
+        assert two["rollouts"] == 64
+        assert two["version_lag"] == 0
+
+
+def _kill_second_process(parent: Path, step: int) -> None:
+    """Kill the second process of the engine after that step."""
+    deadline = time.monotonic() + 200
+    while time.monotonic() < deadline:
+        found = list(parent.glob("*/metrics.jsonl"))
+        if found and len(_steps(found[0].parent)) >= step:
+            _ranks()["1"].kill()
+            return
+        time.sleep(0.05)
+
+
+def _ranks() -> dict[str, psutil.Process]:
+    """The engine's processes that train, by their rank."""
+    found = {}
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if rank := process.environ().get("RANK"):
+                found[rank] = process
+    return found
 
 
 def _killed_after(step: int, parent: Path, interpreter: Path, own: dict[str, Any]) -> RunFolder:

@@ -166,8 +166,9 @@ def run(
 
 _ON_RESUME = frozenset(
     (
-        "resume max_hours stall engine_python max_concurrent max_cost call_timeout score_timeout "
-        "rollout_timeout env_vars env_file secrets sandbox output quiet yes context offline dry_run"
+        "resume max_hours stall processes engine_python max_concurrent max_cost call_timeout "
+        "score_timeout rollout_timeout env_vars env_file secrets sandbox output quiet yes context "
+        "offline dry_run"
     ).split()
 )
 """The options of a training that may change when it is resumed."""

@@ -53,6 +53,7 @@ class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     python: str = ">=3.11"
     needs: tuple[Literal["gpu"], ...] = ()
     takes: tuple[Literal["v0", "v1"], ...] = ("v0", "v1")
+    distributed: bool = False
     size: str = "several GB"
 
 
@@ -61,7 +62,8 @@ class Engine:
     """A trainer: `entry` is its program, started by an interpreter that has its `packages`.
 
     `packages` are requirements for uv, `python` a specifier such as `>=3.11`. It `needs` devices,
-    and `takes` environments of these generations of verifiers. `size` is said before an install.
+    and `takes` environments of these generations of verifiers. One that is `distributed` starts as
+    many processes as its config names. `size` is said before an install.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Engine:
     entry: Path
     needs: tuple[str, ...]
     takes: tuple[str, ...]
+    distributed: bool
     size: str
 
 
@@ -97,6 +100,7 @@ def read_engine(folder: Path) -> Engine:
         entry,
         found.needs,
         found.takes,
+        found.distributed,
         found.size,
     )
 

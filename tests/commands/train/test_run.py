@@ -40,6 +40,17 @@ def test_the_length_of_answers_is_what_was_given(
     assert f"temperature 1, {length}" in done.out
 
 
+def test_processes_share_the_prompts_of_a_step(prime: Prime, environment: str) -> None:
+    words = ("train", environment, "-m", "some/model", "--dry-run", "--processes")
+    done = prime(*words, "2")
+    assert done.code == 0, done.err
+    assert "trl, 2 processes on CPU" in done.out
+    refused = prime(*words, "3")
+    assert refused.code == 2
+    assert "A step of 8 prompts cannot be divided among 3 processes" in refused.err
+    assert "`--batch 9`" in refused.err
+
+
 @pytest.mark.parametrize("sampling", ['{"top_p": 0.9}', '{"extra_body": {"top_p": 0.9}}'])
 def test_sampling_that_the_policy_of_trl_would_ignore_is_refused(
     prime: Prime, environment: str, sampling: str

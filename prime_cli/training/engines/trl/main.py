@@ -12,12 +12,30 @@ def _end_with_stdin() -> None:
     os._exit(1)
 
 
+def _run(path: str) -> int:
+    from prime_trl.config import read_config  # type: ignore[import-not-found]
+
+    processes = read_config(path).processes
+    if processes == 1:
+        # transformers would spread one process over all that it sees.
+        os.environ["CUDA_VISIBLE_DEVICES"] = _first(os.environ.get("CUDA_VISIBLE_DEVICES", "0"))
+    from prime_trl.processes import is_launcher, launch  # type: ignore[import-not-found]
+
+    if is_launcher(processes):
+        return int(launch(__file__, path, processes))
+    from prime_trl.run import main  # type: ignore[import-not-found]
+
+    return int(main(path))
+
+
+def _first(devices: str) -> str:
+    return devices.partition(",")[0]
+
+
 if __name__ == "__main__":
     # Before the imports, which take seconds.
     threading.Thread(target=_end_with_stdin, daemon=True).start()
-    from prime_trl.run import main  # type: ignore[import-not-found]
-
-    code = main(sys.argv[1])
+    code = _run(sys.argv[1])
     sys.stdout.flush()
     sys.stderr.flush()
     # The threads of pending calls would keep the interpreter for as long as these last.

@@ -5,12 +5,10 @@ import shutil
 from pathlib import Path
 
 
-def folder_aside(folder: Path, step: int) -> Path:
-    """An empty folder to write the checkpoint of a step into."""
-    aside = folder / f".tmp-{step}"
+def make_empty(aside: Path) -> None:
+    """Make an empty folder to write a checkpoint into."""
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
-    return aside
 
 
 def publish(written: Path, place: Path) -> None:

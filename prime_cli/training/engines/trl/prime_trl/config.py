@@ -10,7 +10,8 @@ from typing import Any
 class Config:
     """engine.json; `batch` counts prompts a step, `group` rollouts of each.
 
-    `resume` is a checkpoint's folder. `options` are fields of GRPOConfig, from `--set`.
+    They are divided among `processes`. `resume` is a checkpoint's folder. `options` are fields of
+    GRPOConfig, from `--set`.
     """
 
     model: str
@@ -27,6 +28,7 @@ class Config:
     evaluate: bool = True
     probe: bool = True
     lora: int = 0
+    processes: int = 1
     report: str | None = None
     resume: str | None = None
     trust_remote_code: bool = False
@@ -34,8 +36,8 @@ class Config:
 
     @property
     def rows(self) -> int:
-        """Rollouts a step."""
-        return self.group * self.batch
+        """Rollouts a step, of each process."""
+        return self.group * self.batch // self.processes
 
 
 def read_config(path: str) -> Config:

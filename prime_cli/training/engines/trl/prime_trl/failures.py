@@ -1,6 +1,7 @@
 """Why a training ends early, as prime tells it."""
 
 import errno
+import signal
 
 import torch
 
@@ -14,6 +15,24 @@ class Stopped(Exception):
     def __init__(self, code: str, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.code, self.message, self.hint = code, message, hint
+
+
+def killed_process(number: int, count: int, code: int) -> Stopped:
+    """Why a training ends whose process `number` of `count` ended without a word."""
+    how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    if code == -signal.SIGKILL:
+        how += ", perhaps for want of memory"
+    message = f"Process {number} of the {count} that train was ended ({how})"
+    return Stopped("engine_failed", message, f"{_OUT_OF_MEMORY}; then `prime train --resume`")
+
+
+def not_finite(what: str, done: int) -> Stopped:
+    """Why a training ends in the step after so many `done`, whose loss or gradient is no number."""
+    return Stopped(
+        "gate_failed",
+        f"The {what} of step {done + 1} is not finite; the step was not applied",
+        "use a smaller `--lr`",
+    )
 
 
 def reason_of(error: BaseException) -> Stopped | None:

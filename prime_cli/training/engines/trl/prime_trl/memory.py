@@ -31,7 +31,7 @@ def require_memory(config: Config) -> None:
             described, trust_remote_code=config.trust_remote_code
         )
     count = sum(parameter.numel() for parameter in model.parameters())
-    needed, there = count * (_FROZEN if config.lora else _WHOLE), free_memory()
+    needed, there = count * (_FROZEN if config.lora else _WHOLE), free_memory(config.processes)
     if needed <= there:
         return
     hint = "use a smaller model" if config.lora else "train adapters alone with `--lora 16`"
@@ -48,22 +48,22 @@ def rows_at_once(config: Config) -> int:
     described = AutoConfig.from_pretrained(config.model, trust_remote_code=config.trust_remote_code)
     row = config.max_tokens * described.get_text_config().vocab_size * _LOGIT
     # By what the machine has, not by what is free: a resumed training must add the same numbers.
-    most = max(1, _all_memory() // 8 // row)
+    most = max(1, _all_memory(config.processes) // 8 // row)
     sizes = (size for size in range(1, config.rows + 1) if config.rows % size == 0)
     return max(size for size in sizes if size <= most)
 
 
-def free_memory() -> int:
-    """Bytes that can be used: the GPU's, else the machine's."""
+def free_memory(processes: int) -> int:
+    """Bytes that each process can use: its GPU's, else its share of the machine's."""
     if torch.cuda.is_available():
         return int(torch.cuda.mem_get_info()[0])
-    return int(psutil.virtual_memory().available)
+    return int(psutil.virtual_memory().available) // processes
 
 
-def _all_memory() -> int:
+def _all_memory(processes: int) -> int:
     if torch.cuda.is_available():
         return int(torch.cuda.mem_get_info()[1])
-    return int(psutil.virtual_memory().total)
+    return int(psutil.virtual_memory().total) // processes
 
 
 def _gb(count: int) -> str:

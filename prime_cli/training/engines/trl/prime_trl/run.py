@@ -12,6 +12,7 @@ from typing import Any
 os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
 
 import torch
+from accelerate import PartialState
 from datasets import Dataset
 from transformers import AutoTokenizer
 
@@ -20,17 +21,13 @@ from .config import Config, read_config
 from .failures import Stopped, reason_of
 from .memory import require_memory
 from .policy import Policy
+from .processes import join
+from .rollouts import Rollouts, reward_of_environment
 from .service import Refused, Service
+from .steps import Steps
 from .tiny import NAME as TINY
 from .tiny import write_tiny_model
-from .trainer import (
-    Rollouts,
-    Steps,
-    WholeTrainer,
-    evaluate,
-    reward_of_environment,
-    training_arguments,
-)
+from .trainer import WholeTrainer, training_arguments
 
 _PROBED = 8
 
@@ -55,21 +52,16 @@ def main(path: str) -> int:
 
 def train(config: Config, service: Service, folder: Path) -> None:
     """Train, evaluate before and after, and save; raises Stopped for what users must know."""
-    if config.model == TINY:
-        config = replace(config, model=str(folder / "untrained"))
-        write_tiny_model(Path(config.model), config.seed)
-        if "OMP_NUM_THREADS" not in os.environ:
-            torch.set_num_threads(1)  # so little work that threads would only wait for each other
     os.environ.setdefault("TENSORBOARD_LOGGING_DIR", str(folder / "tensorboard"))
-    require_memory(config)
+    processes = join(has_gpu=torch.cuda.is_available())
+    config = _with_model(config, processes, folder)
     tokenizer = _tokenizer(config)
     policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens)
-    sampling = {"temperature": config.temperature, "max_tokens": config.max_tokens}
-    service.set_policy(url=policy.url, model=config.model, version=0, sampling=sampling)
+    rollouts = Rollouts(config, service, policy, processes, tokenizer.eos_token_id)
+    rollouts.offer_policy()
     environment = service.environment()
     numbers = environment["numbers"] or list(range(environment["examples"]))
-    rollouts = Rollouts(config, service, policy, tokenizer.eos_token_id)
-    steps = Steps(config, service, rollouts, policy)
+    steps = Steps(config, service, rollouts, policy, processes)
     trainer = WholeTrainer(
         run_folder=folder,
         keep=config.keep,
@@ -84,7 +76,9 @@ def train(config: Config, service: Service, folder: Path) -> None:
     )
     steps.trainer = trainer
     if config.resume is None:
-        _before(config, service, policy, rollouts, trainer, numbers)
+        if config.probe and processes.is_main_process:
+            _probe(config, rollouts, trainer, numbers)
+        steps.evaluate(0)
     if config.resume is not None and int(Path(config.resume).name) >= config.steps:
         # It was killed in its last evaluation: nothing is left to train.
         trainer._load_from_checkpoint(config.resume)  # noqa: SLF001
@@ -92,27 +86,32 @@ def train(config: Config, service: Service, folder: Path) -> None:
     else:
         trainer.train(resume_from_checkpoint=config.resume)
     if steps.finished or trainer.state.global_step >= config.steps:
-        _save(trainer, tokenizer, folder)
-        if config.evaluate:
-            evaluate(service, policy, trainer, trainer.state.global_step)
+        if processes.is_main_process:
+            _save(trainer, tokenizer, folder)
+        steps.evaluate(trainer.state.global_step)
+    processes.wait_for_everyone()
 
 
-def _before(
-    config: Config,
-    service: Service,
-    policy: Policy,
-    rollouts: Rollouts,
-    trainer: Any,
-    numbers: list[int],
-) -> None:
-    """The probe, and the evaluation of the untrained weights."""
-    if config.probe:
-        model = trainer.accelerator.unwrap_model(trainer.model)
-        groups = [(number, config.group) for number in numbers[:_PROBED]]
-        found = rollouts.ask(groups, model, "probe", {"step": 0, "probe": True})
-        _require_spread([rollout["reward"] for rollout in found], config.group)
-    if config.evaluate:
-        evaluate(service, policy, trainer, 0)
+def _with_model(config: Config, processes: PartialState, folder: Path) -> Config:
+    """The config, whose model is there and fits into this machine; raises Stopped."""
+    if config.model == TINY:
+        config = replace(config, model=str(folder / "untrained"))
+        if processes.is_main_process:
+            write_tiny_model(Path(config.model), config.seed)
+        if "OMP_NUM_THREADS" not in os.environ:
+            torch.set_num_threads(1)  # so little work that threads would only wait for each other
+    if processes.is_main_process:
+        require_memory(config)
+    processes.wait_for_everyone()
+    return config
+
+
+def _probe(config: Config, rollouts: Rollouts, trainer: Any, numbers: list[int]) -> None:
+    """Raise Stopped if the rewards of the first examples teach nothing."""
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    groups = [(number, config.group) for number in numbers[:_PROBED]]
+    found = rollouts.ask(groups, model, "probe", {"step": 0, "probe": True})
+    _require_spread([rollout["reward"] for rollout in found], config.group)
 
 
 def _require_spread(rewards: list[float | None], group: int) -> None:

@@ -40,12 +40,18 @@ class Service:
         """Say why the engine ends; `code` is one of prime's errors."""
         self._ask("POST", "failures", {"code": code, "message": message, "hint": hint})
 
-    def group(self, example: int, count: int, tag: dict[str, Any]) -> "Future[list[Any]]":
-        """`count` rollouts of an example, in the order of their numbers."""
-        return self._threads.submit(self._group, example, count, tag)
+    def group(
+        self, example: int, count: int, tag: dict[str, Any], policy: dict[str, Any] | None = None
+    ) -> "Future[list[Any]]":
+        """`count` rollouts of an example, in the order of their numbers; by a `policy` of theirs,
+        else by the one that was set.
+        """
+        ask = {"example": example, "n": count, "tag": tag, "policy": policy}
+        return self._threads.submit(self._group, ask)
 
-    def _group(self, example: int, count: int, tag: dict[str, Any]) -> list[Any]:
-        response = self._send("POST", "rollouts", {"example": example, "n": count, "tag": tag})
+    def _group(self, ask: dict[str, Any]) -> list[Any]:
+        count = ask["n"]
+        response = self._send("POST", "rollouts", ask)
         found = [json.loads(line) for line in response]
         broken = [each for each in found if "rollout" not in each]
         if broken or len(found) != count:

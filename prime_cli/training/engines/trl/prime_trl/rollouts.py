@@ -1,0 +1,102 @@
+"""What TRL's trainer asks for rollouts: prime plays them, while the model answers."""
+
+import time
+from typing import Any
+
+from accelerate import PartialState
+
+from .config import Config
+from .exactness import is_due, logprob_gap
+from .policy import Policy
+from .rows import TrainingRow, row_of
+from .service import Service
+
+
+class Rollouts:
+    """TRL's `rollout_func`: asks prime for the groups of a step, and makes rows of them.
+
+    Each of several processes asks for groups of its own, which its own model answers.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        service: Service,
+        policy: Policy,
+        processes: PartialState,
+        filler: int,
+    ) -> None:
+        self.gap: float | None = None
+        self.seconds = 0.0
+        self._config, self._service, self._policy = config, service, policy
+        self._processes, self._filler = processes, filler
+
+    def offer_policy(self) -> None:
+        """Tell prime where the weights of the main process answer, and how they are sampled."""
+        config = self._config
+        sampling = {"temperature": config.temperature, "max_tokens": config.max_tokens}
+        if self._processes.is_main_process:
+            self._service.set_policy(
+                url=self._policy.url, model=config.model, version=0, sampling=sampling
+            )
+
+    def __call__(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
+        began = time.perf_counter()
+        step = trainer.state.global_step + 1
+        self.gap = None
+        own = None
+        if self._processes.is_main_process:
+            self._service.set_policy(version=step - 1)
+        else:
+            own = {"url": self._policy.url, "model": self._config.model, "version": step - 1}
+        self._processes.wait_for_everyone()  # by now prime knows the version
+        model = trainer.accelerator.unwrap_model(trainer.model)
+        found = self.ask(_grouped(prompts), model, f"train {step}", {"step": step}, own)
+        rows = [row_of(each, self._filler, str(self._config.seed)) for each in found]
+        if is_due(step):
+            self.gap = logprob_gap(model, rows, self._config.temperature)
+        self.seconds = time.perf_counter() - began
+        return _columns(rows)
+
+    def ask(
+        self,
+        groups: list[tuple[int, int]],
+        model: Any,
+        phase: str,
+        tag: dict[str, Any],
+        policy: dict[str, Any] | None = None,
+    ) -> list[Any]:
+        """The rollouts of (example, count), in order; the model answers until all are there.
+
+        `policy` is where this process answers, unless prime asks it by default.
+        """
+        self._policy.begin(phase)
+        waiting = [self._service.group(example, count, tag, policy) for example, count in groups]
+        self._policy.pump(model, lambda: all(each.done() for each in waiting))
+        return [rollout for each in waiting for rollout in each.result()]
+
+
+def _grouped(prompts: list[str]) -> list[tuple[int, int]]:
+    """Prompts come repeated, once for each rollout of a group."""
+    groups: list[tuple[int, int]] = []
+    for example in map(int, prompts):
+        if groups and groups[-1][0] == example:
+            groups[-1] = example, groups[-1][1] + 1
+        else:
+            groups.append((example, 1))
+    return groups
+
+
+def _columns(rows: list[TrainingRow]) -> dict[str, list[Any]]:
+    return {
+        "prompt_ids": [row.prompt for row in rows],
+        "completion_ids": [row.completion for row in rows],
+        "logprobs": [row.logprobs for row in rows],
+        "env_mask": [row.mask for row in rows],
+        "env_reward": [row.reward for row in rows],
+    }
+
+
+def reward_of_environment(env_reward: list[float | None], **_: Any) -> list[float | None]:
+    """The reward that came with each row."""
+    return env_reward
