@@ -616,6 +616,7 @@ _prime_offers() {
     'prime train --seed') offers='' ;;
     'prime train --save-every') offers='' ;;
     'prime train --keep-checkpoints') offers='' ;;
+    'prime train --processes') offers='' ;;
     'prime train --max-hours') offers='' ;;
     'prime train --eval-every') offers='' ;;
     'prime train --eval-examples') offers='' ;;
@@ -659,6 +660,7 @@ _prime_offers() {
     'prime train run --seed') offers='' ;;
     'prime train run --save-every') offers='' ;;
     'prime train run --keep-checkpoints') offers='' ;;
+    'prime train run --processes') offers='' ;;
     'prime train run --max-hours') offers='' ;;
     'prime train run --eval-every') offers='' ;;
     'prime train run --eval-examples') offers='' ;;
@@ -1388,8 +1390,8 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
-    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --engine-dir --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
-    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --engine-dir --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --processes --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --engine-dir --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --processes --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --engine-dir --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
     'prime train list') words='' options='--output -o --quiet -q -h --help' ;;
     'prime train show') words='' options='--html --force --output -o --quiet -q -h --help' ;;
     'prime train stop') words='' options='--output -o --quiet -q -h --help' ;;
