@@ -3,10 +3,17 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 from playwright.sync_api import Page, expect
 
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.key_management import list_keys
+from prime_cli.pages.account import Account, AccountRecord, Cost, pods_page, sandboxes_page
+from prime_cli.pages.assets import PAGE_HEADERS
+from prime_cli.pages.templates import Frame, NavigationLink, render
+from prime_cli.pages.templates import Page as PrimePage
+from prime_cli.wire.pods import Pod
+from prime_cli.wire.sandboxes import Sandbox
 from tests.browser.site import Site
 from tests.browser.watched import NARROW, WIDE, Scheme, Visit
 
@@ -25,20 +32,77 @@ def sign_in(window: Visit, key: str, onward: str) -> Page:
     return page
 
 
+@pytest.fixture(scope="module")
+def team(site: Site) -> str:
+    """The path of a team that ada manages and bob is in, with an invitation."""
+    with site.served.client() as admin:
+        new = {"slug": "lab", "members": ["ada:admin", "bob"], "name": "The lab"}
+        admin.post("/api/v1/hub/teams", json=new).raise_for_status()
+    return "/dashboard/teams/lab"
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", NARROW)])
 def test_every_page_of_an_account_is_fit_for_everybody(
-    site: Site, browse: Callable[..., Visit], axe: str, scheme: Scheme, width: int
+    site: Site, browse: Callable[..., Visit], axe: str, team: str, scheme: Scheme, width: int
 ) -> None:
     window = browse(site.url, scheme=scheme, width=width)
     window.open("/login")
     wrong = window.faults("login", axe)
     window.picture("sign-in")
-    sign_in(window, site.keys["ada"], "/dashboard/account")
-    for name in ("account", "account/environments", "tokens", "teams", "secrets"):
-        window.open(f"/dashboard/{name}")
-        wrong += window.faults(name, axe)
-        window.picture(name.replace("/", "-"))
+    sign_in(window, site.keys["ada"], ACCOUNT)
+    paths = ("account", "account/environments", "tokens", "teams", "secrets", "secrets/ada/word")
+    for path in (*(f"/dashboard/{path}" for path in paths), team):
+        window.open(path)
+        wrong += fitness(window, path, axe)
+    for path, page in RENTED.items():
+        show(window, path, page)
+        wrong += fitness(window, path, axe)
     assert wrong == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", NARROW)])
+def test_every_page_of_an_admin_is_fit_for_everybody(
+    site: Site, browse: Callable[..., Visit], axe: str, team: str, scheme: Scheme, width: int
+) -> None:
+    window = browse(site.url, scheme=scheme, width=width)
+    sign_in(window, site.served.key, "/dashboard/hub/users")
+    wrong = []
+    for name in ("hub/users", "hub/storage", "hub/audit", "hub/load", "pods", "sandboxes"):
+        window.open(f"/dashboard/{name}")
+        wrong += fitness(window, f"/dashboard/{name}", axe)
+    assert wrong == []
+
+
+def fitness(window: Visit, path: str, axe: str) -> list[str]:
+    """What is wrong with the page at `path`, of which a screenshot is kept."""
+    name = path.removeprefix("/dashboard/").replace("/", "-")
+    window.picture(name)
+    return window.faults(name, axe)
+
+
+RENTED = {
+    "/dashboard/pods/rented": pods_page(
+        [Cost(Pod("1f2e3d4c", "A100_80GB", 2, "ACTIVE", "web", price_hr=2.0), 1.5)]
+    ),
+    "/dashboard/sandboxes/rented": sandboxes_page(
+        [Sandbox(id="5b6a7988", name="checker", docker_image="python:3.11-slim", labels=["ci"])]
+    ),
+}
+"""Pages of what this hub has no provider for, by addresses of their own."""
+
+
+def show(window: Visit, path: str, page: PrimePage) -> None:
+    """Open a page that the hub would serve at `path`."""
+    account = Account("token", (NavigationLink("/dashboard/pods", "Pods"),))
+    record = AccountRecord(account, page.record)
+    body = render(structs.replace(page, record=record), Frame(account.sections, path))
+    window.context.route(
+        f"**{path}",
+        lambda route: route.fulfill(
+            body=body, headers=dict(PAGE_HEADERS), content_type="text/html"
+        ),
+    )
+    window.open(path)
 
 
 @pytest.mark.parametrize("javascript", [True, False])

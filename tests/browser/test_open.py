@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,8 +23,54 @@ from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.scripted_model import ScriptedModel
 from tests.runs.rows import row
 from tests.runs.saving import PLAN, save_run
+from tests.web.trainings import VERDICT, save_training
 
 pytestmark = pytest.mark.slow
+
+
+PIXEL = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAA"
+    "AfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def looking(number: int, found: str) -> list[dict[str, Any]]:
+    """A call of a tool and its result."""
+    call = {"id": f"c{number}", "function": {"name": "look", "arguments": '{"at": "board"}'}}
+    tokens = [{"token": "I", "logprob": -0.1}, {"token": " look", "logprob": -2.0}]
+    return [
+        {
+            "role": "assistant",
+            "reasoning_content": "What is on the board?",
+            "content": "I look",
+            "tool_calls": [call],
+            "logprobs": {"content": tokens},
+        },
+        {"role": "tool", "tool_call_id": f"c{number}", "content": found},
+    ]
+
+
+EVERYTHING = row(
+    0,
+    prompt=[
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is it?"},
+                {"type": "image_url", "image_url": {"url": PIXEL}},
+            ],
+        }
+    ],
+    completion=[
+        *looking(1, '{"row": 1, "free": [1, 2]}'),
+        *looking(2, '{"row": 2, "free": [2]}'),
+        {"role": "assistant", "content": '```json\n{"winner": "x", "moves": 5}\n```'},
+    ],
+    answer='{"winner": "o", "moves": 5}',
+    metrics={"right": 0.0, "short": 0.2},
+    info={"level": 3},
+)
+"""A rollout with every kind of part that a page shows."""
 
 
 @contextmanager
@@ -73,18 +120,25 @@ def test_runs_a_rollout_and_a_comparison_are_fit_for_everybody(
     browse: Callable[..., Visit], tmp_path: Path, axe: str, scheme: Scheme, width: int
 ) -> None:
     ours, theirs = save(tmp_path, 7, "large-70b"), save(tmp_path, 3, "small-1b")
+    rich = save_run(tmp_path, EVERYTHING, planned=1)
+    training, _ = save_training(tmp_path)
     with prime_open(tmp_path) as address:
         origin, path = parted(address)
         window = browse(origin, scheme=scheme, width=width)
         window.open(path)
         wrong = []
-        run = f"/runs/{ours.run_id}"
+        window.expected.add(404)
+        run, both = f"/runs/{ours.run_id}", f"run={theirs.run_id}&run={ours.run_id}"
         for name, path in {
             "runs": "/runs",
             "run": run,
             "run-filtered": f"{run}?reward=%3E0.5",
             "rollout": f"{run}/rollouts/0.0",
-            "compare": f"/compare?run={theirs.run_id}&run={ours.run_id}",
+            "rollout-rich": f"/runs/{rich.run_id}/rollouts/0.0",
+            "compare": f"/compare?{both}",
+            "compare-rollouts": f"/compare/2.0?{both}",
+            "training": f"/trainings/{training.run_id}",
+            "not-found": "/runs/nothing",
         }.items():
             window.open(path)
             window.picture(name)
@@ -108,16 +162,67 @@ def test_address_is_good_once(browse: Callable[..., Visit], tmp_path: Path) -> N
             expect(stranger.page.locator(".problem")).to_be_visible()
 
 
-def test_links_work_without_scripts(browse: Callable[..., Visit], tmp_path: Path) -> None:
-    run = save(tmp_path, 7)
+def test_pages_work_without_scripts(browse: Callable[..., Visit], tmp_path: Path) -> None:
+    run, other = save(tmp_path, 7), save(tmp_path, 3)
+    training, _ = save_training(tmp_path)
     with prime_open(tmp_path, run.run_id) as address:
         origin, path = parted(address)
-        page = browse(origin, javascript=False).open(path)
+        window = browse(origin, javascript=False)
+        page = window.open(path)
         page.get_by_role("textbox", name="Reward").fill(">0.5")
         page.get_by_role("button", name="Filter").click()
         expect(page.locator("table.grid tbody tr")).to_have_count(4)
         page.locator("table.grid td a").first.click()
         expect(page.get_by_text("I try crane.").first).to_be_visible()
+        page.get_by_role("link", name="Next").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Example 0, rollout 1")
+        window.open("/runs")
+        for each in (run, other):
+            page.get_by_label(f"Compare {each.run_id}").check()
+        page.get_by_role("button", name="Compare two to four").click()
+        page.get_by_role("row", name="2 ").get_by_role("link").click()
+        expect(page.get_by_role("link", name="By itself")).to_have_count(2)
+        window.open("/runs")
+        page.get_by_role("link", name=training.run_id).click()
+        expect(page.get_by_text(VERDICT.sentence)).to_be_visible()
+        page.get_by_text("As a table").first.click()
+        expect(page.get_by_role("cell", name="held out").first).to_be_visible()
+
+
+def test_downloads_are_saved(browse: Callable[..., Visit], tmp_path: Path) -> None:
+    run = save(tmp_path, 7)
+    with prime_open(tmp_path, run.run_id) as address:
+        origin, path = parted(address)
+        page = browse(origin).open(path)
+        for label, form in (
+            ("JSON lines", "jsonl"),
+            ("CSV", "csv"),
+            ("Parquet", "parquet"),
+            ("One page", "html"),
+        ):
+            with page.expect_download() as started:
+                page.get_by_role("link", name=label).click()
+            assert started.value.suggested_filename == f"{run.run_id}.{form}"
+            assert started.value.path().stat().st_size > 0
+
+
+def test_arrow_keys_lead_from_rollout_to_rollout(
+    browse: Callable[..., Visit], tmp_path: Path
+) -> None:
+    run = save(tmp_path, 7)
+    with prime_open(tmp_path, run.run_id) as address:
+        origin, path = parted(address)
+        window = browse(origin)
+        window.open(path)
+        page = window.open(f"/runs/{run.run_id}/rollouts/0.0")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_url("**/rollouts/0.1")
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_url("**/rollouts/0.0")
+        page.keyboard.press("/")
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("searchbox")).to_be_focused()
+        assert page.url.endswith("/rollouts/0.0")
 
 
 def test_rollouts_of_strangers_do_nothing(browse: Callable[..., Visit], tmp_path: Path) -> None:
