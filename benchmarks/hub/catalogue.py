@@ -34,7 +34,7 @@ from prime_cli.hub.db.tables import environments, owners, tallies
 from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.environments import get_detail
 from prime_cli.hub.settings import HubSettings
-from prime_cli.wire.environments import EnvironmentQuery
+from prime_cli.wire.environments import EnvironmentKind, EnvironmentQuery, SortKey
 
 ADA = Caller.alone("ada")
 Options = dict[str, Any]
@@ -66,10 +66,7 @@ def kinds(hub: Hub, draw: random.Random) -> dict[str, Callable[[], Options]]:
         for low, high in ((0.1, 1), (0.005, 0.1), (0, 0.001))
     )
     deep = min(100_000, many // 2)
-    first = {
-        f"first page by {order}": lambda order=order: {"sort_by": order}
-        for order in ("created_at", "updated_at", "name", "stars")
-    }
+    first = {f"first page by {order}": lambda order=order: {"sort_by": order} for order in SortKey}
     cursors = _cursors(hub)
     return {
         **first,
@@ -78,6 +75,8 @@ def kinds(hub: Hub, draw: random.Random) -> dict[str, Callable[[], Options]]:
         "private only": lambda: {"visibility": "PRIVATE"},
         "mine, by stars": lambda: {"mine_only": True, "sort_by": "stars"},
         "starred": lambda: {"starred_only": True},
+        "one kind": lambda: {"kind": draw.choice(list(EnvironmentKind))},
+        "one kind by downloads": lambda: {"kind": "v0", "sort_by": "downloads"},
         "one tag": lambda: {"tags": (f"tag-{draw.randint(0, 99)}",)},
         "two tags": lambda: {"tags": (f"tag-{draw.randint(0, 9)}", f"tag-{draw.randint(0, 99)}")},
         "rare word": lambda: {"search": draw.choice(rare)},

@@ -19,6 +19,7 @@ UNPUBLISHED = 0.01
 _FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 _SYLLABLES = [c + v + e for c in "bcdfgklmnprstvz" for v in "aeiou" for e in ("", "n", "r", "s")]
 
+_KINDS = ("single-turn v0", "multi-turn v0", "multi-turn tool-use v0", "v1", "")
 Rows = dict[str, list[dict[str, Any]]]
 """The rows of some environments, by table."""
 
@@ -89,6 +90,9 @@ class World:
                 "description": metadata["description"] if published else "",
                 "latest_version_id": latest,
                 "stars": len(stars),
+                "downloads": int(draw.paretovariate(0.6)) - 1 if published else 0,
+                "evaluations": int(draw.paretovariate(1.0)) - 1 if published else 0,
+                "kinds": draw.choice(_KINDS) if published else "",
                 "index_stale": False,
                 "created_at": self._time(number),
                 "updated_at": self._time(draw.randint(number, self.count)),

@@ -13,7 +13,10 @@ from prime_cli.wire.environments import EnvironmentDetail, EnvironmentItem, Envi
 
 
 class ListedEnvironment(Struct, frozen=True):
-    """One row of a listing; `environment` is `owner/name`, times are ISO 8601."""
+    """One row of a listing; `environment` is `owner/name`, times are ISO 8601.
+
+    `downloads` and `evaluations` are None from hubs that do not count them.
+    """
 
     environment: str
     description: str
@@ -23,6 +26,9 @@ class ListedEnvironment(Struct, frozen=True):
     updated_at: str
     tags: tuple[str, ...]
     created_at: str
+    downloads: int | None
+    evaluations: int | None
+    kinds: tuple[str, ...]
 
 
 COLUMNS: Mapping[str, Callable[[ListedEnvironment], str]] = {
@@ -34,10 +40,13 @@ COLUMNS: Mapping[str, Callable[[ListedEnvironment], str]] = {
     "Updated": lambda row: row.updated_at,
     "Tags": lambda row: ", ".join(row.tags),
     "Created": lambda row: row.created_at,
+    "Kinds": lambda row: ", ".join(row.kinds),
+    "Downloads": lambda row: _count(row.downloads),
+    "Evaluations": lambda row: _count(row.evaluations),
 }
 """The table of a listing: titles, and the text of a row under each."""
 
-_FROM_HUB = frozenset(EnvironmentItem.__struct_fields__) - {"tags"}
+_FROM_HUB = frozenset(EnvironmentItem.__struct_fields__) - {"tags", "kinds"}
 
 
 class EnvironmentListing(Struct, frozen=True):
@@ -111,8 +120,13 @@ def _listed(item: EnvironmentItem) -> ListedEnvironment:
         environment=f"{item.owner.name}/{item.name}",
         version=item.latest_version,
         tags=tuple(item.tags),
+        kinds=tuple(item.kinds),
         **{name: getattr(item, name) for name in names},
     )
+
+
+def _count(number: int | None) -> str:
+    return "-" if number is None else str(number)
 
 
 class Deletion(Struct, frozen=True):

@@ -1,6 +1,8 @@
 """The hub as an ASGI application: embedded in a command, or served to a team."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
@@ -13,6 +15,8 @@ from starlette.routing import Mount, Route
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub import routes
 from prime_cli.hub.context import Hub, open_hub
+from prime_cli.hub.dispatch import run
+from prime_cli.hub.download_counts import DownloadCountMiddleware, DownloadCounts
 from prime_cli.hub.identity.issuers import Issuers
 from prime_cli.hub.identity.sign_in import SignInClient
 from prime_cli.hub.middleware import (
@@ -55,8 +59,9 @@ def create_app(settings: HubSettings) -> Starlette:
     hub = open_hub(settings)
     refresh_index(hub)
     models, model_routes = _open_models(settings)
+    counts = DownloadCounts(hub)
     app = Starlette(
-        lifespan=(lambda _: models.open()) if models else None,
+        lifespan=partial(_lifespan, models=models, counts=counts),
         routes=[
             Mount(
                 API,
@@ -69,7 +74,7 @@ def create_app(settings: HubSettings) -> Starlette:
             *openapi.routes(OPERATIONS),
             *(page for router in ROUTERS for page in router.pages),
         ],
-        middleware=_middleware(hub),
+        middleware=_middleware(hub, counts),
         exception_handlers={
             PrimeError: answer_prime_error,
             HTTPException: answer_http_error,
@@ -84,6 +89,15 @@ def create_app(settings: HubSettings) -> Starlette:
     app.state.sign_in = _open_sign_in(settings, issuers)
     app.state.through = _open_upstream(settings)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(
+    _: Starlette, *, models: "Inference | None", counts: DownloadCounts
+) -> AsyncIterator[None]:
+    async with models.open() if models else nullcontext():
+        yield
+    await run(counts.hub, counts.flush)
 
 
 def _open_sign_in(settings: HubSettings, issuers: Issuers | None) -> SignInClient | None:
@@ -120,7 +134,7 @@ def _open_models(settings: HubSettings) -> "tuple[Inference | None, list[Route]]
     return models, inference.routes(models)
 
 
-def _middleware(hub: Hub) -> list[Middleware]:
+def _middleware(hub: Hub, counts: DownloadCounts) -> list[Middleware]:
     layers = [Middleware(TrailingSlashMiddleware)]
     if hub.settings.accounts:
         if hub.settings.members_only:
@@ -131,4 +145,6 @@ def _middleware(hub: Hub) -> list[Middleware]:
             from prime_cli.hub.response_cache.middleware import ResponseCacheMiddleware
 
             layers.insert(0, Middleware(ResponseCacheMiddleware, hub=hub))
+    # Around the cache, which sends files too.
+    layers.insert(0, Middleware(DownloadCountMiddleware, counts=counts))
     return layers

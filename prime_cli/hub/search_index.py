@@ -16,6 +16,7 @@ from sqlalchemy import (
     and_,
     delete,
     insert,
+    literal,
     select,
     text,
     update,
@@ -102,14 +103,19 @@ def tag_token(tag: str) -> str:
     return _token("tag", tag.lower())
 
 
+def kind_token(kind: str) -> str:
+    """What stands in `listed` for a kind that an environment's code shows."""
+    return _token("kind", kind)
+
+
 def _token(kind: str, text: str) -> str:
     """Lower-case ASCII that no word can be, whatever the text has in it."""
     return f"={kind}={blake2s(text.encode(), digest_size=8).hexdigest()}"
 
 
 # --- Index rows ---
-# Whoever changes a name, an owner, the visibility, the newest version or the tags of an environment
-# calls `reindex` in the same transaction.
+# Whoever changes a name, an owner, the visibility, the newest version, the kinds or the tags of an
+# environment calls `reindex` in the same transaction.
 
 _BATCH = 2000
 
@@ -147,10 +153,14 @@ def reindex_owner(connection: Connection, owner_id: str) -> None:
         reindex(connection, environment_id)
 
 
-def reindex_all(connection: Connection) -> None:
-    """Fill the empty tables with all that is published, oldest first."""
+def reindex_all(connection: Connection, *, knows_kinds: bool = True) -> None:
+    """Fill the empty tables with all that is published, oldest first.
+
+    `knows_kinds` is false in schemas before 19, which have no column for them.
+    """
     counts: Counter[str] = Counter()
-    oldest_first = _select_shown().order_by(environments.c.created_at, environments.c.id)
+    kinds = environments.c.kinds if knows_kinds else literal("").label("kinds")
+    oldest_first = _select_shown(kinds).order_by(environments.c.created_at, environments.c.id)
     rows = connection.execute(oldest_first, execution_options={"yield_per": _BATCH})
     for batch in rows.partitions():
         by_id = _tags_of(connection, [row.id for row in batch])
@@ -162,7 +172,7 @@ def reindex_all(connection: Connection) -> None:
         connection.execute(insert(tallies), totals)
 
 
-def _select_shown() -> Select[Any]:
+def _select_shown(kinds: ColumnElement[str] = environments.c.kinds) -> Select[Any]:
     # The columns are named: a step to schema 3 runs this before later ones add theirs.
     return (
         select(
@@ -171,6 +181,7 @@ def _select_shown() -> Select[Any]:
             environments.c.owner_id,
             environments.c.visibility,
             environments.c.description,
+            kinds,
             owners.c.slug,
         )
         .join(owners, environments.c.owner_id == owners.c.id)
@@ -191,7 +202,8 @@ def _tokens(row: Row[Any], tags_by_id: dict[str, list[str]]) -> list[str]:
     named = tags_by_id.get(row.id, [])
     sets = VisibilitySet(row.visibility), VisibilitySet(row.visibility, row.owner_id)
     words = document_words([row.name, row.slug, *named, row.description])
-    return [*(each.token for each in sets), *(tag_token(tag) for tag in named), *words]
+    kinds = map(kind_token, row.kinds.split())
+    return [*(each.token for each in sets), *kinds, *(tag_token(tag) for tag in named), *words]
 
 
 def _count(connection: Connection, *, added: Iterable[str], removed: Iterable[str]) -> None:

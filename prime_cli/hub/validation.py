@@ -13,16 +13,18 @@ from typing import BinaryIO, NamedTuple
 from packaging.utils import InvalidWheelFilename, canonicalize_version, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
+from prime_cli.archive.kinds import find_kinds
 from prime_cli.archive.limits import ArchiveLimits, check_zip_sizes
 from prime_cli.archive.members import archive_errors
+from prime_cli.archive.source_analysis import find_generation
 from prime_cli.archive.unpack import inspect_archive
 from prime_cli.archive.wheels import Wheel
 from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import IntegrityError, UsageError
-from prime_cli.core.refs import normalize_name
+from prime_cli.core.refs import module_name, normalize_name
 from prime_cli.wire.check_reports import SCHEMA, CheckReport, verdict_of
 from prime_cli.wire.codec import decode
-from prime_cli.wire.environments import ArtifactRequest
+from prime_cli.wire.environments import ArtifactRequest, EnvironmentKind
 from prime_cli.wire.locks import Signature, Signatures
 
 _CONTENT_HASH = re.compile(r"[0-9A-Za-z_-]{8,128}")
@@ -30,10 +32,14 @@ _PLAIN_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+!-]{0,254}")
 
 
 class CheckedMetadata(NamedTuple):
-    """METADATA of a wheel that has passed: its bytes, and its field Requires-Python or ""."""
+    """METADATA of a wheel that has passed: its bytes, and its field Requires-Python or "".
+
+    `kinds` are those of its environment, as far as its source says.
+    """
 
     body: bytes
     requires_python: str
+    kinds: tuple[EnvironmentKind, ...] = ()
 
 
 def check_digests(request: ArtifactRequest) -> None:
@@ -111,13 +117,28 @@ def check_wheel_content(
         check_zip_sizes(archive, wheel.members.values())
         metadata = wheel.metadata()
         body = wheel.metadata_bytes()
+        kinds = _read_kinds(wheel, name)
     if normalize_name(metadata["name"]) != normalize_name(name):
         raise IntegrityError(f"METADATA in the wheel names `{metadata['name']}`, not `{name}`")
     if canonicalize_version(metadata["version"]) != canonicalize_version(version):
         raise IntegrityError(
             f"METADATA in the wheel has version {metadata['version']}, not {version}"
         )
-    return CheckedMetadata(body, metadata.get("requires_python", ""))
+    return CheckedMetadata(body, metadata.get("requires_python", ""), kinds)
+
+
+_LARGEST_MODULE = 96 * 1024
+_LARGEST_SOURCE = 1024 * 1024
+"""Bytes of Python that are parsed for the kinds, a file at a time."""
+
+
+def _read_kinds(wheel: Wheel, name: str) -> tuple[EnvironmentKind, ...]:
+    """Nothing for source that is too large to be read while its publisher waits."""
+    sizes = [info.file_size for path, info in wheel.members.items() if path.endswith(".py")]
+    if sum(sizes) > _LARGEST_SOURCE or max(sizes, default=0) > _LARGEST_MODULE:
+        return ()
+    generation = find_generation(module_name(name), wheel.source)
+    return find_kinds(generation, wheel.modules(largest=_LARGEST_MODULE))
 
 
 def check_sources_content(file: BinaryIO, *, limits: ArchiveLimits) -> None:

@@ -8,15 +8,15 @@ from prime_cli.core.formatting import pluralize
 from prime_cli.pages import links
 from prime_cli.pages.templates import Page
 from prime_cli.wire.check_reports import CheckSummary
-from prime_cli.wire.environments import EnvironmentItem, EnvironmentQuery, SortKey
+from prime_cli.wire.environments import EnvironmentItem, EnvironmentKind, EnvironmentQuery, SortKey
 from prime_cli.wire.queries import SortOrder
 
-KINDS = ("single-turn", "multi-turn", "tool-use", "sandbox", "v1")
-"""Tags by which publishers say what kind an environment is; any other tag can be asked for too."""
 ORDERS = {
     "updated": (SortKey.UPDATED_AT, "last updated"),
     "new": (SortKey.CREATED_AT, "newest"),
     "stars": (SortKey.STARS, "most stars"),
+    "downloads": (SortKey.DOWNLOADS, "most downloads"),
+    "evaluations": (SortKey.EVALUATIONS, "most evaluations"),
     "name": (SortKey.NAME, "name"),
 }
 _FIRST = next(iter(ORDERS))
@@ -36,6 +36,9 @@ class BestScore(Struct, frozen=True, kw_only=True):
     interval: tuple[float, float] | None
 
 
+_MOST_TAGS = 8
+
+
 class EnvironmentCard(Struct, frozen=True):
     """An environment in the list; None for what it was published or is known without."""
 
@@ -47,6 +50,11 @@ class EnvironmentCard(Struct, frozen=True):
     def slug(self) -> str:
         """`owner/name`."""
         return f"{self.item.owner.name}/{self.item.name}"
+
+    @property
+    def labels(self) -> list[str]:
+        """Its kinds, and the first of its tags."""
+        return list(dict.fromkeys([*self.item.kinds, *self.item.tags[:_MOST_TAGS]]))
 
 
 class Catalogue(Struct, frozen=True):
@@ -77,10 +85,12 @@ class CatalogueFilter(Struct, frozen=True):
     def query(self, cursor: str | None) -> EnvironmentQuery:
         """The same for the hub; an order that does not exist is the first."""
         key, _ = ORDERS.get(self.sort, ORDERS[_FIRST])
+        is_kind = self.kind in list(EnvironmentKind)
         return EnvironmentQuery(
             search=self.search or None,
             owner=self.owner or None,
-            tags=tuple(tag for tag in (self.kind, self.tag) if tag),
+            kind=EnvironmentKind(self.kind) if is_kind else None,
+            tags=tuple(tag for tag in (self.tag, "" if is_kind else self.kind) if tag),
             sort_by=key,
             sort_order=SortOrder.ASC if key is SortKey.NAME else SortOrder.DESC,
             cursor=cursor,
@@ -122,7 +132,7 @@ def catalogue_page(found: Catalogue, wanted: CatalogueFilter) -> Page:
         wanted=wanted,
         count=pluralize(found.total, "environment"),
         next=wanted.path(found.next_cursor) if found.next_cursor else None,
-        kinds=[Choice(kind, kind, kind == wanted.kind) for kind in KINDS],
+        kinds=[Choice(kind, kind, kind == wanted.kind) for kind in EnvironmentKind],
         orders=[Choice(name, label, name == wanted.sort) for name, (_, label) in ORDERS.items()],
     )
     return Page("catalogue.html", "Environments", record, command=(_command(wanted),))
@@ -135,8 +145,8 @@ def _command(wanted: CatalogueFilter) -> str:
     for option, value in (
         ("--search", wanted.search),
         ("--owner", wanted.owner),
-        ("--tag", wanted.kind),
-        ("--tag", wanted.tag),
+        ("--kind", query.kind or ""),
+        *(("--tag", tag) for tag in query.tags),
         ("--sort", query.sort_by.value if wanted.sort != _FIRST else ""),
     ):
         words += [option, value] if value else []

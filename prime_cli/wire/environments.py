@@ -37,6 +37,25 @@ class SortKey(StrEnum):
     CREATED_AT = "created_at"
     UPDATED_AT = "updated_at"
     STARS = "stars"
+    DOWNLOADS = "downloads"
+    EVALUATIONS = "evaluations"
+
+
+_COUNTS = (SortKey.DOWNLOADS, SortKey.EVALUATIONS)
+
+
+class EnvironmentKind(StrEnum):
+    """What an environment asks of a model, and the generation of verifiers that it is written for.
+
+    A hub reads it from the code of the newest version; tags with these names count too.
+    """
+
+    SINGLE_TURN = "single-turn"
+    MULTI_TURN = "multi-turn"
+    TOOL_USE = "tool-use"
+    SANDBOX = "sandbox"
+    V0 = "v0"
+    V1 = "v1"
 
 
 DEEPEST_OFFSET = 100_000
@@ -71,9 +90,20 @@ class EnvironmentQuery(msgspec.Struct, frozen=True, kw_only=True):
         Option("Only with this tag; repeatable.", names=("--tag", "-t", "--tags")),
         Param("Only with this tag; repeat to require several"),
     ] = ()
-    sort_by: Annotated[SortKey, Option("Sort by.", names=("--sort",)), Param("Sort key")] = (
-        SortKey.CREATED_AT
-    )
+    kind: Annotated[
+        EnvironmentKind | None,
+        Option("Only of this kind.", case_sensitive=False),
+        Param(
+            "Only of this kind, as its code or its tags say",
+            feature="environment_kinds",
+            any_case=True,
+        ),
+    ] = None
+    sort_by: Annotated[
+        SortKey,
+        Option("Sort by.", names=("--sort",)),
+        Param("Sort key", value_features=dict.fromkeys(_COUNTS, "environment_counts")),
+    ] = SortKey.CREATED_AT
     sort_order: Annotated[
         SortOrder, Option("Sort order.", names=("--order",)), Param("Sort order")
     ] = SortOrder.DESC
@@ -107,7 +137,10 @@ class EnvironmentQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EnvironmentItem(msgspec.Struct):
-    """One row of `GET /environmentshub/`."""
+    """One row of `GET /environmentshub/`.
+
+    `downloads`, `evaluations` (finished and public) and `kinds` are ours.
+    """
 
     id: str
     name: str
@@ -119,6 +152,9 @@ class EnvironmentItem(msgspec.Struct):
     updated_at: str = ""
     tags: list[str] = []
     created_at: str = ""
+    downloads: int | None = None
+    evaluations: int | None = None
+    kinds: list[str] = []
 
 
 class EnvironmentPage(msgspec.Struct):

@@ -39,7 +39,8 @@ class Param(Struct, frozen=True):
     `most` bound a number, and `hint` says what to do instead of exceeding them. Values of an
     enumeration are case-sensitive unless `any_case`; then they are written in capitals. An empty
     text means none, for a repeatable one only with `skips_empty`. `feature` is the name by which
-    hubs announce the parameter; others would ignore it.
+    hubs announce the parameter; others would ignore it. `value_features` are those by which they
+    announce single values of an enumeration, that others do not know.
     """
 
     help: str | None = None
@@ -52,6 +53,7 @@ class Param(Struct, frozen=True):
     any_case: bool = False
     skips_empty: bool = False
     feature: str | None = None
+    value_features: Mapping[str, str] = {}
 
 
 class Parameter(Struct, frozen=True):
@@ -257,7 +259,9 @@ def write_query(query: msgspec.Struct) -> Mapping[str, str | int | Sequence[str]
 
 def features_of(query: type) -> tuple[str, ...]:
     """The features that a hub announces if it knows all parameters of a query."""
-    return tuple(each.param.feature for each in parameters_of(query) if each.param.feature)
+    params = [each.param for each in parameters_of(query)]
+    values = (feature for param in params for feature in param.value_features.values())
+    return *(param.feature for param in params if param.feature), *dict.fromkeys(values)
 
 
 def require_features(
@@ -271,6 +275,10 @@ def require_features(
         feature = each.param.feature
         if feature and _is_used(each, query) and feature not in announced():
             raise each.error(f"{host} cannot filter by `{each.name}`")
+        value = getattr(query, each.field)
+        needed = each.param.value_features.get(value) if isinstance(value, str) else None
+        if needed and needed not in announced():
+            raise each.error(f"{host} does not know `{value}` as a value of `{each.name}`")
 
 
 def _is_used(parameter: Parameter, query: msgspec.Struct) -> bool:

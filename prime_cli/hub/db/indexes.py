@@ -1,5 +1,8 @@
-"""Full-text and partial indexes by dialect; used by the metadata and by schema 3."""
+"""Full-text and partial indexes by dialect; used by the metadata and by schemas 3 and 19."""
 
+from collections.abc import Iterable
+
+from prime_cli.wire.environments import SortKey
 
 # --- Full-text indexes ---
 # SQLite: rowids of `environments` change with VACUUM, so the index uses `listed.number`. It stores
@@ -38,7 +41,8 @@ POSTGRES = (
 # They are SQL texts because `Index(postgresql_where=…)` imports the whole PostgreSQL dialect, which
 # takes a command with the embedded hub longer than opening its database.
 
-_ORDERS = ("normalized_name", "created_at", "updated_at", "stars")
+ORDER_COLUMNS = {key: "normalized_name" if key is SortKey.NAME else key.value for key in SortKey}
+"""The column of `environments` that each order of lists is read from."""
 
 
 def _walked(*columns: str) -> tuple[str, str]:
@@ -53,12 +57,13 @@ def _walked(*columns: str) -> tuple[str, str]:
     )
 
 
-ENVIRONMENTS = dict(
-    [
-        *(_walked("visibility", order) for order in _ORDERS),
-        *(_walked("owner_id", "visibility", order) for order in _ORDERS),
-    ]
-)
+def order_indexes(columns: Iterable[str]) -> dict[str, str]:
+    """The statement of each index, by its name, that lists in these orders need."""
+    prefixes = (("visibility",), ("owner_id", "visibility"))
+    return dict(_walked(*prefix, column) for prefix in prefixes for column in columns)
+
+
+ENVIRONMENTS = order_indexes(tuple(ORDER_COLUMNS.values()))
 
 ARTIFACTS = {
     "ix_artifacts_unpublished": (

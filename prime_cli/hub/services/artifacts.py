@@ -211,10 +211,12 @@ def mark_received(hub: Hub, connection: Connection, artifact_id: str, size: int)
     return marked.rowcount > 0
 
 
-def mark_checked(hub: Hub, connection: Connection, artifact_id: str) -> bool:
-    """Record that the bytes passed the checks; False if the artefact is gone."""
+def mark_checked(hub: Hub, connection: Connection, artifact_id: str, kinds: str) -> bool:
+    """Record that the bytes passed the checks, and the kinds; False if the artefact is gone."""
     marked = connection.execute(
-        update(artifacts).where(artifacts.c.id == artifact_id).values(checked_at=hub.now())
+        update(artifacts)
+        .where(artifacts.c.id == artifact_id)
+        .values(checked_at=hub.now(), kinds=kinds)
     )
     return marked.rowcount > 0
 

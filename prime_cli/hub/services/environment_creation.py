@@ -30,6 +30,7 @@ from prime_cli.hub.services.access import (
 )
 from prime_cli.hub.services.artifacts import size_of_artifacts
 from prime_cli.hub.services.audit import raise_serial, record
+from prime_cli.hub.services.evaluations.standings import update_shared_standings
 from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.services.quotas import require_storage
 from prime_cli.hub.services.versions import find_version, metadata_of, update_latest
@@ -106,6 +107,7 @@ def _change_visibility(
         .where(environments.c.id == environment_id)
         .values(visibility=visibility, updated_at=hub.now())
     )
+    update_shared_standings(connection, environment_id)
     reindex(connection, environment_id)
     raise_serial(connection, environment_id)
 
@@ -198,6 +200,7 @@ def _copy_version(
         "wheel_id": wheel_id,
         "number": 1,
         "created_at": hub.now(),
+        "downloads": 0,
     }
     _copy(connection, versions, "id", version.id, copied)
     for table in (locks, reports):

@@ -16,7 +16,7 @@ from prime_cli.hub.db.tables import (
     tallies,
     versions,
 )
-from prime_cli.hub.search_index import VisibilitySet, search_words, tag_token
+from prime_cli.hub.search_index import VisibilitySet, kind_token, search_words, tag_token
 from prime_cli.hub.services.access import (
     PRIVATE,
     PUBLIC,
@@ -96,13 +96,14 @@ class Conditions(Struct, frozen=True):
 
     words: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
+    kind: str | None = None
     starred: bool = False
     columns: tuple[ColumnElement[bool], ...] = ()
 
     @property
     def is_search(self) -> bool:
         """Whether it needs more than the columns of the table."""
-        return self.words is not None or bool(self.tags) or self.starred
+        return self.words is not None or bool(self.tags or self.kind) or self.starred
 
 
 def find(
@@ -120,6 +121,8 @@ def find(
     if not sets or wanted.words == ():
         return []
     clauses: Clauses = [[tag_token(tag)] for tag in wanted.tags]
+    if wanted.kind is not None:
+        clauses.append([kind_token(wanted.kind), tag_token(wanted.kind)])
     clauses += [complete(connection, word) for word in wanted.words or ()]
     found = columns.where(or_(*(each.holds for each in sets)))
     if wanted.starred:
@@ -207,12 +210,15 @@ def _wanted(query: EnvironmentQuery) -> Conditions:
     return Conditions(
         words=tuple(words) if searched else None,
         tags=query.tags,
+        kind=query.kind,
         starred=query.starred_only,
         columns=(environments.c.stars >= query.min_stars,) if query.min_stars else (),
     )
 
 
-_COPIED = tuple(name for name in EnvironmentItem.__struct_fields__ if name in environments.c)
+_COPIED = tuple(
+    name for name in EnvironmentItem.__struct_fields__ if name in environments.c and name != "kinds"
+)
 """Fields of an item that are columns of the table."""
 
 
@@ -235,5 +241,6 @@ def _item(row: Row[Any]) -> EnvironmentItem:
         owner=Owner(row.owner, row.owner_type),
         latest_version=row.semantic_version,
         tags=metadata.tags,
+        kinds=row.kinds.split(),
         **{name: getattr(row, name) for name in _COPIED},
     )

@@ -85,7 +85,7 @@ def finalize_wheel(hub: Hub, caller: Caller, environment_id: str, wheel_id: str)
     if wheel.checked_at is None:
         metadata = _check_wheel(hub, environment, wheel)
         with hub.database.write() as connection:
-            if mark_checked(hub, connection, wheel.id):
+            if mark_checked(hub, connection, wheel.id, " ".join(metadata.kinds)):
                 keep_metadata(connection, wheel.id, metadata)
     return FinalizeReply(success=True)
 

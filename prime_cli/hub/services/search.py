@@ -35,6 +35,7 @@ from sqlalchemy import (
 )
 
 from prime_cli.core.errors import UsageError
+from prime_cli.hub.db.indexes import ORDER_COLUMNS
 from prime_cli.hub.db.tables import environments, listed, tallies
 from prime_cli.hub.search_index import VisibilitySet
 from prime_cli.wire.environments import SortKey
@@ -197,7 +198,7 @@ def write_cursor(position: Position) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(position)).rstrip(b"=").decode()
 
 
-def read_cursor(cursor: str, order: str, *, descending: bool) -> Position:
+def read_cursor(cursor: str, order: SortKey, *, descending: bool) -> Position:
     """The position in a list of that order; raises UsageError.
 
     A cursor needs no signature: it says where to continue in an order, never what may be seen.
@@ -211,7 +212,8 @@ def read_cursor(cursor: str, order: str, *, descending: bool) -> Position:
         raise _refusal("Invalid cursor") from error
     if (position.order, position.descending) != (order, descending):
         raise _refusal("The cursor belongs to a list in another order")
-    if isinstance(position.key, int) != (order == "stars") or len(position.id) > _LONGEST:
+    kind = ORDERS[order].type.python_type
+    if type(position.key) is not kind or len(position.id) > _LONGEST:
         raise _refusal("Invalid cursor")
     return position
 
@@ -225,10 +227,7 @@ def _refusal(sentence: str) -> UsageError:
 # --- Pages ---
 
 ORDERS: dict[SortKey, ColumnElement[Any]] = {
-    SortKey.NAME: environments.c.normalized_name,
-    SortKey.CREATED_AT: environments.c.created_at,
-    SortKey.UPDATED_AT: environments.c.updated_at,
-    SortKey.STARS: environments.c.stars,
+    key: environments.c[column] for key, column in ORDER_COLUMNS.items()
 }
 
 _MOST_WALKS = 16

@@ -17,6 +17,10 @@ from prime_cli.hub.db.tables import environments, evaluations, owners, versions
 from prime_cli.hub.search_index import reindex
 from prime_cli.hub.services.access import PRIVATE, PUBLIC, find_any
 from prime_cli.hub.services.audit import raise_serial, record
+from prime_cli.hub.services.evaluations.standings import (
+    update_shared_standings,
+    update_standing,
+)
 from prime_cli.hub.services.users import find_user, require_accounts, require_admin
 from prime_cli.hub.services.versions import select_named, update_latest
 from prime_cli.wire.accounts import NewTakedown, Takedown, TakedownList
@@ -122,6 +126,7 @@ def _environment(hub: Hub, connection: Connection, row: Row[Any]) -> _Place:
         up = {"visibility": PUBLIC if was_public else PRIVATE, "was_public": None}
         values = {"taken_down": reason, "updated_at": hub.now(), **(down if reason else up)}
         connection.execute(update(environments).where(environments.c.id == row.id).values(**values))
+        update_shared_standings(connection, row.id)
         reindex(connection, row.id)
         raise_serial(connection, row.id)
 
@@ -150,5 +155,6 @@ def _evaluation(connection: Connection, row: Row[Any]) -> _Place:
         its = evaluations.c.id == row.id
         values = {"taken_down": reason, "is_public": reason is None}
         connection.execute(update(evaluations).where(its).values(**values))
+        update_standing(connection, row.id)
 
     return _Place("evaluation", row.id, row.taken_down, put)

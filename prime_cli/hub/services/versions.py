@@ -70,6 +70,7 @@ def select_versions() -> Select[Any]:
             wheels.c.size.label("wheel_size"),
             wheels.c.metadata.label("metadata"),
             wheels.c.runtime_hint.label("runtime_hint"),
+            wheels.c.kinds.label("kinds"),
             sources.c.filename.label("sources_filename"),
             sources.c.sha256.label("sources_sha256"),
             locks.c.version_id.is_not(None).label("has_lock"),
@@ -222,6 +223,7 @@ def update_latest(hub: Hub, connection: Connection, environment_id: str) -> None
         .values(
             latest_version_id=latest.id if latest else None,
             description=metadata.description,
+            kinds=(latest.kinds if latest else None) or "",
             index_stale=True,
             updated_at=hub.now(),
         )

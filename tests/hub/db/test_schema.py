@@ -15,7 +15,15 @@ from prime_cli.hub.db.migrations import STEPS, migrate
 from prime_cli.hub.db.postgres import open_postgres
 from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.sqlite import open_sqlite
-from prime_cli.hub.db.tables import SCHEMA, challenges, keys, metadata, owners
+from prime_cli.hub.db.tables import (
+    SCHEMA,
+    challenges,
+    environments,
+    evaluated,
+    keys,
+    metadata,
+    owners,
+)
 from tests.helpers.postgres import fresh_database
 
 
@@ -136,6 +144,68 @@ def test_keys_of_schema_8_stay_and_have_no_parent(empty: Path | str) -> None:
     with open_database(empty).read() as connection:
         assert [row.parent_id for row in connection.execute(select(keys))] == [None]
         assert [row.key_id for row in connection.execute(select(challenges))] == [None]
+
+
+def test_evaluations_of_schema_18_are_counted(empty: Path | str) -> None:
+    old = open_bare(empty)
+    with old.write() as connection:
+        for step in STEPS[:18]:
+            step(Operations(MigrationContext.configure(connection)))
+        old.stamp(connection, 18)
+        for row in (
+            "owners (id, slug, type, created_at) VALUES ('user_1', 'ada', 'user', '2026')",
+            *(_environment_row(name) for name in ("PUBLIC", "PRIVATE")),
+            *(
+                f"evaluations {_EVALUATION_COLUMNS} VALUES ('ev_{number}', 'user_1', 'run',"
+                f" '{status}', {public}, '[]', '{{}}', '{{}}', 1, {mean}, '2026', '2026')"
+                for number, (status, public, mean) in enumerate(
+                    [
+                        ("COMPLETED", True, 0.5),
+                        ("COMPLETED", True, 1),
+                        ("COMPLETED", False, 1),
+                        ("RUNNING", True, 1),
+                    ]
+                )
+            ),
+            *(
+                f"evaluated VALUES ('ev_{number}', {place}, '{environment}', 'a/b', false,"
+                " NULL, NULL)"
+                for number, place, environment in (
+                    (0, 0, "PUBLIC"),
+                    (1, 0, "PUBLIC"),
+                    (1, 1, "PRIVATE"),
+                    (2, 0, "PUBLIC"),
+                    (3, 0, "PUBLIC"),
+                )
+            ),
+        ):
+            connection.execute(text(f"INSERT INTO {row}"))
+    with open_database(empty).read() as connection:
+        counted = select(environments.c.name, environments.c.evaluations, environments.c.downloads)
+        assert sorted(map(tuple, connection.execute(counted))) == [
+            ("PRIVATE", 1, 0),
+            ("PUBLIC", 1, 0),
+        ]
+        copied = select(evaluated.c.evaluation_id, evaluated.c.audience, evaluated.c.mean_reward)
+        rows = connection.execute(copied.where(evaluated.c.environment_id == "PUBLIC"))
+        assert sorted(map(tuple, rows)) == [
+            ("ev_0", "", 0.5),
+            ("ev_1", "user_1", 1.0),
+            ("ev_2", "user_1", 1.0),
+            ("ev_3", None, None),
+        ]
+
+
+_EVALUATION_COLUMNS = (
+    "(id, owner_id, name, status, is_public, tags, metadata, metrics, sample_count,"
+    " average_reward, created_at, updated_at)"
+)
+
+
+def _environment_row(name: str) -> str:
+    columns = "(id, owner_id, name, normalized_name, visibility, description, index_stale"
+    values = f"('{name}', 'user_1', '{name}', '{name}', '{name}', '', false"
+    return f"environments {columns}, created_at, updated_at) VALUES {values}, '2026', '2026')"
 
 
 def test_database_of_a_newer_release_is_left_alone(empty: Path | str) -> None:

@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.tables import owners
+from prime_cli.hub.download_counts import DownloadCountMiddleware
 from prime_cli.hub.response_cache.middleware import ResponseCacheMiddleware
 from tests.helpers.database import location_of
 from tests.hub.pushing import HUB, Push, open_app
@@ -24,8 +25,9 @@ class Hub:
         self.app = served_app(data, **settings)
         stack = self.app.build_middleware_stack()
         assert isinstance(stack, ServerErrorMiddleware)
-        assert isinstance(stack.app, ResponseCacheMiddleware)
-        self.pages = stack.app
+        assert isinstance(stack.app, DownloadCountMiddleware)
+        assert isinstance(stack.app.app, ResponseCacheMiddleware)
+        self.pages = stack.app.app
         self.inside = Counting(self.pages.app)
         self.pages.app = self.inside
         self.app.middleware_stack = stack

@@ -68,7 +68,7 @@ def test_filters_narrow_the_list_and_stay_in_its_form(client: httpx.Client, word
     page = client.get("/", params={"kind": "single-turn", "sort": "name", "tag": "math"}).text
     assert '<option value="single-turn" selected>' in page
     assert '<option value="name" selected>' in page
-    assert "prime env list --tag single-turn --tag math --sort name" in page
+    assert "prime env list --kind single-turn --tag math --sort name" in page
 
 
 def test_a_list_by_name_begins_with_a_and_goes_on_in_that_order(client: httpx.Client) -> None:

@@ -18,6 +18,7 @@ from prime_cli.hub.services.versions import update_latest
 from prime_cli.hub.settings import HubSettings
 from prime_cli.wire.codec import encode
 from prime_cli.wire.environments import (
+    EnvironmentKind,
     EnvironmentMetadata,
     EnvironmentPage,
     EnvironmentQuery,
@@ -43,6 +44,9 @@ class Environment:
     starred_by: frozenset[str]
     published: bool
     second: int
+    downloads: int = 0
+    evaluations: int = 0
+    kind: str = ""
     id: str = field(default="", compare=False)
 
 
@@ -56,6 +60,9 @@ environment = st.builds(
     starred_by=st.frozensets(st.sampled_from(OWNERS)),
     published=st.sampled_from([True, True, True, False]),
     second=st.integers(0, 3),
+    downloads=st.integers(0, 2),
+    evaluations=st.integers(0, 2),
+    kind=st.sampled_from(["", "v0", "multi-turn v1"]),
 )
 query = st.builds(
     EnvironmentQuery,
@@ -63,6 +70,7 @@ query = st.builds(
     visibility=st.sampled_from([None, None, *Visibility]),
     search=st.none() | st.sampled_from([*TEXTS, " ", "_", "che", "ada game", '"', "quiz* ^"]),
     tags=st.lists(st.sampled_from([*TAGS, "GAME"]), max_size=2).map(tuple),
+    kind=st.none() | st.sampled_from(EnvironmentKind),
     starred_only=st.booleans(),
     mine_only=st.booleans(),
     min_stars=st.sampled_from([0, 0, 1, 2]),
@@ -91,6 +99,8 @@ def keep(hub: Hub, number: int, one: Environment) -> Environment:
                 created_at=at,
                 updated_at=at,
                 stars=len(one.starred_by),
+                downloads=one.downloads,
+                evaluations=one.evaluations,
             )
         )
         for by in one.starred_by:
@@ -104,6 +114,7 @@ def keep(hub: Hub, number: int, one: Environment) -> Environment:
                     filename="file",
                     sha256=f"{number:064}",
                     metadata=encode(metadata).decode(),
+                    kinds=one.kind,
                     **common,
                 )
             )
@@ -132,7 +143,9 @@ def expected(kept: list[Environment], query: EnvironmentQuery) -> list[str]:
 def _key(one: Environment, order: str) -> Any:
     if order == "name":
         return one.name.replace(".", "-").replace("_", "-")
-    return len(one.starred_by) if order == "stars" else one.second
+    counts = {"stars": len(one.starred_by), "downloads": one.downloads}
+    counts["evaluations"] = one.evaluations
+    return counts.get(order, one.second)
 
 
 def _seen(one: Environment) -> bool:
@@ -146,6 +159,11 @@ def _fits(one: Environment, query: EnvironmentQuery) -> bool:
         and (query.visibility or "").upper() in ("", "PRIVATE" if one.private else "PUBLIC")
         and len(one.starred_by) >= query.min_stars
         and (not query.starred_only or CALLER.slug in one.starred_by)
+        and (
+            query.kind is None
+            or query.kind in one.kind.split()
+            or query.kind in {tag.lower() for tag in one.tags}
+        )
         and {tag.lower() for tag in query.tags} <= {tag.lower() for tag in one.tags}
     )
 

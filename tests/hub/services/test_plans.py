@@ -12,11 +12,12 @@ from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.services.artifacts import drop_abandoned
+from prime_cli.hub.services.catalogue_cards import list_cards
 from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.environments import get_detail, set_star
 from prime_cli.hub.services.package_index import list_projects, refresh_index
 from prime_cli.hub.settings import HubSettings
-from prime_cli.wire.environments import EnvironmentQuery, SortKey, Visibility
+from prime_cli.wire.environments import EnvironmentKind, EnvironmentQuery, SortKey, Visibility
 from prime_cli.wire.queries import SortOrder
 from tests.helpers.database import sqlite_only
 from tests.hub.pushing import Push, open_app
@@ -101,6 +102,7 @@ def test_list_is_read_in_its_order(
         EnvironmentQuery(starred_only=True, search="chess"),
         EnvironmentQuery(mine_only=True, visibility=Visibility.PRIVATE),
         EnvironmentQuery(min_stars=1),
+        EnvironmentQuery(kind=EnvironmentKind.V0, sort_by=SortKey.DOWNLOADS),
         EnvironmentQuery(search="board", min_stars=1),
     ],
 )
@@ -108,6 +110,17 @@ def test_filter_looks_up_what_it_needs(hub: Hub, query: EnvironmentQuery) -> Non
     with Plans(hub) as plans:
         list_environments(hub, ADA, query)
     assert_looks_up(plans)
+
+
+def test_best_scores_of_a_page_are_looked_up(hub: Hub) -> None:
+    with Plans(hub) as plans:
+        list_cards(hub, ADA, EnvironmentQuery())
+    assert_looks_up(plans)
+    steps = [step for step in plans.steps() if "ix_evaluated_best" in step]
+    # Once for the public ones, once for the caller's own.
+    assert len(steps) == 2
+    assert all("USING COVERING INDEX" in step for step in steps)
+    assert not [step for step in plans.steps() if "TEMP B-TREE" in step]
 
 
 def test_single_environment_is_looked_up(hub: Hub) -> None:

@@ -18,6 +18,7 @@ from prime_cli.hub.db.migrations import (
     s0007_compute,
     s0014_identities,
     s0017_sandboxes,
+    s0019_counts,
 )
 
 STEPS: tuple[Callable[[Operations], None], ...] = (
@@ -39,6 +40,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_additions.add_quotas,
     s0017_sandboxes.upgrade,
     s0004_additions.add_browser_sessions,
+    s0019_counts.upgrade,
 )
 
 

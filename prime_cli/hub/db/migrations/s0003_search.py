@@ -17,9 +17,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from prime_cli.hub.db import indexes
-from prime_cli.hub.db.indexes import ARTIFACTS, ENVIRONMENTS
+from prime_cli.hub.db.indexes import ARTIFACTS, order_indexes
 from prime_cli.hub.db.migrations.columns import text
 from prime_cli.hub.search_index import reindex_all
+
+_ORDERS = ("normalized_name", "created_at", "updated_at", "stars")
 
 
 def upgrade(op: Operations) -> None:
@@ -28,7 +30,7 @@ def upgrade(op: Operations) -> None:
     _index_what_is_looked_up(op)
     _mark_published(op)
     _create_search(op)
-    reindex_all(op.get_bind())
+    reindex_all(op.get_bind(), knows_kinds=False)
 
 
 def _index_what_is_walked(op: Operations) -> None:
@@ -37,7 +39,7 @@ def _index_what_is_walked(op: Operations) -> None:
         "UPDATE environments SET stars ="
         " (SELECT count(*) FROM stars WHERE stars.environment_id = environments.id)"
     )
-    for statement in ENVIRONMENTS.values():
+    for statement in order_indexes(_ORDERS).values():
         op.execute(statement)
 
 

@@ -56,7 +56,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 18
+SCHEMA = 19
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [

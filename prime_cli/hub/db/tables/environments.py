@@ -75,6 +75,11 @@ environments = Table(
     Column("updated_at", String, nullable=False),
     # The number of rows in `stars`, so that lists can sort by it.
     Column("stars", Integer, nullable=False, server_default=text("0")),
+    # How often files of it were sent, and how many of its evaluations are finished and public.
+    Column("downloads", BigInteger, nullable=False, server_default=text("0")),
+    Column("evaluations", BigInteger, nullable=False, server_default=text("0")),
+    # Of the newest version, separated by spaces.
+    Column("kinds", String, nullable=False, server_default=""),
     # Why an admin of the hub took it down, which made it private, and whether it was public.
     Column("taken_down", Text),
     Column("was_public", Boolean),
@@ -101,6 +106,9 @@ artifacts = Table(
     # When the bytes were complete, and when they had passed the checks.
     Column("received_at", String),
     Column("checked_at", String),
+    # Of a wheel: the kinds of its environment, separated by spaces; null if it was checked before
+    # there were any.
+    Column("kinds", String),
     # Whether a version has it; those without one are eventually deleted.
     Column("published", Boolean, nullable=False, server_default=text("false")),
     Index(None, "environment_id", "content_hash"),
@@ -135,6 +143,8 @@ versions = Table(
     Column("yanked", Text),
     # Why an admin of the hub took it down.
     Column("taken_down", Text),
+    # How often its wheel or its source archive was sent.
+    Column("downloads", BigInteger, nullable=False, server_default=text("0")),
     UniqueConstraint("environment_id", "number"),
     UniqueConstraint("environment_id", "version_key"),
     UniqueConstraint("environment_id", "content_hash"),

@@ -67,6 +67,11 @@ evaluated = Table(
     Column("was_public", Boolean, nullable=False),
     Column("version_id", String),
     Column("semantic_version", String),
+    # Copied from `evaluations` once it is finished, so that the best of an environment is looked
+    # up. Who sees it of those who see the environment: empty for all, else the id of its owner.
+    Column("audience", String),
+    Column("mean_reward", Float),
+    Index("ix_evaluated_best", "environment_id", "audience", "mean_reward", "evaluation_id"),
 )
 
 evaluation_logs = Table(

@@ -16,6 +16,7 @@ from prime_cli.hub.services.evaluations.sample_queries import (
     finished_conditions,
     history_conditions,
 )
+from prime_cli.hub.services.evaluations.standings import EVERYBODY, best_evaluations
 from prime_cli.pages.environments import BestScore
 from prime_cli.pages.leaderboard import Leaderboard, LeaderboardRow
 from prime_cli.wire.evaluations import EvaluationSummary, HistoryQuery
@@ -73,7 +74,7 @@ def read_leaderboard(
         rows: Sequence[Any] = connection.execute(
             select(
                 *columns,
-                _told(),
+                _metadata(),
                 owners.c.slug.label("owner"),
                 newest.c.semantic_version,
             )
@@ -117,38 +118,43 @@ def find_best(connection: Connection, caller: Caller, ids: Sequence[str]) -> dic
 
     Environments without any are left out.
     """
-    best_first = (
-        evaluations.c.average_reward.desc(),
-        evaluations.c.sample_count.desc(),
-        evaluations.c.id,
-    )
-    place = func.row_number().over(partition_by=evaluated.c.environment_id, order_by=best_first)
-    placed = (
-        select(evaluations.c.id, evaluated.c.environment_id, place.label("place"))
-        .select_from(_JOINED)
-        .where(evaluated.c.environment_id.in_(ids), *finished_conditions(caller))
-        .where(evaluations.c.average_reward.is_not(None))
-        .subquery()
-    )
+    audiences = [EVERYBODY, *_ids_of(connection, caller)]
+    best = best_evaluations(connection, ids, audiences)
     rows = connection.execute(
         select(
             evaluations.c.id,
             evaluations.c.model_name,
             evaluations.c.average_reward,
             evaluations.c.sample_count,
-            placed.c.environment_id,
-            _told(),
+            _metadata(),
             owners.c.slug.label("owner"),
         )
-        .join(placed, placed.c.id == evaluations.c.id)
         .join(owners, evaluations.c.owner_id == owners.c.id)
-        .where(placed.c.place == 1)
+        .where(
+            evaluations.c.id.in_([each for found in best.values() for each in found]),
+            *finished_conditions(caller),
+        )
     )
-    return {row.environment_id: _best(row) for row in rows}
+    scores = {row.id: _best(row) for row in rows}
+    found = {
+        each: [scores[evaluation] for evaluation in candidates if evaluation in scores]
+        for each, candidates in best.items()
+    }
+    return {
+        each: max(known, key=lambda score: (score.mean, score.samples, score.evaluation_id))
+        for each, known in found.items()
+        if known
+    }
+
+
+def _ids_of(connection: Connection, caller: Caller) -> list[str]:
+    """The ids of the owners whose private evaluations the caller sees."""
+    mine = select(owners.c.id).where(owners.c.slug.in_(sorted(caller.reads)))
+    return list(connection.execute(mine).scalars())
 
 
 def _best(row: Row[Any]) -> BestScore:
-    run = _read(row.told).prime_run or _Run()
+    run = _read(row.stated).prime_run or _Run()
     return BestScore(
         evaluation_id=row.id,
         model=row.model_name or "unnamed",
@@ -159,15 +165,15 @@ def _best(row: Row[Any]) -> BestScore:
     )
 
 
-def _told() -> Label[str]:
-    """The metadata as `told`, unless it is too long."""
+def _metadata() -> Label[str]:
+    """The metadata, or `{}` if it is too long."""
     size = func.length(evaluations.c.metadata)
-    return case((size <= _LONGEST_METADATA, evaluations.c.metadata), else_="{}").label("told")
+    return case((size <= _LONGEST_METADATA, evaluations.c.metadata), else_="{}").label("stated")
 
 
-def _read(told: str) -> _Metadata:
+def _read(text: str) -> _Metadata:
     try:
-        return msgspec.json.decode(told, type=_Metadata)
+        return msgspec.json.decode(text, type=_Metadata)
     except msgspec.DecodeError:
         return _Metadata()
 
@@ -177,9 +183,9 @@ def _rank(row: LeaderboardRow) -> tuple[float, str]:
 
 
 def _row(row: Row[Any]) -> LeaderboardRow:
-    told = _read(row.told)
+    stated = _read(row.stated)
     summary = summarize(row)
-    own, run = told.prime or _Own(), told.prime_run or _Run()
+    own, run = stated.prime or _Own(), stated.prime_run or _Run()
     usage = own.usage or _Usage()
     errors = summary.errors if summary else 0
     return LeaderboardRow(
@@ -189,8 +195,8 @@ def _row(row: Row[Any]) -> LeaderboardRow:
         version=row.semantic_version or "",
         mean=row.average_reward,
         interval=_interval(run.reward, row.average_reward),
-        examples=run.examples or told.num_examples,
-        rollouts=told.rollouts_per_example,
+        examples=run.examples or stated.num_examples,
+        rollouts=stated.rollouts_per_example,
         samples=row.sample_count,
         errors=errors,
         with_errors=_with_errors(summary),
@@ -201,13 +207,13 @@ def _row(row: Row[Any]) -> LeaderboardRow:
     )
 
 
-def _interval(told: _Reward | None, mean: float | None) -> tuple[float, float] | None:
+def _interval(reward: _Reward | None, mean: float | None) -> tuple[float, float] | None:
     """What the run says, if its mean is the one of the samples that the hub has."""
-    if told is None or told.interval is None or told.mean is None or mean is None:
+    if reward is None or reward.interval is None or reward.mean is None or mean is None:
         return None
-    low, high = told.interval
-    agrees = math.isclose(told.mean, mean, abs_tol=_CLOSE) and low <= mean <= high
-    return told.interval if agrees else None
+    low, high = reward.interval
+    agrees = math.isclose(reward.mean, mean, abs_tol=_CLOSE) and low <= mean <= high
+    return reward.interval if agrees else None
 
 
 def _with_errors(summary: EvaluationSummary | None) -> float | None:

@@ -25,6 +25,7 @@ from prime_cli.hub.services.evaluations.queries import (
     lock_evaluation,
     select_evaluated,
 )
+from prime_cli.hub.services.evaluations.standings import forget_standing, update_standing
 from prime_cli.hub.services.evaluations.statistics import SampleTotals
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.codec import encode
@@ -292,6 +293,7 @@ def finalize(
                 **_figures(connection, row),
             )
         )
+        update_standing(connection, row.id)
         return describe_result(hub, lock_evaluation(connection, caller, evaluation_id))
 
 
@@ -317,6 +319,7 @@ def change(
         connection.execute(
             update(evaluations).where(evaluations.c.id == row.id).values(updated_at=now, **columns)
         )
+        update_standing(connection, row.id)
         if columns.get("is_public", row.is_public) != row.is_public:
             detail = {"is_public": columns["is_public"]}
             record(hub, connection, caller, "evaluation.visibility", row.id, **detail)
@@ -329,6 +332,7 @@ def delete_evaluation(hub: Hub, caller: Caller, evaluation_id: str) -> Evaluatio
     """Delete an evaluation with its samples; raises NotFound or NotAllowed."""
     with hub.database.write(alone=False) as connection:
         row = lock_evaluation(connection, caller, evaluation_id)
+        forget_standing(connection, row.id)
         connection.execute(delete(evaluations).where(evaluations.c.id == row.id))
         record(hub, connection, caller, "evaluation.delete", row.id, name=row.name)
     return EvaluationChange(row.id, row.name, "DELETED", hub.now())

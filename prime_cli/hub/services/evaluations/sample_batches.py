@@ -16,10 +16,12 @@ from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import batches, evaluations, samples
 from prime_cli.hub.services.evaluations.queries import find_writable, lock_evaluation
+from prime_cli.hub.services.evaluations.standings import update_standing
 from prime_cli.hub.services.evaluations.statistics import REWARD, SampleTotals
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.evaluations import (
     CANCELLED,
+    COMPLETED,
     FAILED,
     PENDING,
     RUNNING,
@@ -241,6 +243,8 @@ def _store(
             **_figures(evaluation, added, replaced=replaced),
         )
     )
+    if status == COMPLETED:
+        update_standing(connection, evaluation.id)
 
 
 def _figures(evaluation: Row[Any], added: SampleTotals, *, replaced: int) -> dict[str, Any]:
