@@ -334,7 +334,8 @@ _prime_offers() {
     'prime env list --visibility') offers='public private' ;;
     'prime env list --search'|'prime env list -s') offers='' ;;
     'prime env list --tag'|'prime env list -t'|'prime env list --tags') offers='' ;;
-    'prime env list --sort') offers='name created_at updated_at stars' ;;
+    'prime env list --kind') offers='single-turn multi-turn tool-use sandbox v0 v1' ;;
+    'prime env list --sort') offers='name created_at updated_at stars downloads evaluations' ;;
     'prime env list --order') offers='asc desc' ;;
     'prime env list --min-stars') offers='' ;;
     'prime env list --python') offers='@files' ;;
@@ -1345,7 +1346,7 @@ _prime_words() {
     'prime env pull') words='' options='--target -t --version -v --output -o --quiet -q --context --offline -h --help' ;;
     'prime env info') words='' options='--version -v --output -o --quiet -q --context --offline -h --help' ;;
     'prime env status') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
-    'prime env list') words='' options='--num -n --limit -l --page -p --owner --visibility --search -s --tag -t --tags --sort --order --mine --starred --min-stars --installed --python --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env list') words='' options='--num -n --limit -l --page -p --owner --visibility --search -s --tag -t --tags --kind --sort --order --mine --starred --min-stars --installed --python --output -o --quiet -q --context --offline -h --help' ;;
     'prime env verify') words='' options='--version -v --require-signature --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env versions') words='' options='--full-hashes --output -o --quiet -q --context --offline -h --help' ;;
     'prime env delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
