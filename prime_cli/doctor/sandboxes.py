@@ -7,12 +7,13 @@ import tempfile
 import time
 import uuid
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import home_path
 from prime_cli.doctor.base import Finding, System, ok, skipped, warned
-from prime_cli.hub.compute.engine.entry import find_engine
+from prime_cli.hub.compute.engine.entry import find_engine, is_on_this_machine
 from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
     list_cgroups,
     make_cgroups,
@@ -53,21 +54,34 @@ def check_sandboxes(system: System) -> list[Finding]:
 
 def _find_engine(system: System) -> tuple[str | None, str]:
     """The engine that answers; else why none does."""
-    url = find_engine(system.environ)
+    try:
+        url = find_engine(system.environ)
+    except UsageError as error:
+        return None, f"the container engine cannot be used ({error.message}; {error.hint})"
     if url is None:
         return None, "neither Podman nor Docker is running"
-    path = url.removeprefix("unix://")
-    if path == url:
-        return f"an engine at {url} (not tried)", ""
-    connection = UnixConnection(Path(path), _SECONDS)
+    place = url.removeprefix("unix://")
+    connection = _connection_to(url)
     try:
         connection.request("GET", "/_ping")
         connection.getresponse().read()
     except (OSError, http.client.HTTPException) as error:
-        return None, f"the container engine at {path} does not answer ({error})"
+        return None, f"the container engine at {place} does not answer ({error})"
     finally:
         connection.close()
-    return f"the container engine at {path}", ""
+    elsewhere = "" if is_on_this_machine(url) else f" ({_ELSEWHERE})"
+    return f"the container engine at {place}{elsewhere}", ""
+
+
+_ELSEWHERE = "on another machine, so without the network `packages`, and `internet` is not filtered"
+
+
+def _connection_to(url: str) -> http.client.HTTPConnection:
+    if is_on_this_machine(url):
+        return UnixConnection(Path(url.removeprefix("unix://")), _SECONDS)
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    return kind(parts.hostname or "", parts.port, timeout=_SECONDS)
 
 
 def _find_bubblewrap() -> tuple[str | None, str]:

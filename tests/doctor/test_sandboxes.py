@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,29 @@ def test_an_engine_is_asked_whether_it_is_there(tmp_path: Path) -> None:
         alive = one(check_sandboxes(system(tmp_path, environ)), "sandboxes")
         thread.join()
     assert (alive.status, str(path) in alive.sentence) == ("ok", True)
+
+
+def test_an_engine_elsewhere_is_asked_and_what_differs_is_told(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), Pong) as server:
+        url = f"tcp://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        found = one(check_sandboxes(system(tmp_path, {"DOCKER_HOST": url})), "sandboxes")
+        thread.join()
+    assert f"engine at {url} (on another machine, so without" in found.sentence
+    by_ssh = one(check_sandboxes(system(tmp_path, {"DOCKER_HOST": "ssh://there"})), "sandboxes")
+    assert (by_ssh.status, "ssh -L" in by_ssh.sentence) == ("warning", True)
+
+
+class Pong(BaseHTTPRequestHandler):
+    """An engine that is there."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
 
 
 def test_a_machine_without_either_says_what_to_install(

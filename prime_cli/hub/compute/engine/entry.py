@@ -40,13 +40,54 @@ def open_provider(context: ProviderContext) -> PodProvider | None:
 
 def find_engine(environ: Mapping[str, str] = os.environ) -> str | None:
     """The address of the engine: what CONTAINER_HOST or DOCKER_HOST says, else the first socket
-    that is there of a user's own Podman or Docker and of the machine's.
+    that this user may open: of the user's own Podman or Docker, then of the machine's. One that is
+    there and may not be opened comes last.
+
+    Raises UsageError for an address that it cannot connect to.
     """
     for name in ("CONTAINER_HOST", "DOCKER_HOST"):
-        if environ.get(name):
-            return environ[name]
-    own = environ.get("XDG_RUNTIME_DIR")
-    sockets = [Path("/run/podman/podman.sock"), Path("/var/run/docker.sock")]
-    if own:
-        sockets = [Path(own) / "podman/podman.sock", Path(own) / "docker.sock", *sockets]
-    return next((f"unix://{path}" for path in sockets if path.is_socket()), None)
+        if url := environ.get(name):
+            _require_supported(name, url)
+            return url
+    found = [path for path in _usual_sockets(environ) if _is_socket(path)]
+    found.sort(key=lambda path: not os.access(path, os.R_OK | os.W_OK))
+    return f"unix://{found[0]}" if found else None
+
+
+def is_on_this_machine(url: str) -> bool:
+    """Whether the address is a socket here; another process may still pass it on."""
+    return url.startswith("unix:")
+
+
+_SCHEMES = ("unix", "tcp", "http", "https")
+
+
+def _require_supported(name: str, url: str) -> None:
+    scheme = url.partition("://")[0]
+    if scheme in _SCHEMES:
+        return
+    step = "write its address as `unix:///PATH` or `tcp://HOST:PORT`"
+    if scheme == "ssh":
+        step = (
+            "forward its socket, `ssh -L /tmp/engine.sock:/run/podman/podman.sock HOST`, and set "
+            f"{name}=unix:///tmp/engine.sock"
+        )
+    raise UsageError(f"prime cannot connect to the container engine of {name}={url}", hint=step)
+
+
+def _usual_sockets(environ: Mapping[str, str]) -> list[Path]:
+    """Where rootless and rootful engines, and Docker Desktop, put their sockets."""
+    user = getattr(os, "getuid", lambda: 0)()
+    own = Path(environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}")
+    sockets = [own / "podman/podman.sock", own / "docker.sock"]
+    if home := environ.get("HOME"):
+        sockets += [Path(home, ".docker", part, "docker.sock") for part in ("run", "desktop")]
+    return [*sockets, Path("/run/podman/podman.sock"), Path("/var/run/docker.sock")]
+
+
+def _is_socket(path: Path) -> bool:
+    try:
+        return path.is_socket()
+    except PermissionError:
+        # Of root's Podman even the folder is closed.
+        return False

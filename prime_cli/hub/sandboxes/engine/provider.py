@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.formatting import format_bytes
 from prime_cli.core.installation import install_command
-from prime_cli.hub.compute.engine.entry import find_engine
+from prime_cli.hub.compute.engine.entry import find_engine, is_on_this_machine
 from prime_cli.hub.sandboxes.internet import can_filter, filter_network
 from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
 from prime_cli.hub.sandboxes.provider import PROCESSES, RunningSandbox, SandboxSpec
@@ -134,7 +134,7 @@ class EngineProvider:
 
     @property
     def _is_local(self) -> bool:
-        return self._url.startswith("unix:")
+        return is_on_this_machine(self._url)
 
     def _connect(self) -> "Engine":
         """The engine that answers now; raises UsageError without one."""

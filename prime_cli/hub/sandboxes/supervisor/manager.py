@@ -11,6 +11,7 @@ import msgspec
 import psutil
 
 from prime_cli.core.errors import Conflict, NotFound, PrimeError, UsageError
+from prime_cli.core.formatting import format_duration
 from prime_cli.core.paths import write_atomically
 from prime_cli.hub.sandboxes.provider import (
     ChangeableNetwork,
@@ -179,7 +180,7 @@ class ManagedSandbox:
             return TIMEOUT, TIMED_OUT, "its time is over"
         idle = time.monotonic() - self.used_at
         if spec.idle_seconds is not None and not self.calls and idle >= spec.idle_seconds:
-            return TIMEOUT, TIMED_OUT, f"it was idle for {spec.idle_seconds / 60:g} minutes"
+            return TIMEOUT, TIMED_OUT, f"it was idle for {format_duration(spec.idle_seconds)}"
         if spec.process is not None and not psutil.pid_exists(spec.process):
             return TERMINATED, ENDED, "the process that it was for has ended"
         return None

@@ -1,13 +1,16 @@
 """Which engine is found, and what is said where there is none."""
 
+import os
 import socket
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.compute.engine.entry import find_engine, open_provider
 from prime_cli.hub.compute.registry import ProviderContext
+from tests.helpers.tools import needs_root
 
 
 @pytest.fixture
@@ -32,6 +35,29 @@ def test_a_user_s_own_engine_comes_before_the_machine_s(folder: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("podman/podman.sock")
         assert find_engine(environ) == f"unix://{folder}/podman/podman.sock"
+
+
+def test_an_engine_by_ssh_is_refused_with_how_to_reach_it() -> None:
+    with pytest.raises(UsageError, match="cannot connect to the container engine") as said:
+        find_engine({"DOCKER_HOST": "ssh://me@there"})
+    assert "ssh -L /tmp/engine.sock:" in (said.value.hint or "")
+
+
+@needs_root
+def test_an_engine_of_root_alone_is_none_for_a_user() -> None:
+    with TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        closed = Path(place, "podman")
+        closed.mkdir(0o700)
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(closed / "podman.sock"))
+            environ = {"XDG_RUNTIME_DIR": place}
+            assert find_engine(environ) == f"unix://{closed}/podman.sock"
+            os.seteuid(65533)
+            try:
+                assert find_engine(environ) != f"unix://{closed}/podman.sock"
+            finally:
+                os.seteuid(0)
 
 
 def test_a_hub_that_was_not_configured_for_pods_has_none(folder: Path) -> None:
