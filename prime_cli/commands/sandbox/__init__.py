@@ -9,7 +9,7 @@ app = group(
     {
         "create": (f"{_HERE}.create:create", "Create a sandbox."),
         "list": (f"{_HERE}.list:list_", "List your sandboxes."),
-        "get": (f"{_HERE}.list:get", "Show a sandbox, and what holds it."),
+        "get": (f"{_HERE}.list:get", "Show a sandbox and its limits."),
         "run": (f"{_HERE}.run:run", "Run a command in a sandbox."),
         "upload": (f"{_HERE}.files:upload", "Store a file in a sandbox."),
         "download": (f"{_HERE}.files:download", "Get a file out of a sandbox."),

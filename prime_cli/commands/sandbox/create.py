@@ -45,12 +45,12 @@ def _network(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class SandboxWishes:
-    """What a new sandbox is to be, by the official client's names."""
+class SandboxOptions:
+    """A new sandbox, by the official client's names."""
 
     # fmt: off
     name: Annotated[str | None, Option(
-        "Its name.", metavar="NAME", show_default="from the image"
+        "A name.", metavar="NAME", show_default="from the image"
     )] = None
     label: Annotated[tuple[str, ...], Option(
         "A label; repeatable.", names=("--label", "-l"), metavar="LABEL"
@@ -64,29 +64,29 @@ class SandboxWishes:
         "The type of its GPUs.", metavar="TYPE", panel=_SIZE
     )] = None
     network: Annotated[str | None, Option(
-        "What it may reach.", metavar="|".join(NETWORKS), panel=_NETWORK, parse=_network,
+        "What it can reach.", metavar="|".join(NETWORKS), panel=_NETWORK, parse=_network,
         show_default="the hub's setting"
     )] = None
     network_allow: Annotated[tuple[str, ...], Option(
-        "Reach only this domain; repeatable.", metavar="HOST", panel=_NETWORK
+        "Allow only this host; repeatable.", metavar="HOST", panel=_NETWORK
     )] = ()
     network_deny: Annotated[tuple[str, ...], Option(
-        "Do not reach this domain; repeatable.", metavar="HOST", panel=_NETWORK
+        "Block this host; repeatable.", metavar="HOST", panel=_NETWORK
     )] = ()
     env: Annotated[tuple[str, ...], Option(
-        "A variable; repeatable.", metavar="NAME=VALUE", panel=_INSIDE
+        "Set an environment variable; repeatable.", metavar="NAME=VALUE", panel=_INSIDE
     )] = ()
     secret: Annotated[tuple[str, ...], Option(
-        "A variable that is not shown again; repeatable.", metavar="NAME=VALUE", panel=_INSIDE
+        "Set a secret variable; repeatable.", metavar="NAME=VALUE", panel=_INSIDE
     )] = ()
     start_command: Annotated[str | None, Option(
-        "A line for a shell, instead of COMMAND.", metavar="TEXT", panel=_INSIDE
+        "Start this shell command instead of COMMAND.", metavar="TEXT", panel=_INSIDE
     )] = None
     timeout_minutes: Annotated[int, Option(
-        "Ends after so long; -1 is as long as the hub allows.", metavar="N", panel=_LIFE
+        "Minutes until it ends; -1 is the longest that the hub allows.", metavar="N", panel=_LIFE
     )] = 60
     idle_timeout_minutes: Annotated[int | None, Option(
-        "Ends after so long without a call.", metavar="N", panel=_LIFE, least=1
+        "Minutes without a call until it ends.", metavar="N", panel=_LIFE, least=1
     )] = None
     region: Annotated[str | None, Option("Where it runs.", metavar="REGION", panel=_CLOUD)] = None
     arch: Annotated[str | None, Option("amd64 or arm64.", metavar="ARCH", panel=_CLOUD)] = None
@@ -110,16 +110,16 @@ def create(
     ] = None,
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- COMMAND...]", help="Started in it, without a shell."),
+        typer.Argument(metavar="[-- COMMAND...]", help="Its start command, run without a shell."),
     ] = None,
     *,
-    wishes: SandboxWishes,
-    wait: Annotated[bool, typer.Option("--wait", help="Return once it runs.")] = False,
+    options: SandboxOptions,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it runs.")] = False,
 ) -> None:
     """Create a sandbox.
 
-    A wish that no provider of the hub can meet is refused, with one that can. Nothing is asked;
-    on the public hub, a sandbox costs money.
+    Options that no provider of the hub supports are refused, with what to use instead. It does
+    not ask before it creates; on the public hub, a sandbox costs money.
 
     \b
     Example:
@@ -135,7 +135,7 @@ def create(
     named = words[: len(words) - len(after)]
     if len(named) > 1:
         raise UsageError("Write `--` before COMMAND", hint="prime sandbox create IMAGE -- COMMAND")
-    creation = _creation(session.hub, named[0] if named else None, after, wishes)
+    creation = _creation(session.hub, named[0] if named else None, after, options)
     made = session.hub.sandboxes.create(creation)
     if wait:
         made = _wait(session, made)
@@ -145,42 +145,42 @@ def create(
 
 
 def _creation(
-    hub: HubClient, image: str | None, command: list[str], wishes: SandboxWishes
+    hub: HubClient, image: str | None, command: list[str], options: SandboxOptions
 ) -> SandboxCreation:
-    if command and wishes.start_command is not None:
+    if command and options.start_command is not None:
         raise UsageError("`--start-command` and COMMAND are mutually exclusive")
-    if wishes.network_allow and wishes.network_deny:
+    if options.network_allow and options.network_deny:
         raise UsageError("`--network-allow` and `--network-deny` are mutually exclusive")
     image = image or DEFAULT_IMAGE
     is_public = hub.base_url == PRIME_API_URL
     start = StartCommand(command[0], command[1:]) if command else None
-    if is_public and wishes.start_command is not None:
-        start = StartCommand("/bin/sh", ["-c", wishes.start_command])
+    if is_public and options.start_command is not None:
+        start = StartCommand("/bin/sh", ["-c", options.start_command])
     return SandboxCreation(
-        name=wishes.name or _name_for(image),
+        name=options.name or _name_for(image),
         docker_image=image,
-        start_command=start or wishes.start_command,
-        cpu_cores=wishes.cpu_cores,
-        memory_gb=wishes.memory_gb,
-        disk_size_gb=wishes.disk_size_gb,
-        gpu_count=wishes.gpu_count,
-        gpu_type=wishes.gpu_type,
-        vm=wishes.vm or is_public or None,
-        network=None if is_public else wishes.network,
+        start_command=start or options.start_command,
+        cpu_cores=options.cpu_cores,
+        memory_gb=options.memory_gb,
+        disk_size_gb=options.disk_size_gb,
+        gpu_count=options.gpu_count,
+        gpu_type=options.gpu_type,
+        vm=options.vm or is_public or None,
+        network=None if is_public else options.network,
         network_allowlist=[]
-        if wishes.network == "none" and is_public
-        else list(wishes.network_allow) or None,
-        network_denylist=list(wishes.network_deny) or None,
-        timeout_minutes=wishes.timeout_minutes,
-        idle_timeout_minutes=wishes.idle_timeout_minutes,
-        environment_vars=parse_pairs(wishes.env, "--env"),
-        secrets=parse_pairs(wishes.secret, "--secret"),
-        labels=list(wishes.label),
-        team_id=wishes.team_id,
-        registry_credentials_id=wishes.registry_credentials_id,
-        region=wishes.region,
-        guaranteed=wishes.guaranteed or None,
-        arch=wishes.arch,
+        if options.network == "none" and is_public
+        else list(options.network_allow) or None,
+        network_denylist=list(options.network_deny) or None,
+        timeout_minutes=options.timeout_minutes,
+        idle_timeout_minutes=options.idle_timeout_minutes,
+        environment_vars=parse_pairs(options.env, "--env"),
+        secrets=parse_pairs(options.secret, "--secret"),
+        labels=list(options.label),
+        team_id=options.team_id,
+        registry_credentials_id=options.registry_credentials_id,
+        region=options.region,
+        guaranteed=options.guaranteed or None,
+        arch=options.arch,
         idempotency_key=uuid.uuid4().hex,
     )
 

@@ -25,18 +25,18 @@ def list_(
     ctx: typer.Context,
     *,
     team_id: Annotated[
-        str | None, typer.Option("--team-id", metavar="ID", help="Only those of this team.")
+        str | None, typer.Option("--team-id", metavar="ID", help="Only the sandboxes of this team.")
     ] = None,
     status: Annotated[
-        str | None, typer.Option("--status", metavar="STATUS", help="Only those in this state.")
+        str | None, typer.Option("--status", metavar="STATUS", help="Only with this status.")
     ] = None,
     labels: Annotated[
         list[str] | None,
         typer.Option("--label", "-l", metavar="LABEL", help="Only with this label; repeatable."),
     ] = None,
-    page: Annotated[int, typer.Option("--page", "-p", min=1, help="Which page.")] = 1,
+    page: Annotated[int, typer.Option("--page", "-p", min=1, help="Page number.")] = 1,
     num: Annotated[int, typer.Option("--num", "-n", min=1, max=1000, help="Rows on a page.")] = 50,
-    everything: Annotated[bool, typer.Option("--all", help="Also those that have ended.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include ended ones.")] = False,
 ) -> None:
     """List your sandboxes.
 
@@ -92,9 +92,9 @@ def _row(sandbox: Sandbox, shown_id: str) -> list[str]:
 
 @hub_options()
 def get(ctx: typer.Context, sandbox: SandboxArg) -> None:
-    """Show a sandbox, and what holds it.
+    """Show a sandbox and its limits.
 
-    The provider's lines tell what it guarantees, as read back from the system after the start.
+    The limits are what the system reports after the start, not what was asked for.
 
     \b
     Example:

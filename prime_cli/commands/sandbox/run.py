@@ -32,17 +32,19 @@ def run(
     *,
     working_dir: Annotated[
         str | None,
-        typer.Option("--working-dir", "-w", metavar="FOLDER", help="The folder to run it in."),
+        typer.Option("--working-dir", "-w", metavar="FOLDER", help="Run it in this folder."),
     ] = None,
     env: Annotated[
         list[str] | None,
-        typer.Option("--env", "-e", metavar="NAME=VALUE", help="A variable; repeatable."),
+        typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable; repeatable."),
     ] = None,
     timeout: Annotated[
-        int, typer.Option("--timeout", metavar="SECONDS", min=1, help="End it after so long.")
+        int,
+        typer.Option("--timeout", metavar="SECONDS", min=1, help="Kill it after so long."),
     ] = _DEFAULT_SECONDS,
     user: Annotated[
-        str | None, typer.Option("--user", "-u", metavar="NAME", help="A user in the sandbox.")
+        str | None,
+        typer.Option("--user", "-u", metavar="NAME", help="Run it as this user."),
     ] = None,
 ) -> None:
     """Run a command in a sandbox.

@@ -45,6 +45,7 @@ _CLOSED = (
     "This run is kept off the network, so its sandboxes reach the package indexes at most: omit "
     "`network_allowlist` and `network`, or run with `--sandbox --allow-net`"
 )
+_NO_TUNNEL = "prime has no tunnel from a sandbox to this machine"
 _PASSED = ("accept", "content-type", "connect-protocol-version", "connect-timeout-ms", "user-agent")
 _ANSWERED = ("content-type", "content-encoding", "content-length", "retry-after")
 
@@ -87,6 +88,8 @@ class SandboxRelay:
             if inside := _INSIDE.fullmatch(path):
                 return await self._inside(request, int(inside[1]), inside[2])
             check(request.headers)
+            if path.startswith(f"{_CONTROL}/tunnel"):
+                return _refused(HTTPStatus.NOT_IMPLEMENTED, _NO_TUNNEL)
             return await self._control(request, path.removeprefix(_CONTROL).rstrip("/"))
         except PrimeError as error:
             return _refused(HTTPStatus.SERVICE_UNAVAILABLE, error.message)

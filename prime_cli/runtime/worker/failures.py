@@ -114,7 +114,10 @@ MODEL = {"ModelError", "ProviderError", "OpenAIError", "AnthropicError"}
 CLASSES = ("infra", "model", "environment")
 CLIENT_MODULES = {"openai", "httpx", "httpx2", "httpcore", "httpcore2"}
 RETRY_LATER = {408, 409, 425, 429}
-SANDBOX_CLIENT = "prime_sandboxes"
+SANDBOX_CLIENT, TUNNEL_CLIENT = "prime_sandboxes", "prime_tunnel"
+NO_TUNNEL = "prime has no tunnel from a sandbox to this machine"
+GATEWAY_PATH = "/hub"
+"""The end of the hub's address where the run's gateway stands for it; see `session.HUB`."""
 NO_SUCH_SANDBOX = {"SandboxImagePullError"}
 _REFUSED_WISH = re.compile(r"\bHTTP (?:400|413|422)\b|\bIMAGE_PULL_FAILED\b")
 NO_ACCESS = {401, 402, 403, 404}
@@ -159,11 +162,12 @@ def describe(error: BaseException, *, in_scoring: bool = False) -> dict[str, Any
     # Clients hide it behind their own "Connection error.".
     error = next((link for link in chain(error) if isinstance(link, HostRefused)), error)
     kind, retryable = classify(error)
+    reason = f"{NO_TUNNEL}: " if lacks_tunnel(error) else ""
     raised = error.error if isinstance(error, RewardFailed) and error.error else error
     return {
         "class": kind,
         "type": type(error).__name__,
-        "message": message_of(error),
+        "message": reason + message_of(error),
         "retryable": retryable,
         "traceback": traceback_of(raised) if was_raised(raised) else None,
         "in_scoring": in_scoring,
@@ -182,6 +186,8 @@ def error_in(state: Mapping[str, Any]) -> Any:
 
 def classify(error: BaseException) -> Verdict:
     """(class, whether another attempt may succeed) of an exception."""
+    if lacks_tunnel(error):
+        return "environment", False
     for link in chain(error):
         found = _by_sandbox(link) or _by_status(link) or _by_name(link)
         if found:
@@ -189,6 +195,15 @@ def classify(error: BaseException) -> Verdict:
     if _raised_in_client(error):
         return "model", True
     return "environment", False
+
+
+def lacks_tunnel(error: BaseException) -> bool:
+    """Whether a tunnel failed that could not be: the run's gateway has none.
+
+    With a key of the user's own, the client asks Prime's servers, whose failures may pass.
+    """
+    hub = os.environ.get("PRIME_API_BASE_URL", "")
+    return hub.endswith(GATEWAY_PATH) and any(_is_of(link, TUNNEL_CLIENT) for link in chain(error))
 
 
 def by_status(status: int, blamed: Any = None) -> Verdict:
@@ -229,8 +244,9 @@ def _by_status(error: BaseException) -> Verdict | None:
 
 def _by_sandbox(error: BaseException) -> Verdict | None:
     """A wish that no sandbox here can meet, such as an image: asking again would not help."""
-    is_client = type(error).__module__.partition(".")[0] == SANDBOX_CLIENT
-    refused = is_client and (_names(error) & NO_SUCH_SANDBOX or _REFUSED_WISH.search(str(error)))
+    refused = _is_of(error, SANDBOX_CLIENT) and (
+        _names(error) & NO_SUCH_SANDBOX or _REFUSED_WISH.search(str(error))
+    )
     return ("environment", False) if refused else None
 
 
@@ -245,6 +261,10 @@ def _by_name(error: BaseException) -> Verdict | None:
     if names & REFUSED:
         return "model", False
     return ("model", True) if names & MODEL and error.__cause__ is None else None
+
+
+def _is_of(error: BaseException, package: str) -> bool:
+    return type(error).__module__.partition(".")[0] == package
 
 
 def _names(error: BaseException) -> set[str]:

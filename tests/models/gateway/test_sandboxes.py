@@ -295,6 +295,18 @@ def test_a_run_without_a_network_gets_none_by_a_sandbox() -> None:
     assert (second["network_allowlist"], "network" in second) == ([], False)
 
 
+def test_a_tunnel_is_refused_with_the_reason() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            status, said = await run.ask("POST", "/hub/api/v1/tunnel", {"local_port": 1})
+            assert (status, "prime has no tunnel" in said["detail"]) == (501, True)
+
+    asyncio.run(scenario())
+    assert hub.asked == []
+
+
 def test_a_list_and_a_deletion_see_the_run_alone() -> None:
     hub = ScriptedHub()
 

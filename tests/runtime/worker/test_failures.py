@@ -68,6 +68,20 @@ def test_errors_are_reported_by_their_names(error: Exception, expected: tuple[st
     assert classify(error) == expected
 
 
+def test_a_tunnel_that_the_gateway_does_not_have_is_not_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    no_program = error_class("BinaryDownloadError")
+    no_program.__module__ = "prime_tunnel.exceptions"
+    failed = raised(no_program("Failed to download frpc"), error_class("ConnectError")("no name"))
+    monkeypatch.setenv("PRIME_API_BASE_URL", "http://127.0.0.1:1/hub")
+    assert classify(failed) == ("environment", False)
+    said = describe(failed)["message"]
+    assert said == "prime has no tunnel from a sandbox to this machine: Failed to download frpc"
+    monkeypatch.setenv("PRIME_API_BASE_URL", "https://api.example")
+    assert classify(failed) == ("infra", True)
+
+
 def test_the_deepest_cause_knows_best() -> None:
     refused = raised(APIStatusError("no"), status_code=400)
     assert classify(raised(ModelError(), refused)) == ("model", False)
