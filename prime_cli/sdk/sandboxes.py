@@ -1,5 +1,6 @@
 """Sandboxes, as a program has them."""
 
+import shlex
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -60,7 +61,7 @@ class Sandboxes:
     def run(
         self,
         sandbox_id: str,
-        command: Sequence[str],
+        command: str | Sequence[str],
         *,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
@@ -68,9 +69,11 @@ class Sandboxes:
     ) -> Executed:
         """Run a program, without a shell, to its end: its output as text, and its exit code.
 
-        Raises TooSlow after `seconds`, when it is ended.
+        One text is split into words as a shell would. Raises TooSlow after `seconds`, when it is
+        ended.
         """
-        spec = CommandSpec(tuple(command), dict(env or {}), cwd)
+        words = shlex.split(command) if isinstance(command, str) else command
+        spec = CommandSpec(tuple(words), dict(env or {}), cwd)
         parts = {True: bytearray(), False: bytearray()}
         code = None
         inside = self._session.hub.sandboxes.gateway(sandbox_id)
