@@ -254,9 +254,8 @@ class Session:
         from prime_cli.hub.settings import HubSettings, SandboxSettings
 
         machines = InstalledProviders(data, options=self._provider_options(), say=self.progress.say)
-        settings = HubSettings(
-            data=data, owner=owner, providers=machines, sandboxes=SandboxSettings()
-        )
+        sandboxes = SandboxSettings(providers=self.config.sandboxes.value)
+        settings = HubSettings(data=data, owner=owner, providers=machines, sandboxes=sandboxes)
         client = HubClient(
             EMBEDDED_URL,
             transport=AppTransport(create_app(settings)),

@@ -25,7 +25,8 @@ PrimeError
 │   ├── LoadFailed          the environment's own code raised
 │   ├── WorkerDied          its process ended without a word
 │   ├── EngineFailed        a model's engine did not start, refused, or died
-│   └── PodFailed           a machine that was rented did not come up
+│   ├── PodFailed           a machine that was rented did not come up
+│   └── ImagePullFailed     the image of a sandbox cannot be fetched
 ├── Declined (130)          a person said no, or nothing, to a question; nothing was done
 ├── StorageFailed (74)      disk full, read-only, or not writable
 └── InternalError (70)      our own bug
@@ -258,6 +259,12 @@ class PodFailed(EnvironmentFailed):
     """A pod ended in ERROR, or disappeared, before it was up."""
 
     code = "pod_failed"
+
+
+class ImagePullFailed(EnvironmentFailed):
+    """The image of a sandbox cannot be fetched."""
+
+    code = "image_pull_failed"
 
 
 class Declined(PrimeError):

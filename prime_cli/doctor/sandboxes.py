@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import home_path
 from prime_cli.doctor.base import Finding, System, ok, skipped, warned
@@ -20,12 +20,13 @@ from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
     namespace_bounds_processes,
     owns_group,
 )
+from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.client import UnixConnection
 from prime_cli.runtime.sandbox import find_sandbox
-from prime_cli.wire.sandboxes import DEFAULT_IMAGE, LIVE, SandboxQuery
+from prime_cli.wire.sandboxes import DEFAULT_IMAGE, KUBERNETES, LIVE, SandboxQuery
 
-_PROVIDERS, _LIMITS = "sandboxes", "limits"
+_PROVIDERS, _LIMITS, _CLUSTER = "sandboxes", "limits", "kubernetes"
 _SECONDS = 3.0
 _HELD = ("memory", "cpu", "processes")
 
@@ -34,6 +35,12 @@ def check_sandboxes(system: System) -> list[Finding]:
     """Findings for the providers, what they hold, and what runs or is left; starts nothing."""
     if sys.platform == "win32":
         return [skipped(_PROVIDERS, "There are no sandboxes on Windows; use WSL")]
+    cluster = _check_cluster(system)
+    return [*_check_machine(system), *([cluster] if cluster else [])]
+
+
+def _check_machine(system: System) -> list[Finding]:
+    """Of the providers on this machine."""
     engine, no_engine = _find_engine(system)
     bubblewrap, no_bubblewrap = _find_bubblewrap()
     left = _left(system)
@@ -50,6 +57,26 @@ def check_sandboxes(system: System) -> list[Finding]:
     else:
         found = ok(_PROVIDERS, sentence)
     return [found, *(_limits() if bubblewrap else [])]
+
+
+def _check_cluster(system: System) -> Finding | None:
+    """Of the cluster, where one is to make sandboxes; None else."""
+    if system.config is None or KUBERNETES not in system.config.sandboxes.value:
+        return None
+    if system.offline:
+        return skipped(_CLUSTER, "Not asked: offline")
+    try:
+        return ok(_CLUSTER, f"{asyncio.run(_describe_cluster())} can make sandboxes")
+    except PrimeError as error:
+        return warned(_CLUSTER, error.message, error.hint or "`kubectl auth can-i create pods`")
+
+
+async def _describe_cluster() -> str:
+    provider = KubernetesProvider()
+    try:
+        return await provider.describe()
+    finally:
+        await provider.close()
 
 
 def _find_engine(system: System) -> tuple[str | None, str]:

@@ -41,7 +41,11 @@ NETWORKS = (PACKAGES, INTERNET, NONE)
 
 BUBBLEWRAP = "bubblewrap"
 ENGINE = "engine"
+KUBERNETES = "kubernetes"
 """Providers of ours."""
+
+ELSEWHERE = (KUBERNETES,)
+"""Those whose sandboxes take nothing of the hub's machine."""
 
 DEFAULT_IMAGE = "python:3.11-slim"
 DEFAULT_COMMAND = "tail -f /dev/null"

@@ -188,7 +188,7 @@ def serve(
             rich_help_panel=_PODS,
             envvar="PRIME_HUB_SANDBOXES",
             metavar="PROVIDERS",
-            help="Give sandboxes on this machine: `engine`, `bubblewrap`, or both in this order.",
+            help="Give sandboxes by `engine`, `kubernetes` or `bubblewrap`, tried in this order.",
         ),
     ] = "",
     users_trust_each_other: Annotated[

@@ -61,6 +61,7 @@ class Config:
     ssh_key_path: Setting[str | None]
     sky: Setting[str | None]
     sky_infra: Setting[tuple[str, ...]]
+    sandboxes: Setting[tuple[str, ...]]
     env_vars: Mapping[str, Setting[tuple[str, ...]]] = field(default_factory=dict)
 
     @property
@@ -92,6 +93,7 @@ class Config:
             self.ssh_key_path,
             self.sky,
             self.sky_infra,
+            self.sandboxes,
             *self.env_vars.values(),
         ]
 
@@ -121,6 +123,7 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
         ssh_key_path=settings.SSH_KEY_PATH.choose(table, environ, file),
         sky=settings.SKY.choose(table, environ, file),
         sky_infra=settings.SKY_INFRA.choose(table, environ, file),
+        sandboxes=settings.SANDBOXES.choose(table, environ, file),
         env_vars=_env_vars(table, file),
     )
 

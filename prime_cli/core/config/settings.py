@@ -200,6 +200,17 @@ SKY_INFRA: SettingSpec[tuple[str, ...]] = SettingSpec(
     form="such as `aws, slurm/lab`, comma-separated",
 )
 
+SANDBOXES: SettingSpec[tuple[str, ...]] = SettingSpec(
+    "sandboxes",
+    "What makes sandboxes for the built-in hub, in this order",
+    parsers.names,
+    default=("engine", "bubblewrap"),
+    usual="`engine, bubblewrap`",
+    variables=("PRIME_SANDBOXES",),
+    kind=list,
+    form="of `engine`, `bubblewrap` and `kubernetes`, comma-separated",
+)
+
 SETTINGS: tuple[SettingSpec[Any], ...] = (
     CONTEXT,
     TEAM,
@@ -212,6 +223,7 @@ SETTINGS: tuple[SettingSpec[Any], ...] = (
     SSH_KEY_PATH,
     SKY,
     SKY_INFRA,
+    SANDBOXES,
 )
 
 

@@ -33,7 +33,7 @@ _SECONDS = 20.0
 _NEWS = ("WARNING", "sent ", "received ")
 """How lines begin that slirp4netns prints before it says what fails."""
 
-_PRIVATE = (
+PRIVATE_NETWORKS = (
     "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
     "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
     "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
@@ -118,7 +118,7 @@ async def filter_network(pid: int, name_servers: Iterable[str]) -> None:
 def _refused_networks() -> list[ipaddress.IPv4Network]:
     """Those of no one else on the Internet; this machine's own may be public ones."""
     own = (each for each in own_networks() if isinstance(each, ipaddress.IPv4Network))
-    networks = [*map(ipaddress.IPv4Network, _PRIVATE), *own]
+    networks = [*map(ipaddress.IPv4Network, PRIVATE_NETWORKS), *own]
     return list(ipaddress.collapse_addresses(networks))
 
 

@@ -24,7 +24,8 @@ class SandboxSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     package indexes that `packages` reaches, as `host:port`, and `public_hosts` what it reaches at
     public addresses only; `folders` of this machine are there to read. It ends at `stop_at`
     (seconds since the epoch), after `idle_seconds` without a call, and with the process `process`
-    of this machine. `variables` are set for its commands, the first of which is `start`.
+    of this machine. `variables` are set for its commands, the first of which is `start`. `labels`
+    name its `owner` and its `run` to the admins of a provider.
     """
 
     tag: str
@@ -42,6 +43,7 @@ class SandboxSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     start: tuple[str, ...] = ()
     idle_seconds: float | None = None
     process: int | None = None
+    labels: dict[str, str] = {}
 
     @property
     def reached(self) -> tuple[str, ...]:
@@ -152,7 +154,7 @@ class SandboxProvider(Protocol):
 
     @property
     def name(self) -> str:
-        """`bubblewrap`, `engine`."""
+        """`bubblewrap`, `engine`, `kubernetes`."""
 
     @property
     def separates_users(self) -> bool:

@@ -16,7 +16,7 @@ GROUP = "prime.sandboxes"
 
 _OURS = tuple(
     EntryPoint(name, f"prime_cli.hub.sandboxes.{name}.provider:open_provider", GROUP)
-    for name in ("bubblewrap", "engine")
+    for name in ("bubblewrap", "engine", "kubernetes")
 )
 """Also where the installed metadata are older than this code, as in an editable installation."""
 

@@ -22,7 +22,7 @@ from prime_cli.hub.settings import HubSettings, SandboxSettings
 from prime_cli.hub.storage import open_storage
 from prime_cli.hub.upstream import UpstreamHub
 from prime_cli.wire.environments import Visibility
-from prime_cli.wire.sandboxes import BUBBLEWRAP
+from prime_cli.wire.sandboxes import BUBBLEWRAP, KUBERNETES
 
 HOST = "127.0.0.1"
 PORT = 8480
@@ -232,10 +232,10 @@ class ServeOptions(LimitOptions):
         if not self.sandboxes:
             return None
         for name in self.sandboxes:
-            if name not in (BUBBLEWRAP, ENGINE):
+            if name not in (BUBBLEWRAP, ENGINE, KUBERNETES):
                 raise UsageError(
                     f"`{name[:80]}` is no provider of sandboxes",
-                    hint=f"write `{ENGINE}` or `{BUBBLEWRAP}`",
+                    hint=f"write `{ENGINE}`, `{KUBERNETES}` or `{BUBBLEWRAP}`",
                 )
             if name == BUBBLEWRAP and not self.users_trust_each_other:
                 raise UsageError(

@@ -38,6 +38,7 @@ VALUES = {
     "ssh_key_path": ("~/.ssh/pods", "~/.ssh/pods"),
     "sky": ("sky", "sky"),
     "sky_infra": ("aws, slurm/lab", ["aws", "slurm/lab"]),
+    "sandboxes": ("kubernetes, engine", ["kubernetes", "engine"]),
 }
 
 

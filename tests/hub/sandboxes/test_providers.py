@@ -1,19 +1,23 @@
-"""What every provider of sandboxes does, by the API; nothing in between is a stand-in."""
+"""What every provider of sandboxes does, by the API; a cluster alone is scripted."""
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import httpx
 import pytest
 
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from tests.helpers.engines import podman_with_python
+from tests.helpers.kubernetes import scripted_cluster
 from tests.helpers.sandboxes import API, Inside, create, sandbox_hub
 from tests.helpers.tools import needs_bubblewrap
 
 PROVIDERS = [
     pytest.param("bubblewrap", marks=needs_bubblewrap),
     pytest.param("engine", marks=pytest.mark.slow),
+    # The API of a cluster is scripted; its pods are processes of this machine.
+    pytest.param("kubernetes", marks=needs_bubblewrap),
 ]
 
 
@@ -26,10 +30,24 @@ def hub(
         if request.param == "engine":
             patch.setenv("CONTAINER_HOST", podman_with_python().url)
         data = tmp_path_factory.mktemp("hub")
-        with sandbox_hub(data, request.param) as client:
+        with ExitStack() as servers:
+            network = "packages"
+            if request.param == "kubernetes":
+                cluster = servers.enter_context(scripted_cluster(data / "tmp"))
+                patch.setenv("KUBECONFIG", str(cluster.kubeconfig(data)))
+                patch.setenv("PRIME_KUBERNETES_ROOT", "1")
+                network = "none"
+            client = servers.enter_context(sandbox_hub(data, request.param, network=network))
             # Now, since each test is without the engine of this machine.
             Supervisor(data).start()
+            client.headers["x-provider"] = request.param
             yield client
+
+
+def skip_scripted(hub: httpx.Client, why: str) -> None:
+    """Skip what a scripted cluster cannot keep."""
+    if hub.headers["x-provider"] == "kubernetes":
+        pytest.skip(f"the cluster is scripted: {why}")
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +91,8 @@ def test_what_is_left_in_the_background_lives_on(inside: Inside) -> None:
     assert inside.run("pkill -xf 'sleep 30'")["exit_code"] == 0
 
 
-def test_only_package_indexes_are_reached(inside: Inside) -> None:
+def test_only_package_indexes_are_reached(hub: httpx.Client, inside: Inside) -> None:
+    skip_scripted(hub, "no NetworkPolicy is applied")
     line = "python -c 'import urllib.request as r; r.urlopen(\"http://{}\", timeout=5)'"
     for place in ("example.org", "127.0.0.1:1", "169.254.169.254"):
         assert inside.run(line.format(place))["exit_code"] == 1
@@ -89,6 +108,7 @@ def test_a_sandbox_that_is_deleted_leaves_nothing(hub: httpx.Client) -> None:
 
 
 def test_memory_beyond_the_limit_is_not_to_be_had(hub: httpx.Client) -> None:
+    skip_scripted(hub, "no memory is held")
     made = create(hub, memory_gb=0.2)
     if made["advancedConfigs"]["memory"].startswith("not limited"):
         pytest.skip("this system lets no memory be held")

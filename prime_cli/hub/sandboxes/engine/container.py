@@ -12,13 +12,13 @@ from aiohttp import ClientError
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.hub.compute.engine.client import Engine, Execution, engine_errors
 from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
+from prime_cli.hub.sandboxes.pipes import Pipe
 from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec, SandboxSpec
 from prime_cli.hub.sandboxes.proxy import proxy_variables
 from prime_cli.wire.sandboxes import ENDED, INTERNET, OOM_KILLED, PACKAGES
 from prime_cli.wire.sandboxes_connect import STDOUT
 
 _KILLED = 137
-_WAITING = 16
 _FIRST_LOOK, _PAUSE = 0.5, 0.25
 _SHORT_PAUSE = 0.005
 
@@ -104,26 +104,6 @@ class EngineContainer:
             return None
 
 
-class _Output:
-    """One stream of a command; the command waits while it is full."""
-
-    def __init__(self) -> None:
-        self._queue: asyncio.Queue[bytes] = asyncio.Queue(_WAITING)
-        self._rest = b""
-        self._is_over = False
-
-    async def put(self, data: bytes) -> None:
-        await self._queue.put(data)
-
-    async def read(self, size: int, /) -> bytes:
-        """As `Readable.read`."""
-        if not self._rest and not self._is_over:
-            self._rest = await self._queue.get()
-            self._is_over = not self._rest
-        part, self._rest = self._rest[:size], self._rest[size:]
-        return part
-
-
 class _Input:
     """The stdin of a command."""
 
@@ -153,7 +133,7 @@ class EngineCommand:
     """A command in a container; see `RunningCommand`."""
 
     def __init__(self, sandbox: EngineContainer, made: Execution, *, stdin: bool) -> None:
-        self.stdout, self.stderr = _Output(), _Output()
+        self.stdout, self.stderr = Pipe(), Pipe()
         self.stdin = _Input(made) if stdin else None
         self._sandbox, self._made = sandbox, made
         self._pump = asyncio.create_task(self._read())
@@ -169,7 +149,7 @@ class EngineCommand:
             _, pid = await self._made.state()
             inside = _number_inside(pid)
             if inside is not None:
-                line = f"kill -{number} -- -{inside} 2>/dev/null || kill -{number} {inside}"
+                line = f"kill -{number} -{inside} 2>/dev/null || kill -{number} {inside}"
                 killing = await self._sandbox.engine.execute(
                     self._sandbox.tag, ("/bin/sh", "-c", line), env={}
                 )

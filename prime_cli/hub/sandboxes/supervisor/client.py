@@ -19,6 +19,7 @@ import msgspec
 from prime_cli.core.errors import PrimeError, StorageFailed, Unreachable, UsageError
 from prime_cli.core.file_locks import locked, take_lock
 from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.hub.sandboxes.kubernetes.settings import VARIABLES as KUBERNETES_VARIABLES
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.protocol import (
@@ -100,9 +101,9 @@ class Supervisor:
             while self.is_alive:
                 time.sleep(_PAUSE)
 
-    def found(self, prefix: str) -> dict[str, list[str]]:
-        """The tags under which a provider has anything, by provider."""
-        return self._ask("GET", f"/found?prefix={prefix}", Found).tags
+    def found(self, prefix: str, providers: Iterable[str]) -> Found:
+        """The tags under which these providers have anything."""
+        return self._ask("GET", f"/found?prefix={prefix}&providers={','.join(providers)}", Found)
 
     def remove(self, provider: str, tag: str) -> None:
         """Remove what a provider has under a tag that is not held."""
@@ -170,9 +171,10 @@ class Supervisor:
             self._wait()
 
     def _spawn(self, lock: int) -> None:
-        # What leads to an engine and uv.
+        # What leads to an engine, uv and a cluster.
         environ = {"PATH": os.environ.get("PATH", SYSTEM_PATH)}
-        environ |= {name: os.environ[name] for name in _PASSED if os.environ.get(name)}
+        passed = (*_PASSED, *KUBERNETES_VARIABLES)
+        environ |= {name: os.environ[name] for name in passed if os.environ.get(name)}
         for path in (self.paths.socket, self.paths.log):
             path.unlink(missing_ok=True)
         start_supervisor(

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from prime_cli.core.errors import Conflict, NotFound, PrimeError, UsageError
+from prime_cli.core.errors import Conflict, ImagePullFailed, NotFound, PrimeError, UsageError
 from prime_cli.core.formatting import format_duration
 from prime_cli.core.paths import write_atomically
 from prime_cli.hub.sandboxes.provider import (
@@ -25,6 +25,7 @@ from prime_cli.hub.sandboxes.supervisor.protocol import NetworkChange, ObservedS
 from prime_cli.wire.sandboxes import (
     ENDED,
     ERROR,
+    IMAGE_PULL_FAILED,
     PENDING,
     RUNNING,
     START_FAILED,
@@ -96,9 +97,10 @@ class ManagedSandbox:
             await self._until_end(self._running)
         except PrimeError as error:
             refused = isinstance(error, UsageError)
+            no_image = isinstance(error, ImagePullFailed)
             self._change(
                 status=ERROR,
-                error_type=START_FAILED,
+                error_type=IMAGE_PULL_FAILED if no_image else START_FAILED,
                 error_message=error.message,
                 hint=error.hint,
                 is_refused=refused,

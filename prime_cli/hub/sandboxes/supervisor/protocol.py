@@ -75,6 +75,10 @@ class Log(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """`GET /found?prefix=`: tags under which a provider has anything, by provider."""
+    """`GET /found?prefix=&providers=`: tags under which a provider has anything, by provider.
+
+    `failures` are why those elsewhere could not say.
+    """
 
     tags: dict[str, list[str]] = {}
+    failures: dict[str, str] = {}

@@ -31,7 +31,7 @@ from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
 from prime_cli.wire import sandboxes_connect as connect
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.problems import status_of, to_problem
-from prime_cli.wire.sandboxes import LIVE
+from prime_cli.wire.sandboxes import ELSEWHERE, LIVE
 from prime_cli.wire.sandboxes_connect import Code, ConnectError
 
 T = TypeVar("T")
@@ -129,13 +129,15 @@ class Server:
     async def found(self, request: web.Request) -> web.Response:
         prefix = request.query.get("prefix", "prime-")
         tags: dict[str, list[str]] = {}
-        for name, provider in self.sandboxes.providers.items():
+        failures: dict[str, str] = {}
+        for name in filter(None, request.query.get("providers", "").split(",")):
             try:
-                tags[name] = list(await provider.list_tags(prefix))
-            except PrimeError:
-                # An engine that does not run has nothing that runs.
-                tags[name] = []
-        return answer(Found(tags))
+                tags[name] = list(await self.sandboxes.provider(name).list_tags(prefix))
+            except PrimeError as error:
+                # An engine that does not run has nothing that runs; a cluster runs without us.
+                if name in ELSEWHERE:
+                    failures[name] = error.message
+        return answer(Found(tags, failures))
 
     async def remove(self, request: web.Request) -> web.Response:
         await self.sandboxes.provider(request.match_info["provider"]).remove(

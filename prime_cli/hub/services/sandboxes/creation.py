@@ -45,6 +45,7 @@ from prime_cli.hub.services.sandboxes.spec import (
 from prime_cli.hub.settings import SandboxSettings
 from prime_cli.wire.sandboxes import (
     BUBBLEWRAP,
+    ELSEWHERE,
     ERROR,
     PENDING,
     START_FAILED,
@@ -75,7 +76,7 @@ def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandb
     if row is None:
         sandbox_id = str(uuid4())
         tag = tag_prefix(hub) + sandbox_id.replace("-", "")
-        spec = _spec(hub, creation, tag, sandbox_id)
+        spec = _spec(hub, creation, caller.slug, tag, sandbox_id)
         chosen = choose(hub, creation, spec)
         insert_row = partial(
             _insert, hub, caller, creation, spec, chosen.provider, user=user, team=team
@@ -89,7 +90,7 @@ def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandb
             row = insert_row()
     require_here(hub, row)
     if row.status == PENDING and row.terminated_at is None:
-        spec = _spec(hub, creation, row.tag, row.id)
+        spec = _spec(hub, creation, caller.slug, row.tag, row.id)
         try:
             state = supervisor.create(row.provider, spec, _WAIT_SECONDS)
         except PrimeError as error:
@@ -112,7 +113,7 @@ def plan_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandbox
     """
     require_user(caller)
     check_creation(creation)
-    spec = _spec(hub, creation, "prime-plan", "plan")
+    spec = _spec(hub, creation, caller.slug, "prime-plan", "plan")
     chosen = choose(hub, creation, spec)
     return SandboxPlan(
         chosen.provider, spec.image, spec.network, list(spec.reached), chosen.differs
@@ -148,8 +149,11 @@ def _options(hub: Hub) -> SandboxSettings:
     return hub.settings.sandboxes or SandboxSettings()
 
 
-def _spec(hub: Hub, creation: SandboxCreation, tag: str, sandbox_id: str) -> SandboxSpec:
-    return make_spec(hub, _options(hub), creation, tag=tag, sandbox_id=sandbox_id)
+def _spec(
+    hub: Hub, creation: SandboxCreation, owner: str, tag: str, sandbox_id: str
+) -> SandboxSpec:
+    options = _options(hub)
+    return make_spec(hub, options, creation, owner=owner, tag=tag, sandbox_id=sandbox_id)
 
 
 # --- Owner ---
@@ -223,7 +227,8 @@ def _insert(
     }
     try:
         with hub.database.write() as connection:
-            _require_room(hub, connection, spec)
+            if provider not in ELSEWHERE:
+                _require_room(hub, connection, spec)
             require_sandbox(hub, connection, team or user)
             row = connection.execute(insert(sandboxes).values(values).returning(sandboxes)).one()
             for label in dict.fromkeys(creation.labels):
@@ -247,7 +252,8 @@ def _refresh_live(hub: Hub) -> bool:
 
 def _require_room(hub: Hub, connection: Connection, spec: SandboxSpec) -> None:
     """Raise RateLimited if the machine's memory is promised to others."""
-    here = is_live(), sandboxes.c.holder == holder_of(hub)
+    is_here = sandboxes.c.provider.not_in(ELSEWHERE)
+    here = is_live(), sandboxes.c.holder == holder_of(hub), is_here
     query = select(func.count(), func.coalesce(func.sum(sandboxes.c.memory_gb), 0)).where(*here)
     count, taken = connection.execute(query).one()
     import psutil  # Takes 7 ms, which every command with the built-in hub would pay.

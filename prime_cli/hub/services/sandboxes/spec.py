@@ -21,6 +21,7 @@ from prime_cli.wire.sandboxes import (
     NETWORKS,
     NONE,
     PACKAGES,
+    RUN_LABEL,
     SandboxCreation,
     StartCommand,
 )
@@ -152,7 +153,13 @@ def read_hosts(
 
 
 def make_spec(
-    hub: Hub, options: SandboxSettings, creation: SandboxCreation, *, tag: str, sandbox_id: str
+    hub: Hub,
+    options: SandboxSettings,
+    creation: SandboxCreation,
+    *,
+    owner: str,
+    tag: str,
+    sandbox_id: str,
 ) -> SandboxSpec:
     """The spec for a provider; raises UsageError."""
     network = read_network(options, creation)
@@ -177,7 +184,16 @@ def make_spec(
         start=read_start(creation.start_command),
         idle_seconds=None if idle is None else idle * 60.0,
         process=_read_process(options, creation),
+        labels={"owner": owner, **_find_run(creation)},
     )
+
+
+def _find_run(creation: SandboxCreation) -> dict[str, str]:
+    """The run that it is for, if it is for one."""
+    for each in creation.labels:
+        if each.startswith(RUN_LABEL):
+            return {"run": each.removeprefix(RUN_LABEL)}
+    return {}
 
 
 def read_start(command: str | StartCommand | None) -> tuple[str, ...]:

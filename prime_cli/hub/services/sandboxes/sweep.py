@@ -72,13 +72,19 @@ def _remove_strays(hub: Hub, swept: SandboxesSwept, *, dry_run: bool) -> None:
     kept = supervisor.kept_tags(prefix)
     if not (supervisor.paths.folder.exists() or kept):
         return
-    there = supervisor.found(prefix)
     here = sandboxes.c.holder == holder_of(hub)
+    with hub.database.read() as connection:
+        used = set(connection.execute(select(sandboxes.c.provider).where(here)).scalars())
+    if hub.settings.sandboxes is not None:
+        used |= set(hub.settings.sandboxes.providers)
+    # Before the rows: what is made meanwhile has one.
+    there = supervisor.found(prefix, sorted(used))
+    swept.failed += [f"{name}: {why}" for name, why in there.failures.items()]
     with hub.database.read() as connection:
         live = set(connection.execute(select(sandboxes.c.tag).where(here, is_live())).scalars())
         recent = sandboxes.c.terminated_at > hub.after(-_KEPT_SECONDS)
         known = set(connection.execute(select(sandboxes.c.tag).where(here, recent)).scalars())
-    for provider, tags in there.items():
+    for provider, tags in there.tags.items():
         for tag in sorted(set(tags) - live):
             if not dry_run:
                 try:

@@ -1,0 +1,1 @@
+"""Sandboxes in a Kubernetes cluster: as agent-sandbox's resource where installed, else as pods."""

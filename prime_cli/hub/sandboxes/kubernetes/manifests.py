@@ -1,0 +1,181 @@
+"""The objects of a sandbox: a pod, or agent-sandbox's resource with one; its policy and secret.
+
+Fields of pods, policies and secrets are those of Kubernetes 1.33; those of `Sandbox` are of
+`agents.x-k8s.io` (kubernetes-sigs/agent-sandbox), alike in v1alpha1 and v1beta1.
+"""
+
+import math
+import re
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from prime_cli.hub.sandboxes.kubernetes.network import Network
+from prime_cli.hub.sandboxes.kubernetes.objects import KubernetesObject
+from prime_cli.hub.sandboxes.kubernetes.settings import KubernetesSettings
+from prime_cli.hub.sandboxes.provider import SandboxSpec
+
+Manifest = dict[str, Any]
+
+LABEL = "prime.sandbox"
+"""The label of everything of a sandbox: its value is the tag."""
+
+GROUP = "agents.x-k8s.io"
+VERSIONS = ("v1beta1", "v1alpha1")
+"""Of agent-sandbox, newest first."""
+
+CONTAINER = "sandbox"
+WORKSPACE = "/workspace"
+USER = 1000
+_GRACE = 30
+"""Seconds that a pod outlives its time, so that its supervisor says why it ends."""
+_LONGEST_LABEL = 63
+
+
+def make_pod(spec: SandboxSpec, settings: KubernetesSettings, network: Network) -> Manifest:
+    """A pod, which ends by itself at its time."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _metadata(spec),
+        "spec": _pod_spec(spec, settings, network),
+    }
+
+
+def make_sandbox(
+    spec: SandboxSpec, settings: KubernetesSettings, network: Network, version: str
+) -> Manifest:
+    """The resource of agent-sandbox, which its controller deletes at its time."""
+    shutdown = datetime.fromtimestamp(math.ceil(spec.stop_at) + _GRACE, UTC)
+    return {
+        "apiVersion": f"{GROUP}/{version}",
+        "kind": "Sandbox",
+        "metadata": _metadata(spec),
+        "spec": {
+            "podTemplate": {
+                "metadata": {"labels": _metadata(spec)["labels"]},
+                "spec": _pod_spec(spec, settings, network),
+            },
+            "shutdownTime": shutdown.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "shutdownPolicy": "Delete",
+        },
+    }
+
+
+def make_policy(spec: SandboxSpec, network: Network, owner: Manifest | None) -> Manifest:
+    """What the pod may reach; nothing reaches it."""
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": _metadata(spec, owner),
+        "spec": {
+            "podSelector": {"matchLabels": {LABEL: spec.tag}},
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [],
+            "egress": list(network.egress),
+        },
+    }
+
+
+def make_secret(spec: SandboxSpec, owner: Manifest | None) -> Manifest:
+    """Its variables, which may be keys: who sees pods does not see them."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": _metadata(spec, owner),
+        "type": "Opaque",
+        "stringData": dict(spec.variables),
+    }
+
+
+def owner_of(manifest: Mapping[str, Any], made: KubernetesObject) -> Manifest:
+    """The reference by which the cluster removes what belongs to an object with it."""
+    return {
+        "apiVersion": manifest["apiVersion"],
+        "kind": manifest["kind"],
+        "name": made.metadata.name,
+        "uid": made.metadata.uid,
+    }
+
+
+def _metadata(spec: SandboxSpec, owner: Manifest | None = None) -> Manifest:
+    labels = {"app.kubernetes.io/managed-by": "prime", LABEL: spec.tag}
+    labels |= {f"prime.{name}": _label(value) for name, value in spec.labels.items()}
+    metadata: Manifest = {"name": spec.tag, "labels": labels}
+    if owner is not None:
+        metadata["ownerReferences"] = [owner]
+    return metadata
+
+
+def _label(value: str) -> str:
+    """A value that Kubernetes takes for a label: letters, digits, `-`, `_` and `.`."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", value)[:_LONGEST_LABEL].strip("-._")
+
+
+def _pod_spec(spec: SandboxSpec, settings: KubernetesSettings, network: Network) -> Manifest:
+    seconds = max(1, math.ceil(spec.stop_at - time.time())) + _GRACE
+    found: Manifest = {
+        "restartPolicy": "Never",
+        "activeDeadlineSeconds": seconds,
+        "terminationGracePeriodSeconds": 1,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": _pod_security(root=settings.root),
+        "containers": [_container(spec, seconds, root=settings.root)],
+        "volumes": [
+            {"name": "workspace", "emptyDir": {"sizeLimit": str(_bytes(spec.disk_size_gb))}}
+        ],
+        **network.names,
+    }
+    if settings.root:
+        # Root inside is nobody outside.
+        found["hostUsers"] = False
+    if settings.runtime_class is not None:
+        found["runtimeClassName"] = settings.runtime_class
+    return found
+
+
+def _pod_security(*, root: bool) -> Manifest:
+    """As the Pod Security Standard `restricted` wants it, but for the user where it is root."""
+    security: Manifest = {"seccompProfile": {"type": "RuntimeDefault"}}
+    if root:
+        return security | {"runAsUser": 0, "runAsGroup": 0}
+    return security | {
+        "runAsNonRoot": True,
+        "runAsUser": USER,
+        "runAsGroup": USER,
+        "fsGroup": USER,
+    }
+
+
+def _container(spec: SandboxSpec, seconds: int, *, root: bool) -> Manifest:
+    container: Manifest = {
+        "name": CONTAINER,
+        "image": spec.image,
+        "imagePullPolicy": "IfNotPresent",
+        # The shell reaps what is left over.
+        "command": ["/bin/sh", "-c", f"trap 'exit 0' TERM; sleep {seconds} & wait $!"],
+        "workingDir": "/root" if root else WORKSPACE,
+        "env": [{"name": "HOME", "value": "/root" if root else WORKSPACE}],
+        "resources": {
+            "limits": {
+                "memory": str(spec.memory),
+                "cpu": f"{max(1, round(spec.cpu_cores * 1000))}m",
+                "ephemeral-storage": str(_bytes(spec.disk_size_gb)),
+            }
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "privileged": False,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "workspace", "mountPath": WORKSPACE}],
+    }
+    if spec.variables:
+        container["envFrom"] = [{"secretRef": {"name": spec.tag}}]
+    return container
+
+
+def _bytes(gb: float) -> int:
+    return int(gb * 10**9)

@@ -1,0 +1,77 @@
+"""What the state of a pod means: that it runs, why it does not start, or how it ended."""
+
+from prime_cli.core.errors import EnvironmentFailed, ImagePullFailed, PrimeError
+from prime_cli.hub.sandboxes.kubernetes.objects import Pod
+from prime_cli.hub.sandboxes.provider import End
+from prime_cli.wire.sandboxes import ENDED, OOM_KILLED, TIMED_OUT
+
+_OVER = ("Succeeded", "Failed")
+_NO_IMAGE = ("ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError")
+"""Not `ErrImagePull`: the node tries once more by itself."""
+_NO_START = ("CreateContainerError", "RunContainerError", "CrashLoopBackOff")
+
+
+def is_over(pod: Pod) -> bool:
+    """Whether it has ended, and never runs again."""
+    return pod.status.phase in _OVER
+
+
+def is_running(pod: Pod) -> bool:
+    """Whether commands can be started in it."""
+    return pod.status.phase == "Running" and pod.container.running is not None
+
+
+def why_not_started(pod: Pod) -> PrimeError | None:
+    """The error of a pod that will not start; None while it may.
+
+    ImagePullFailed is a wish that cannot be met; others are EnvironmentFailed.
+    """
+    if is_over(pod):
+        return EnvironmentFailed(f"The pod ended before it ran: {describe_end(pod).sentence}")
+    waiting = pod.container.waiting
+    if waiting is None or waiting.reason is None:
+        return None
+    words = f"{waiting.reason}: {waiting.message or 'no message'}"[:2000]
+    if waiting.reason in _NO_IMAGE:
+        return ImagePullFailed(
+            f"The cluster cannot fetch the image: {words}",
+            hint="check the image's name, and the cluster's login to its registry",
+        )
+    if waiting.reason in _NO_START:
+        return EnvironmentFailed(f"The cluster cannot start the image: {words}")
+    return None
+
+
+def needs_place(pod: Pod | None) -> bool:
+    """Whether no node has taken it."""
+    return pod is None or not pod.spec.node_name
+
+
+def describe_wait(pod: Pod | None) -> str:
+    """What a pod that has not started waits for, in the words of the scheduler or the node."""
+    if pod is None:
+        return "the cluster has made no pod for it"
+    for each in pod.status.conditions:
+        if each.type == "PodScheduled" and each.status == "False":
+            return f"{each.reason or 'Unschedulable'}: {each.message or 'no message'}"[:2000]
+    waiting = pod.container.waiting
+    if waiting is not None and waiting.reason:
+        return f"{waiting.reason}: {waiting.message or 'no message'}"[:2000]
+    return f"it is {pod.status.phase.lower()}"
+
+
+def describe_end(pod: Pod | None) -> End:
+    """How a pod ended; None was deleted by somebody else."""
+    if pod is None:
+        return End(ENDED, "it was deleted from the cluster")
+    status = pod.status
+    terminated = pod.container.terminated
+    if status.reason == "DeadlineExceeded":
+        return End(TIMED_OUT, "its time is over")
+    if terminated is not None and terminated.reason == "OOMKilled":
+        return End(OOM_KILLED, "it needed more memory than it had")
+    if status.reason == "Evicted":
+        return End(ENDED, f"its node evicted it: {status.message or 'no message'}"[:2000])
+    if status.reason:
+        return End(ENDED, f"{status.reason}: {status.message or 'no message'}"[:2000])
+    return End(ENDED, "its first process was ended")

@@ -1,0 +1,421 @@
+"""A scripted Kubernetes API over a socket: objects, watches, and commands that really run.
+
+It keeps what is sent and answers as the API does. A pod runs at once unless a test gives it other
+states; its commands are processes of this machine, below bubblewrap, with a /tmp of the server's.
+"""
+
+import asyncio
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiohttp import WSMsgType, web
+
+NAMESPACE = "boxes"
+_LONGEST_LINE = 1 << 20
+_GROUP = "agents.x-k8s.io"
+
+Manifest = dict[str, Any]
+RUNNING: Manifest = {
+    "phase": "Running",
+    "containerStatuses": [{"state": {"running": {"startedAt": "2126-01-01T00:00:00Z"}}}],
+}
+
+
+def waiting(reason: str, message: str) -> Manifest:
+    """The state of a pod whose container waits."""
+    return {
+        "phase": "Pending",
+        "containerStatuses": [{"state": {"waiting": {"reason": reason, "message": message}}}],
+    }
+
+
+@dataclass
+class Refusal:
+    """An answer to the next requests of a method whose path contains `part`."""
+
+    method: str
+    part: str
+    status: int
+    message: str = "no"
+    retry_after: str | None = None
+    times: int = 1
+    keeps: bool = False
+    """Whether the request is done nevertheless, as when an answer is lost."""
+
+
+@dataclass
+class ScriptedCluster:
+    """What a test tells the server, and what the server has been sent."""
+
+    tmp: Path
+    version: str | None = None
+    """Of agent-sandbox; None where it is not installed."""
+    states: Sequence[Manifest] = (RUNNING,)
+    change: Callable[[Manifest], None] = lambda _manifest: None
+    """What the cluster makes of an object before it accepts it."""
+    protocols: tuple[str, ...] = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+    waits_for_output: bool = False
+    """Whether the end of a command is said only when its output has ended."""
+    network: str = "closed"
+    """What the inspection of a pod's network says."""
+    token: str = "secret-token"
+    refusals: list[Refusal] = field(default_factory=list)
+    objects: dict[str, Manifest] = field(default_factory=dict)
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    made: list[Manifest] = field(default_factory=list)
+    url: str = ""
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+    _watchers: list["asyncio.Queue[Manifest]"] = field(default_factory=list)
+    _processes: dict[str, list["subprocess.Popen[bytes]"]] = field(default_factory=dict)
+    _versions: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    # --- What a test does ---
+
+    def set_status(self, name: str, status: Manifest) -> None:
+        """Change the state of a pod from another thread."""
+        asyncio.run_coroutine_threadsafe(self._apply(name, status), self._loop).result(10)
+
+    def delete_pod(self, name: str) -> None:
+        """Delete a pod, as somebody else may."""
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{name}"
+        asyncio.run_coroutine_threadsafe(self._remove(path), self._loop).result(10)
+
+    def kinds(self) -> list[str]:
+        """The kinds of all objects that exist, sorted."""
+        return sorted(each["kind"] for each in self.objects.values())
+
+    def kubeconfig(self, folder: Path, *, token: str | None = None) -> Path:
+        """The file by which kubectl would find it."""
+        content = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "lab",
+            "clusters": [{"name": "c", "cluster": {"server": self.url}}],
+            "users": [{"name": "u", "user": {"token": token or self.token}}],
+            "contexts": [
+                {"name": "lab", "context": {"cluster": "c", "user": "u", "namespace": NAMESPACE}}
+            ],
+        }
+        file = folder / "kubeconfig.json"
+        file.write_text(json.dumps(content), encoding="utf-8")
+        return file
+
+    # --- Objects ---
+
+    def app(self) -> web.Application:
+        """The application."""
+        app = web.Application(middlewares=[self._refuse])
+        base = "/{root:api|apis}/{group:.*}namespaces/{namespace}/{kind}"
+        app.add_routes(
+            [
+                web.get(f"/apis/{_GROUP}", self._discover),
+                web.get(
+                    "/{root:api}/{group:.*}namespaces/{namespace}/pods/{name}/exec", self._exec
+                ),
+                web.get(base, self._list),
+                web.post(base, self._create),
+                web.get(base + "/{name}", self._get),
+                web.delete(base + "/{name}", self._delete),
+            ]
+        )
+        return app
+
+    @web.middleware
+    async def _refuse(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        self.requests.append((request.method, request.path_qs))
+        if request.headers.get("Authorization") != f"Bearer {self.token}":
+            return _status(401, "Unauthorized")
+        for each in self.refusals:
+            if each.method == request.method and each.part in request.path_qs and each.times:
+                each.times -= 1
+                if each.keeps:
+                    await handler(request)
+                after = {"Retry-After": each.retry_after} if each.retry_after else {}
+                return _status(each.status, each.message, after)
+        if request.match_info.get("namespace", NAMESPACE) != NAMESPACE:
+            return _status(404, f'namespaces "{request.match_info["namespace"]}" not found')
+        answer: web.StreamResponse = await handler(request)
+        return answer
+
+    async def _discover(self, _request: web.Request) -> web.Response:
+        if self.version is None:
+            return _status(404, "the server could not find the requested resource")
+        return web.json_response({"versions": [{"version": self.version}]})
+
+    async def _create(self, request: web.Request) -> web.Response:
+        manifest = await request.json()
+        path = f"{request.path}/{manifest['metadata']['name']}"
+        if path in self.objects:
+            return _status(409, f'"{manifest["metadata"]["name"]}" already exists')
+        accepted = json.loads(json.dumps(manifest))
+        self.change(accepted)
+        if request.query.get("dryRun") == "All":
+            return web.json_response(accepted, status=201)
+        self.made.append(manifest)
+        self._store(path, accepted)
+        if accepted["kind"] == "Sandbox":
+            template = accepted["spec"]["podTemplate"]
+            metadata = {**template["metadata"], "name": accepted["metadata"]["name"]}
+            pod = {"kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+            await self._run(request.path, pod)
+        elif accepted["kind"] == "Pod":
+            await self._run(request.path, accepted)
+        return web.json_response(accepted, status=201)
+
+    def _store(self, path: str, manifest: Manifest) -> None:
+        metadata = manifest["metadata"]
+        metadata.setdefault("uid", f"uid-{next(self._versions)}")
+        metadata["resourceVersion"] = str(next(self._versions))
+        self.objects[path] = manifest
+
+    async def _run(self, _path: str, pod: Manifest) -> None:
+        name = pod["metadata"]["name"]
+        self._store(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}", pod)
+        self._tell("ADDED", pod)
+        for status in self.states:
+            await self._apply(name, status)
+
+    async def _apply(self, name: str, status: Manifest) -> None:
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{name}"
+        pod = {**self.objects[path], "status": status}
+        if status["phase"] != "Pending":
+            pod["spec"] = {**pod["spec"], "nodeName": "node-1"}
+        self._store(path, pod)
+        self._tell("MODIFIED", pod)
+        if status["phase"] in ("Succeeded", "Failed"):
+            self._kill(name)
+
+    def _tell(self, kind: str, pod: Manifest) -> None:
+        for queue in self._watchers:
+            queue.put_nowait({"type": kind, "object": pod})
+
+    async def _get(self, request: web.Request) -> web.Response:
+        if request.path not in self.objects:
+            return _status(404, "not found")
+        return web.json_response(self.objects[request.path])
+
+    async def _delete(self, request: web.Request) -> web.Response:
+        found = self.objects.get(request.path)
+        if found is None:
+            return _status(404, "not found")
+        await self._remove(request.path)
+        return web.json_response(found)
+
+    async def _remove(self, path: str) -> None:
+        found = self.objects.pop(path)
+        uid = found["metadata"]["uid"]
+        if found["kind"] == "Pod":
+            self._kill(found["metadata"]["name"])
+            self._tell("DELETED", found)
+        if found["kind"] == "Sandbox":
+            name = found["metadata"]["name"]
+            await self._remove(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}")
+        for each, other in list(self.objects.items()):
+            if uid in (owner["uid"] for owner in other["metadata"].get("ownerReferences", ())):
+                await self._remove(each)
+
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        if request.query.get("watch") == "true":
+            return await self._watch(request)
+        label = request.query.get("labelSelector", "")
+        items = [
+            each
+            for path, each in self.objects.items()
+            if path.rpartition("/")[0] == request.path and label in each["metadata"]["labels"]
+        ]
+        version = {"resourceVersion": str(next(self._versions))}
+        return web.json_response({"metadata": version, "items": items})
+
+    async def _watch(self, request: web.Request) -> web.StreamResponse:
+        queue: asyncio.Queue[Manifest] = asyncio.Queue()
+        since = int(request.query["resourceVersion"])
+        for each in list(self.objects.values()):
+            if each["kind"] == "Pod" and int(each["metadata"]["resourceVersion"]) > since:
+                queue.put_nowait({"type": "MODIFIED", "object": each})
+        self._watchers.append(queue)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        try:
+            with suppress(ConnectionError):
+                while True:
+                    await response.write(json.dumps(await queue.get()).encode() + b"\n")
+        finally:
+            self._watchers.remove(queue)
+        return response
+
+    # --- Commands ---
+
+    async def _exec(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{name}"
+        pod = self.objects.get(path)
+        if pod is None:
+            return _status(404, f'pods "{name}" not found')
+        if pod["status"]["phase"] != "Running":
+            return _status(400, "cannot exec into a container in a completed pod")
+        socket = web.WebSocketResponse(protocols=self.protocols)
+        await socket.prepare(request)
+        argv = request.query.getall("command")
+        inspects = any("KUBERNETES_SERVICE_HOST" in word for word in argv)
+        if inspects:
+            argv = ["/bin/sh", "-c", f"echo 1; echo {self.network}"]
+        await self._execute(socket, pod, argv, stdin=request.query["stdin"] == "true")
+        await socket.close()
+        return socket
+
+    async def _execute(
+        self, socket: web.WebSocketResponse, pod: Manifest, argv: list[str], *, stdin: bool
+    ) -> None:
+        process = subprocess.Popen(  # noqa: ASYNC220 - asyncio's waits for its pipes too
+            [*self._walls(), *argv],
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._variables(pod),
+            bufsize=0,
+        )
+        self._processes.setdefault(pod["metadata"]["name"], []).append(process)
+        try:
+            status = await self._follow(socket, process)
+        finally:
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+        with suppress(ConnectionError):
+            await socket.send_bytes(b"\x03" + json.dumps(status).encode())
+
+    async def _follow(
+        self, socket: web.WebSocketResponse, process: "subprocess.Popen[bytes]"
+    ) -> Manifest:
+        """The `Status` of a command once it has ended."""
+        assert process.stdout is not None
+        assert process.stderr is not None
+        feeding = asyncio.create_task(_feed(socket, process))
+        pumps = [
+            asyncio.create_task(_pump(socket, 1, process.stdout.fileno())),
+            asyncio.create_task(_pump(socket, 2, process.stderr.fileno())),
+        ]
+        try:
+            while process.poll() is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+            await asyncio.wait(pumps, timeout=None if self.waits_for_output else 0.2)
+        finally:
+            for task in (*pumps, feeding):
+                task.cancel()
+            await asyncio.wait({*pumps, feeding})
+        code = process.returncode
+        if code == 0:
+            return {"status": "Success"}
+        cause = {"reason": "ExitCode", "message": str(128 - code if code < 0 else code)}
+        return {"status": "Failure", "details": {"causes": [cause]}}
+
+    def _walls(self) -> list[str]:
+        return [
+            "bwrap", "--unshare-user", "--uid", "0", "--gid", "0", "--dev-bind", "/", "/",
+            "--bind", str(self.tmp), "/tmp", "--die-with-parent", "--new-session",
+            "--chdir", "/tmp", "--",
+        ]  # fmt: skip
+
+    def _variables(self, pod: Manifest) -> dict[str, str]:
+        container = pod["spec"]["containers"][0]
+        found = {"PATH": os.environ["PATH"], "HOME": "/tmp"}
+        for each in container.get("envFrom", ()):
+            secret = self.objects[
+                f"/api/v1/namespaces/{NAMESPACE}/secrets/{each['secretRef']['name']}"
+            ]
+            found |= secret["stringData"]
+        return found
+
+    def _kill(self, name: str) -> None:
+        for process in self._processes.pop(name, []):
+            process.kill()
+            process.wait()
+
+    def close(self) -> None:
+        """Kill what its pods have started."""
+        for name in list(self._processes):
+            self._kill(name)
+        shutil.rmtree(self.tmp, ignore_errors=True)
+
+
+async def _feed(socket: web.WebSocketResponse, process: "subprocess.Popen[bytes]") -> None:
+    async for message in socket:
+        if message.type is not WSMsgType.BINARY or process.stdin is None:
+            continue
+        with suppress(OSError, ValueError):
+            if message.data == b"\xff\x00":
+                process.stdin.close()
+            elif message.data[:1] == b"\x00":
+                await asyncio.to_thread(process.stdin.write, message.data[1:])
+
+
+async def _pump(socket: web.WebSocketResponse, channel: int, reader: int) -> None:
+    os.set_blocking(reader, False)
+    ready, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_reader(reader, ready.set)
+    try:
+        while True:
+            await ready.wait()
+            ready.clear()
+            with suppress(BlockingIOError, ConnectionError):
+                chunk = os.read(reader, 16_384)
+                if not chunk:
+                    return
+                await socket.send_bytes(bytes([channel]) + chunk)
+    finally:
+        loop.remove_reader(reader)
+
+
+def _status(code: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
+    content = {"kind": "Status", "status": "Failure", "message": message, "code": code}
+    return web.json_response(content, status=code, headers=headers)
+
+
+@contextmanager
+def scripted_cluster(tmp: Path, **script: Any) -> Iterator[ScriptedCluster]:
+    """A server in a thread of its own, which ends with the block."""
+    tmp.mkdir(parents=True, exist_ok=True)
+    cluster = ScriptedCluster(tmp, **script)
+    started = threading.Event()
+    stopping = asyncio.Event()
+
+    async def serve() -> None:
+        runner = web.AppRunner(
+            cluster.app(), max_line_size=_LONGEST_LINE, shutdown_timeout=0.1, access_log=None
+        )
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        cluster.url = f"http://127.0.0.1:{port}"
+        started.set()
+        await stopping.wait()
+        cluster.close()
+        await runner.cleanup()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    def run() -> None:
+        asyncio.set_event_loop(cluster._loop)
+        cluster._loop.run_until_complete(serve())
+        cluster._loop.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        assert started.wait(10)
+        yield cluster
+    finally:
+        cluster._loop.call_soon_threadsafe(stopping.set)
+        thread.join(20)
