@@ -1314,10 +1314,10 @@ _prime_offers() {
     'prime context rename 0') offers='local prime @contexts' ;;
     'prime context rename 1') offers='' ;;
     'prime context delete 0') offers='local prime @contexts' ;;
-    'prime config get 0') offers='context team owner offline upstream storage trust require_signature ssh_key_path sky sky_infra' ;;
-    'prime config set 0') offers='context team owner offline upstream storage trust require_signature ssh_key_path sky sky_infra' ;;
+    'prime config get 0') offers='context team owner offline upstream storage trust require_signature ssh_key_path sky sky_infra sandboxes' ;;
+    'prime config set 0') offers='context team owner offline upstream storage trust require_signature ssh_key_path sky sky_infra sandboxes' ;;
     'prime config set 1') offers='' ;;
-    'prime config unset 0') offers='context team owner offline upstream storage trust require_signature ssh_key_path sky sky_infra' ;;
+    'prime config unset 0') offers='context team owner offline upstream storage trust require_signature ssh_key_path sky sky_infra sandboxes' ;;
     'prime config use 0') offers='local prime @contexts' ;;
     'prime config import 0') offers='@files' ;;
     'prime completion install 0') offers='bash zsh fish powershell' ;;
