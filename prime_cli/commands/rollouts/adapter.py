@@ -18,6 +18,8 @@ class Trainer(StrEnum):
     VERL = "verl"
     TINKER = "tinker"
     RLLM = "rllm"
+    SKYRL = "skyrl"
+    ART = "art"
 
 
 @local_options()
@@ -32,9 +34,9 @@ def adapter(
 ) -> None:
     """Copy the adapter of a trainer into a project.
 
-    Writes the package prime_adapters, whose modules let verl, the Tinker cookbook, or rLLM's
-    example for verifiers train on what `prime rollouts serve` gives them. They need nothing of
-    prime, and may be changed.
+    Writes the package prime_adapters, whose modules let verl, the Tinker cookbook, SkyRL, ART, or
+    rLLM's example for verifiers train on what `prime rollouts serve` gives them. They need nothing
+    of prime, and may be changed.
 
     \b
     Example:

@@ -9,6 +9,8 @@ ADAPTERS = {
     "verl": ("service", "continuation", "verl"),
     "tinker": ("service", "tinker"),
     "rllm": ("service", "continuation", "verl", "rllm"),
+    "skyrl": ("service", "continuation", "skyrl"),
+    "art": ("service", "art"),
 }
 
 

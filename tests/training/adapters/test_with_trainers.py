@@ -1,6 +1,7 @@
 """The adapters in the interpreters of real trainers, which tests do not install.
 
-PRIME_VERL_PYTHON and PRIME_TINKER_PYTHON name interpreters that have verl and the Tinker cookbook.
+PRIME_VERL_PYTHON, PRIME_TINKER_PYTHON, PRIME_SKYRL_PYTHON and PRIME_ART_PYTHON name interpreters
+that have verl, the Tinker cookbook, SkyRL and ART.
 """
 
 import os
@@ -18,7 +19,7 @@ from tests.helpers.wild import write_project
 
 PROGRAMS = Path(__file__).parent / "programs"
 # Read when this is imported, since each test is given an environment without them.
-VARIABLES = {"verl": "PRIME_VERL_PYTHON", "tinker": "PRIME_TINKER_PYTHON"}
+VARIABLES = {each: f"PRIME_{each.upper()}_PYTHON" for each in ("verl", "tinker", "skyrl", "art")}
 PYTHONS = {trainer: os.environ.get(variable) for trainer, variable in VARIABLES.items()}
 
 
