@@ -1238,7 +1238,7 @@ _prime_offers() {
     'prime train show 0') offers='' ;;
     'prime train stop 0') offers='' ;;
     'prime rollouts serve 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
-    'prime rollouts adapter 0') offers='verl tinker rllm' ;;
+    'prime rollouts adapter 0') offers='verl tinker rllm skyrl art' ;;
     'prime rollouts adapter 1') offers='@folders' ;;
     'prime rollouts dump 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files' ;;
     'prime open 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @runs @folders' ;;

@@ -2468,7 +2468,7 @@ function __prime_offers
         case 'prime rollouts serve 0'
             printf '%s\n' 'starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files'
         case 'prime rollouts adapter 0'
-            printf '%s\n' 'verl tinker rllm'
+            printf '%s\n' 'verl tinker rllm skyrl art'
         case 'prime rollouts adapter 1'
             printf '%s\n' '@folders'
         case 'prime rollouts dump 0'

@@ -1969,7 +1969,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $values['prime train show 0'] = ''
   $values['prime train stop 0'] = ''
   $values['prime rollouts serve 0'] = 'starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files'
-  $values['prime rollouts adapter 0'] = 'verl tinker rllm'
+  $values['prime rollouts adapter 0'] = 'verl tinker rllm skyrl art'
   $values['prime rollouts adapter 1'] = '@folders'
   $values['prime rollouts dump 0'] = 'starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @projects @files'
   $values['prime open 0'] = 'starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments @runs @folders'
