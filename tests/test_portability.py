@@ -61,6 +61,7 @@ skipped = (
     "prime_cli.starters", "prime_cli.envs.project.templates", "prime_cli.runtime.worker.__main__",
     # Of the trainers' interpreters.
     "prime_cli.training.adapters.verl", "prime_cli.training.adapters.tinker",
+    "prime_cli.training.adapters.skyrl", "prime_cli.training.adapters.art",
     "prime_cli.training.adapters.rllm", "prime_cli.training.engines.trl",
     # Of a sandbox's interpreter, on Linux.
     "prime_cli.hub.sandboxes.bubblewrap.agent",
