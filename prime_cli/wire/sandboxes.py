@@ -221,7 +221,7 @@ class SandboxDeleted(msgspec.Struct):
 
 
 class SandboxDeletion(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """`DELETE /sandbox`: by ids, or those with all `labels`."""
+    """`DELETE /sandbox`: by ids, or all of a user or a team, of these those with all `labels`."""
 
     sandbox_ids: list[str] | None = None
     labels: list[str] | None = None

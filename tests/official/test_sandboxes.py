@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.sandboxes import ended_supervisor
-from tests.helpers.serving import ServedHub, serve
 from tests.helpers.tools import needs_bubblewrap
 from tests.helpers.venvs import venv_python
-from tests.official.accounts import Accounts
+from tests.official.sandbox_hubs import SandboxHub, sandbox_hub
 
 pytestmark = [pytest.mark.slow, pytest.mark.network, needs_bubblewrap]
 
@@ -57,28 +55,24 @@ _JOURNEY = Path(__file__).with_name("sandbox_journey.py")
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServedHub, Path]]:
-    """A served hub with sandboxes, and its data."""
-    data = tmp_path_factory.mktemp("served") / "hub"
-    options = ("--sandboxes", "bubblewrap", "--users-trust-each-other")
-    with ended_supervisor(data), serve(data, *options) as served:
-        yield served, data
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxHub]:
+    with sandbox_hub(tmp_path_factory.mktemp("served") / "hub") as served:
+        yield served
 
 
 @pytest.mark.sample(2, "version")
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_release_makes_enters_and_ends_sandboxes(
-    hub: tuple[ServedHub, Path], version: str, tmp_path: Path
+    hub: SandboxHub, version: str, tmp_path: Path
 ) -> None:
-    served, data = hub
-    key = Accounts(data).add_user(f"user-{version.replace('.', '-')}")
+    key = hub.add_user(f"user-{version.replace('.', '-')}")
     python = venv_python(f"prime-sandboxes=={version}", as_of="2026-10-27T00:00:00Z")
     done = subprocess.run(
         [python, str(_JOURNEY)],
         env={
             "HOME": str(tmp_path),
             "PATH": os.environ["PATH"],
-            "PRIME_API_BASE_URL": served.url,
+            "PRIME_API_BASE_URL": hub.url,
             "PRIME_API_KEY": key,
         },
         capture_output=True,

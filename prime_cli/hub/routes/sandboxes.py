@@ -73,6 +73,21 @@ async def sweep_sandboxes(request: Request, body: SandboxSweep) -> SandboxesSwep
     return await call_provider(request, sweep.sweep_sandboxes, dry_run=body.dry_run)
 
 
+@router.get("/sandbox/checkpoints", "Not here: sandboxes have no checkpoints")
+async def list_checkpoints(_request: Request) -> SandboxPage:
+    raise UsageError("Sandboxes of this hub have no checkpoints")
+
+
+@router.get("/sandbox/networks", "Not here: sandboxes have no networks of their own")
+async def list_networks(_request: Request) -> SandboxPage:
+    raise UsageError("Sandboxes of this hub have no networks among themselves")
+
+
+@router.get("/sandbox/volumes", "Not here: sandboxes have no volumes")
+async def list_volumes(_request: Request) -> SandboxPage:
+    raise UsageError("Sandboxes of this hub have no volumes")
+
+
 @router.get(_SANDBOX, "Show a sandbox")
 async def show_sandbox(request: Request) -> Sandbox:
     sandbox_id = request.path_params["id"]

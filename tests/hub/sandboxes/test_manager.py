@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from prime_cli.core.errors import NotFound, Unreachable
+from prime_cli.core.errors import ImagePullFailed, NotFound, Unreachable
 from prime_cli.hub.sandboxes.provider import (
     End,
     ExecSpec,
@@ -105,3 +105,49 @@ def test_a_sandbox_whose_engine_does_not_answer_is_ended_and_removed_later(
 
     assert asyncio.run(scenario()) == "TERMINATED"
     assert provider.removed == ["prime-1-2"]
+
+
+class Punctual(Unremovable):
+    """A sandbox that ends at its time before its supervisor has looked at the clock."""
+
+    async def gone(self) -> End:
+        return End("TERMINATED", "its first process was ended")
+
+    async def end(self) -> None:
+        """Nothing is left."""
+
+
+class Ending(Endless):
+    """A provider of sandboxes that end at once."""
+
+    async def create(self, _spec: SandboxSpec) -> RunningSandbox:
+        return Punctual()
+
+
+@pytest.mark.parametrize(("stop_at", "status"), [(1.0, "TIMEOUT"), (2e9, "TERMINATED")])
+def test_a_sandbox_that_ends_by_itself_at_its_time_is_out_of_time(
+    tmp_path: Path, stop_at: float, status: str
+) -> None:
+    async def scenario() -> tuple[str, str | None]:
+        sandboxes = SandboxManager({"ending": Ending()}, tmp_path)
+        held = await sandboxes.create("ending", SandboxSpec("prime-1-2", "2", "any", stop_at), 5)
+        await asyncio.wait_for(held.ended.wait(), 5)
+        return held.state.status, held.state.error_type
+
+    assert asyncio.run(scenario()) == (status, status)
+
+
+class Unfetching(Endless):
+    """A provider whose registry does not have the image."""
+
+    async def create(self, _spec: SandboxSpec) -> RunningSandbox:
+        raise ImagePullFailed("not there")
+
+
+def test_a_sandbox_without_its_image_says_so(tmp_path: Path) -> None:
+    async def scenario() -> tuple[str, str | None]:
+        sandboxes = SandboxManager({"unfetching": Unfetching()}, tmp_path)
+        held = await sandboxes.create("unfetching", SandboxSpec("prime-1-2", "2", "any", 2e9), 5)
+        return held.state.status, held.state.error_type
+
+    assert asyncio.run(scenario()) == ("ERROR", "IMAGE_PULL_FAILED")

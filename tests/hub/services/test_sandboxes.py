@@ -59,6 +59,18 @@ def test_a_team_shares_its_sandboxes_and_the_one_who_left_does_not(hub: Accounts
     assert other.status_code == 404
 
 
+def test_all_of_a_user_are_deleted_at_once_and_nobody_elses(hub: AccountsHub) -> None:
+    ada, bob = hub.user("ada-all"), hub.user("bob-all")
+    mine, theirs = create(ada), create(bob)
+    for asked in ({}, {"sandbox_ids": [], "user_id": mine["userId"]}):
+        assert ada.request("DELETE", f"{API}/sandbox", json=asked).status_code == 422
+    for asked in ({"user_id": theirs["userId"]}, {"user_id": mine["userId"]}):
+        done = ada.request("DELETE", f"{API}/sandbox", json=asked).json()["succeeded"]
+        assert done == ([mine["id"]] if asked["user_id"] == mine["userId"] else [])
+    assert ada.request("DELETE", f"{API}/sandbox", json={"all_users": True}).json()["failed"] == []
+    assert bob.get(f"{API}/sandbox/{theirs['id']}").json()["status"] == "RUNNING"
+
+
 def test_a_reading_key_makes_and_enters_none(hub: AccountsHub) -> None:
     ada = hub.user("ada2")
     reader = hub.client(hub.key("ada2", scope="read"))

@@ -19,7 +19,7 @@ from aiodocker.exceptions import DockerError
 from aiodocker.execs import Exec
 from aiodocker.stream import Stream
 
-from prime_cli.core.errors import EnvironmentFailed, Unreachable
+from prime_cli.core.errors import EnvironmentFailed, ImagePullFailed, Unreachable
 
 _GONE, _CONFLICT = 404, 409
 _UNREACHABLE = 900
@@ -201,8 +201,15 @@ class Engine:
         return msgspec.convert(rows, list[Container])
 
     async def pull(self, image: str) -> None:
-        """Fetch an image from where the engine finds it."""
-        await self._docker.images.pull(image, timeout=_PULL_SECONDS)
+        """Fetch an image from where the engine finds it. Raises ImagePullFailed."""
+        try:
+            await self._docker.images.pull(image, timeout=_PULL_SECONDS)
+        except DockerError as error:
+            if error.status == _UNREACHABLE:
+                raise
+            raise ImagePullFailed(
+                f"The container engine could not fetch `{image[:200]}`: {error.message}"
+            ) from error
 
     async def wait(self, name: str) -> int | None:
         """The exit code of a container once it has ended; None if it is gone."""

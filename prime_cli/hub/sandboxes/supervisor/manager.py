@@ -163,7 +163,8 @@ class ManagedSandbox:
             await asyncio.wait({gone, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not self._stopping.is_set():
                 found = gone.result()
-                self._wanted_end = (TERMINATED, found.kind, found.sentence)
+                # At its time some end by themselves, in case their supervisor is gone.
+                self._wanted_end = self._why_over() or (TERMINATED, found.kind, found.sentence)
         finally:
             gone.cancel()
             stopping.cancel()

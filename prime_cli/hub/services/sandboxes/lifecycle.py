@@ -192,13 +192,18 @@ def require_endable(hub: Hub, caller: Caller, sandbox_id: str) -> Row[Any]:
 
 
 def delete_sandboxes(hub: Hub, caller: Caller, deletion: SandboxDeletion) -> SandboxesDeleted:
-    """End sandboxes by their ids, or all of the caller's with labels; raises UsageError."""
+    """End sandboxes by their ids, or all of a user, a team or with labels; raises UsageError.
+
+    Never one that the caller may not end.
+    """
     require_user(caller)
     wanted = list(dict.fromkeys(deletion.sandbox_ids or ()))
     _require_few(len(wanted), MOST_AT_ONCE, "sandbox_ids")
     _require_few(len(deletion.labels or ()), MOST_LABELS, "labels")
-    if not wanted and not deletion.labels:
-        raise UsageError("Name `sandbox_ids` or `labels`")
+    # No ids are not all: a list of what to delete may be empty.
+    is_of_owner = deletion.user_id or deletion.team_id or deletion.all_users
+    if not wanted and not deletion.labels and (deletion.sandbox_ids is not None or not is_of_owner):
+        raise UsageError("Name `sandbox_ids`, `labels`, `user_id`, `team_id` or `all_users`")
     chosen: list[ColumnElement[bool]] = [endable_by(caller)]
     if wanted:
         chosen.append(sandboxes.c.id.in_(wanted))
