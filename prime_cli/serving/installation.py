@@ -100,8 +100,9 @@ def _install(engine: Installable, folder: Path, python: Path, *, has_gpu: bool) 
         ["venv", "--quiet", "--clear", "--python", _python(), folder], download_python=True
     )
     _check(engine, made)
-    words = ["pip", "install", "--python", str(python), *engine.packages]
-    _check(engine, run_uv(words, variables=_torch_variables(os.environ, has_gpu=has_gpu)))
+    if engine.packages:
+        words = ["pip", "install", "--python", str(python), *engine.packages]
+        _check(engine, run_uv(words, variables=_torch_variables(os.environ, has_gpu=has_gpu)))
     with storage_errors(folder):
         (folder / FINISHED).touch()
 

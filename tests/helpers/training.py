@@ -29,6 +29,18 @@ from tests.helpers.live_run import PLAN, interpreter_in, prepared_run
 
 SCRIPTED = Path(__file__).parents[1] / "training" / "scripted_engine"
 TRAINED = ECHO.replace("size: int = 10", "size: int = 24")
+JUDGED = TRAINED.replace(
+    "    def same(completion, answer, **kwargs):\n",
+    """    def same(completion, answer, **kwargs):
+        import json, os, urllib.request
+        body = {"model": "judge", "messages": [{"role": "user", "content": "right?"}]}
+        url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+        key = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+        request = urllib.request.Request(url, json.dumps(body).encode(), key)
+        urllib.request.urlopen(request).read()
+""",
+)
+"""The same, whose every reward asks a judge."""
 TRAINING_PLAN = TrainingPlan(
     model="weights",
     engine="scripted",

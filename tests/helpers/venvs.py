@@ -51,6 +51,11 @@ def make_venv(folder: Path) -> Path:
     return folder
 
 
+def install_into(python: Path, *requirements: str) -> None:
+    """Install `requirements` beside what `python` has."""
+    _uv("pip", "install", "--quiet", "--python", str(python), *requirements)
+
+
 def empty_cache(folder: Path) -> Path:
     """A cache of uv in `folder` that has no packages but knows this machine's Pythons; the folder.
 

@@ -16,13 +16,9 @@ import psutil
 import pytest
 
 from prime_cli.core.errors import EngineFailed
-from prime_cli.core.progress import Silent
 from prime_cli.runs.folder import RunFolder
-from prime_cli.serving.installation import install
-from prime_cli.training.engines.catalogue import BUILT_IN, read_engine
-from tests.helpers.environments import interpreter_with
+from tests.helpers.environments import interpreter_with, small_interpreter
 from tests.helpers.training import train_scripted
-from tests.serving.test_real_engine import folder_of_torch
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
 
@@ -47,27 +43,15 @@ PLAN: dict[str, Any] = {
 SAME = ("step", "reward", "loss", "grad_norm", "entropy", "length")
 
 
-@pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """TRL, and an interpreter that has it."""
-    monkeypatch.setenv("UV_FIND_LINKS", folder_of_torch())
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    engine = BUILT_IN / "trl"
-    python = install(
-        read_engine(engine), tmp_path / "engine", Silent(), has_gpu=False, offline=False
-    )
-    return {"engine": engine, "python": python}
-
-
 def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_been(
-    tmp_path: Path, places: dict[str, Any]
+    tmp_path: Path, trl: dict[str, Any]
 ) -> None:
     interpreter = interpreter_with(tmp_path, VOWELS)
 
     trained = train_scripted(
         interpreter,
         tmp_path / "whole",
-        **places,
+        **trl,
         **PLAN,
         steps=25,
         eval_examples=12,
@@ -86,18 +70,18 @@ def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_be
     killed = tmp_path / "killed"
     killed.mkdir()
     shorter: dict[str, Any] = {"steps": 8, "eval_examples": 12, "probe": True, "save_every": 3}
-    own = {**PLAN, **shorter, **{name: str(path) for name, path in places.items()}}
+    own = {**PLAN, **shorter, **{name: str(path) for name, path in trl.items()}}
     after = random.choice([4, 5, 7])
     folder = _killed_after(after, killed, tmp_path, own)
-    train_scripted(interpreter, killed, resumed=folder, **places, **PLAN, **shorter)
+    train_scripted(interpreter, killed, resumed=folder, **trl, **PLAN, **shorter)
     assert [_of(step) for step in _steps(folder.path)] == [_of(step) for step in whole[:8]]
 
 
 def test_two_processes_train_as_one_does_and_end_together(
-    tmp_path: Path, places: dict[str, Any]
+    tmp_path: Path, trl: dict[str, Any]
 ) -> None:
-    interpreter = interpreter_with(tmp_path, VOWELS)
-    plan: dict[str, Any] = {**PLAN, **places, "steps": 5, "save_every": 2}
+    interpreter = small_interpreter(tmp_path, VOWELS)
+    plan: dict[str, Any] = {**PLAN, **trl, "steps": 4, "save_every": 2}
     alone = train_scripted(interpreter, tmp_path / "alone", **plan)
 
     together = tmp_path / "together"
@@ -111,7 +95,7 @@ def test_two_processes_train_as_one_does_and_end_together(
     assert _ranks() == {}
     (folder,) = together.iterdir()
     train_scripted(interpreter, together, resumed=RunFolder(folder), processes=2, **plan)
-    assert len(_steps(folder)) == 5
+    assert len(_steps(folder)) == 4
     for one, two in zip(_steps(alone.folder), _steps(folder), strict=True):
         assert _of(two) == pytest.approx(_of(one), rel=1e-3, abs=1e-4)
         assert two["rollouts"] == 64

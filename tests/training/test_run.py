@@ -30,7 +30,7 @@ from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.training.record import facts_in, last_checkpoint
 from tests.helpers.environments import small_interpreter
 from tests.helpers.scripted_model import Reply, ScriptedModel
-from tests.helpers.training import TRAINED, train_scripted
+from tests.helpers.training import JUDGED, TRAINED, train_scripted
 
 
 @pytest.fixture(scope="module")
@@ -150,19 +150,6 @@ def test_a_cap_ends_a_training_and_names_how_to_continue(
     assert f"prime train --resume {folder.run_id}" in hint
     assert str(folder.path / "checkpoints") in hint
     assert load_manifest(folder.manifest).status == CAPPED
-
-
-JUDGED = TRAINED.replace(
-    "    def same(completion, answer, **kwargs):\n",
-    """    def same(completion, answer, **kwargs):
-        import json, os, urllib.request
-        body = {"model": "judge", "messages": [{"role": "user", "content": "right?"}]}
-        url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
-        key = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
-        request = urllib.request.Request(url, json.dumps(body).encode(), key)
-        urllib.request.urlopen(request).read()
-""",
-)
 
 
 def test_what_its_judges_cost_ends_a_training_which_a_higher_limit_continues(

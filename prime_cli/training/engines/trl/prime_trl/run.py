@@ -22,6 +22,7 @@ from .failures import Stopped, reason_of
 from .memory import require_memory
 from .policy import Policy
 from .processes import join
+from .reports import prepare_reports
 from .rollouts import Rollouts, reward_of_environment
 from .service import Refused, Service
 from .steps import Steps
@@ -52,8 +53,8 @@ def main(path: str) -> int:
 
 def train(config: Config, service: Service, folder: Path) -> None:
     """Train, evaluate before and after, and save; raises Stopped for what users must know."""
-    os.environ.setdefault("TENSORBOARD_LOGGING_DIR", str(folder / "tensorboard"))
     processes = join(has_gpu=torch.cuda.is_available())
+    prepare_reports(config, folder, processes)
     config = _with_model(config, processes, folder)
     tokenizer = _tokenizer(config)
     policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens)

@@ -90,6 +90,7 @@ def training_arguments(config: Config, run_folder: Path) -> GRPOConfig:
     has_gpu = torch.cuda.is_available()
     options: dict[str, Any] = {
         "output_dir": str(run_folder / "checkpoints"),
+        "run_name": run_folder.name,
         "use_cpu": not has_gpu,
         "bf16": has_gpu,
         "beta": 0.0,

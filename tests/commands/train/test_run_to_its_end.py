@@ -1,0 +1,73 @@
+"""`prime train` from the command to its end, by an engine without weights."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.cli import Prime, Result
+from tests.helpers.scripted_model import Reply, ScriptedModel
+from tests.helpers.training import JUDGED, SCRIPTED
+from tests.helpers.wild import write_wheel
+from tests.runtime.worker.runs import SMALL_LIBRARIES
+
+JUDGE = """
+[[endpoint]]
+endpoint_id = "judge"
+model = "judge"
+url = "{url}"
+key = "EMPTY"
+price = {{input = 0.0, output = 10000.0}}
+"""
+STEPS = ("--steps", "6", "-r", "4", "--batch", "2", "--save-every", "1", "--eval-examples", "0")
+
+
+@pytest.fixture
+def small_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """uv installs the small verifiers and openai from a folder, as one release of verifiers."""
+    folder = tmp_path / "wheels"
+    files = {
+        str(path.relative_to(library)): path.read_text(encoding="utf-8")
+        for library in map(Path, SMALL_LIBRARIES)
+        for path in sorted(library.rglob("*.py"))
+    }
+    write_wheel(folder, files, name="verifiers", version="0.1.14", requires=())
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+
+
+def train(prime: Prime, tmp_path: Path, source: str, *words: str) -> Result:
+    wheel = write_wheel(tmp_path / "environment", {"tiny_env.py": source})
+    engine = ("--engine", str(SCRIPTED))
+    return prime("train", str(wheel), "-m", "some/model", *engine, *STEPS, *words, cwd=tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_libraries")
+def test_the_cap_of_its_judges_stops_a_training_and_a_higher_one_continues_it(
+    prime: Prime, tmp_path: Path
+) -> None:
+    without_data = train(prime, tmp_path, JUDGED)
+    assert without_data.code == 2, without_data.err
+    assert "`--split eval`" in without_data.err
+    for folder in (tmp_path / "outputs" / "train").glob("*/*"):
+        shutil.rmtree(folder)
+
+    used = {"prompt_tokens": 5, "completion_tokens": 10, "total_tokens": 15}
+    with ScriptedModel(lambda _: Reply("yes", usage=used)) as judge:
+        registry = tmp_path / "endpoints.toml"
+        registry.write_text(JUDGE.format(url=judge.url), encoding="utf-8")
+        # A call costs 10 cents, and a step has 8 of them.
+        limits = ("--split", "eval", "-e", str(registry), "--max-cost", "2")
+        capped = train(prime, tmp_path, JUDGED, *limits)
+        assert capped.code == 3, capped.err
+        assert "The cap of $2.00 is reached" in capped.err
+        (folder,) = (tmp_path / "outputs" / "train").glob("*/*")
+        assert f"prime train --resume {folder.name} --max-cost USD" in capped.err
+        assert "the last checkpoint is" in capped.err
+        asked = len(judge.requests)
+        assert 20 <= asked < 6 * 8
+        done = prime("train", "--resume", folder.name, "--max-cost", "50", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "6 of 6" in done.out
+    assert asked < len(judge.requests)

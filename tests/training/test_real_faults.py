@@ -1,0 +1,56 @@
+"""What ends a training by TRL itself, and what its user is told."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prime_cli.core.errors import GateFailed, NotFound, NotLoggedIn
+from tests.helpers.environments import small_interpreter
+from tests.helpers.training import train_scripted
+from tests.helpers.venvs import install_into
+from tests.training.test_real_training import PLAN, VOWELS
+
+pytestmark = [pytest.mark.slow, pytest.mark.network]
+SAME_REWARDS = VOWELS.replace("        text = ", "        return 0.5\n        text = ")
+
+
+def test_a_step_that_is_not_finite_is_not_applied(tmp_path: Path, trl: dict[str, Any]) -> None:
+    interpreter = small_interpreter(tmp_path, VOWELS)
+    plan: dict[str, Any] = {**PLAN, **trl, "steps": 4, "save_every": 1, "lr": 1e30}
+    with pytest.raises(GateFailed, match="of step 2 is not finite; the step was not") as failed:
+        train_scripted(interpreter, tmp_path / "run", **plan)
+    assert "checkpoints/1" in (failed.value.hint or "")
+    (folder,) = (tmp_path / "run").iterdir()
+    assert [path.name for path in (folder / "checkpoints").iterdir()] == ["1"]
+    assert not (folder / "model").exists()
+
+
+def test_a_probe_in_which_all_earn_the_same_ends_a_training(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    interpreter = small_interpreter(tmp_path, SAME_REWARDS)
+    with pytest.raises(GateFailed, match=r"every rollout of the probe earned 0\.5") as failed:
+        train_scripted(interpreter, tmp_path / "run", **PLAN, **trl, steps=2, probe=True)
+    assert "`--no-probe`" in (failed.value.hint or "")
+
+
+def test_a_folder_without_a_model_is_not_found(tmp_path: Path, trl: dict[str, Any]) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    interpreter = small_interpreter(tmp_path, VOWELS)
+    plan: dict[str, Any] = {**PLAN, **trl, "steps": 2, "model": str(empty)}
+    with pytest.raises(NotFound, match="The model cannot be loaded"):
+        train_scripted(interpreter, tmp_path / "run", **plan)
+
+
+def test_wandb_without_a_key_is_refused_before_the_first_rollout(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    install_into(trl["python"], "wandb")
+    interpreter = small_interpreter(tmp_path, VOWELS)
+    with pytest.raises(NotLoggedIn, match="W&B cannot be reported to: No API key") as refused:
+        train_scripted(interpreter, tmp_path / "run", **PLAN, **trl, report="wandb", probe=True)
+    assert "WANDB_MODE=offline" in (refused.value.hint or "")
+    (folder,) = (tmp_path / "run").iterdir()
+    assert (folder / "journal.jsonl").read_bytes() == b""

@@ -1,0 +1,50 @@
+"""TRL's own reports, written on this machine: W&B offline, and trackio."""
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.environments import small_interpreter
+from tests.helpers.training import train_scripted
+from tests.helpers.venvs import install_into
+from tests.training.test_real_training import PLAN, VOWELS
+
+pytestmark = [pytest.mark.slow, pytest.mark.network]
+KEY = "0a1b2c3d4e5f60718293a4b5c6d70a1b2c3d4e5f"
+
+
+@pytest.mark.sample(1, "report")
+@pytest.mark.parametrize("report", ["wandb", "trackio"])
+def test_each_step_is_reported_and_no_file_has_the_key(
+    tmp_path: Path, trl: dict[str, Any], monkeypatch: pytest.MonkeyPatch, report: str
+) -> None:
+    install_into(trl["python"], report)
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    interpreter = small_interpreter(tmp_path, VOWELS)
+    plan: dict[str, Any] = {**PLAN, **trl, "steps": 5, "report": report}
+    trained = train_scripted(interpreter, tmp_path / "run", **plan)
+    steps = {"wandb": _steps_of_wandb, "trackio": _steps_of_trackio}[report]
+    assert steps(trained.folder) >= 5
+    files = [*trained.folder.rglob("*"), *Path(os.environ["HOME"]).rglob("*")]
+    assert [each for each in files if each.is_file() and KEY.encode() in each.read_bytes()] == []
+
+
+def _steps_of_wandb(folder: Path) -> int:
+    """At least as many: its summary names the metrics again."""
+    (run,) = folder.glob("wandb/offline-run-*/*.wandb")
+    content = run.read_bytes()
+    assert folder.name.encode() in content
+    return content.count(b"train/step_time")
+
+
+def _steps_of_trackio(folder: Path) -> int:
+    (path,) = Path(os.environ["HOME"]).rglob("trackio/*.db")
+    with sqlite3.connect(path) as database:
+        rows = database.execute("SELECT run_name, metrics FROM metrics").fetchall()
+    assert {name for name, _ in rows} == {folder.name}
+    return sum("train/step_time" in json.loads(metrics) for _, metrics in rows)
