@@ -27,6 +27,9 @@ def test_a_listing_in_json_has_the_official_shape(
                 "version": "0.1.0",
                 "stars": 0,
                 "tags": ["game"],
+                "downloads": 0,
+                "evaluations": 0,
+                "kinds": ["v0"],
             }
         ],
         "total": 1,
