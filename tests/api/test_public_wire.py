@@ -32,7 +32,7 @@ from prime_cli.wire.evaluations import (
 )
 from prime_cli.wire.offers import DiskOfferQuery, OfferQuery
 from prime_cli.wire.pods import PodCreation, PodRequest, ProviderChoice
-from prime_cli.wire.sandboxes import SandboxCreation, SandboxDeletion, SandboxQuery
+from prime_cli.wire.sandboxes import EgressChange, SandboxCreation, SandboxDeletion, SandboxQuery
 from tests.helpers.public_wire import DETAIL, HASH, METADATA, PublicWire
 from tests.helpers.replay import Replay
 
@@ -50,6 +50,7 @@ RUNPOD = ProviderChoice("runpod")
 POD = PodCreation(PodRequest("gpu_1x_a100", "A100_80GB", 1, socket="PCIe"), RUNPOD)
 
 SANDBOX = SandboxCreation(name="x", docker_image="python:3.11-slim", labels=["mine"])
+EGRESS = EgressChange(allowlist=["pypi.org"])
 DELETION, MINE = SandboxDeletion(labels=["mine"]), SandboxQuery(labels=("mine",))
 
 Call = Callable[[HubClient, Path], object]
@@ -165,6 +166,8 @@ CALLS: dict[str, Call] = {
     "sandboxes.get": lambda hub, _: hub.sandboxes.get("sbx_1").kubernetes_job_id,
     "sandboxes.logs": lambda hub, _: hub.sandboxes.logs("sbx_1").splitlines(),
     "sandboxes.error_context": lambda hub, _: hub.sandboxes.error_context("sbx_1").error_type,
+    "sandboxes.egress": lambda hub, _: hub.sandboxes.egress("sbx_1").policy.allowlist,
+    "sandboxes.change_egress": lambda hub, _: hub.sandboxes.change_egress("sbx_1", EGRESS).applied,
     "sandboxes.delete": lambda hub, _: hub.sandboxes.delete("sbx_1"),
     "sandboxes.delete_many": lambda hub, _: hub.sandboxes.delete_many(DELETION).succeeded,
     "sandboxes.auth": lambda hub, _: hub.sandboxes.auth("sbx_1").gateway_url.split(":"),

@@ -38,6 +38,13 @@ _OPTIONAL = keys(
     "idempotency_key"
 )
 
+_EGRESS = {
+    "policy": {"allowlist": ["pypi.org"], "denylist": None},
+    "generation": 2,
+    "applied_generation": 2,
+    "applied": True,
+}
+
 EXCHANGES = (
     Exchange("POST", _ROOT, SANDBOX, body=Body(keys("name docker_image"), _OPTIONAL)),
     Exchange(
@@ -70,5 +77,12 @@ EXCHANGES = (
         "GET",
         f"{_ROOT}/{{}}/error-context",
         {"status": "TERMINATED", "errorType": "OOM_KILLED", "errorMessage": "out of memory"},
+    ),
+    Exchange("GET", f"{_ROOT}/{{}}/egress-policy", _EGRESS),
+    Exchange(
+        "PUT",
+        f"{_ROOT}/{{}}/egress-policy",
+        _EGRESS,
+        body=Body(keys(""), keys("allowlist denylist")),
     ),
 )

@@ -42,10 +42,8 @@ def _floats(value: Any) -> Any:
         return {key: _floats(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_floats(each) for each in value]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (
-        str(value + 0) if is_number and value != int(value) else int(value) if is_number else value
-    )
+    is_whole = isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole else value
 
 
 @pytest.mark.parametrize(
