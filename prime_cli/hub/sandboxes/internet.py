@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import psutil
-
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.process import child_environment
 from prime_cli.hub.sandboxes.namespace import find_system_program, open_network, run_inside
@@ -124,6 +122,8 @@ def _refused_networks() -> list[ipaddress.IPv4Network]:
 
 def own_networks() -> Iterator[ipaddress.IPv4Network | ipaddress.IPv6Network]:
     """The networks of all interfaces of this machine."""
+    import psutil  # not needed to declare a provider
+
     for addresses in psutil.net_if_addrs().values():
         for each in addresses:
             # Beside them are those of the hardware.
