@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.helpers.engines import podman_with_python
-from tests.helpers.sandbox_environments import KINDS, NEWEST, SandboxCase, evaluate
+from tests.helpers.sandbox_environments import INSTALLED, KINDS, NEWEST, SandboxCase, evaluate
 
 VERSIONS = ("0.1.8", "0.1.14", "0.3.0")
 PROVIDERS = ("bubblewrap", "engine")
@@ -52,7 +52,9 @@ def main() -> None:
     providers = [each for each in PROVIDERS if each in words] or PROVIDERS
     cases = [each for each in CASES if each.verifiers in words] or CASES
     has_engine = "engine" in providers
-    engines = {"engine": {"CONTAINER_HOST": podman_with_python().url}} if has_engine else {}
+    engines = (
+        {"engine": {"CONTAINER_HOST": podman_with_python(*INSTALLED).url}} if has_engine else {}
+    )
     cache = os.environ.get("UV_CACHE_DIR") or str(Path.home() / ".cache" / "uv")
     with tempfile.TemporaryDirectory(prefix="prime-home-") as home:
         own = {"HOME": home, "PRIME_HOME": f"{home}/.prime", "UV_CACHE_DIR": cache}

@@ -128,10 +128,13 @@ PYTHON_IMAGE = "docker.io/library/python:3.11-slim"
 
 
 @cache
-def podman_with_python() -> Podman:
-    """The same with a stand-in for Python's own image, of Debian packages."""
+def podman_with_python(*packages: str) -> Podman:
+    """The same with a stand-in for Python's own image, of Debian packages and of these besides."""
     made = podman()
-    made.run("import", str(make_system("python-slim", PYTHON_PACKAGES)), PYTHON_IMAGE)
+    # Debian's pip refuses what that of Python's own image does.
+    change = ("--change", "ENV PIP_BREAK_SYSTEM_PACKAGES=1")
+    system = make_system("python-slim", ",".join((PYTHON_PACKAGES, *packages)))
+    made.run("import", *change, str(system), PYTHON_IMAGE)
     return made
 
 

@@ -41,6 +41,9 @@ KINDS = {
     "bash": "SandboxEnv(**options)",
 }
 _SECONDS = 1200
+INSTALLED = ("python3-sympy", "python3-scipy")
+"""Debian packages that `PythonEnv` of verifiers 0.1.8 fetches for each sandbox, and then waits for
+10 seconds alone."""
 NEWEST = "newest"
 """No release is named: what a new project without pins gets."""
 

@@ -5,9 +5,11 @@ Credentials in addresses stay here: who runs code inside could read them.
 
 import configparser
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -16,6 +18,9 @@ _ONE = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
 _MANY = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_FIND_LINKS", "PIP_FIND_LINKS")
 _FILES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _PORTS = {"https": 443, "http": 80}
+_BESIDE = re.compile(r"""href=["']\.\./\.\./([\w.-]+)/""", re.ASCII)
+_PAGES, _PAGE_BYTES = 8, 64 * 1024
+"""Of an index that are read."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,20 @@ def _add(word: str, hosts: dict[str, None], folders: dict[str, None]) -> None:
         return
     path = Path(unquote(parts.path)) if parts.scheme == "file" else Path(url)
     if path.is_absolute() and path.is_dir():
-        folders[str(path)] = None
+        folders |= dict.fromkeys([str(path), *map(str, _linked_folders(path))])
+
+
+def _linked_folders(index: Path) -> list[Path]:
+    """Folders beside an index of PEP 503 in which a mirror has the files that its pages link to."""
+    found: dict[Path, None] = {}
+    for page in islice(index.glob("*/index.html"), _PAGES):
+        with suppress(OSError):
+            text = page.read_bytes()[:_PAGE_BYTES].decode(errors="replace")
+            for link in _BESIDE.findall(text):
+                # Nothing of a page leads out of the folder that the index is in.
+                if link not in (".", "..") and (index.parent / link).is_dir():
+                    found[index.parent / link] = None
+    return list(found)
 
 
 def _plain(word: str) -> str:
