@@ -105,6 +105,7 @@ WORDS: dict[str, str] = {
     "sandbox download": "box /tmp/a a",
     "sandbox cp": "a box:/tmp/a",
     "sandbox logs": "box",
+    "sandbox network": "box",
     "sandbox delete": "box --yes",
     "pods create": "--gpu-type a100 --yes",
     "pods list": "",

@@ -9,8 +9,8 @@ from prime_cli.api.client import HubClient
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.commands.sandbox.lookup import SandboxArg, describe_reach, find_sandbox
 from prime_cli.core.config import PRIME_API_URL
-from prime_cli.core.errors import UsageError
-from prime_cli.wire.sandboxes import NETWORKS, EgressChange, EgressState
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.wire.sandboxes import NETWORKS, EgressChange, EgressState, Sandbox
 
 _ALL = "*"
 
@@ -50,7 +50,7 @@ def network(
     """
     session = open_session(ctx)
     change = _read_change(session.hub, _split(allow), _split(deny), level)
-    found = find_sandbox(session.hub, sandbox)
+    found = _find_sandbox(ctx, session.hub, sandbox)
     if change is None:
         state = session.hub.sandboxes.egress(found.id)
         session.output.show(state, lines=[("Sandbox", found.name), ("Network", _describe(state))])
@@ -62,6 +62,16 @@ def network(
             "The change is saved but not in force yet",
             hint=f"see `prime sandbox network {found.name}`",
         )
+
+
+def _find_sandbox(ctx: typer.Context, hub: HubClient, sandbox: str) -> Sandbox:
+    """The sandbox, which may have the name of a command that the official client has here."""
+    try:
+        return find_sandbox(hub, sandbox)
+    except NotFound as error:
+        from prime_cli.commands.suggestions import official_command
+
+        raise official_command(ctx, [sandbox]) or error from None
 
 
 def _describe(state: EgressState) -> str:

@@ -26,6 +26,7 @@ OF_SANDBOXES: dict[str, tuple[Entry, ...]] = {
     "prime sandbox logs": (
         Entry(f"sandbox logs {ENDED}", wrong="sandbox logs no-such", is_text=True),
     ),
+    "prime sandbox network": (Entry(f"sandbox network {ENDED}", wrong="sandbox network no-such"),),
     "prime sandbox delete": (
         Entry("sandbox delete --label no-such --yes", wrong="sandbox delete no-such --yes"),
     ),
