@@ -35,7 +35,7 @@ def test_rollouts_with_sandboxes_are_right_and_leave_nothing(
     env = {"CONTAINER_HOST": podman_with_python(*packages).url} if is_engine else {}
     if chosen.is_walled and version.startswith("0.1"):
         # Some of its packages have to be built, which nothing is for `--sandbox`.
-        evaluate(SandboxCase(kind, version), 1, home, tmp_path / "built", env)
+        evaluate(SandboxCase(kind, version), 2, home, tmp_path / "built", env)
 
     run = evaluate(chosen, 2, home, tmp_path, env)
 

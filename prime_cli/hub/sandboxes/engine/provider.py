@@ -1,6 +1,8 @@
 """Sandboxes in containers of Podman or Docker: their labels are the only record of them."""
 
+import asyncio
 import math
+import os
 import time
 from collections.abc import Collection
 from contextlib import suppress
@@ -27,6 +29,7 @@ _UNFILTERED = (
 )
 _GRACE = 30
 """Seconds that a container outlives its time, so that its supervisor says why it ends."""
+_BEGINS_SECONDS, _PAUSE = 10.0, 0.01
 
 
 class EngineProvider:
@@ -103,7 +106,7 @@ class EngineProvider:
 
         with engine_errors(self._url):
             pid = await engine.pid(tag)
-        if not _is_first_process(pid, tag):
+        if not await is_first_process(pid, tag):
             raise EnvironmentFailed(
                 f"The engine at {self._url} runs on another machine, so prime cannot hold the "
                 "network of its containers",
@@ -183,12 +186,27 @@ def _container(spec: SandboxSpec) -> "ContainerSpec":
     )
 
 
-def _is_first_process(pid: int, tag: str) -> bool:
-    """Whether a process of this machine is the first one of our container."""
+async def is_first_process(pid: int, tag: str, seconds: float = _BEGINS_SECONDS) -> bool:
+    """Whether a process of this machine is the first one of our container.
+
+    On a busy machine it is the runtime's own program for a moment, after the start too.
+    """
+    until = time.monotonic() + seconds
+    while words := _command_line(pid):
+        if tag in words:
+            return True
+        if time.monotonic() > until:
+            return False
+        await asyncio.sleep(_PAUSE)
+    return False
+
+
+def _command_line(pid: int) -> list[str]:
+    """The words of a process; empty for one that is not there."""
     try:
-        return tag.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes()).split("\0")
     except OSError:
-        return False
+        return []
 
 
 def _facts(spec: SandboxSpec, *, is_filtered: bool) -> dict[str, str]:
