@@ -16,8 +16,8 @@ from prime_cli.core.errors import IntegrityError, NotFound, TooLarge, UsageError
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
+from prime_cli.wire.environment_sources import DEFAULT_INSPECT_BYTES, Inspection
 from prime_cli.wire.environments import (
-    DEFAULT_INSPECT_BYTES,
     ArtifactRequest,
     EnvironmentDetail,
     EnvironmentItem,
@@ -27,7 +27,6 @@ from prime_cli.wire.environments import (
     FinalizeReply,
     ForkReply,
     ForkRequest,
-    Inspection,
     ResolveReply,
     ResolveRequest,
     VersionItem,

@@ -12,7 +12,8 @@ from prime_cli.pages import links
 from prime_cli.pages.source import highlight
 from prime_cli.pages.templates import Html, Page
 from prime_cli.wire.check_reports import Check, CheckReport, in_words, summarize
-from prime_cli.wire.environments import EnvironmentDetail, Inspection, VersionItem
+from prime_cli.wire.environment_sources import Inspection
+from prime_cli.wire.environments import EnvironmentDetail, VersionItem
 from prime_cli.wire.locks import Lock, Signatures
 
 # --- The head ---

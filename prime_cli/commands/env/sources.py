@@ -13,7 +13,7 @@ from prime_cli.envs.install.sources import check_bundle
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.pull import pull_sources
 from prime_cli.session import Session
-from prime_cli.wire.environments import InspectEntry, Inspection
+from prime_cli.wire.environment_sources import InspectEntry, Inspection
 
 
 @hub_options()

@@ -16,7 +16,7 @@ from prime_cli.hub.services.source_facts import read_source
 from prime_cli.hub.services.version_documents import get_document
 from prime_cli.pages.environment import details_page, file_page, readme_page, versions_page
 from prime_cli.pages.leaderboard import leaderboard_page
-from prime_cli.wire.environments import InspectQuery
+from prime_cli.wire.environment_sources import InspectQuery
 from prime_cli.wire.evaluations import HistoryQuery
 from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, DocumentKind
 

@@ -11,6 +11,7 @@ from prime_cli.hub.services import (
     versions,
 )
 from prime_cli.hub.services.environment_list import list_environments
+from prime_cli.wire.environment_sources import Inspection, InspectQuery
 from prime_cli.wire.environments import (
     EnvironmentDetail,
     EnvironmentPage,
@@ -19,8 +20,6 @@ from prime_cli.wire.environments import (
     FinalizeReply,
     ForkReply,
     ForkRequest,
-    Inspection,
-    InspectQuery,
     LookupReply,
     LookupRequest,
     VersionList,

@@ -5,7 +5,7 @@ from starlette.requests import Request
 from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.requests import ref_of
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services.evaluations import lifecycle, queries, sample_queries
+from prime_cli.hub.services.evaluations import lifecycle, logs, queries, sample_queries
 from prime_cli.wire.evaluations import (
     BulkDeletion,
     BulkDeletionResult,
@@ -68,12 +68,12 @@ async def finalize(request: Request, body: FinalizeRequest) -> FinalizeResult:
 
 @router.get(_LOGS, "Get the logs of an evaluation")
 async def get_logs(request: Request) -> EvaluationLogs:
-    return await call(request, lifecycle.get_logs, request.path_params["id"])
+    return await call(request, logs.get_logs, request.path_params["id"])
 
 
 @router.put(_LOGS, "Store the logs of an evaluation", needs_key=True)
 async def put_logs(request: Request, body: EvaluationLogs) -> EvaluationLogs:
-    return await call(request, lifecycle.put_logs, request.path_params["id"], body)
+    return await call(request, logs.put_logs, request.path_params["id"], body)
 
 
 @router.get(

@@ -34,13 +34,11 @@ from prime_cli.hub.services.versions import find_version, metadata_of, select_la
 from prime_cli.hub.urls import file_url, index_url
 from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.codec import decode
+from prime_cli.wire.environment_sources import InspectEntry, Inspection, InspectQuery
 from prime_cli.wire.environments import (
     EnvironmentDetail,
     EnvironmentStatus,
     FinalizeReply,
-    InspectEntry,
-    Inspection,
-    InspectQuery,
     Owner,
     VersionSummary,
 )

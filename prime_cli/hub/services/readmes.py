@@ -18,7 +18,7 @@ from prime_cli.hub.services.versions import find_version
 from prime_cli.pages.environment import render_plain
 from prime_cli.pages.links import files_path
 from prime_cli.pages.markdown import RENDERER, RenderingFailed, render_bounded
-from prime_cli.wire.environments import Inspection, InspectQuery
+from prime_cli.wire.environment_sources import Inspection, InspectQuery
 
 _README = InspectQuery("README.md", max_bytes=256 * 1024)
 _AT_ONCE = 2

@@ -1,4 +1,4 @@
-"""Create, change, complete and delete an evaluation, and its log."""
+"""Create, change, complete and delete an evaluation."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, TooLarge, UsageError
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import evaluated, evaluation_logs, evaluations, samples, versions
+from prime_cli.hub.db.tables import evaluated, evaluations, samples, versions
 from prime_cli.hub.services.access import (
     find_by_id,
     find_own_team,
@@ -21,7 +21,6 @@ from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.evaluations.queries import (
     describe_result,
     describe_ticket,
-    find_evaluation,
     lock_evaluation,
     select_evaluated,
 )
@@ -33,13 +32,11 @@ from prime_cli.wire.evaluations import (
     CANCELLED,
     COMPLETED,
     FAILED,
-    MOST_LOG_BYTES,
     PENDING,
     BulkDeletion,
     BulkDeletionResult,
     EnvironmentReference,
     EvaluationChange,
-    EvaluationLogs,
     EvaluationRequest,
     EvaluationTicket,
     EvaluationUpdate,
@@ -368,37 +365,3 @@ def _figures(connection: Connection, row: Row[Any]) -> dict[str, Any]:
             tally.add(each.reward, scores.decode(each.scores), failed=each.failed)
         last = page[-1].number
     return {"summary": encode(tally).decode(), "average_reward": tally.mean_reward()}
-
-
-# --- Logs ---
-
-
-def get_logs(hub: Hub, caller: Caller, evaluation_id: str) -> EvaluationLogs:
-    """The log of an evaluation, empty if there is none; raises NotFound."""
-    with hub.database.read() as connection:
-        row = find_evaluation(connection, caller, evaluation_id)
-        body = connection.execute(
-            select(evaluation_logs.c.body).where(evaluation_logs.c.evaluation_id == row.id)
-        ).scalar()
-    return EvaluationLogs(str(body or ""), row.id)
-
-
-def put_logs(hub: Hub, caller: Caller, evaluation_id: str, said: EvaluationLogs) -> EvaluationLogs:
-    """Store the log of an evaluation, replacing an older one; returns what is kept.
-
-    Raises NotFound, NotAllowed, or TooLarge above 1 MiB of UTF-8.
-    """
-    if len(said.logs.encode()) > MOST_LOG_BYTES:
-        raise TooLarge(
-            f"The log is larger than {MOST_LOG_BYTES} bytes", hint="send only the end of it"
-        )
-    # PostgreSQL text cannot contain this character.
-    kept = said.logs.replace("\0", "\ufffd")
-    with hub.database.write(alone=False) as connection:
-        row = lock_evaluation(connection, caller, evaluation_id)
-        mine = evaluation_logs.c.evaluation_id == row.id
-        connection.execute(delete(evaluation_logs).where(mine))
-        connection.execute(
-            insert(evaluation_logs).values(evaluation_id=row.id, body=kept, updated_at=hub.now())
-        )
-    return EvaluationLogs(kept, row.id)
