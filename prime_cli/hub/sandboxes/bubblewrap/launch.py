@@ -5,10 +5,12 @@ import os
 import shutil
 import socket
 import sys
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
+from struct import Struct
 
 import msgspec
 
@@ -21,6 +23,8 @@ from prime_cli.wire.sandboxes import PACKAGES
 
 _START_SECONDS = 20.0
 _STDERR = 64 * 1024
+_CREDENTIALS = Struct("3i")
+"""A process, its user and its group, as unix(7) has them."""
 
 
 def require_bubblewrap() -> str:
@@ -57,6 +61,8 @@ async def launch(
     port = PROXY_PORT if spec.network == PACKAGES else 0
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setblocking(False)  # noqa: FBT003 - its only form
+    if sys.platform == "linux":
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     with theirs, _pipe() as (stderr, stderr_end), _pipe() as (info, info_end):
         try:
             with _described(options, info_end) as words:
@@ -67,7 +73,6 @@ async def launch(
                     *map(str, (theirs.fileno(), spec.stop_at, port)),
                     pass_fds=[theirs.fileno(), *(fd for _, fd in words)],
                     env={},
-                    preexec_fn=groups.enter,
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.DEVNULL,
                     stderr=stderr_end,
@@ -78,7 +83,12 @@ async def launch(
         for end in (theirs, stderr_end, info_end):
             end.close()
         try:
-            return await _await_agent(process, ours, info, wants_listener=bool(port))
+            greeting = await _await_agent(process, ours, groups)
+            child = msgspec.json.decode(info.read(_STDERR) or b"", type=_Info).child_pid
+            for pid in (child, greeting.pid):
+                if not groups.holds(pid):
+                    groups.add(pid)
+            return Launched(process, child, ours, _listener(greeting.fds) if port else None)
         except (OSError, TimeoutError, EnvironmentFailed, msgspec.DecodeError) as error:
             await _give_up(process, ours)
             why = _last_line(stderr) or error
@@ -135,23 +145,33 @@ class _Info(msgspec.Struct, rename="kebab"):
     child_pid: int
 
 
+@dataclass(frozen=True)
+class _Greeting:
+    """The agent's first message: the descriptors in it, and its process as the kernel names it."""
+
+    pid: int
+    fds: list[int]
+
+
 async def _await_agent(
-    process: asyncio.subprocess.Process,
-    control: socket.socket,
-    info: FileIO,
-    *,
-    wants_listener: bool,
-) -> Launched:
-    async with asyncio.timeout(_START_SECONDS):
-        fds = await _greeting(control)
-    child = msgspec.json.decode(info.read(_STDERR) or b"", type=_Info).child_pid
-    return Launched(process, child, control, _listener(fds) if wants_listener else None)
+    process: asyncio.subprocess.Process, control: socket.socket, groups: Cgroups
+) -> _Greeting:
+    """Move bubblewrap into `groups` while its agent starts, which takes as long.
+
+    The agent runs nothing before it is asked to.
+    """
+    moving = asyncio.create_task(asyncio.to_thread(groups.add, process.pid))
+    try:
+        async with asyncio.timeout(_START_SECONDS):
+            return await _greeting(control)
+    finally:
+        await moving
 
 
-async def _greeting(control: socket.socket) -> list[int]:
-    """The descriptors that come with the agent's first message; raises EnvironmentFailed."""
-    if sys.platform == "win32":
-        return []
+async def _greeting(control: socket.socket) -> _Greeting:
+    """Raises EnvironmentFailed."""
+    if sys.platform != "linux":
+        raise EnvironmentFailed("bubblewrap exists only on Linux")
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
     loop.add_reader(control, _settle, ready)
@@ -159,10 +179,14 @@ async def _greeting(control: socket.socket) -> list[int]:
         await ready
     finally:
         loop.remove_reader(control)
-    data, fds, _, _ = socket.recv_fds(control, 4096, 1)
+    room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(array("i").itemsize)
+    data, parts, _, _ = control.recvmsg(4096, room, socket.MSG_CMSG_CLOEXEC)
     if not data:
         raise EnvironmentFailed("its agent ended at once")
-    return fds
+    by_kind = {kind: content for _, kind, content in parts}
+    fds = array("i", by_kind.get(socket.SCM_RIGHTS, b""))
+    pid, _, _ = _CREDENTIALS.unpack(by_kind[socket.SCM_CREDENTIALS])
+    return _Greeting(pid, fds.tolist())
 
 
 def _settle(ready: "asyncio.Future[None]") -> None:

@@ -1,0 +1,45 @@
+"""A sandbox of bubblewrap is held from before its first command until nothing of it is left."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from prime_cli.hub.sandboxes.bubblewrap.cgroups import list_cgroups
+from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
+from prime_cli.hub.sandboxes.provider import ExecSpec, SandboxSpec
+from tests.helpers.sandboxes import IMAGE
+from tests.helpers.tools import needs_bubblewrap
+
+pytestmark = needs_bubblewrap
+_TAG = "prime-test-launch"
+
+
+async def _start_and_end(provider: BubblewrapProvider) -> tuple[list[Path], dict[int, str]]:
+    """Its groups while it runs a command, and the groups of each of its processes."""
+    sandbox = await provider.create(SandboxSpec(_TAG, "launch", IMAGE, time.time() + 60))
+    try:
+        groups = list_cgroups(_TAG).get(_TAG, [])
+        command = await sandbox.run(ExecSpec(("sleep", "60")))
+        places = _groups_of_children()
+        command.close()
+        return groups, places
+    finally:
+        await sandbox.end()
+
+
+def _groups_of_children() -> dict[int, str]:
+    children = psutil.Process().children(recursive=True)
+    return {each.pid: Path(f"/proc/{each.pid}/cgroup").read_text("utf-8") for each in children}
+
+
+def test_every_process_is_in_the_groups_of_its_sandbox_which_go_with_it(tmp_path: Path) -> None:
+    groups, places = asyncio.run(_start_and_end(BubblewrapProvider(tmp_path)))
+    if not groups:
+        pytest.skip("this system lets this user hold nothing")
+    # Bubblewrap outside and inside, the agent, and the command.
+    assert len(places) == 4
+    assert all(place.count(f"/{_TAG}\n") == len(groups) for place in places.values()), places
+    assert not list_cgroups(_TAG)
