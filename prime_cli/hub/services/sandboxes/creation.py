@@ -72,7 +72,7 @@ def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandb
     supervisor = supervisor_of(hub)
     check_creation(creation)
     user, team = _find_owner(hub, caller, creation)
-    row = _find_retried(hub, user, creation)
+    row, spec = _find_retried(hub, user, creation), None
     if row is None:
         sandbox_id = str(uuid4())
         tag = tag_prefix(hub) + sandbox_id.replace("-", "")
@@ -90,7 +90,8 @@ def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandb
             row = insert_row()
     require_here(hub, row)
     if row.status == PENDING and row.terminated_at is None:
-        spec = _spec(hub, creation, caller.slug, row.tag, row.id)
+        if spec is None or spec.tag != row.tag:
+            spec = _spec(hub, creation, caller.slug, row.tag, row.id)
         try:
             state = supervisor.create(row.provider, spec, _WAIT_SECONDS)
         except PrimeError as error:

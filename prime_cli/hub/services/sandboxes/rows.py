@@ -74,15 +74,16 @@ def find_sandbox(connection: Connection, sandbox_id: str, *wanted: ColumnElement
 
 def find_endable(connection: Connection, caller: Caller, sandbox_id: str) -> Row[Any]:
     """The same for callers who may end and enter it; raises NotFound or NotAllowed."""
-    row = find_sandbox(connection, sandbox_id, or_(visible_to(caller), endable_by(caller)))
-    query = select(sandboxes.c.id).where(sandboxes.c.id == sandbox_id, endable_by(caller))
-    if connection.execute(query).one_or_none() is None:
-        if not caller.writes:
-            raise NotAllowed(
-                "This key may not use or delete sandboxes", hint="use a key with the scope `write`"
-            )
-        raise NotAllowed("Only its user and admins of the team may use or delete this sandbox")
-    return row
+    query = select(sandboxes).where(sandboxes.c.id == sandbox_id, endable_by(caller))
+    row = connection.execute(query).one_or_none()
+    if row is not None:
+        return row
+    find_sandbox(connection, sandbox_id, visible_to(caller))
+    if not caller.writes:
+        raise NotAllowed(
+            "This key may not use or delete sandboxes", hint="use a key with the scope `write`"
+        )
+    raise NotAllowed("Only its user and admins of the team may use or delete this sandbox")
 
 
 # --- Following what is ---
