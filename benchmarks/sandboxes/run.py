@@ -3,12 +3,10 @@
     python benchmarks/sandboxes/run.py [bubblewrap|engine] [COUNT]
 
 Asks the supervisor itself, without a hub, and beside it bubblewrap's own start. For `engine`, one
-answers at CONTAINER_HOST and has `python:3.11-slim`; beside it are its own command's times, as
-verifiers' docker runtime asks it.
+answers at CONTAINER_HOST and has `python:3.11-slim`; `engine.py` has its own times beside ours.
 """
 
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -108,24 +106,10 @@ def measure(provider: str, count: int, supervisor: Supervisor) -> None:
         print(f"{'commands at 4 at a time':38} {rate:10.0f} a second")
 
 
-def measure_programs(provider: str) -> None:
-    """The same by the program behind it, a process for each."""
-    if provider == "bubblewrap":
-        words = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
-        show("bwrap itself, start to end", [time_of(lambda: _call(words)) for _ in range(20)])
-        return
-    podman = shutil.which("podman")
-    program = podman or "docker"
-    url = os.environ["CONTAINER_HOST"]
-    words = [program, "--url", url] if podman else [program, "--host", url]
-    name = "prime-bench-docker"
-    run_it = [*words, "run", "-d", "--rm", "--name", name, "--network=none", _IMAGE, "sleep", "600"]
-    show(f"{Path(program).name} run", [time_of(lambda: _call(run_it))])
-    show(
-        f"{Path(program).name} exec",
-        [time_of(lambda: _call([*words, "exec", name, "true"])) for _ in range(20)],
-    )
-    _call([*words, "rm", "-f", "-t", "0", name])
+def measure_bubblewrap() -> None:
+    """Its own time, a process for each."""
+    words = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
+    show("bwrap itself, start to end", [time_of(lambda: _call(words)) for _ in range(20)])
 
 
 def _call(words: Sequence[str]) -> None:
@@ -140,7 +124,8 @@ def main() -> None:
         supervisor = Supervisor(Path(folder))
         try:
             measure(provider, count, supervisor)
-            measure_programs(provider)
+            if provider == "bubblewrap":
+                measure_bubblewrap()
         finally:
             supervisor.stop()
 

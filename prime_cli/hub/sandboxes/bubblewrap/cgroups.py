@@ -42,13 +42,14 @@ class Cgroups:
     def add(self, pid: int) -> None:
         """Put a process in, with what it has started and will start; raises OSError.
 
-        The kernel takes 10 to 20 ms for the first write after a pause, and none for the next.
+        One that has ended meanwhile is left out. The kernel takes 10 to 20 ms for the first write
+        after a pause, and none for the next.
         """
-        for group in self._made:
-            (group / "cgroup.procs").write_bytes(b"%d" % pid)
-        with suppress(FileNotFoundError):  # a kernel without this file
-            for child in Path(f"/proc/{pid}/task/{pid}/children").read_bytes().split():
-                self.add(int(child))
+        with suppress(ProcessLookupError):
+            for group in self._made:
+                (group / "cgroup.procs").write_bytes(b"%d" % pid)
+            for child in _children(pid):
+                self.add(child)
 
     def holds(self, pid: int) -> bool:
         """Whether a process is in all of them; raises OSError."""
@@ -70,6 +71,14 @@ class Cgroups:
         for group in self._made:
             await _remove(group)
         self._made.clear()
+
+
+def _children(pid: int) -> list[int]:
+    """What a process has started; none where the kernel does not list it."""
+    with suppress(FileNotFoundError):
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
+        return [int(each) for each in text.split()]
+    return []
 
 
 def make_cgroups(spec: SandboxSpec, root: Path = _ROOT) -> Cgroups:
