@@ -108,8 +108,11 @@ class Podman:
 
 
 @cache
-def podman() -> Podman:
-    """The service of this process. Skips, or fails on CI, where there is no Podman for root."""
+def podman_service() -> Podman:
+    """The service of this process, without an image.
+
+    Skips, or fails on CI, where there is no Podman for root.
+    """
     if os.name != "posix" or os.geteuid() != 0:
         (pytest.fail if ON_CI else pytest.skip)("the engine of these tests is root's")
     for program in ("podman", "runc", "mmdebstrap", "ssh"):
@@ -118,6 +121,13 @@ def podman() -> Podman:
     made = Podman(Path(tempfile.mkdtemp(prefix="prime-engine-")))
     made.start()
     atexit.register(_remove, made)
+    return made
+
+
+@cache
+def podman() -> Podman:
+    """The same with the image of pods."""
+    made = podman_service()
     made.run("import", str(make_system("debian", "openssh-server")), IMAGE)
     return made
 
@@ -130,7 +140,7 @@ PYTHON_IMAGE = "docker.io/library/python:3.11-slim"
 @cache
 def podman_with_python(*packages: str) -> Podman:
     """The same with a stand-in for Python's own image, of Debian packages and of these besides."""
-    made = podman()
+    made = podman_service()
     # Debian's pip refuses what that of Python's own image does.
     change = ("--change", "ENV PIP_BREAK_SYSTEM_PACKAGES=1")
     system = make_system("python-slim", ",".join((PYTHON_PACKAGES, *packages)))

@@ -20,7 +20,7 @@ from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.wire.sandboxes import LIVE, SandboxCreation
 from prime_cli.wire.sandboxes_connect import CommandSpec, StartRequest
-from tests.helpers.engines import podman
+from tests.helpers.engines import podman_service
 from tests.helpers.local_pods import wait_until
 from tests.helpers.seed import runs_every_case
 from tests.helpers.tools import needs_bubblewrap
@@ -145,7 +145,7 @@ def refusing_hub() -> HubClient:
 def doomed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, str], str, str]]:
     """The ids of sandboxes that have ended, and the address of their hub and a key of it."""
     data = tmp_path_factory.mktemp("served") / "hub"
-    engine = {"CONTAINER_HOST": podman().url}
+    engine = {"CONTAINER_HOST": podman_service().url}
     with sandbox_hub(data, "bubblewrap,engine", engine) as hub:
         key = hub.add_user("ada")
         with closing(hub.client(key)) as client:
