@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.helpers.local_pods import wait_until
 from tests.helpers.sandboxes import API, Inside, create, sandbox_hub
 from tests.helpers.tools import needs_bubblewrap
 
@@ -106,5 +107,6 @@ def test_the_start_command_is_a_text_or_an_object_by_release(hub: httpx.Client) 
     shown = hub.get(address, headers=new).json()["startCommand"]
     assert shown == {"executable": "/bin/sh", "args": ["-c", "echo it ran"]}
     assert hub.get(address).json()["startCommand"] == "echo it ran"
-    Inside(hub, sandbox_id).run("true")
-    assert hub.get(f"{address}/logs").json()["logs"] == "it ran\n"
+    wait_until(
+        lambda: hub.get(f"{address}/logs").json()["logs"] == "it ran\n", what="the command has run"
+    )
