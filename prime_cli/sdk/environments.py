@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prime_cli.archive.diff.compare import Difference, compare_snapshots
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.bundles.collect import make_bundle
 from prime_cli.envs.bundles.manifest import BundleManifest
 from prime_cli.envs.bundles.plan import BundleContext, BundleSpec, plan_bundle
 from prime_cli.envs.bundles.platforms import parse_platform, parse_python, this_platform
-from prime_cli.envs.diff.compare import Difference, compare_snapshots
 from prime_cli.envs.diff.snapshots import SnapshotLoader
 from prime_cli.envs.hub_environments import (
     EnvironmentListing,

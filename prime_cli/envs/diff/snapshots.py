@@ -1,76 +1,33 @@
 """The two sides of a difference: a published version, a wheel, a project or what is installed."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from prime_cli.archive.arguments import LoadArgument, read_arguments
-from prime_cli.archive.source_analysis import Generation, find_generation
-from prime_cli.archive.wheels import WheelFacts
-from prime_cli.core.digests import digest_bytes
-from prime_cli.core.errors import NotFound
-from prime_cli.core.paths import prime_home
-from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef, is_reference, normalize_name
-from prime_cli.envs.diff.file_trees import (
+from prime_cli.archive.diff.file_trees import (
     LARGEST_TEXT,
     FileContent,
     FileTree,
-    installed_tree,
+    TreeBuilder,
     wheel_tree,
 )
+from prime_cli.archive.diff.snapshots import Snapshot
+from prime_cli.archive.source_analysis import find_generation
+from prime_cli.archive.wheels import WheelFacts
+from prime_cli.core.digests import digest_bytes
+from prime_cli.core.errors import IntegrityError, NotFound
+from prime_cli.core.paths import prime_home, storage_errors
+from prime_cli.core.progress import Progress
+from prime_cli.core.refs import EnvRef, is_reference, normalize_name
 from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.install.dependencies import OpenHub
-from prime_cli.envs.install.installed import InstalledPackage, read_distributions
+from prime_cli.envs.install.installed import InstalledPackage, read_distributions, recorded_files
 from prime_cli.envs.install.workspace import find_workspace, site_packages
 from prime_cli.envs.lockfile.file import EnvironmentLock, find_lock
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.project.build import build_into_store
 from prime_cli.envs.project.folder import choose_local, load_project
 from prime_cli.runtime.packages import WheelPackage, read_package
-
-_TESTS = frozenset({"test", "tests"})
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """One form of an environment; `label` says which, and `sha256` is that of its wheel.
-
-    `files` are those that are installed. `pyproject` is that of its sources, None where they are
-    not at hand.
-    """
-
-    label: str
-    name: str
-    version: str
-    files: FileTree
-    requires: tuple[str, ...] = ()
-    requires_python: str | None = None
-    module: str | None = None
-    generation: Generation | None = None
-    sha256: str | None = None
-    pyproject: FileContent | None = field(default=None, repr=False)
-
-    def read(self, path: str) -> str | None:
-        """The text of a file, None if it is missing or too large."""
-        found = self.files.get(path)
-        if found is None or found.content is None:
-            return None
-        return found.content.decode("utf-8", errors="replace")
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """The import names of its modules, its own ones first, without those of tests."""
-        names = sorted(_modules(self.files))
-        return tuple(sorted(names, key=lambda name: name.split(".")[0] != self.module))
-
-    @property
-    def arguments(self) -> Mapping[str, LoadArgument]:
-        """What it takes, by name; empty where that cannot be read."""
-        if self.module is None or self.generation is None:
-            return {}
-        found = read_arguments(self.module, self.generation, self.read)
-        return {each.name: each for each in found or ()}
 
 
 class SnapshotLoader:
@@ -136,7 +93,7 @@ class SnapshotLoader:
         folder = package.editable_folder
         if folder is not None:
             return self._of_folder(folder, f"{package.name} (a project, installed)")
-        files = installed_tree(package)
+        files = _installed_tree(package)
         origin = package.origin
         side = Snapshot(
             label=f"{(origin and origin.ref) or f'{package.name} {package.version}'} (installed)",
@@ -158,11 +115,13 @@ class SnapshotLoader:
 
 def _of_package(label: str, package: WheelPackage) -> Snapshot:
     facts: WheelFacts = package.facts
+    with storage_errors(package.path), package.path.open("rb") as file:
+        files = wheel_tree(file)
     return Snapshot(
         label=label,
         name=facts.name,
         version=facts.version,
-        files=wheel_tree(package.path),
+        files=files,
         requires=facts.requires_dist,
         requires_python=facts.requires_python,
         module=facts.module,
@@ -182,11 +141,24 @@ def _with_module(side: Snapshot) -> Snapshot:
     return side
 
 
-def _modules(files: FileTree) -> Iterator[str]:
-    for path in files:
-        parts = path.removesuffix(".py").split("/")
-        if path.endswith(".py") and _TESTS.isdisjoint(parts) and all(map(str.isidentifier, parts)):
-            yield ".".join(parts[:-1] if parts[-1] == "__init__" and parts[1:] else parts)
+def _installed_tree(package: InstalledPackage) -> FileTree:
+    """The files of an installed package, by its RECORD; what is missing is left out.
+
+    Raises IntegrityError for a package without a RECORD.
+    """
+    recorded = recorded_files(package)
+    if recorded is None:
+        raise IntegrityError(
+            f"{package.folder} has no RECORD, so its files are unknown",
+            hint=f"reinstall it with `prime env install {package.name}`",
+        )
+    tree = TreeBuilder()
+    for path, _ in recorded:
+        file = package.folder.parent / path
+        if not path.endswith(".pyc") and file.is_file():
+            with storage_errors(file), file.open("rb") as stream:
+                tree.add(path, stream)
+    return tree.files
 
 
 def _content(content: bytes) -> FileContent:

@@ -6,9 +6,14 @@ from pathlib import Path
 import pytest
 
 from prime_cli.api.client import HubClient
+from prime_cli.archive.diff.compare import (
+    Difference,
+    FileDifference,
+    ValueChange,
+    compare_snapshots,
+)
 from prime_cli.core.errors import IntegrityError, NotFound, UnsafeContent
 from prime_cli.core.progress import Silent
-from prime_cli.envs.diff.compare import Difference, FileDifference, ValueChange, compare_snapshots
 from prime_cli.envs.diff.snapshots import SnapshotLoader
 from prime_cli.envs.install.installed import read_distributions
 from prime_cli.envs.install.plan import plan_install, run_install

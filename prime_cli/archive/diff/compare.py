@@ -7,14 +7,15 @@ from typing import Literal
 from packaging.requirements import InvalidRequirement, Requirement
 
 from prime_cli.archive.arguments import LoadArgument
+from prime_cli.archive.diff.file_trees import FileContent, FileTree
+from prime_cli.archive.diff.scoring import ScoringCode, changed_parts, digest_code, read_scoring
+from prime_cli.archive.diff.snapshots import Snapshot
+from prime_cli.archive.diff.text_diff import MOST_LINES, count_lines, diff_texts, is_binary
 from prime_cli.core.formatting import first_few
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.diff.file_trees import FileContent, FileTree
-from prime_cli.envs.diff.scoring import ScoringCode, changed_parts, digest_code, read_scoring
-from prime_cli.envs.diff.snapshots import Snapshot
-from prime_cli.envs.diff.text_diff import MOST_LINES, count_lines, diff_texts, is_binary
-from prime_cli.envs.project.pyproject import FILENAME as PYPROJECT
 
+PYPROJECT = "pyproject.toml"
+PYPROJECT = "pyproject.toml"
 Comparable = Literal["yes", "no", "unsure"]
 
 _ABOUT = (".md", ".rst", ".pyi")

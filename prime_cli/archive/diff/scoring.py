@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from prime_cli.archive.limits import MEBIBYTE
-from prime_cli.archive.source_analysis import ReadModule
-from prime_cli.envs.diff.symbols import (
+from prime_cli.archive.diff.symbols import (
     Binding,
     CodeScope,
     NameResolver,
@@ -21,6 +19,8 @@ from prime_cli.envs.diff.symbols import (
     scoped_calls,
     scoped_nodes,
 )
+from prime_cli.archive.limits import MEBIBYTE
+from prime_cli.archive.source_analysis import ReadModule
 
 _RUBRIC = "Rubric"
 _DECORATORS = frozenset({"reward", "group_reward", "metric", "group_metric"})

@@ -1,18 +1,14 @@
-"""The files of an environment as they are installed, read from a wheel or from site-packages."""
+"""The files of an environment as they are installed, with their digests."""
 
 import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 from prime_cli.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits
 from prime_cli.archive.members import read_members
 from prime_cli.archive.wheels import installed_path
-from prime_cli.core.errors import IntegrityError
-from prime_cli.core.paths import storage_errors
-from prime_cli.envs.install.installed import InstalledPackage, recorded_files
 
 LARGEST_TEXT = MEBIBYTE
 """A file above this is compared by its digest alone."""
@@ -39,13 +35,20 @@ FileTree = Mapping[str, FileContent]
 
 
 @dataclass
-class _TreeBuilder:
-    """A tree that is being read; what is kept of its files is bounded in all."""
+class TreeBuilder:
+    """A tree that is being read; what is kept of its files is bounded in all.
+
+    What says how a package was built and installed is left out.
+    """
 
     files: dict[str, FileContent] = field(default_factory=dict)
     kept: int = 0
 
     def add(self, path: str, stream: IO[bytes]) -> None:
+        """Read one file, by its path below site-packages."""
+        place = _place(path)
+        if place is None:
+            return
         digest, size, kept = hashlib.sha256(), 0, bytearray()
         while block := stream.read(_BLOCK):
             digest.update(block)
@@ -55,37 +58,14 @@ class _TreeBuilder:
         is_kept = size <= LARGEST_TEXT and self.kept + size <= _MOST_KEPT
         self.kept += size if is_kept else 0
         content = bytes(kept) if is_kept else None
-        self.files[path] = FileContent(digest.hexdigest(), size, content)
+        self.files[place] = FileContent(digest.hexdigest(), size, content)
 
 
-def wheel_tree(path: Path, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> FileTree:
-    """The files of the wheel at `path`; raises UnsafeContent, IntegrityError, StorageFailed."""
-    tree = _TreeBuilder()
-    with storage_errors(path), path.open("rb") as file:
-        for member, stream in read_members(file, limits=limits):
-            place = _place(installed_path(member.path))
-            if place is not None:
-                tree.add(place, stream)
-    return tree.files
-
-
-def installed_tree(package: InstalledPackage) -> FileTree:
-    """The files of an installed package, by its RECORD; what is missing is left out.
-
-    Raises IntegrityError for a package without a RECORD.
-    """
-    recorded = recorded_files(package)
-    if recorded is None:
-        raise IntegrityError(
-            f"{package.folder} has no RECORD, so its files are unknown",
-            hint=f"reinstall it with `prime env install {package.name}`",
-        )
-    tree = _TreeBuilder()
-    for path, _ in recorded:
-        place, file = _place(path), package.folder.parent / path
-        if place is not None and not path.endswith(".pyc") and file.is_file():
-            with storage_errors(file), file.open("rb") as stream:
-                tree.add(place, stream)
+def wheel_tree(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> FileTree:
+    """The files of an open wheel; raises UnsafeContent, IntegrityError."""
+    tree = TreeBuilder()
+    for member, stream in read_members(file, limits=limits):
+        tree.add(installed_path(member.path), stream)
     return tree.files
 
 

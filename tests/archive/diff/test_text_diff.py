@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.envs.diff.text_diff import (
+from prime_cli.archive.diff.text_diff import (
     LONGEST_LINE,
     MOST_LINES,
     diff_texts,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.envs.diff.scoring import (
+from prime_cli.archive.diff.scoring import (
     ScoringCode,
     changed_parts,
     digest_code,

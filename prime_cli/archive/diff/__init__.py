@@ -1,0 +1,1 @@
+"""What two forms of an environment have different, and what that does to scores."""
