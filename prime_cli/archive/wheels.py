@@ -65,30 +65,8 @@ def read_wheel(path: Path, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> WheelFa
     Raises IntegrityError if it is not a wheel or its metadata is missing or contradicts its file
     name, UnsafeContent if a member must not be unpacked.
     """
-    tags = _read_filename(path.name)
     with open_wheel(path, limits=limits) as wheel:
-        metadata = wheel.metadata()
-        members = tuple(wheel.members)
-        top_level = _top_level(members)
-        module = wheel.find_module(top_level, metadata["name"])
-        return WheelFacts(
-            filename=path.name,
-            name=metadata["name"],
-            version=metadata["version"],
-            summary=metadata.get("summary", ""),
-            license=metadata.get("license_expression") or metadata.get("license", ""),
-            readme=metadata.get("description", ""),
-            requires_python=metadata.get("requires_python"),
-            requires_dist=tuple(metadata.get("requires_dist", ())),
-            extras=tuple(metadata.get("provides_extra", ())),
-            tags=tags,
-            members=members,
-            top_level=top_level,
-            root_files=_root_files(members),
-            entry_points=wheel.entry_points(),
-            module=module,
-            exposes=find_generation(module, wheel.source) if module else None,
-        )
+        return wheel.facts(path.name)
 
 
 class Wheel:
@@ -159,6 +137,31 @@ class Wheel:
                 f"The wheel has {len(found) or 'no'} METADATA files instead of one"
             )
         return found.pop()
+
+    def facts(self, filename: str) -> WheelFacts:
+        """What it declares and contains, under the name `filename`; raises IntegrityError."""
+        metadata = self.metadata()
+        members = tuple(self.members)
+        top_level = _top_level(members)
+        module = self.find_module(top_level, metadata["name"])
+        return WheelFacts(
+            filename=filename,
+            name=metadata["name"],
+            version=metadata["version"],
+            summary=metadata.get("summary", ""),
+            license=metadata.get("license_expression") or metadata.get("license", ""),
+            readme=metadata.get("description", ""),
+            requires_python=metadata.get("requires_python"),
+            requires_dist=tuple(metadata.get("requires_dist", ())),
+            extras=tuple(metadata.get("provides_extra", ())),
+            tags=_read_filename(filename),
+            members=members,
+            top_level=top_level,
+            root_files=_root_files(members),
+            entry_points=self.entry_points(),
+            module=module,
+            exposes=find_generation(module, self.source) if module else None,
+        )
 
     def entry_points(self) -> tuple[tuple[str, str, str], ...]:
         """Rows of (group, name, `module:attribute`)."""

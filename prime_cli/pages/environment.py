@@ -1,7 +1,6 @@
 """The pages of one environment: tabs with addresses of their own, below a head that all share."""
 
 import shlex
-from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from prime_cli.pages.source import highlight
 from prime_cli.pages.templates import Html, Page
 from prime_cli.wire.check_reports import Check, CheckReport, in_words, summarize
 from prime_cli.wire.environment_sources import Inspection
-from prime_cli.wire.environments import EnvironmentDetail, VersionItem
+from prime_cli.wire.environments import EnvironmentDetail
 from prime_cli.wire.locks import Lock, Signatures
 
 # --- The head ---
@@ -162,27 +161,6 @@ def _folders(at: str, path: str) -> list[Tab]:
     parts = path.split("/")[:-1]
     inner = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
     return [Tab(each, each.rpartition("/")[2], links.file_path(at, each)) for each in inner]
-
-
-# --- Versions ---
-
-
-class VersionsRecord(Struct, frozen=True):
-    """All versions, newest first."""
-
-    head: EnvironmentHead
-    versions: Sequence[VersionItem]
-
-
-def versions_page(detail: EnvironmentDetail, versions: Sequence[VersionItem]) -> Page:
-    """The list of versions."""
-    head = head_of(detail, "versions")
-    commands = [f"prime env versions {head.slug}"]
-    if len(versions) > 1:
-        older, newer = versions[1].version, versions[0].version
-        commands.append(f"prime env diff {head.slug}@{older} {head.slug}@{newer}")
-    record = VersionsRecord(head, versions)
-    return Page("versions.html", f"Versions of {head.slug}", record, command=tuple(commands))
 
 
 # --- Details ---

@@ -10,11 +10,17 @@ from prime_cli.archive.arguments import LoadArgument
 from prime_cli.archive.diff.file_trees import FileContent, FileTree
 from prime_cli.archive.diff.scoring import ScoringCode, changed_parts, digest_code, read_scoring
 from prime_cli.archive.diff.snapshots import Snapshot
-from prime_cli.archive.diff.text_diff import MOST_LINES, count_lines, diff_texts, is_binary
+from prime_cli.archive.diff.text_diff import (
+    MOST_COMPARED,
+    MOST_LINES,
+    TextDiff,
+    count_lines,
+    diff_texts,
+    is_binary,
+)
 from prime_cli.core.formatting import first_few
 from prime_cli.core.refs import normalize_name
 
-PYPROJECT = "pyproject.toml"
 PYPROJECT = "pyproject.toml"
 Comparable = Literal["yes", "no", "unsure"]
 
@@ -101,8 +107,22 @@ def _some(names: Sequence[str] | Mapping[str, str]) -> str:
     return first_few(list(dict.fromkeys(names)))
 
 
-_MOST_OF_ALL = 4_000
-"""Lines of diffs that are kept in all; the other files are only counted."""
+@dataclass(frozen=True)
+class DiffLimits:
+    """Bounds on the diffs of all files together; the lines of further files are only counted.
+
+    `lines` are shown. `compared` bounds the time: so many lines of each side are compared.
+    """
+
+    lines: int = 4_000
+    compared: int = 1_000_000
+
+    def without(self, found: TextDiff) -> "DiffLimits":
+        """What is left after one file."""
+        return DiffLimits(self.lines - len(found.lines), self.compared - found.compared)
+
+
+DEFAULT_LIMITS = DiffLimits()
 
 Status = Literal["added", "removed", "changed"]
 
@@ -168,13 +188,15 @@ class Difference:
         return not (self.rewards or self.arguments or self.dependencies or self.files)
 
 
-def compare_snapshots(a: Snapshot, b: Snapshot) -> Difference:
+def compare_snapshots(
+    a: Snapshot, b: Snapshot, *, limits: DiffLimits = DEFAULT_LIMITS
+) -> Difference:
     """Read both sides and compare them; none of their code is run."""
     scoring = read_scoring(a.modules, a.read), read_scoring(b.modules, b.read)
     rewards = changed_parts(*scoring)
     arguments = tuple(_arguments(a, b))
     dependencies = tuple(_dependencies(a, b))
-    files = tuple(_files(*_with_pyproject(a, b)))
+    files = tuple(_files(*_with_pyproject(a, b), limits))
     return Difference(
         a=_facts(a),
         b=_facts(b),
@@ -197,37 +219,46 @@ def _with_pyproject(a: Snapshot, b: Snapshot) -> tuple[FileTree, FileTree]:
     return {PYPROJECT: a.pyproject, **a.files}, {PYPROJECT: b.pyproject, **b.files}
 
 
-def _files(before: FileTree, after: FileTree) -> Iterator[FileDifference]:
-    left = _MOST_OF_ALL
+def _files(before: FileTree, after: FileTree, limits: DiffLimits) -> Iterator[FileDifference]:
     for path in sorted({*before, *after}):
         old, new = before.get(path), after.get(path)
         if old is not None and new is not None and old.sha256 == new.sha256:
             continue
-        change = _file(path, old, new, most=min(left, MOST_LINES))
-        left -= len(change.diff)
-        yield change
+        status: Status = "added" if old is None else "removed" if new is None else "changed"
+        note = _withheld([side for side in (old, new) if side is not None])
+        if note is not None:
+            yield FileDifference(path, status, note=note)
+            continue
+        one, other = (old and old.content) or b"", (new and new.content) or b""
+        found = diff_texts(
+            one,
+            other,
+            most=min(limits.lines, MOST_LINES),
+            most_compared=min(limits.compared, MOST_COMPARED),
+        )
+        limits = limits.without(found)
+        note = _note(found, one)
+        yield FileDifference(path, status, found.added, found.removed, found.lines, note)
 
 
-def _file(
-    path: str, old: FileContent | None, new: FileContent | None, *, most: int
-) -> FileDifference:
-    status: Status = "added" if old is None else "removed" if new is None else "changed"
-    sides = [side for side in (old, new) if side is not None]
-    contents = [side.content for side in sides]
+def _withheld(sides: Sequence[FileContent]) -> str | None:
+    """Why the lines of a file are not compared, if they are not."""
     sizes = " to ".join(f"{side.size}" for side in sides)
+    contents = [side.content for side in sides]
     if any(content is None for content in contents):
-        return FileDifference(path, status, note=f"too large to show, {sizes} bytes")
+        return f"too large to show, {sizes} bytes"
     if any(is_binary(content) for content in contents if content is not None):
-        return FileDifference(path, status, note=f"binary, {sizes} bytes")
-    one = (old.content if old else None) or b""
-    other = (new.content if new else None) or b""
-    found = diff_texts(one, other, most=most)
-    note = None
+        return f"binary, {sizes} bytes"
+    return None
+
+
+def _note(found: TextDiff, before: bytes) -> str | None:
+    """What the lines of a diff do not show."""
     if found.cut:
-        note = f"{len(found.lines)} lines of its diff are shown" if found.lines else "not shown"
-    elif not found.lines:
-        note = "only the end of its last line differs" if count_lines(one) else "empty"
-    return FileDifference(path, status, found.added, found.removed, found.lines, note)
+        return f"{len(found.lines)} lines of its diff are shown" if found.lines else "not shown"
+    if not found.lines:
+        return "only the end of its last line differs" if count_lines(before) else "empty"
+    return None
 
 
 def _dependencies(a: Snapshot, b: Snapshot) -> Iterator[ValueChange]:

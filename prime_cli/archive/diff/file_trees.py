@@ -43,6 +43,7 @@ class TreeBuilder:
 
     files: dict[str, FileContent] = field(default_factory=dict)
     kept: int = 0
+    largest: int = LARGEST_TEXT
 
     def add(self, path: str, stream: IO[bytes]) -> None:
         """Read one file, by its path below site-packages."""
@@ -53,17 +54,22 @@ class TreeBuilder:
         while block := stream.read(_BLOCK):
             digest.update(block)
             size += len(block)
-            if size <= LARGEST_TEXT:
+            if size <= self.largest:
                 kept += block
-        is_kept = size <= LARGEST_TEXT and self.kept + size <= _MOST_KEPT
+        is_kept = size <= self.largest and self.kept + size <= _MOST_KEPT
         self.kept += size if is_kept else 0
         content = bytes(kept) if is_kept else None
         self.files[place] = FileContent(digest.hexdigest(), size, content)
 
 
-def wheel_tree(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> FileTree:
-    """The files of an open wheel; raises UnsafeContent, IntegrityError."""
-    tree = TreeBuilder()
+def wheel_tree(
+    file: BinaryIO, *, largest: int = LARGEST_TEXT, limits: ArchiveLimits = DEFAULT_LIMITS
+) -> FileTree:
+    """The files of an open wheel, with the contents of those of at most `largest` bytes.
+
+    Raises UnsafeContent, IntegrityError.
+    """
+    tree = TreeBuilder(largest=largest)
     for member, stream in read_members(file, limits=limits):
         tree.add(installed_path(member.path), stream)
     return tree.files

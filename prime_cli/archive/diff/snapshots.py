@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from prime_cli.archive.arguments import LoadArgument, read_arguments
 from prime_cli.archive.diff.file_trees import FileContent, FileTree
 from prime_cli.archive.source_analysis import Generation
+from prime_cli.archive.wheels import WheelFacts
 
 _TESTS = frozenset({"test", "tests"})
 
@@ -28,6 +29,21 @@ class Snapshot:
     generation: Generation | None = None
     sha256: str | None = None
     pyproject: FileContent | None = field(default=None, repr=False)
+
+    @classmethod
+    def of_wheel(cls, label: str, facts: WheelFacts, files: FileTree, sha256: str) -> "Snapshot":
+        """The one that a wheel with these facts and files installs."""
+        return cls(
+            label=label,
+            name=facts.name,
+            version=facts.version,
+            files=files,
+            requires=facts.requires_dist,
+            requires_python=facts.requires_python,
+            module=facts.module,
+            generation=facts.exposes,
+            sha256=sha256,
+        )
 
     def read(self, path: str) -> str | None:
         """The text of a file, None if it is missing or too large."""

@@ -11,7 +11,7 @@ LONGEST_LINE = 400
 MOST_LINES = 400
 """Of one file's diff."""
 
-_MOST_COMPARED = 1_500
+MOST_COMPARED = 1_500
 """Lines between the common beginning and end; difflib takes a time that grows with their square."""
 
 _BINARY_PROBE = 8_192
@@ -24,13 +24,15 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 class TextDiff:
     """A unified diff, and how many lines it adds and removes.
 
-    `lines` are fit for any terminal; `cut` is True where some are left out.
+    `lines` are fit for any terminal; `cut` is True where some are left out. `compared` lines of
+    each side were compared with each other.
     """
 
     added: int
     removed: int
     lines: tuple[str, ...] = ()
     cut: bool = False
+    compared: int = 0
 
 
 def is_binary(content: bytes) -> bool:
@@ -38,7 +40,9 @@ def is_binary(content: bytes) -> bool:
     return b"\0" in content[:_BINARY_PROBE]
 
 
-def diff_texts(before: bytes, after: bytes, *, most: int = MOST_LINES) -> TextDiff:
+def diff_texts(
+    before: bytes, after: bytes, *, most: int = MOST_LINES, most_compared: int = MOST_COMPARED
+) -> TextDiff:
     """How `after` differs from `before`, read as UTF-8; other bytes are shown as their numbers.
 
     With `most` 0 its lines are only counted, as those are that are too many to be compared.
@@ -47,14 +51,14 @@ def diff_texts(before: bytes, after: bytes, *, most: int = MOST_LINES) -> TextDi
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     middle = max(len(old), len(new)) - start - end
-    if middle > _MOST_COMPARED or most <= 0:
+    if middle > most_compared or most <= 0:
         gone, come = Counter(old), Counter(new)
         return TextDiff((come - gone).total(), (gone - come).total(), cut=True)
     lines = list(_unified(old, new, start, end))
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
     shown = tuple(visible(line) for line in islice(lines, most))
-    return TextDiff(added, removed, shown, cut=len(lines) > most)
+    return TextDiff(added, removed, shown, cut=len(lines) > most, compared=middle)
 
 
 def count_lines(content: bytes) -> int:

@@ -13,7 +13,6 @@ from prime_cli.archive.diff.file_trees import (
 )
 from prime_cli.archive.diff.snapshots import Snapshot
 from prime_cli.archive.source_analysis import find_generation
-from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import IntegrityError, NotFound
 from prime_cli.core.paths import prime_home, storage_errors
@@ -114,20 +113,9 @@ class SnapshotLoader:
 
 
 def _of_package(label: str, package: WheelPackage) -> Snapshot:
-    facts: WheelFacts = package.facts
     with storage_errors(package.path), package.path.open("rb") as file:
         files = wheel_tree(file)
-    return Snapshot(
-        label=label,
-        name=facts.name,
-        version=facts.version,
-        files=files,
-        requires=facts.requires_dist,
-        requires_python=facts.requires_python,
-        module=facts.module,
-        generation=facts.exposes,
-        sha256=package.sha256,
-    )
+    return Snapshot.of_wheel(label, package.facts, files, package.sha256)
 
 
 def _with_module(side: Snapshot) -> Snapshot:

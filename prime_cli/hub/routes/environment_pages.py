@@ -6,16 +6,18 @@ from starlette.responses import Response
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.refs import LATEST, EnvRef
 from prime_cli.hub.dispatch import call
-from prime_cli.hub.routes.requests import ref_to_read
+from prime_cli.hub.routes.requests import read_through, ref_to_read
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environments, versions
 from prime_cli.hub.services.evaluations.leaderboard import read_leaderboard
 from prime_cli.hub.services.readmes import get_readme
 from prime_cli.hub.services.source_facts import read_source
+from prime_cli.hub.services.version_comparison import compare_versions
 from prime_cli.hub.services.version_documents import get_document
-from prime_cli.pages.environment import details_page, file_page, readme_page, versions_page
+from prime_cli.pages.environment import details_page, file_page, readme_page
 from prime_cli.pages.leaderboard import leaderboard_page
+from prime_cli.pages.versions import VersionPair, versions_page
 from prime_cli.wire.environment_sources import InspectQuery
 from prime_cli.wire.evaluations import HistoryQuery
 from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, DocumentKind
@@ -23,6 +25,8 @@ from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, 
 router = Router()
 
 _FILE_BYTES = 256 * 1024
+_LONGEST = 100
+"""Characters of a version in a query."""
 _PATH = "/dashboard/environments/{owner}/{name}"
 
 
@@ -55,14 +59,21 @@ async def file(request: Request) -> Response:
 
 @router.page(_PATH + "/versions")
 async def version_list(request: Request) -> Response:
-    """All versions."""
+    """All versions, and what differs between the two in the query."""
+    before, after = (request.query_params.get(name, "")[:_LONGEST] for name in ("from", "to"))
+    pair = None
     try:
         ref = await _ref(request)
         detail = await call(request, environments.get_detail, ref)
         listed = await call(request, versions.list_versions, ref)
+        if before and after:
+            for version in (before, after):
+                await read_through(request, ref.at(version))
+            found = await call(request, compare_versions, ref, before, after)
+            pair = VersionPair(before, after, found)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return await show_page(request, versions_page, detail, listed.versions)
+    return await show_page(request, versions_page, detail, listed.versions, pair)
 
 
 @router.page(_PATH + "/evaluations")

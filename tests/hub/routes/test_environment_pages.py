@@ -13,6 +13,7 @@ from prime_cli.hub.services.evaluations.leaderboard import read_leaderboard
 from prime_cli.wire.evaluations import HistoryQuery
 from tests.hub.accounts_hub import AccountsHub
 from tests.hub.pushing import Push, sha256
+from tests.hub.routes.browsing import open_browser, signed_in
 from tests.hub.routes.test_pages import API
 
 PAGE = "/dashboard/environments/ada/word"
@@ -25,6 +26,13 @@ URL = "https://words.example.org/list"
 
 def load_environment(difficulty: str = "easy", *, seed: int) -> None:
     '<script>'
+"""
+
+SCORED = """
+def load_environment():
+    def right(answer):
+        return {}
+    return Rubric(funcs=[right])
 """
 
 
@@ -92,6 +100,46 @@ def test_an_older_version_says_which_is_the_newest(client: httpx.Client, word: P
     assert "the newest is 0.2.0" in text
     assert f'href="{PAGE}/@0.1.0/details"' in text
     assert client.get(f"{PAGE}/@9.9.9").status_code == 404
+
+
+def test_two_versions_are_compared_and_changed_reward_code_is_named(client: httpx.Client) -> None:
+    for version, code in (("0.1.0", "1.0"), ("0.2.0", "2.0 if '<b>' else 0"), ("0.2.1", "2.0")):
+        push = Push(client, version=version)
+        push.wheel = with_module(push.wheel, SCORED.format(code))
+        push.run()
+    text = client.get(f"{PAGE}/versions", params={"from": "0.1.0", "to": "0.2.0"}).text
+    assert "Scores are not comparable: reward code changed (word.load_environment.right)" in text
+    assert "<td><code>word.load_environment.right</code></td><td>changed</td>" in text
+    assert "<del>-        return 1.0\n</del>" in text
+    assert "<ins>+        return 2.0 if &#x27;&lt;b&gt;&#x27; else 0\n</ins>" in text
+    assert "prime env diff ada/word@0.1.0 ada/word@0.2.0" in text
+    listed = client.get(f"{PAGE}/versions").text
+    assert '<select name="from">' in listed
+    assert "<option selected>0.2.0</option>" in listed
+    assert "Scores are" not in listed
+
+
+def test_versions_too_large_for_a_page_are_left_to_the_command(client: httpx.Client) -> None:
+    for version in ("0.1.0", "0.2.0"):
+        Push(client, version=version, code=f"x = '{'y' * 60_000}'\n").run()
+    text = client.get(f"{PAGE}/versions?from=0.1.0&to=0.2.0").text
+    assert "too large to be compared on a page" in text
+    assert "prime env diff ada/word@0.1.0 ada/word@0.2.0" in text
+
+
+def test_only_versions_that_exist_are_compared(client: httpx.Client, word: Push) -> None:
+    assert client.get(f"{PAGE}/versions?from=0.1.0&to=9.9.9").status_code == 404
+    assert client.get(f"{PAGE}/versions?from=0.1.0").status_code == 200
+
+
+def test_a_private_environment_is_compared_for_its_readers_alone(accounts_hub: AccountsHub) -> None:
+    accounts_hub.user("ada")
+    Push(accounts_hub.client(accounts_hub.key("ada")), visibility="PRIVATE").run()
+    address = f"{PAGE}/versions?from=0.1.0&to=0.1.0"
+    owner, stranger = open_browser(accounts_hub), signed_in(accounts_hub, "bob")
+    owner.sign_in(accounts_hub.key("ada"))
+    assert "the content is identical" in owner.get(address).text
+    assert stranger.get(address).status_code == 404
 
 
 def test_details_say_what_the_source_reads_and_takes(client: httpx.Client, word: Push) -> None:
