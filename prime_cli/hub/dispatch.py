@@ -17,6 +17,8 @@ _OUTSIDE_THREADS = 20
 _outside_threads: RunVar[CapacityLimiter] = RunVar("prime_outside_threads")
 _WRITE_THREADS = 20
 _write_threads: RunVar[CapacityLimiter] = RunVar("prime_write_threads")
+_EXPORT_THREADS = 2
+_export_threads: RunVar[CapacityLimiter] = RunVar("prime_export_threads")
 _READING = ("GET", "HEAD")
 
 
@@ -84,6 +86,14 @@ async def run_outside(hub: Hub, function: Callable[P, T], *args: P.args, **kwarg
     if hub.settings.embedded:
         return work()
     return await to_thread.run_sync(work, limiter=_limiter(_outside_threads, _OUTSIDE_THREADS))
+
+
+async def run_export(hub: Hub, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """`run` for what writes whole files: a few at once, so that pages need not wait for them."""
+    work = partial(function, *args, **kwargs)
+    if hub.settings.embedded:
+        return work()
+    return await to_thread.run_sync(work, limiter=_limiter(_export_threads, _EXPORT_THREADS))
 
 
 def _limiter(kept: RunVar[CapacityLimiter], threads: int) -> CapacityLimiter:

@@ -23,6 +23,7 @@ from prime_cli.pages.runs import (
     RunFilter,
     RunView,
     Scale,
+    download_links,
     metric_charts,
     render_rollout,
     render_run,
@@ -133,6 +134,7 @@ def evaluation_page(
         columns=max((len(line.cells) for line in grid), default=0),
         previous=path + wanted.query(page=page - 1) if page > 1 else None,
         next=path + wanted.query(page=page + 1) if page < pages else None,
+        downloads=download_links(path) if detail.total_samples else (),
         others=[Link(name, environment_path(name)) for name in detail.environment_names],
     )
     return render_run(view)

@@ -20,6 +20,7 @@ from prime_cli.pages.conversation import (
 )
 from prime_cli.pages.json_diff import JsonDiff
 from prime_cli.pages.templates import Html, Page
+from prime_cli.runs.export.downloads import DOWNLOADS
 from prime_cli.runs.rows import numeric
 from prime_cli.statistics.intervals import spread
 
@@ -167,6 +168,11 @@ class RolloutView:
     next: str | None = None
     siblings: Sequence[Cell] = ()
     command: str = ""
+
+
+def download_links(path: str) -> list[Link]:
+    """Every form that the run at `path` can be downloaded in."""
+    return [Link(each.label, f"{path}/download.{each.form}") for each in DOWNLOADS.values()]
 
 
 def render_run(run: RunView) -> Page:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.installation import require
 from prime_cli.evals.execution.run import EvalResult
-from prime_cli.evals.export.records import find_columns
-from prime_cli.evals.export.spreadsheet import header, record
-from prime_cli.evals.export.text import as_text
 from prime_cli.models.prices import format_cost
+from prime_cli.runs.export.records import find_columns
+from prime_cli.runs.export.spreadsheet import header, record
+from prime_cli.runs.export.text import as_text
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.runs.spending import spend_of

@@ -6,8 +6,8 @@ from importlib.resources import files
 from typing import Any
 
 from prime_cli import __version__
-from prime_cli.evals.export.page import page_head, page_part
 from prime_cli.pages.charts import Curve, Point, draw_curves
+from prime_cli.runs.export.page import page_head, page_part
 from prime_cli.training.curves import curves_of
 from prime_cli.training.record import Evaluation, SavedTraining
 

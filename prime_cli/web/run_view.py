@@ -6,8 +6,6 @@ from urllib.parse import quote
 
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.formatting import format_duration, pluralize
-from prime_cli.evals.export.page import seconds_of
-from prime_cli.evals.export.text import facts_of, parts_of, spent_of
 from prime_cli.evals.viewer.filters import Filter
 from prime_cli.evals.viewer.grid import Grid, GridRow
 from prime_cli.pages.runs import (
@@ -22,10 +20,13 @@ from prime_cli.pages.runs import (
     RunView,
     Sample,
     Scale,
+    download_links,
     reward_chart,
     sample_of,
     view_rollout,
 )
+from prime_cli.runs.export.page import seconds_of
+from prime_cli.runs.export.text import facts_of, parts_of, spent_of
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
@@ -83,7 +84,7 @@ def view_run(run: LocalRun, name: str, wanted: RunFilter, page: int) -> RunView:
         columns=grid.columns,
         previous=path + wanted.query(page=page - 1) if page > 1 else None,
         next=path + wanted.query(page=page + 1) if page < pages else None,
-        downloads=_downloads(path),
+        downloads=download_links(path),
         stream=f"{path}/events" if run.is_live else None,
     )
 
@@ -198,11 +199,6 @@ def _cells(row: GridRow, scale: Scale, path: str) -> list[Cell]:
         )
         for cell in row.cells
     ]
-
-
-def _downloads(path: str) -> list[Link]:
-    names = (("JSON lines", "jsonl"), ("CSV", "csv"), ("Parquet", "parquet"), ("One page", "html"))
-    return [Link(label, f"{path}/download.{form}") for label, form in names]
 
 
 # --- One rollout ---

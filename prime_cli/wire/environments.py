@@ -194,10 +194,11 @@ class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     """`GET /environmentshub/{owner}/{name}/@{version}`.
 
     `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock`, `runtime_hint`, `check_summary` (of
-    the publisher's check), `signatures` (their number), `yanked` (why installers skip the version;
-    may be empty) and `wheel_download_url` are ours: the public hub does not send them, so readers
-    treat them as optional. The last is the address of the wheel for clients with a key; `wheel_url`
-    is for installers, which send no key, and null if they have no access.
+    the publisher's check), `signatures` (their number), `downloads` (of all versions), `yanked`
+    (why installers skip the version; may be empty) and `wheel_download_url` are ours: the public
+    hub does not send them, so readers treat them as optional. The last is the address of the wheel
+    for clients with a key; `wheel_url` is for installers, which send no key, and null if they have
+    no access.
     """
 
     id: str
@@ -228,6 +229,7 @@ class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     wheel_download_url: str | None = None
     runtime_hint: str | None = None
     yanked: str | None = None
+    downloads: int | None = None
     # Only release 0.3.9 of the official client asks for it, and only whether it is there.
     download_object_key: str | None = None
 

@@ -123,7 +123,7 @@ BARS = {
         f"{_BARS}::test_the_first_command_says_what_it_prepares"
     ),
     ("evals/env_check/check.py", "Checking "): _CHECKS,
-    ("evals/export/exports.py", "Exporting"): _RUNS,
+    ("runs/export/exports.py", "Exporting"): _RUNS,
     ("evals/shards/merge.py", "Merging the parts"): _RUNS,
     ("evals/execution/run.py", "self._title()"): _RUN,
     ("evals/sharing/download.py", "Fetching "): _RUNS,

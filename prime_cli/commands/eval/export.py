@@ -21,8 +21,8 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.evals.export.exports import Export, Format, default_path, export_run, format_for
-from prime_cli.evals.export.page import MOST_TRANSCRIPTS
+from prime_cli.runs.export.exports import Export, Format, default_path, export_run, format_for
+from prime_cli.runs.export.page import MOST_TRANSCRIPTS
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.session import Session
@@ -122,7 +122,7 @@ class Pushed(msgspec.Struct, frozen=True):
 
 def check_dataset_push(session: Session, environ: Mapping[str, str]) -> None:
     """Raise what would stop a push, before anything is paid for: see `require_pushing`."""
-    from prime_cli.evals.export.hugging_face import require_pushing
+    from prime_cli.evals.sharing.hugging_face import require_pushing
 
     require_pushing(environ, offline=session.config.offline)
 
@@ -162,8 +162,8 @@ def _push(
     *,
     public: bool,
 ) -> Pushed:
-    from prime_cli.evals.export.exports import Format, export_run
-    from prime_cli.evals.export.hugging_face import push_dataset
+    from prime_cli.evals.sharing.hugging_face import push_dataset
+    from prime_cli.runs.export.exports import Format, export_run
 
     with tempfile.TemporaryDirectory(prefix="prime-export-") as folder:
         done = export_run(saved, Format.HF, Path(folder), session.progress)
@@ -175,7 +175,7 @@ def _push(
 
 
 def _default_name(saved: SavedRun) -> str:
-    from prime_cli.evals.export.hugging_face import dataset_name
+    from prime_cli.evals.sharing.hugging_face import dataset_name
 
     if saved.manifest is not None:
         environment = saved.manifest.plan.environment.name

@@ -64,6 +64,7 @@ def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
             latest_version=_summary(_latest(connection, environment, version)),
             package_url=_file(hub, environment, version.sources_sha256, version.sources_filename),
             stars=environment.stars,
+            downloads=environment.downloads,
             created_at=version.created_at,
             updated_at=environment.updated_at,
             wheel_sha256=version.wheel_sha256,

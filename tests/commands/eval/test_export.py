@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.evals.export.test_page import Reader, transcripts
 from tests.helpers.cli import Prime
+from tests.runs.export.test_page import Reader, transcripts
 from tests.runs.rows import row
 from tests.runs.saving import save_run
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.run import EvalResult
-from prime_cli.evals.export.exports import Format, export_run
 from prime_cli.evals.gate.reports import write_junit
 from prime_cli.evals.sharing.samples import sample_of
+from prime_cli.runs.export.exports import Format, export_run
 from prime_cli.runs.saved_run import open_run
 from prime_cli.terminal.text import as_json
 

@@ -62,16 +62,28 @@ def read_bodies(hub: Hub, evaluation_id: str, numbers: Sequence[int]) -> bytes:
 
     Raises NotFound if the evaluation was deleted since they were found.
     """
+    return b",".join(read_samples(hub, evaluation_id, numbers))
+
+
+def read_samples(hub: Hub, evaluation_id: str, numbers: Sequence[int]) -> list[bytes]:
+    """The same, one by one."""
     with hub.database.read() as connection:
         bodies = connection.execute(
             select(samples.c.body)
             .where(samples.c.evaluation_id == evaluation_id, samples.c.number.in_(numbers))
             .order_by(samples.c.number)
         ).scalars()
-        text = [body.encode() for body in bodies]
-    if len(text) != len(numbers):
+        found = [body.encode() for body in bodies]
+    if len(found) != len(numbers):
         raise NotFound(f"Evaluation `{evaluation_id}` not found")
-    return b",".join(text)
+    return found
+
+
+def read_numbers(connection: Connection, evaluation_id: str) -> Iterator[tuple[int, ...]]:
+    """The numbers of all samples of an evaluation, in groups as on a page."""
+    wanted = samples.c.evaluation_id == evaluation_id
+    rows = connection.execute(_SELECT.where(wanted).order_by(samples.c.number)).all()
+    return _parts(rows)
 
 
 def _dense(connection: Connection, evaluation_id: str, query: SampleQuery) -> Sequence[Row[Any]]:

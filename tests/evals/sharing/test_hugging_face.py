@@ -2,9 +2,9 @@ import pytest
 from huggingface_hub.utils._validators import validate_repo_id
 from hypothesis import given
 
-from prime_cli.evals.export.hugging_face import dataset_name
-from tests.evals.export.hostile import texts
-from tests.evals.export.test_page import summary
+from prime_cli.evals.sharing.hugging_face import dataset_name
+from tests.runs.export.hostile import texts
+from tests.runs.export.test_page import summary
 
 
 def named(environment: str, model: str) -> str:

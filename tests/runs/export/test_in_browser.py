@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.progress import Silent
-from prime_cli.evals.export.exports import Format, export_run
+from prime_cli.runs.export.exports import Format, export_run
 from prime_cli.runs.saved_run import open_run
-from tests.evals.export.hostile import MARKUP
 from tests.helpers.browser import Page, browsing
+from tests.runs.export.hostile import MARKUP
 from tests.runs.rows import row
 from tests.runs.saving import save_run
 

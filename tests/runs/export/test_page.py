@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.evals.export import page as html_page
-from prime_cli.evals.export.page import write_page
-from prime_cli.evals.export.text import as_json, well_formed
+from prime_cli.runs.export import page as html_page
+from prime_cli.runs.export.page import write_page
+from prime_cli.runs.export.text import as_json, well_formed
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Counts, EnvironmentFacts, Metric, Reward, Summary
-from tests.evals.export.hostile import MARKUP, hostile_rows, texts
+from tests.runs.export.hostile import MARKUP, hostile_rows, texts
 from tests.runs.rows import row
 
 

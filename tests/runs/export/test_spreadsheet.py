@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.evals.export.records import find_columns
-from prime_cli.evals.export.spreadsheet import disarm, header, record, write_spreadsheet
-from prime_cli.evals.export.text import as_text, well_formed
+from prime_cli.runs.export.records import find_columns
+from prime_cli.runs.export.spreadsheet import disarm, header, record, write_spreadsheet
+from prime_cli.runs.export.text import as_text, well_formed
 from prime_cli.runs.rows import Row
-from tests.evals.export.hostile import hostile_rows, texts
+from tests.runs.export.hostile import hostile_rows, texts
 from tests.runs.rows import row
 
 csv.field_size_limit(1 << 30)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from prime_cli.evals.export.text import as_text, well_formed
+from prime_cli.runs.export.text import as_text, well_formed
 from prime_cli.runs.rows import Row, numeric
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import msgspec
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.paths import replacing, storage_errors
 from prime_cli.core.progress import Progress, Task
-from prime_cli.evals.export.dataset import require_parquet, write_dataset
-from prime_cli.evals.export.page import MOST_TRANSCRIPTS, write_page
-from prime_cli.evals.export.records import find_columns
-from prime_cli.evals.export.spreadsheet import write_spreadsheet
-from prime_cli.evals.export.text import facts_of
+from prime_cli.runs.export.dataset import require_parquet, write_dataset
+from prime_cli.runs.export.page import MOST_TRANSCRIPTS, write_page
+from prime_cli.runs.export.records import find_columns
+from prime_cli.runs.export.spreadsheet import write_spreadsheet
+from prime_cli.runs.export.text import facts_of
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.summary import Summary

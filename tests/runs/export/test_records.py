@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.evals.export import dataset
-from prime_cli.evals.export.dataset import write_shards
-from prime_cli.evals.export.records import (
+from prime_cli.runs.export import dataset
+from prime_cli.runs.export.dataset import write_shards
+from prime_cli.runs.export.records import (
     find_columns,
     flat_metrics,
     messages_of,
@@ -16,7 +16,7 @@ from prime_cli.evals.export.records import (
     schema_of,
 )
 from prime_cli.runs.rows import Row
-from tests.evals.export.hostile import hostile_rows
+from tests.runs.export.hostile import hostile_rows
 from tests.runs.rows import row
 
 CALL = {"id": "c1", "function": {"name": "search", "arguments": "{}"}}

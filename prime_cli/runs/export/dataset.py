@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from prime_cli import __version__
 from prime_cli.core.installation import require
 from prime_cli.core.paths import storage_errors, write_atomically
-from prime_cli.evals.export.records import DatasetColumns, flat_metrics, record_of, schema_of
-from prime_cli.evals.export.text import ENDPOINT, as_json, spent_of, well_formed
+from prime_cli.runs.export.records import DatasetColumns, flat_metrics, record_of, schema_of
+from prime_cli.runs.export.text import ENDPOINT, as_json, spent_of, well_formed
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
 

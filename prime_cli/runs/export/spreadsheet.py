@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from prime_cli.evals.export.records import PARTS, DatasetColumns
-from prime_cli.evals.export.text import as_text, well_formed
+from prime_cli.runs.export.records import PARTS, DatasetColumns
+from prime_cli.runs.export.text import as_text, well_formed
 from prime_cli.runs.rows import Row
 
 FIXED = (

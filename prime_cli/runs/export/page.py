@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from prime_cli import __version__
-from prime_cli.evals.export.text import as_json, parts_of, spent_of
+from prime_cli.runs.export.text import as_json, parts_of, spent_of
 from prime_cli.runs.rows import Row, numeric
 from prime_cli.runs.summary import ErrorCount, Summary
 
@@ -228,5 +228,5 @@ def _digest(content: bytes) -> str:
 def page_part(name: str) -> bytes:
     """A file of the page."""
     # The hash is over what a browser reads, to which CRLF is one line end.
-    content = (files("prime_cli.evals.export") / "page_parts" / name).read_bytes()
+    content = (files("prime_cli.runs.export") / "page_parts" / name).read_bytes()
     return content.replace(b"\r\n", b"\n")

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.evals.export.text import as_json, as_text, parts_of, spent_of, well_formed
+from prime_cli.runs.export.text import as_json, as_text, parts_of, spent_of, well_formed
 from prime_cli.runs.rows import Row
-from tests.evals.export.hostile import hostile_rows, texts
+from tests.runs.export.hostile import hostile_rows, texts
 
 
 @given(texts)

@@ -3,10 +3,10 @@ import re
 import pytest
 from hypothesis import given
 
-from prime_cli.evals.export.dataset import escaped, make_card
+from prime_cli.runs.export.dataset import escaped, make_card
 from prime_cli.runs.summary import Counts
-from tests.evals.export.hostile import texts
-from tests.evals.export.test_page import summary
+from tests.runs.export.hostile import texts
+from tests.runs.export.test_page import summary
 
 
 def metadata_of(card: str) -> dict[str, object]:
