@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from prime_cli.pages.templates import Page
-from prime_cli.wire.accounts import AuditEntry, AuditQuery, TeamItem, UserItem
+from prime_cli.wire.accounts import AuditEntry, AuditQuery, TeamItem, UserCreated, UserItem
 from prime_cli.wire.quotas import Quota
 
 
@@ -15,15 +15,20 @@ class User(Struct, frozen=True):
 
 
 class Users(Struct, frozen=True):
-    """All users and teams of the hub."""
+    """All users and teams of the hub; `created` is one that was just added, perhaps with a key."""
 
     users: list[User]
     teams: list[TeamItem]
+    created: UserCreated | None = None
 
 
 def users_page(shows: Users) -> Page:
     """Users and teams."""
-    command = ("prime hub user list", "prime hub takedown add USER --reason TEXT")
+    command = (
+        "prime hub user list",
+        "prime hub user add USER --key",
+        "prime hub takedown add USER --reason TEXT",
+    )
     return Page("hub/users.html", "Users", shows, command)
 
 

@@ -20,6 +20,9 @@ class ApiRecord(Struct, frozen=True):
     operations: list[OperationRow]
 
 
+_COMMAND = ('curl -H "Authorization: Bearer $PRIME_API_KEY" HUB/openapi.json',)
+
+
 def api_page(operations: list[OperationRow]) -> Page:
     """One row for each operation."""
-    return Page("api.html", "The hub's API", ApiRecord(operations))
+    return Page("api.html", "The hub's API", ApiRecord(operations), _COMMAND)

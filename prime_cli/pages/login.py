@@ -8,6 +8,8 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.pages.templates import Page, Problem, problem_of
 
 _TITLE = "Log in a client"
+_LOGIN = ("prime login",)
+_KEPT = ("prime login --token-stdin",)
 
 
 class LoginRequest(NamedTuple):
@@ -73,7 +75,7 @@ class JoinedRecord(Struct, frozen=True):
 
 def code_page(problem: PrimeError | None = None) -> Page:
     """The page without a code, or with an unknown one."""
-    return Page("login_code.html", _TITLE, FormRecord(problem_of(problem)), narrow=True)
+    return Page("login_code.html", _TITLE, FormRecord(problem_of(problem)), _LOGIN, narrow=True)
 
 
 def approval_page(
@@ -84,27 +86,27 @@ def approval_page(
 ) -> Page:
     """The page with a code: where the request came from, what it grants, approve or refuse."""
     record = ApprovalRecord(login, state, problem_of(problem), by)
-    return Page("login_approval.html", _TITLE, record, narrow=True)
+    return Page("login_approval.html", _TITLE, record, _LOGIN, narrow=True)
 
 
 def approved_page(user: str) -> Page:
     """The page after approval."""
     record = Message("The client is logged in as", user, ".")
-    return Page("message.html", "Approved", record, narrow=True)
+    return Page("message.html", "Approved", record, ("prime whoami",), narrow=True)
 
 
 def refused_page() -> Page:
     """The page after refusal."""
     record = Message("The client is not logged in, and its code no longer works.")
-    return Page("message.html", "Refused", record, narrow=True)
+    return Page("message.html", "Refused", record, _LOGIN, narrow=True)
 
 
 def invitation_page(problem: PrimeError | None = None) -> Page:
     """The page of an invitation, whose token nobody sends here: it is part of the address."""
     record = FormRecord(problem_of(problem))
-    return Page("invitation.html", "You are invited", record, narrow=True)
+    return Page("invitation.html", "You are invited", record, ("prime join",), narrow=True)
 
 
 def joined_page(user: str, team: str | None, key: str | None) -> Page:
     """The page after an invitation was accepted, the only one with the new user's key."""
-    return Page("joined.html", "Welcome", JoinedRecord(user, team, key), narrow=True)
+    return Page("joined.html", "Welcome", JoinedRecord(user, team, key), _KEPT, narrow=True)

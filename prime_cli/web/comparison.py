@@ -21,6 +21,7 @@ from prime_cli.web.library import Library, problem_of
 from prime_cli.web.opened import LocalRun
 from prime_cli.web.run_view import run_path, view_local_rollout
 
+_BESIDE = 2
 _MOST = 4
 _LINES = 100
 _SAME = 1e-9
@@ -68,6 +69,7 @@ class SidesView:
 
     example: int
     rollout: int
+    command: str
     back: str
     sides: Sequence[tuple[str, RolloutView | None]]
     others: Sequence[Link]
@@ -75,13 +77,14 @@ class SidesView:
 
 def render_comparison(view: ComparisonView) -> Page:
     """The page of a comparison."""
-    command = (view.command,) if view.command else ()
-    return Page("compare.html", "Compare runs", view, command=command)
+    command = view.command or "prime eval compare RUN RUN"
+    return Page("compare.html", "Compare runs", view, command=(command,))
 
 
 def render_sides(view: SidesView) -> Page:
     """The page of rollouts side by side."""
-    return Page("sides.html", f"Example {view.example}, rollout {view.rollout}", view)
+    title = f"Example {view.example}, rollout {view.rollout}"
+    return Page("sides.html", title, view, command=(view.command,))
 
 
 def view_comparison(library: Library, names: Sequence[str], page: int) -> ComparisonView:
@@ -180,6 +183,7 @@ def view_sides(library: Library, names: Sequence[str], example: int, rollout: in
     return SidesView(
         example=example,
         rollout=rollout,
+        command=_view_command([run.run_id for run in runs]),
         back=_path(names),
         sides=[
             (
@@ -192,6 +196,12 @@ def view_sides(library: Library, names: Sequence[str], example: int, rollout: in
         ],
         others=[Link(str(number), _path(names, f"{example}.{number}")) for number in numbers],
     )
+
+
+def _view_command(runs: Sequence[str]) -> str:
+    """The viewer shows two runs beside each other, and more only in a browser."""
+    web = ["--web"] if len(runs) > _BESIDE else []
+    return shlex.join(["prime", "eval", "view", *runs, *web])
 
 
 def _rollouts(run: LocalRun, example: int) -> list[int]:

@@ -45,3 +45,20 @@ def test_a_command_on_a_page_exists(file: str, line: str) -> None:
         assert word in found, f"{file} shows `{line}`: `{node.path}` has no command `{word}`"
         node = found[word]
     assert node.default or not node.commands, f"{file} shows `{line}`, which is a group"
+
+
+def test_every_page_but_that_of_a_failure_has_its_command() -> None:
+    calls = [
+        (file.name, node)
+        for folder in ("pages", "web")
+        for file in sorted((ROOT / folder).glob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Page"
+    ]
+    assert len(calls) > 30
+    without = {
+        (name, ast.literal_eval(call.args[0]))
+        for name, call in calls
+        if len(call.args) < 4 and not any(each.arg == "command" for each in call.keywords)
+    }
+    assert without == {("templates.py", "error.html")}

@@ -32,7 +32,7 @@ from prime_cli.pages.administration import (
     users_page,
 )
 from prime_cli.pages.templates import Page
-from prime_cli.wire.accounts import AuditQuery, NewTakedown
+from prime_cli.wire.accounts import AuditQuery, NewTakedown, NewUser, UserCreated
 from prime_cli.wire.quotas import QUOTA_KINDS, NewQuota, parse_quota
 
 if TYPE_CHECKING:
@@ -48,11 +48,28 @@ _ENTRIES = 100
 @page_of(router, USERS_PAGE)
 async def users(request: Request) -> Page:
     """All users with why they are suspended, and all teams."""
+    return users_page(await _users(request))
+
+
+async def _users(request: Request, created: UserCreated | None = None) -> Users:
     found = (await call(request, administration.list_users)).users
     taken = (await call(request, takedowns.list_takedowns)).takedowns
     why = {each.target: each.reason for each in taken if each.kind == "user"}
     teams = (await call(request, administration.list_teams)).teams
-    return users_page(Users([User(each, why.get(each.slug)) for each in found], teams))
+    return Users([User(each, why.get(each.slug)) for each in found], teams, created)
+
+
+@form_of(router, USERS_PAGE, "slug", "name", "email", "admin", "with_key", back=users)
+async def create_user(request: Request, form: dict[str, str]) -> Page:
+    """A new user; only this answer shows the key."""
+    new = NewUser(
+        slug=form.get("slug", "").strip(),
+        name=form.get("name", "").strip(),
+        email=form.get("email", "").strip() or None,
+        admin="admin" in form,
+        with_key="with_key" in form,
+    )
+    return users_page(await _users(request, await call(request, administration.create_user, new)))
 
 
 @form_of(router, f"{USERS_PAGE}/{{user}}/suspend", "reason", back=users)

@@ -1,5 +1,8 @@
 """The pages for admins of a hub."""
 
+import re
+from html import unescape
+
 import pytest
 
 from prime_cli.hub.services.users import create_user
@@ -31,6 +34,38 @@ def test_an_admin_suspends_restores_and_signs_out_a_user(
     assert ada.get("/dashboard/account").status_code == 200
     boss.send(f"{USERS}/ada/revoke", USERS)
     assert ada.get("/dashboard/account").status_code == 303
+
+
+def test_an_admin_creates_a_user_whose_key_is_shown_once(
+    accounts_hub: AccountsHub, boss: Browser
+) -> None:
+    made = boss.send(USERS, USERS, slug="eve", name="Eve <b>", email="", with_key="1")
+    assert made.status_code == 200
+    key = re.search(r"<code>(pit_[^<]+|[^<]{30,})</code>", made.text)
+    assert key is not None
+    assert open_browser(accounts_hub).sign_in(unescape(key[1])).status_code == 303
+    listed = boss.get(USERS).text
+    assert key[1] not in listed
+    assert "Eve &lt;b&gt;" in listed
+    quiet = boss.send(USERS, USERS, slug="quiet")
+    assert "quiet</b> is a user" in quiet.text
+    assert "shown only once" not in quiet.text
+
+
+def test_a_user_that_exists_or_has_no_valid_name_is_not_created(boss: Browser) -> None:
+    assert "already" in boss.send(USERS, USERS, slug="boss").text
+    assert boss.send(USERS, USERS, slug="No Name").status_code >= 400
+
+
+def test_only_an_admin_with_the_form_of_the_page_creates_a_user(
+    accounts_hub: AccountsHub, boss: Browser
+) -> None:
+    ada = signed_in(accounts_hub, "ada")
+    refused = ada.send(USERS, "/dashboard/tokens", slug="eve")
+    assert refused.status_code == 403
+    forged = boss.client.post(USERS, data={"form_token": "invented", "slug": "eve"})
+    assert forged.status_code == 403
+    assert ">eve" not in boss.get(USERS).text
 
 
 def test_an_admin_may_not_suspend_herself(boss: Browser) -> None:
