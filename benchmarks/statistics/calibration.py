@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.evals.comparison.simulation import WORLDS, coverage, share_found
+from tests.runs.comparison.simulation import WORLDS, coverage, share_found
 
 PAIRS = 10_000
 SEED = 20261121

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.evals.comparison.delivered_power import DESIGNS, delivered_one_by_one
+from tests.runs.comparison.delivered_power import DESIGNS, delivered_one_by_one
 
 PAIRS = 4_000
 SEED = 20261122

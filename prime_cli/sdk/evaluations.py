@@ -9,13 +9,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from prime_cli.envs.trust import trust_policy_from
-from prime_cli.evals.comparison.compare import (
-    CompareOptions,
-    Comparison,
-    compare_all,
-    require_statistics,
-)
-from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import prepare
@@ -23,6 +16,13 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resume.candidates import request_of_run, resumable_manifest
 from prime_cli.evals.sharing.push import push_run
 from prime_cli.evals.sharing.push_options import PushOptions, PushResult, scrubber_for
+from prime_cli.runs.comparison.compare import (
+    CompareOptions,
+    Comparison,
+    compare_all,
+    require_statistics,
+)
+from prime_cli.runs.comparison.sides import side_of
 from prime_cli.runs.listing import RunItem, find_run, list_runs
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.sdk.rollouts import Run, RunResult

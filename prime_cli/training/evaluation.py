@@ -8,12 +8,12 @@ import msgspec
 
 from prime_cli.core.errors import Conflict, EnvironmentFailed, UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.evals.comparison.compare import CompareOptions, compare_all
-from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.execution.run import run_with
 from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE
+from prime_cli.runs.comparison.compare import CompareOptions, compare_all
+from prime_cli.runs.comparison.sides import side_of
 from prime_cli.runs.plan import ALL
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.protocol import Start

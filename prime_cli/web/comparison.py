@@ -7,16 +7,16 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from prime_cli.core.errors import PrimeError, UsageError
-from prime_cli.evals.comparison.compare import (
+from prime_cli.pages.runs import EMPTY, Cell, Link, RolloutView, Scale
+from prime_cli.pages.templates import Page
+from prime_cli.runs.comparison.compare import (
     CompareOptions,
     Comparison,
     compare_all,
     detectable_words,
     require_statistics,
 )
-from prime_cli.evals.comparison.sides import Side, side_of
-from prime_cli.pages.runs import EMPTY, Cell, Link, RolloutView, Scale
-from prime_cli.pages.templates import Page
+from prime_cli.runs.comparison.sides import Side, side_of
 from prime_cli.web.library import Library, problem_of
 from prime_cli.web.opened import LocalRun
 from prime_cli.web.run_view import run_path, view_local_rollout

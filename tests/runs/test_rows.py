@@ -1,9 +1,9 @@
 """How many rollouts were asked for more than once is counted from the journal alone."""
 
-from prime_cli.evals.comparison.compare import CompareOptions, compare_all
-from prime_cli.evals.comparison.sides import Example, Side
 from prime_cli.pages.evaluation import EvaluationSamples, evaluation_page
 from prime_cli.pages.templates import render
+from prime_cli.runs.comparison.compare import CompareOptions, compare_all
+from prime_cli.runs.comparison.sides import Example, Side
 from prime_cli.runs.rows import AskedAgain, Failure, Row
 from prime_cli.runs.tally import Tally
 from prime_cli.wire.evaluations import EvaluationDetail

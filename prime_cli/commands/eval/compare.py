@@ -8,7 +8,7 @@ import typer
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.evals.comparison.compare import (
+from prime_cli.runs.comparison.compare import (
     ALPHA,
     SEED,
     UNDECIDED,
@@ -21,8 +21,8 @@ from prime_cli.evals.comparison.compare import (
     detectable_words,
     require_statistics,
 )
-from prime_cli.evals.comparison.selection import match, runs_meant
-from prime_cli.evals.comparison.sides import Side, side_of
+from prime_cli.runs.comparison.selection import match, runs_meant
+from prime_cli.runs.comparison.sides import Side, side_of
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.terminal.output import Output
 

@@ -11,7 +11,6 @@ import typer
 from prime_cli.commands.eval.run_options import GateOptions, ReportOptions
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.options import Only
-from prime_cli.evals.comparison.compare import Comparison, require_statistics
 from prime_cli.evals.gate.reports import append_summary, write_junit
 from prime_cli.evals.gate.thresholds import (
     GateResult,
@@ -22,6 +21,7 @@ from prime_cli.evals.gate.thresholds import (
     judge,
 )
 from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.runs.comparison.compare import Comparison, require_statistics
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.rows import AskedAgain

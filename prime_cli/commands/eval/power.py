@@ -9,16 +9,16 @@ import typer
 
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.comparison.compare import ALPHA, require_statistics
-from prime_cli.evals.comparison.sample_size import (
+from prime_cli.runs.comparison.compare import ALPHA, require_statistics
+from prime_cli.runs.comparison.sample_size import (
     PowerQuestion,
     SampleSize,
     need_of,
     need_of_discordance,
     need_of_pair,
 )
-from prime_cli.evals.comparison.sides import side_of
-from prime_cli.evals.comparison.variation import (
+from prime_cli.runs.comparison.sides import side_of
+from prime_cli.runs.comparison.variation import (
     ALIKE_HINT,
     ALIKE_UNKNOWN,
     Variation,

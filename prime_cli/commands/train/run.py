@@ -26,9 +26,9 @@ from prime_cli.commands.train.saved import evaluation_lines, steps_of
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Only
 from prime_cli.core.paths import prime_home
-from prime_cli.evals.comparison.compare import require_statistics
 from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.runs.comparison.compare import require_statistics
 from prime_cli.serving.installation import engine_folder, install, is_installed
 from prime_cli.session import Session
 from prime_cli.training.config_file import ADAPTERS_NOTE, read_config_file, with_file

@@ -17,8 +17,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import replacing, storage_errors
-from prime_cli.evals.comparison.compare import Comparison
 from prime_cli.evals.gate.thresholds import GateResult, ThresholdResult
+from prime_cli.runs.comparison.compare import Comparison
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
 

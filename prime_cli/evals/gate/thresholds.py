@@ -10,9 +10,9 @@ import msgspec
 
 from prime_cli.core.errors import Conflict, GateFailed, NotFound, UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.evals.comparison.compare import CompareOptions, Comparison, compare_all
-from prime_cli.evals.comparison.sides import Side, gather, own_side, side_of
 from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
+from prime_cli.runs.comparison.compare import CompareOptions, Comparison, compare_all
+from prime_cli.runs.comparison.sides import Side, gather, own_side, side_of
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.summary import Summary

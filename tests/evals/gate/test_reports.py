@@ -5,9 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.gate.reports import append_summary, summary_markdown, write_junit
 from prime_cli.evals.gate.thresholds import GateResult, ThresholdResult, Thresholds, judge
+from prime_cli.runs.comparison.sides import side_of
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.saved_run import open_run
 from tests.runs.rows import row

@@ -4,7 +4,6 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import GateFailed, NotFound, UsageError
-from prime_cli.evals.comparison.sides import side_of
 from prime_cli.evals.gate.thresholds import (
     GateResult,
     ThresholdResult,
@@ -14,6 +13,7 @@ from prime_cli.evals.gate.thresholds import (
     judge,
     read_baseline,
 )
+from prime_cli.runs.comparison.sides import side_of
 from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.wire.environments import ResolveRequest
 from prime_cli.wire.evaluations import EnvironmentReference, EvaluationRequest

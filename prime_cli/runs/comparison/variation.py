@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.comparison.sides import Side
+from prime_cli.runs.comparison.sides import Side
 from prime_cli.statistics.pairs import Pairs
 
 _SAME = 1e-12

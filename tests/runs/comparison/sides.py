@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from prime_cli.evals.comparison.sides import Example, Side
+from prime_cli.runs.comparison.sides import Example, Side
 
 
 def side(name: str, *examples: Sequence[float | None], **facts: Any) -> Side:

@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 import scipy
 
-from prime_cli.evals.comparison.sample_size import PowerQuestion, SampleSize, need_of
-from prime_cli.evals.comparison.variation import Variation
+from prime_cli.runs.comparison.sample_size import PowerQuestion, SampleSize, need_of
+from prime_cli.runs.comparison.variation import Variation
 from prime_cli.statistics.effect import mcnemar, p_value
 from prime_cli.statistics.pairs import Pairs
 from prime_cli.statistics.resampling import Floats, share_rejected

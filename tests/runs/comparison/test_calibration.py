@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.evals.comparison.simulation import WORLDS, World, coverage, share_found
 from tests.helpers.seed import read_seed
+from tests.runs.comparison.simulation import WORLDS, World, coverage, share_found
 
 TIMES = 400
 SEED = read_seed()

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from prime_cli.evals.comparison.compare import HIGHER, LOWER, UNDECIDED, CompareOptions, compare_all
-from tests.evals.comparison.sides import side
+from prime_cli.runs.comparison.compare import HIGHER, LOWER, UNDECIDED, CompareOptions, compare_all
+from tests.runs.comparison.sides import side
 
 ALL_WRONG = side("a", *[[0]] * 20)
 ALL_RIGHT = side("b", *[[1]] * 20)

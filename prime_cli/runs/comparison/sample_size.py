@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.comparison.sides import Side, pair
-from prime_cli.evals.comparison.variation import (
+from prime_cli.runs.comparison.sides import Side, pair
+from prime_cli.runs.comparison.variation import (
     ALIKE_HINT,
     ALIKE_UNKNOWN,
     Variation,

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import Conflict
-from prime_cli.evals.comparison.sides import Example, Side, bare_name, gather, pair, side_of
+from prime_cli.runs.comparison.sides import Example, Side, bare_name, gather, pair, side_of
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.vf_eval_writer import write_results
-from tests.evals.comparison.sides import side
+from tests.runs.comparison.sides import side
 from tests.runs.rows import row
 from tests.runs.saving import save_run
 

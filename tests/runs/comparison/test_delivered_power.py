@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.evals.comparison.delivered_power import (
+from tests.helpers.seed import read_seed
+from tests.runs.comparison.delivered_power import (
     DESIGNS,
     Design,
     delivered,
     delivered_one_by_one,
 )
-from tests.helpers.seed import read_seed
 
 PAIRS = 2_000
 SLICE = [DESIGNS[place] for place in (1, 2, 3, 5, 6, 9, 11)]

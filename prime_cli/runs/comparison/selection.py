@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.comparison.sides import bare_name, environment_of
+from prime_cli.runs.comparison.sides import bare_name, environment_of
 from prime_cli.runs.listing import find_run, list_runs
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.saved_run import SavedRun, official_date, open_run

@@ -7,7 +7,7 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.installation import require
-from prime_cli.evals.comparison.sides import Side, contents_differ, pair
+from prime_cli.runs.comparison.sides import Side, contents_differ, pair
 from prime_cli.runs.rows import AskedAgain
 from prime_cli.statistics.pairs import Pairs
 

@@ -3,14 +3,14 @@ from dataclasses import replace
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.comparison.sample_size import (
+from prime_cli.runs.comparison.sample_size import (
     PowerQuestion,
     need_of,
     need_of_discordance,
     need_of_pair,
 )
-from prime_cli.evals.comparison.variation import Variation, variation_of
-from tests.evals.comparison.sides import side
+from prime_cli.runs.comparison.variation import Variation, variation_of
+from tests.runs.comparison.sides import side
 
 FIVE_POINTS = PowerQuestion(0.05, None, 1, 0.05, 0.8)
 
