@@ -22,6 +22,7 @@ _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 10, 40
 _TICKS = 6
 _BINS = 20
+_LONGEST_LABEL = 12
 _MOST_POINTS = 300
 """Points of a drawn curve; those of longer ones are averaged."""
 _MOST_DOTS = 1000
@@ -78,8 +79,17 @@ def draw_histogram(values: Iterable[float], title: str, *, bins: int = _BINS) ->
     return _figure(label, body, ("From", "To", "Count"), rows)
 
 
-def draw_curves(curves: Sequence[Curve], title: str, x: str = "Step", y: str = "") -> str:
-    """A figure with lines, each with a band where its points have intervals."""
+def draw_curves(
+    curves: Sequence[Curve],
+    title: str,
+    x: str = "Step",
+    y: str = "",
+    names: Sequence[str] = (),
+) -> str:
+    """A figure with lines, each with a band where its points have intervals.
+
+    With `names`, each `x` is the place of one of them, which stands instead of a number.
+    """
     known = [Curve(each.name, _drawn(each.points)) for each in curves]
     known = [each for each in known if each.points]
     if not known:
@@ -89,9 +99,15 @@ def draw_curves(curves: Sequence[Curve], title: str, x: str = "Step", y: str = "
     ends = [end for p in points for end in (p.y, p.low, p.high) if end is not None]
     up = Axis.over(min(ends), max(ends), margin=0.05)
     lines = "".join(_curve(across, up, each, number) for number, each in enumerate(known))
-    body = _frame(across, up, x, y) + lines
+    body = _frame(across, up, x, y, names) + lines
     rows = [
-        (each.name, _text(p.x), _text(p.y), _text(p.low), _text(p.high))
+        (
+            each.name,
+            _place_name(p.x, names),
+            _text(p.y),
+            _text(p.low),
+            _text(p.high),
+        )
         for each in known
         for p in each.points
     ]
@@ -157,8 +173,8 @@ def _down(axis: Axis, value: float) -> float:
     return _HEIGHT - _BOTTOM - axis.part(value) * (_HEIGHT - _TOP - _BOTTOM)
 
 
-def _frame(across: Axis, up: Axis, x: str, y: str) -> str:
-    """Both axes with their numbers and names."""
+def _frame(across: Axis, up: Axis, x: str, y: str, names: Sequence[str] = ()) -> str:
+    """Both axes with their numbers and names; `names` stand for the numbers from 0 across."""
     bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     parts = []
     for value in up.ticks():
@@ -167,15 +183,29 @@ def _frame(across: Axis, up: Axis, x: str, y: str) -> str:
         parts.append(
             f'<text x="{_LEFT - 6}" y="{at}" dy="4" text-anchor="end">{_text(value)}</text>'
         )
-    for value in across.ticks():
+    for value, label in _labels(across, names):
         at = f"{_left(across, value):.1f}"
-        parts.append(f'<text x="{at}" y="{bottom + 16}" text-anchor="middle">{_text(value)}</text>')
+        parts.append(f'<text x="{at}" y="{bottom + 16}" text-anchor="middle">{label}</text>')
     parts.append(f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
     parts.append(
         f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{escape(_short(x))}</text>'
         f'<text x="4" y="{_HEIGHT - 6}">{escape(_short(y))}</text>'
     )
     return "".join(parts)
+
+
+def _labels(across: Axis, names: Sequence[str]) -> Iterator[tuple[float, str]]:
+    """Where a label is below the axis; of many names every second, third or so has one."""
+    if not names:
+        yield from ((value, _text(value)) for value in across.ticks())
+        return
+    step = -(-len(names) // _TICKS)
+    for place in range(0, len(names), step):
+        yield place, escape(_short(names[place], _LONGEST_LABEL))
+
+
+def _place_name(x: float, names: Sequence[str]) -> str:
+    return names[round(x)] if names else _text(x)
 
 
 # --- What is drawn ---

@@ -1,9 +1,12 @@
 """The tab of an environment's evaluations: a row for each owner, model and version, best first."""
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from msgspec import Struct
+from packaging.version import InvalidVersion, Version
 
 from prime_cli.pages import links
-from prime_cli.pages.charts import Dot, draw_dots
+from prime_cli.pages.charts import COLOURS, Curve, Dot, Point, draw_curves, draw_dots
 from prime_cli.pages.environment import EnvironmentHead, head_of
 from prime_cli.pages.templates import Html, Page
 from prime_cli.wire.environments import EnvironmentDetail
@@ -34,6 +37,26 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     owner: str
 
 
+class Neighbour(Struct, frozen=True):
+    """How a row compares with the next one of its version, that of `model`.
+
+    `verdict` is `higher`, `lower` or `not decisive` by the adjusted `p`; empty if `reason` says why
+    they are not compared.
+    """
+
+    model: str
+    verdict: str = ""
+    p: float | None = None
+    reason: str = ""
+
+
+class Neighbours(Struct, frozen=True):
+    """Rows that are compared, by the id of the upper one; `problem` says why none could be."""
+
+    found: Mapping[str, Neighbour] = {}
+    problem: str = ""
+
+
 class Leaderboard(Struct, frozen=True):
     """The rows in their order, and the models and versions that there are to choose from.
 
@@ -47,18 +70,47 @@ class Leaderboard(Struct, frozen=True):
 
 
 class LeaderboardRecord(Struct, frozen=True, kw_only=True):
-    """The rows of a choice, and a plot of reward against cost; None if less than two have both."""
+    """The rows of a choice, how neighbours compare, and plots of reward by cost and by version."""
 
     head: EnvironmentHead
     board: Leaderboard
     model: str
     version: str
-    chart: Html | None
+    neighbours: Neighbours
+    charts: list[Html]
 
 
-def leaderboard_page(detail: EnvironmentDetail, board: Leaderboard, query: HistoryQuery) -> Page:
+def leaderboard_page(
+    detail: EnvironmentDetail,
+    board: Leaderboard,
+    query: HistoryQuery,
+    neighbours: Neighbours,
+) -> Page:
     """The tab, narrowed by the model and the version of `query`."""
     head = head_of(detail, "evaluations")
+    record = LeaderboardRecord(
+        head=head,
+        board=board,
+        model=query.model_name or "",
+        version=query.version or "",
+        neighbours=neighbours,
+        charts=[*_by_cost(board.rows), *_by_version(board.rows)],
+    )
+    command = f"prime eval list --hub --env {head.slug}"
+    commands = [command]
+    if len(board.rows) > 1:
+        two = [row.evaluation_id for row in board.rows[:2]]
+        commands += [f"prime eval get {each} --save" for each in two]
+        commands.append(f"prime eval compare {' '.join(two)}")
+    title = f"Evaluations of {head.slug}"
+    return Page("leaderboard.html", title, record, command=tuple(commands))
+
+
+# --- Plots ---
+
+
+def _by_cost(rows: Sequence[LeaderboardRow]) -> Iterator[Html]:
+    """Reward against cost, if at least two rows have both."""
     dots = [
         Dot(
             row.cost,
@@ -66,16 +118,34 @@ def leaderboard_page(detail: EnvironmentDetail, board: Leaderboard, query: Histo
             f"{row.model} {row.version}".rstrip(),
             links.evaluation_path(row.evaluation_id),
         )
-        for row in board.rows
+        for row in rows
         if row.cost is not None and row.mean is not None
     ]
-    drawn = draw_dots(dots, "Mean reward by cost", "Cost in $", "Mean reward")
-    record = LeaderboardRecord(
-        head=head,
-        board=board,
-        model=query.model_name or "",
-        version=query.version or "",
-        chart=Html(drawn) if len(dots) > 1 else None,
-    )
-    command = f"prime eval list --hub --env {head.slug}"
-    return Page("leaderboard.html", f"Evaluations of {head.slug}", record, command=(command,))
+    if len(dots) > 1:
+        yield Html(draw_dots(dots, "Mean reward by cost", "Cost in $", "Mean reward"))
+
+
+def _by_version(rows: Sequence[LeaderboardRow]) -> Iterator[Html]:
+    """A curve for each owner and model, those with the most versions first, if any has two."""
+    scored = [row for row in rows if row.mean is not None and row.version]
+    versions = sorted({row.version for row in scored}, key=_order)
+    place = {version: at for at, version in enumerate(versions)}
+    of_whom: dict[str, list[Point]] = {}
+    for row in sorted(scored, key=lambda row: place[row.version]):
+        low, high = row.interval or (None, None)
+        point = Point(place[row.version], row.mean or 0.0, low, high)
+        of_whom.setdefault(f"{row.model} by {row.owner}", []).append(point)
+    curves = sorted((Curve(*each) for each in of_whom.items()), key=lambda each: -len(each.points))
+    if curves and len(curves[0].points) > 1:
+        title = "Mean reward by version"
+        if len(curves) > COLOURS:
+            title += f" (the {COLOURS} of {len(curves)} models with the most versions)"
+        yield Html(draw_curves(curves[:COLOURS], title, "Version", "Mean reward", names=versions))
+
+
+def _order(version: str) -> tuple[bool, Version | str]:
+    """Versions by what they say, after those that say nothing comparable."""
+    try:
+        return True, Version(version)
+    except InvalidVersion:
+        return False, version

@@ -5,18 +5,20 @@ from starlette.responses import Response
 
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.refs import LATEST, EnvRef
-from prime_cli.hub.dispatch import call
+from prime_cli.hub.context import Hub
+from prime_cli.hub.dispatch import call, hub_of, run_export
 from prime_cli.hub.routes.requests import read_through, ref_to_read
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environments, versions
 from prime_cli.hub.services.evaluations.leaderboard import read_leaderboard
+from prime_cli.hub.services.evaluations.neighbours import compare_neighbours
 from prime_cli.hub.services.readmes import get_readme
 from prime_cli.hub.services.source_facts import read_source
 from prime_cli.hub.services.version_comparison import compare_versions
 from prime_cli.hub.services.version_documents import get_document
 from prime_cli.pages.environment import details_page, file_page, readme_page
-from prime_cli.pages.leaderboard import leaderboard_page
+from prime_cli.pages.leaderboard import Leaderboard, Neighbours, leaderboard_page
 from prime_cli.pages.versions import VersionPair, versions_page
 from prime_cli.wire.environment_sources import InspectQuery
 from prime_cli.wire.evaluations import HistoryQuery
@@ -89,7 +91,8 @@ async def evaluations(request: Request) -> Response:
         board = await call(request, read_leaderboard, ref, query)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return await show_page(request, leaderboard_page, detail, board, query)
+    neighbours = await run_export(hub_of(request), _neighbours, hub_of(request), board)
+    return await show_page(request, leaderboard_page, detail, board, query, neighbours)
 
 
 @router.page(_PATH + "/details")
@@ -106,6 +109,13 @@ async def details(request: Request) -> Response:
     except PrimeError as error:
         return answer_page_error(request, error)
     return await show_page(request, details_page, detail, source, lock, report, signatures)
+
+
+def _neighbours(hub: Hub, board: Leaderboard) -> Neighbours:
+    try:
+        return Neighbours(compare_neighbours(hub, board.rows))
+    except PrimeError as error:
+        return Neighbours(problem=error.message)
 
 
 async def _ref(request: Request) -> EnvRef:

@@ -200,9 +200,7 @@ def _notes(first: Side, other: Side) -> list[str]:
 
 
 def _decided(comparison: Comparison, adjusted: float, alpha: float, together: int) -> Comparison:
-    verdict = UNDECIDED
-    if adjusted <= alpha:
-        verdict = HIGHER if comparison.difference > 0 else LOWER
+    verdict = verdict_of(comparison.difference, adjusted, alpha)
     return msgspec.structs.replace(
         comparison,
         p_adjusted=adjusted,
@@ -210,6 +208,13 @@ def _decided(comparison: Comparison, adjusted: float, alpha: float, together: in
         sentence=_sentence(comparison, verdict, adjusted, together),
         disagreement=_disagreement(comparison, adjusted, alpha),
     )
+
+
+def verdict_of(difference: float, adjusted: float, alpha: float = ALPHA) -> str:
+    """Whether other - first is decided, by its p-value adjusted for all comparisons."""
+    if adjusted > alpha:
+        return UNDECIDED
+    return HIGHER if difference > 0 else LOWER
 
 
 def _disagreement(comparison: Comparison, adjusted: float, alpha: float) -> str | None:
