@@ -2,7 +2,8 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 from math import fsum
 from typing import Any, NamedTuple
 
@@ -24,6 +25,9 @@ _LARGEST = 8 * 1024 * 1024
 _MOST_SAMPLES = 5_000
 """Of one evaluation, as its bytes; larger ones are left to the command."""
 _KEPT = 512
+
+
+ReadSide = Callable[[LeaderboardRow], Side | None]
 
 
 class _Sample(msgspec.Struct):
@@ -55,7 +59,9 @@ def compare_neighbours(hub: Hub, rows: Sequence[LeaderboardRow]) -> dict[str, Ne
     from prime_cli.statistics.effect import holm
 
     pairs = list(_pairs(rows))[:_MOST_PAIRS]
-    found = [_difference(hub, upper, lower) for upper, lower in pairs]
+    # Most rows are the lower one of a pair and the upper one of the next.
+    read = lru_cache(maxsize=2)(partial(_read_side, hub))
+    found = [_difference(read, upper, lower) for upper, lower in pairs]
     adjusted = iter(holm([each.p for each in found if each.p is not None]))
     neighbours = {}
     for (upper, lower), each in zip(pairs, found, strict=True):
@@ -80,7 +86,7 @@ _guard = threading.Lock()
 _differences: OrderedDict[tuple[Any, ...], _Difference] = OrderedDict()
 
 
-def _difference(hub: Hub, upper: LeaderboardRow, lower: LeaderboardRow) -> _Difference:
+def _difference(read: ReadSide, upper: LeaderboardRow, lower: LeaderboardRow) -> _Difference:
     """From the lower to the upper, kept until one of them changes."""
     state = tuple(
         (each.evaluation_id, each.date, each.samples, each.errors, each.mean)
@@ -92,7 +98,7 @@ def _difference(hub: Hub, upper: LeaderboardRow, lower: LeaderboardRow) -> _Diff
             _differences.move_to_end(state)
             return known
     try:
-        found = _compare(_read_side(hub, lower), _read_side(hub, upper))
+        found = _compare(read(upper), read(lower))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         found = _Difference(reason="their samples cannot be read")
     with _guard:
@@ -102,7 +108,7 @@ def _difference(hub: Hub, upper: LeaderboardRow, lower: LeaderboardRow) -> _Diff
     return found
 
 
-def _compare(lower: Side | None, upper: Side | None) -> _Difference:
+def _compare(upper: Side | None, lower: Side | None) -> _Difference:
     from prime_cli.statistics.effect import p_value
 
     if lower is None or upper is None:
