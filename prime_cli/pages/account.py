@@ -26,10 +26,10 @@ class Account(Struct, frozen=True):
 
 
 class AccountRecord(Struct, frozen=True):
-    """A page of an account, and what it `shows`."""
+    """The frame of an account around the `content` of one of its pages."""
 
     account: Account
-    shows: Any
+    content: Any
 
 
 class Home(Struct, frozen=True):
@@ -45,15 +45,15 @@ class Home(Struct, frozen=True):
     has_accounts: bool
 
 
-def home_page(shows: Home) -> Page:
+def home_page(content: Home) -> Page:
     """The first page of an account."""
-    command = ("prime whoami",) + (("prime identities list",) if shows.identities else ())
-    return Page("account/home.html", "Account", shows, command)
+    command = ("prime whoami",) + (("prime identities list",) if content.identities else ())
+    return Page("account/home.html", "Account", content, command)
 
 
-def my_environments_page(shows: EnvironmentPage) -> Page:
+def my_environments_page(content: EnvironmentPage) -> Page:
     """The environments of the user and the user's teams, private ones too."""
-    return Page("account/environments.html", "My environments", shows, ("prime env list --mine",))
+    return Page("account/environments.html", "My environments", content, ("prime env list --mine",))
 
 
 class Tokens(Struct, frozen=True):
@@ -65,15 +65,15 @@ class Tokens(Struct, frozen=True):
     made: str | None = None
 
 
-def tokens_page(shows: Tokens) -> Page:
+def tokens_page(content: Tokens) -> Page:
     """API keys, which the commands call keys too."""
     command = ("prime keys list", "prime keys create --name ci --scope read --expires 30d")
-    return Page("account/tokens.html", "API tokens", shows, command)
+    return Page("account/tokens.html", "API tokens", content, command)
 
 
-def teams_page(shows: list[Team]) -> Page:
+def teams_page(content: list[Team]) -> Page:
     """The teams of the user."""
-    return Page("account/teams.html", "Teams", shows, ("prime teams list",))
+    return Page("account/teams.html", "Teams", content, ("prime teams list",))
 
 
 class TeamMembers(Struct, frozen=True):
@@ -91,11 +91,11 @@ class TeamMembers(Struct, frozen=True):
     link: str | None = None
 
 
-def team_page(shows: TeamMembers) -> Page:
+def team_page(content: TeamMembers) -> Page:
     """One team."""
-    slug = shows.team.slug
+    slug = content.team.slug
     command = (f"prime teams members {slug}", f"prime teams invite {slug}")
-    return Page("account/team.html", shows.team.name or slug, shows, command)
+    return Page("account/team.html", content.team.name or slug, content, command)
 
 
 class Secrets(Struct, frozen=True):
@@ -109,11 +109,11 @@ class Secrets(Struct, frozen=True):
     writes: bool
 
 
-def secrets_page(shows: Secrets) -> Page:
+def secrets_page(content: Secrets) -> Page:
     """Secrets of an owner."""
-    option = f" --team {shows.team.slug}" if shows.team else ""
+    option = f" --team {content.team.slug}" if content.team else ""
     command = (f"prime secret list{option}", f"prime secret set NAME{option}")
-    return Page("account/secrets.html", "Secrets", shows, command)
+    return Page("account/secrets.html", "Secrets", content, command)
 
 
 class EnvironmentSecrets(Struct, frozen=True):
@@ -124,11 +124,11 @@ class EnvironmentSecrets(Struct, frozen=True):
     variables: list[EnvironmentVariable]
 
 
-def environment_secrets_page(shows: EnvironmentSecrets) -> Page:
+def environment_secrets_page(content: EnvironmentSecrets) -> Page:
     """Secrets and variables of an environment."""
-    command = (f"prime env secret list {shows.slug}", f"prime env var list {shows.slug}")
-    title = f"Secrets of {shows.slug}"
-    return Page("account/environment_secrets.html", title, shows, command)
+    command = (f"prime env secret list {content.slug}", f"prime env var list {content.slug}")
+    title = f"Secrets of {content.slug}"
+    return Page("account/environment_secrets.html", title, content, command)
 
 
 class Cost(Struct, frozen=True):
@@ -138,11 +138,11 @@ class Cost(Struct, frozen=True):
     cost: float | None
 
 
-def pods_page(shows: list[Cost]) -> Page:
+def pods_page(content: list[Cost]) -> Page:
     """The pods of the user."""
-    return Page("account/pods.html", "Pods", shows, ("prime pods list",))
+    return Page("account/pods.html", "Pods", content, ("prime pods list",))
 
 
-def sandboxes_page(shows: list[Sandbox]) -> Page:
+def sandboxes_page(content: list[Sandbox]) -> Page:
     """The sandboxes of the user."""
-    return Page("account/sandboxes.html", "Sandboxes", shows, ("prime sandbox list",))
+    return Page("account/sandboxes.html", "Sandboxes", content, ("prime sandbox list",))

@@ -22,20 +22,20 @@ class Users(Struct, frozen=True):
     created: UserCreated | None = None
 
 
-def users_page(shows: Users) -> Page:
+def users_page(content: Users) -> Page:
     """Users and teams."""
     command = (
         "prime hub user list",
         "prime hub user add USER --key",
         "prime hub takedown add USER --reason TEXT",
     )
-    return Page("hub/users.html", "Users", shows, command)
+    return Page("hub/users.html", "Users", content, command)
 
 
-def storage_page(shows: list[Quota]) -> Page:
+def storage_page(content: list[Quota]) -> Page:
     """What owners have and may have: that of all first."""
     command = ("prime hub quota list", "prime hub quota set OWNER --storage 10GB")
-    return Page("hub/storage.html", "Storage and quotas", shows, command)
+    return Page("hub/storage.html", "Storage and quotas", content, command)
 
 
 class AuditLog(Struct, frozen=True):
@@ -46,9 +46,9 @@ class AuditLog(Struct, frozen=True):
     older: str | None
 
 
-def audit_page(shows: AuditLog) -> Page:
+def audit_page(content: AuditLog) -> Page:
     """The audit log."""
-    return Page("hub/audit.html", "Audit log", shows, ("prime hub audit",))
+    return Page("hub/audit.html", "Audit log", content, ("prime hub audit",))
 
 
 class RouteLoad(Struct, frozen=True):
@@ -67,7 +67,7 @@ class Load(Struct, frozen=True):
     numbers: list[tuple[str, float]]
 
 
-def load_page(shows: Load) -> Page:
+def load_page(content: Load) -> Page:
     """What the hub counts about itself."""
     command = ('curl -H "Authorization: Bearer $PRIME_API_KEY" HUB/metrics',)
-    return Page("hub/load.html", "Load", shows, command)
+    return Page("hub/load.html", "Load", content, command)

@@ -118,36 +118,36 @@ class CatalogueRecord(Struct, frozen=True, kw_only=True):
     """A page of the list, the address of the next one, if any, and the choices of its filters."""
 
     found: Catalogue
-    wanted: CatalogueFilter
+    filters: CatalogueFilter
     count: str
     next: str | None
     kinds: list[Choice]
     orders: list[Choice]
 
 
-def catalogue_page(found: Catalogue, wanted: CatalogueFilter) -> Page:
+def catalogue_page(found: Catalogue, filters: CatalogueFilter) -> Page:
     """A page of the list."""
     record = CatalogueRecord(
         found=found,
-        wanted=wanted,
+        filters=filters,
         count=pluralize(found.total, "environment"),
-        next=wanted.path(found.next_cursor) if found.next_cursor else None,
-        kinds=[Choice(kind, kind, kind == wanted.kind) for kind in EnvironmentKind],
-        orders=[Choice(name, label, name == wanted.sort) for name, (_, label) in ORDERS.items()],
+        next=filters.path(found.next_cursor) if found.next_cursor else None,
+        kinds=[Choice(kind, kind, kind == filters.kind) for kind in EnvironmentKind],
+        orders=[Choice(name, label, name == filters.sort) for name, (_, label) in ORDERS.items()],
     )
-    return Page("catalogue.html", "Environments", record, command=(_command(wanted),))
+    return Page("catalogue.html", "Environments", record, command=(_command(filters),))
 
 
-def _command(wanted: CatalogueFilter) -> str:
+def _command(filters: CatalogueFilter) -> str:
     """The list in a terminal."""
-    query = wanted.query(None)
+    query = filters.query(None)
     words = ["prime", "env", "list"]
     for option, value in (
-        ("--search", wanted.search),
-        ("--owner", wanted.owner),
+        ("--search", filters.search),
+        ("--owner", filters.owner),
         ("--kind", query.kind or ""),
         *(("--tag", tag) for tag in query.tags),
-        ("--sort", query.sort_by.value if wanted.sort != _FIRST else ""),
+        ("--sort", query.sort_by.value if filters.sort != _FIRST else ""),
     ):
         words += [option, value] if value else []
     return shlex.join(words)

@@ -109,7 +109,7 @@ class EvaluationSamples(NamedTuple):
 def evaluation_page(
     detail: EvaluationDetail,
     samples: EvaluationSamples,
-    wanted: RunFilter = EVERYTHING,
+    filters: RunFilter = EVERYTHING,
     page: int = 1,
     problem: str = "",
 ) -> Page:
@@ -127,13 +127,13 @@ def evaluation_page(
         notes=list(_notes(detail)),
         charts=samples.overview.charts,
         metrics=list(_metrics(detail)),
-        filter=wanted,
+        filter=filters,
         problem=problem,
-        found=f"{pluralize(samples.total, 'sample')} found" if wanted.is_set else "",
+        found=f"{pluralize(samples.total, 'sample')} found" if filters.is_set else "",
         grid=grid,
         columns=max((len(line.cells) for line in grid), default=0),
-        previous=path + wanted.query(page=page - 1) if page > 1 else None,
-        next=path + wanted.query(page=page + 1) if page < pages else None,
+        previous=path + filters.query(page=page - 1) if page > 1 else None,
+        next=path + filters.query(page=page + 1) if page < pages else None,
         downloads=download_links(path) if detail.total_samples else (),
         others=[Link(name, environment_path(name)) for name in detail.environment_names],
     )
@@ -182,15 +182,15 @@ def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact
 def _bounds(examples: Sequence[Sequence[float]], errors: int) -> Iterator[Fact]:
     interval = precision(examples).interval
     if interval is not None:
-        told = f"{interval.low:.4g} to {interval.high:.4g} ({interval.method})"
-        yield Fact("95 % interval", told)
+        text = f"{interval.low:.4g} to {interval.high:.4g} ({interval.method})"
+        yield Fact("95 % interval", text)
     limits = bounds([reward for rewards in examples for reward in rewards], errors)
     if errors and limits.low is not None and limits.high is not None:
         yield Fact("Errors as 0, or left out", f"{limits.low:.4g} to {limits.high:.4g}")
 
 
 def _parameters(detail: EvaluationDetail) -> Iterator[Fact]:
-    told = {
+    known = {
         "Evaluation": detail.evaluation_id,
         "Dataset": detail.dataset,
         "Framework": detail.framework,
@@ -200,7 +200,7 @@ def _parameters(detail: EvaluationDetail) -> Iterator[Fact]:
         "Created": detail.created_at,
         "Completed": detail.completed_at,
     }
-    yield from (Fact(label, text) for label, text in told.items() if text)
+    yield from (Fact(label, text) for label, text in known.items() if text)
     stated = ((name, value) for name, value in detail.metadata.items() if value not in NOTHING)
     yield from some_facts((name, shown_text(value).text) for name, value in stated)
 
@@ -252,14 +252,14 @@ _BOUND = re.compile(rf"(<=|>=|<|>|=|)\s*({_NUMBER})")
 _SPAN = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
 
 
-def sample_query(wanted: RunFilter, page: int) -> SampleQuery | None:
+def sample_query(filters: RunFilter, page: int) -> SampleQuery | None:
     """What a hub is asked for the filter of the form; None for a reward that is none.
 
     A hub's bounds are exclusive: those that include their end are the next number.
     """
-    text = wanted.reward.strip().lower()
+    text = filters.reward.strip().lower()
     low, high = -math.inf, math.inf
-    is_failed = wanted.errors or text == "none"
+    is_failed = filters.errors or text == "none"
     if span := _SPAN.fullmatch(text):
         low, high = sorted(map(float, span.groups()))
         low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
@@ -273,7 +273,7 @@ def sample_query(wanted: RunFilter, page: int) -> SampleQuery | None:
         errors_only=is_failed,
         reward_above=low if math.isfinite(low) else None,
         reward_below=high if math.isfinite(high) else None,
-        search=wanted.text or None,
+        search=filters.text or None,
     )
 
 

@@ -92,7 +92,7 @@ async def tokens(request: Request) -> Page:
 @form_of(router, TOKENS_PAGE, "name", "scope", "owner", "days", back=tokens)
 async def create_token(request: Request, form: dict[str, str]) -> Page:
     """A new key, which this answer shows and no other."""
-    asked = convert(
+    new = convert(
         {
             "name": form.get("name", ""),
             "scope": form.get("scope", "write"),
@@ -105,10 +105,10 @@ async def create_token(request: Request, form: dict[str, str]) -> Page:
         request,
         key_management.issue_key,
         caller_of(request).slug,
-        name=asked.name,
-        scope=asked.scope,
-        owner=asked.owner,
-        seconds=asked.expires_in,
+        name=new.name,
+        scope=new.scope,
+        owner=new.owner,
+        seconds=new.expires_in,
     )
     return tokens_page(await _tokens(request, made.key))
 

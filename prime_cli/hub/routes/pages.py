@@ -41,13 +41,13 @@ async def catalogue(request: Request) -> Response:
     """What is published; the search, the filters and the place in it are in the query."""
     names = CatalogueFilter.__struct_fields__
     given = {name: value for name, value in request.query_params.items() if name in names and value}
-    wanted = CatalogueFilter(**given)
-    query = wanted.query(request.query_params.get("cursor") or None)
+    filters = CatalogueFilter(**given)
+    query = filters.query(request.query_params.get("cursor") or None)
     try:
         found = await call(request, list_cards, query)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return await show_page(request, catalogue_page, found, wanted)
+    return await show_page(request, catalogue_page, found, filters)
 
 
 @router.page("/dashboard/evaluations/{id}")
@@ -55,17 +55,18 @@ async def evaluation(request: Request) -> Response:
     """The result of an evaluation, and a page of its samples."""
     evaluation_id = request.path_params["id"]
     given = request.query_params
-    wanted = RunFilter(given.get("reward", ""), given.get("errors") == "1", given.get("text", ""))
+    filters = RunFilter(given.get("reward", ""), given.get("errors") == "1", given.get("text", ""))
     page = _page_number(given.get("page", ""))
-    asked = sample_query(wanted, page)
+    query = sample_query(filters, page)
     try:
         detail = await call(request, queries.get_evaluation, evaluation_id)
-        query = asked or SampleQuery(limit=SAMPLES_PER_PAGE)
-        samples = await call(request, sample_queries.list_samples, evaluation_id, query)
+        every = SampleQuery(limit=SAMPLES_PER_PAGE)
+        listed = sample_queries.list_samples
+        samples = await call(request, listed, evaluation_id, query or every)
     except PrimeError as error:
         return answer_page_error(request, error)
-    problem = "" if asked else f"`{wanted.reward}` is not a range: write >0.5, 0.2..0.8 or none"
-    return await show_page(request, evaluation_page, detail, samples, wanted, page, problem)
+    problem = "" if query else f"`{filters.reward}` is not a range: write >0.5, 0.2..0.8 or none"
+    return await show_page(request, evaluation_page, detail, samples, filters, page, problem)
 
 
 @router.page("/dashboard/evaluations/{id}/samples/{number:int}")

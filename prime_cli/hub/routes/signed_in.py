@@ -47,8 +47,8 @@ def page_of(router: Router, path: str) -> Callable[[ShowPage], ShowPage]:
         @wraps(show)
         async def endpoint(request: Request) -> Response:
             if await session_of(request) is None:
-                asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-                return redirect(f"{SESSION_PAGE}?{urlencode({'next': asked})}")
+                address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+                return redirect(f"{SESSION_PAGE}?{urlencode({'next': address})}")
             try:
                 return await _answer(request, await show(request))
             except PrimeError as error:
