@@ -110,7 +110,7 @@ def declare_artifact(
     hub: Hub, connection: Connection, environment: Row[Any], kind: Kind, request: ArtifactRequest
 ) -> Row[Any]:
     """The row of an artefact; an earlier unpublished declaration is resumed."""
-    said = {
+    fields = {
         "metadata": encode(request.metadata).decode(),
         "runtime_hint": request.runtime_hint,
         "declared_size": request.size,
@@ -127,13 +127,13 @@ def declare_artifact(
     known = connection.execute(
         update(artifacts)
         .where(*(artifacts.c[name] == value for name, value in key.items()))
-        .values(said)
+        .values(fields)
         .returning(artifacts)
     ).first()
     if known is not None:
         return known
     return connection.execute(
-        insert(artifacts).values(id=new_id(_PREFIX[kind]), **key, **said).returning(artifacts)
+        insert(artifacts).values(id=new_id(_PREFIX[kind]), **key, **fields).returning(artifacts)
     ).one()
 
 

@@ -71,19 +71,21 @@ def list_entries_before(
     return [_entry(row) for row in rows[: query.limit]], older
 
 
-def _read(hub: Hub, asked: AuditQuery, limit: int, before: int | None = None) -> Sequence[Row[Any]]:
+def _read(
+    hub: Hub, filters: AuditQuery, limit: int, before: int | None = None
+) -> Sequence[Row[Any]]:
     query = select(audit).order_by(audit.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(audit.c.id < before)
-    if asked.user is not None:
-        query = query.where(audit.c.actor == asked.user)
-    if asked.action is not None:
-        query = query.where(audit.c.action.startswith(asked.action, autoescape=True))
-    if asked.target is not None:
-        query = query.where(audit.c.target.startswith(asked.target, autoescape=True))
+    if filters.user is not None:
+        query = query.where(audit.c.actor == filters.user)
+    if filters.action is not None:
+        query = query.where(audit.c.action.startswith(filters.action, autoescape=True))
+    if filters.target is not None:
+        query = query.where(audit.c.target.startswith(filters.target, autoescape=True))
     with hub.database.read() as connection:
-        if asked.key is not None:
-            query = query.where(audit.c.key_id.in_(_line_in_log(connection, asked.key)))
+        if filters.key is not None:
+            query = query.where(audit.c.key_id.in_(_line_in_log(connection, filters.key)))
         return connection.execute(query).all()
 
 

@@ -189,10 +189,10 @@ def _copy_version(
     metadata = metadata_of(version)
     metadata.fork_chain = [*metadata.fork_chain, origin]
     metadata.origin = metadata.fork_chain[0]
-    said = {"environment_id": made.id, "metadata": encode(metadata).decode()}
+    fields = {"environment_id": made.id, "metadata": encode(metadata).decode()}
     sources_id, wheel_id = new_id("ver"), new_id("whl")
-    _copy(connection, artifacts, "id", version.wheel_id, {"id": wheel_id, **said})
-    _copy(connection, artifacts, "id", version.id, {"id": sources_id, **said})
+    _copy(connection, artifacts, "id", version.wheel_id, {"id": wheel_id, **fields})
+    _copy(connection, artifacts, "id", version.id, {"id": sources_id, **fields})
     _copy(connection, wheel_metadata, "wheel_id", version.wheel_id, {"wheel_id": wheel_id})
     copied = {
         "id": sources_id,

@@ -157,8 +157,8 @@ def _indexed(row: Row[Any], url: str) -> IndexedWheel:
     requires_python = row.requires_python
     if requires_python is None:
         # Published by a release that stored no METADATA: use the publisher's statement.
-        said = decode(row.metadata.encode(), EnvironmentMetadata)
-        requires_python = said.python_requires
+        metadata = decode(row.metadata.encode(), EnvironmentMetadata)
+        requires_python = metadata.python_requires
     return IndexedWheel(
         filename=row.filename,
         url=url,

@@ -132,7 +132,7 @@ def remove_publisher(hub: Hub, caller: Caller, publisher_id: str) -> Done:
 # --- For CI jobs ---
 
 
-def mint_key(hub: Hub, caller: Caller, issuers: Issuers | None, asked: MintRequest) -> MintedKey:
+def mint_key(hub: Hub, caller: Caller, issuers: Issuers | None, request: MintRequest) -> MintedKey:
     """A key for the job whose token it is; each token is good for one.
 
     Raises NotAllowed for a token that is not valid, was used, or that no publisher of that
@@ -141,19 +141,19 @@ def mint_key(hub: Hub, caller: Caller, issuers: Issuers | None, asked: MintReque
     require_accounts(hub)
     place = f"mint from {network_of(caller.address)}"
     with few_failures(hub, place, most=MOST_FAILURES):
-        issuer = read_issuer(asked.token)
+        issuer = read_issuer(request.token)
         if issuers is None or issuer not in hub.settings.publisher_issuers:
             raise NotAllowed(
                 f"This hub takes no tokens of `{issuer[:200]}`",
                 hint="its admin names issuers with `--publisher-issuers`",
             )
-        rows = _candidates(hub, issuer, asked)
+        rows = _candidates(hub, issuer, request)
         if not rows:
-            raise _no_publisher(asked, {})
-        claims = check_job_token(issuers, asked.token, issuer, hub.settings.public_url)
+            raise _no_publisher(request, {})
+        claims = check_job_token(issuers, request.token, issuer, hub.settings.public_url)
         rows = [row for row in rows if _matches(row, claims)]
         if not rows:
-            raise _no_publisher(asked, claims)
+            raise _no_publisher(request, claims)
         if len({row.owner for row in rows}) > 1:
             found = " and ".join(f"`{slug}`" for slug in sorted({row.owner for row in rows}))
             raise Conflict(f"{found} both trust this job", hint="choose one with `--owner`")
@@ -162,11 +162,11 @@ def mint_key(hub: Hub, caller: Caller, issuers: Issuers | None, asked: MintReque
         return _mint(hub, caller, row, claims)
 
 
-def _candidates(hub: Hub, issuer: str, asked: MintRequest) -> list[Row[Any]]:
-    names = (normalize_name(asked.environment), ALL_ENVIRONMENTS)
+def _candidates(hub: Hub, issuer: str, request: MintRequest) -> list[Row[Any]]:
+    names = (normalize_name(request.environment), ALL_ENVIRONMENTS)
     wanted = _select().where(publishers.c.issuer == issuer, publishers.c.environment.in_(names))
-    if asked.owner is not None:
-        wanted = wanted.where((owners.c.slug == asked.owner) | (owners.c.id == asked.owner))
+    if request.owner is not None:
+        wanted = wanted.where((owners.c.slug == request.owner) | (owners.c.id == request.owner))
     with hub.database.read() as connection:
         return list(connection.execute(wanted).all())
 
@@ -281,8 +281,8 @@ def _check_claims(new: NewPublisher) -> None:
         )
 
 
-def _no_publisher(asked: MintRequest, claims: dict[str, Any]) -> NotAllowed:
-    named = f"{asked.owner}/{asked.environment}" if asked.owner else asked.environment
+def _no_publisher(request: MintRequest, claims: dict[str, Any]) -> NotAllowed:
+    named = f"{request.owner}/{request.environment}" if request.owner else request.environment
     shown = ", ".join(f"{name} {value}" for name, value in _values(claims, _SHOWN).items())
     return NotAllowed(
         f"No trusted publisher of `{named[:150]}` matches this job"

@@ -57,27 +57,27 @@ TEXTS = ("name", "model_name", "dataset", "framework", "task_type", "description
 _LIMITS = {"description": _LONGEST_TEXT, "error_message": _LONGEST_ERROR}
 
 
-def columns_of(said: EvaluationRequest | EvaluationUpdate) -> dict[str, Any]:
+def columns_of(request: EvaluationRequest | EvaluationUpdate) -> dict[str, Any]:
     """The columns set by a request, omitting what it leaves out; raises UsageError, TooLarge.
 
     Texts have at most 500 characters, a description 100,000, an error message 4,096; metadata and
     metrics 1 MiB of JSON each, nested at most 64 deep.
     """
-    texts = {name: getattr(said, name) for name in TEXTS}
-    if isinstance(said, EvaluationRequest):
-        texts |= {"suite_id": said.suite_id, "run_id": said.run_id}
+    texts = {name: getattr(request, name) for name in TEXTS}
+    if isinstance(request, EvaluationRequest):
+        texts |= {"suite_id": request.suite_id, "run_id": request.run_id}
     else:
-        texts |= {"error_message": said.error_message}
+        texts |= {"error_message": request.error_message}
     columns: dict[str, Any] = {
         name: _text(name, text) for name, text in texts.items() if text is not None
     }
-    if said.tags is not None:
-        columns["tags"] = _tags(said.tags)
-    for name, value in (("metadata", said.metadata), ("metrics", said.metrics)):
+    if request.tags is not None:
+        columns["tags"] = _tags(request.tags)
+    for name, value in (("metadata", request.metadata), ("metrics", request.metrics)):
         if value is not None:
             columns[name] = json_object(name, value)
-    if said.is_public is not None:
-        columns["is_public"] = said.is_public
+    if request.is_public is not None:
+        columns["is_public"] = request.is_public
     if columns.get("name") == "":
         raise UsageError("An evaluation needs a name")
     return columns

@@ -19,17 +19,17 @@ def get_logs(hub: Hub, caller: Caller, evaluation_id: str) -> EvaluationLogs:
     return EvaluationLogs(str(body or ""), row.id)
 
 
-def put_logs(hub: Hub, caller: Caller, evaluation_id: str, said: EvaluationLogs) -> EvaluationLogs:
+def put_logs(hub: Hub, caller: Caller, evaluation_id: str, new: EvaluationLogs) -> EvaluationLogs:
     """Store the log of an evaluation, replacing an older one; returns what is kept.
 
     Raises NotFound, NotAllowed, or TooLarge above 1 MiB of UTF-8.
     """
-    if len(said.logs.encode()) > MOST_LOG_BYTES:
+    if len(new.logs.encode()) > MOST_LOG_BYTES:
         raise TooLarge(
             f"The log is larger than {MOST_LOG_BYTES} bytes", hint="send only the end of it"
         )
     # PostgreSQL text cannot contain this character.
-    kept = said.logs.replace("\0", "\ufffd")
+    kept = new.logs.replace("\0", "\ufffd")
     with hub.database.write(alone=False) as connection:
         row = lock_evaluation(connection, caller, evaluation_id)
         mine = evaluation_logs.c.evaluation_id == row.id
