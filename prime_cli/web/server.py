@@ -22,6 +22,7 @@ from prime_cli.web.library import Library
 HOST = "127.0.0.1"
 _GRACE_SECONDS = 2
 """How long open pages may keep us: a browser holds the events of a run that goes on."""
+_LOOK_SECONDS = 0.01
 
 _LOGGING = {
     "version": 1,
@@ -77,8 +78,13 @@ async def _serve(app: ASGIApp, port: int, ready: Callable[[], None]) -> None:
         log_dictconfig=_LOGGING,
     )
     server.workers_kill_timeout = _GRACE_SECONDS
-    server.on_startup(ready)
     loop = asyncio.get_running_loop()
+
+    async def announce() -> None:
+        await _wait_until_listening(port)
+        ready()
+
+    announcing = loop.create_task(announce())
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         # A page that takes longer than the grace is given up, which granian reports as an error.
@@ -90,5 +96,18 @@ async def _serve(app: ASGIApp, port: int, ready: Callable[[], None]) -> None:
         with suppress(TimeoutError):
             await server.serve()
     finally:
+        announcing.cancel()
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+async def _wait_until_listening(port: int) -> None:
+    # granian's own hook of a start runs before its thread listens.
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(HOST, port)
+        except ConnectionError:
+            await asyncio.sleep(_LOOK_SECONDS)
+        else:
+            writer.close()
+            return

@@ -20,7 +20,7 @@ class Stopped(Exception):
 def killed_process(number: int, count: int, code: int) -> Stopped:
     """Why a training ends whose process `number` of `count` ended without a word."""
     how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    if code == -signal.SIGKILL:
+    if how == "SIGKILL":
         how += ", perhaps for want of memory"
     message = f"Process {number} of the {count} that train was ended ({how})"
     return Stopped("engine_failed", message, f"{_OUT_OF_MEMORY}; then `prime train --resume`")
