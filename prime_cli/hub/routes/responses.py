@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.core.errors import InternalError, NotFound, PrimeError, StorageFailed, Unreachable
+from prime_cli.hub.browser_cookies import act_for_session
 from prime_cli.hub.dispatch import caller_of, hub_of, run
 from prime_cli.hub.headers import BASIC_CHALLENGE
 from prime_cli.hub.urls import ACCOUNT_PAGE, LOGIN_PAGE, SESSION_PAGE
@@ -72,6 +73,7 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     if error.status_code == HTTPStatus.NOT_FOUND and _is_browser(request):
+        await act_for_session(request)
         return answer_page_error(request, NotFound(f"{request.url.path[:200]} was not found"))
     refusal = answer(Problem(detail=error.detail), error.status_code)
     refusal.headers.update(error.headers or {})

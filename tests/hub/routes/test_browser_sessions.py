@@ -173,6 +173,15 @@ def test_pages_show_what_is_private_to_its_owner_alone(accounts_hub: AccountsHub
         assert "ada/quiet" not in other.get("/").text
 
 
+def test_a_page_that_is_missing_knows_who_is_signed_in(accounts_hub: AccountsHub) -> None:
+    accept = {"accept": "text/html"}
+    known = signed_in(accounts_hub, "ada").get("/dashboard/nowhere", headers=accept)
+    assert known.status_code == 404
+    assert "Without signing in" not in known.text
+    assert ">ada</a>" in known.text
+    assert "Without signing in" in open_browser(accounts_hub).get("/dashboard/nowhere", headers=accept).text
+
+
 def test_only_pages_of_this_hub_are_gone_on_to(accounts_hub: AccountsHub) -> None:
     browser = signed_in(accounts_hub, "ada")
     for path, onward in {
