@@ -116,9 +116,10 @@ def publish(
     tags: list[str] | None = None,
     files: dict[str, str] | None = None,
     visibility: str = "PUBLIC",
+    code: str = CODE,
 ) -> Push:
     """Push a version of an environment of the client's user."""
-    code = CODE + f"# {version}\n"
+    code += f"# {version}\n"
     metadata = {"description": description, "tags": tags or []}
     push = Push(client, name, version, code, visibility=visibility, metadata=metadata)
     push.sources = make_sources(

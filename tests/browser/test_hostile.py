@@ -54,7 +54,7 @@ FILES = {
 }
 NOTHING_RAN = """
 window.ran === undefined && document.querySelectorAll(
-  ".bad, iframe, object, embed, base, meta[http-equiv], script:not([src]), [onerror], [onload]"
+  ".bad:not(.verdict), iframe, object, embed, base, meta[http-equiv], script:not([src]), [onerror], [onload]"
 ).length === 0
 """
 
@@ -66,6 +66,7 @@ def hostile(site: Site) -> list[str]:
         publish(
             ada, "evil", "6.6.6", readme=README, description=TEXT[:400], tags=["ok"], files=FILES
         )
+        publish(ada, "evil", "6.6.7", code=f"# {TEXT}\nx = {TEXT!r}\n", readme=README)
         evaluation = finished(
             ada,
             [sample(n) for n in range(3)],
@@ -84,6 +85,7 @@ def hostile(site: Site) -> list[str]:
         "/?search=" + "%22%3E%3Cimg src=x onerror=alert(1) class=bad%3E",
         at,
         *(f"{at}/{tab}" for tab in ("@6.6.6/files", "versions", "evaluations", "details")),
+        f"{at}/versions?from=6.6.6&to=6.6.7",
         f"/dashboard/evaluations/{evaluation}",
     ]
 
