@@ -54,7 +54,8 @@ FILES = {
 }
 NOTHING_RAN = """
 window.ran === undefined && document.querySelectorAll(
-  ".bad:not(.verdict), iframe, object, embed, base, meta[http-equiv], script:not([src]), [onerror], [onload]"
+  ".bad:not(.verdict), iframe, object, embed, base, meta[http-equiv], script:not([src]), " +
+  "[onerror], [onload]"
 ).length === 0
 """
 

@@ -179,7 +179,8 @@ def test_a_page_that_is_missing_knows_who_is_signed_in(accounts_hub: AccountsHub
     assert known.status_code == 404
     assert "Without signing in" not in known.text
     assert ">ada</a>" in known.text
-    assert "Without signing in" in open_browser(accounts_hub).get("/dashboard/nowhere", headers=accept).text
+    unknown = open_browser(accounts_hub).get("/dashboard/nowhere", headers=accept)
+    assert "Without signing in" in unknown.text
 
 
 def test_only_pages_of_this_hub_are_gone_on_to(accounts_hub: AccountsHub) -> None:
