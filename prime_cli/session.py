@@ -255,7 +255,9 @@ class Session:
 
         machines = InstalledProviders(data, options=self._provider_options(), say=self.progress.say)
         sandboxes = SandboxSettings(providers=self.config.sandboxes.value)
-        settings = HubSettings(data=data, owner=owner, providers=machines, sandboxes=sandboxes)
+        settings = HubSettings(
+            data=data, owner=owner, pages=False, providers=machines, sandboxes=sandboxes
+        )
         client = HubClient(
             EMBEDDED_URL,
             transport=AppTransport(create_app(settings)),

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -36,16 +37,24 @@ if TYPE_CHECKING:
     from prime_cli.hub.upstream.read_through import ReadThrough
 
 
-def _find_routers() -> Iterator[Router]:
-    """The `router` of every module of `hub.routes` that has one, by the module's name."""
-    for each in iter_modules(routes.__path__):
-        router = getattr(import_module(f"{routes.__name__}.{each.name}"), "router", None)
+def _find_routers(package: ModuleType) -> Iterator[Router]:
+    """The `router` of every module of `package` that has one, by the module's name."""
+    for each in iter_modules(package.__path__):
+        router = getattr(import_module(f"{package.__name__}.{each.name}"), "router", None)
         if isinstance(router, Router):
             yield router
 
 
-ROUTERS = tuple(_find_routers())
-"""All routes; no two modules answer the same request, so their order means nothing."""
+ROUTERS = tuple(_find_routers(routes))
+"""All routes but pages; no two modules answer the same request, so their order means nothing."""
+
+
+def find_page_routers() -> tuple[Router, ...]:
+    """The routes of pages. Importing them takes a tenth of the time of a short command."""
+    from prime_cli.hub.routes import pages
+
+    return tuple(_find_routers(pages))
+
 
 OPERATIONS = tuple(operation for router in ROUTERS for operation in router.operations)
 """Everything below the API."""
@@ -60,6 +69,7 @@ def create_app(settings: HubSettings) -> Starlette:
     refresh_index(hub)
     models, model_routes = _open_models(settings)
     counts = DownloadCounts(hub)
+    routers = ROUTERS + (find_page_routers() if settings.pages else ())
     app = Starlette(
         lifespan=partial(_lifespan, models=models, counts=counts),
         routes=[
@@ -72,7 +82,7 @@ def create_app(settings: HubSettings) -> Starlette:
                 ],
             ),
             *openapi.routes(OPERATIONS),
-            *(page for router in ROUTERS for page in router.pages),
+            *(page for router in routers for page in router.pages),
         ],
         middleware=_middleware(hub, counts),
         exception_handlers={

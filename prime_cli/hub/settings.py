@@ -55,7 +55,8 @@ class HubSettings:
     Without `accounts` whoever calls is the user `owner`; with them it is the user of the API key
     that is sent, or nobody. `embedded` means that the application is driven in the caller's thread
     without an event loop, and that a `file://` index for uv and pip is kept beside the blobs, which
-    `file_index` says of a hub that is served to this machine alone.
+    `file_index` says of a hub that is served to this machine alone. Without `pages` it has none for
+    browsers.
     `public_url` starts every absolute URL in answers; `database` is a `postgresql://` URL
     (default: a file in `data`) and `storage` where blobs go (default: files in `data`). An upload
     URL is good for `upload_seconds`. `downloads` says whether files in a bucket are sent through
@@ -74,6 +75,7 @@ class HubSettings:
     owner: str
     embedded: bool = True
     file_index: bool = False
+    pages: bool = True
     accounts: bool = False
     public_url: str = "http://hub.local"
     database: str | None = field(default=None, repr=False)

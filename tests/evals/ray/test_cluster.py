@@ -41,6 +41,19 @@ def load_environment() -> vf.Environment:
     rubric = vf.Rubric(funcs=[size_of_the_group])
     return vf.SingleTurnEnv(dataset=Dataset.from_list(rows), rubric=rubric)
 """
+PROJECT = """
+[project]
+name = "grouped"
+version = "0.1.0"
+dependencies = ["verifiers"]
+
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[tool.hatch.build]
+include = ["grouped.py"]
+"""
 
 
 @dataclass(frozen=True)
@@ -194,8 +207,10 @@ def test_ctrl_c_keeps_what_is_done_and_a_resume_runs_the_rest(cluster: Ray, tmp_
 
 
 def test_groups_stay_whole_on_a_node(cluster: Ray, tmp_path: Path) -> None:
-    environment = tmp_path / "grouped.py"
-    environment.write_text(GROUPED, "utf-8")
+    environment = tmp_path / "grouped"
+    environment.mkdir()
+    (environment / "grouped.py").write_text(GROUPED, "utf-8")
+    (environment / "pyproject.toml").write_text(PROJECT, "utf-8")
     flags = ("-n", "9", "-r", "3", "-c", "3", "--workers", "2")
     run = cluster.start(tmp_path, *flags, environment=environment)
 

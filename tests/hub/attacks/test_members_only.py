@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from prime_cli.hub.app import OPERATIONS, ROUTERS
+from prime_cli.hub.app import OPERATIONS, ROUTERS, find_page_routers
 from prime_cli.hub.services.invitations import invite
 from prime_cli.wire.invitations import NewInvitation
 from tests.helpers.login_keys import PRIVATE_KEY, pem
@@ -39,7 +39,7 @@ def ada(members_hub: MembersHub) -> str:
 def paths() -> Iterator[str]:
     for operation in OPERATIONS:
         yield f"/api/v1{operation.path}"
-    for router in ROUTERS:
+    for router in (*ROUTERS, *find_page_routers()):
         yield from (page.path for page in router.pages)
     yield from ("/openapi.json", "/docs", "/nothing")
 

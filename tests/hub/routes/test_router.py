@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Match
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.hub.app import ROUTERS
+from prime_cli.hub.app import ROUTERS, find_page_routers
 from prime_cli.hub.routes.responses import answer_prime_error
 from prime_cli.hub.routes.router import Router
 
@@ -110,7 +110,7 @@ def test_no_two_modules_answer_the_same_request(of_api: bool) -> None:
     """Modules are found by their names, so their order must not decide who answers."""
     routes = {
         id(route): (number, route)
-        for number, each in enumerate(ROUTERS)
+        for number, each in enumerate((*ROUTERS, *find_page_routers()))
         for route in ([one.route() for one in each.operations] if of_api else each.pages)
     }
     for number, route in routes.values():

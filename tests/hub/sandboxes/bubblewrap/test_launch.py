@@ -18,12 +18,16 @@ _TAG = "prime-test-launch"
 
 
 async def _start_and_end(provider: BubblewrapProvider) -> tuple[list[Path], dict[int, str]]:
-    """Its groups while it runs a command, and the groups of each of its processes."""
+    """Its groups while it runs a command, and the groups of each of its processes.
+
+    Other tests of this process have left servers that run.
+    """
+    before = _groups_of_children()
     sandbox = await provider.create(SandboxSpec(_TAG, "launch", IMAGE, time.time() + 60))
     try:
         groups = list_cgroups(_TAG).get(_TAG, [])
         command = await sandbox.run(ExecSpec(("sleep", "60")))
-        places = _groups_of_children()
+        places = {pid: place for pid, place in _groups_of_children().items() if pid not in before}
         command.close()
         return groups, places
     finally:

@@ -3,14 +3,14 @@
 from starlette.requests import Request
 
 from prime_cli.hub.dispatch import call, caller_of, hub_of
-from prime_cli.hub.routes.router import Router
-from prime_cli.hub.routes.signed_in import (
+from prime_cli.hub.routes.pages.signed_in import (
     ENVIRONMENTS_PAGE,
     TEAMS_PAGE,
     TOKENS_PAGE,
     form_of,
     page_of,
 )
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import administration, identities, invitations, key_management, users
 from prime_cli.hub.services.environment_list import list_environments
 from prime_cli.hub.services.quotas import list_own_quotas

@@ -8,15 +8,15 @@ from starlette.requests import Request
 
 from prime_cli.core.errors import NotFound
 from prime_cli.hub.dispatch import call, call_provider, caller_of, hub_of
-from prime_cli.hub.routes.requests import ref_of
-from prime_cli.hub.routes.router import Router
-from prime_cli.hub.routes.signed_in import (
+from prime_cli.hub.routes.pages.signed_in import (
     PODS_PAGE,
     SANDBOXES_PAGE,
     SECRETS_PAGE,
     form_of,
     page_of,
 )
+from prime_cli.hub.routes.requests import ref_of
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environment_secrets as of_environment
 from prime_cli.hub.services import secrets as service
 from prime_cli.hub.services.compute.pods import list_pods

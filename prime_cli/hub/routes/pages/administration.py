@@ -9,8 +9,7 @@ from starlette.requests import Request
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.hub.dispatch import call, caller_of, hub_of, run
-from prime_cli.hub.routes.router import Router
-from prime_cli.hub.routes.signed_in import (
+from prime_cli.hub.routes.pages.signed_in import (
     AUDIT_PAGE,
     LOAD_PAGE,
     STORAGE_PAGE,
@@ -18,6 +17,7 @@ from prime_cli.hub.routes.signed_in import (
     form_of,
     page_of,
 )
+from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import administration, quotas, takedowns
 from prime_cli.hub.services.users import require_admin
 from prime_cli.pages.administration import (
