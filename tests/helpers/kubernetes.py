@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aiohttp import WSMsgType, web
+from aiohttp import web
+
+from tests.helpers.pod_commands import follow_command, start_command
 
 NAMESPACE = "boxes"
 _LONGEST_LINE = 1 << 20
@@ -275,55 +277,16 @@ class ScriptedCluster:
     async def _execute(
         self, socket: web.WebSocketResponse, pod: Manifest, argv: list[str], *, stdin: bool
     ) -> None:
-        process = subprocess.Popen(  # noqa: ASYNC220 - asyncio's waits for its pipes too
-            [*self._walls(), *argv],
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self._variables(pod),
-            bufsize=0,
-        )
+        process = start_command(argv, self.tmp, self._variables(pod), stdin=stdin)
         self._processes.setdefault(pod["metadata"]["name"], []).append(process)
         try:
-            status = await self._follow(socket, process)
+            status = await follow_command(socket, process, waits_for_output=self.waits_for_output)
         finally:
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
         with suppress(ConnectionError):
             await socket.send_bytes(b"\x03" + json.dumps(status).encode())
-
-    async def _follow(
-        self, socket: web.WebSocketResponse, process: "subprocess.Popen[bytes]"
-    ) -> Manifest:
-        """The `Status` of a command once it has ended."""
-        assert process.stdout is not None
-        assert process.stderr is not None
-        feeding = asyncio.create_task(_feed(socket, process))
-        pumps = [
-            asyncio.create_task(_pump(socket, 1, process.stdout.fileno())),
-            asyncio.create_task(_pump(socket, 2, process.stderr.fileno())),
-        ]
-        try:
-            while process.poll() is None:  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
-            await asyncio.wait(pumps, timeout=None if self.waits_for_output else 0.2)
-        finally:
-            for task in (*pumps, feeding):
-                task.cancel()
-            await asyncio.wait({*pumps, feeding})
-        code = process.returncode
-        if code == 0:
-            return {"status": "Success"}
-        cause = {"reason": "ExitCode", "message": str(128 - code if code < 0 else code)}
-        return {"status": "Failure", "details": {"causes": [cause]}}
-
-    def _walls(self) -> list[str]:
-        return [
-            "bwrap", "--unshare-user", "--uid", "0", "--gid", "0", "--dev-bind", "/", "/",
-            "--bind", str(self.tmp), "/tmp", "--die-with-parent", "--new-session",
-            "--chdir", "/tmp", "--",
-        ]  # fmt: skip
 
     def _variables(self, pod: Manifest) -> dict[str, str]:
         container = pod["spec"]["containers"][0]
@@ -345,34 +308,6 @@ class ScriptedCluster:
         for name in list(self._processes):
             self._kill(name)
         shutil.rmtree(self.tmp, ignore_errors=True)
-
-
-async def _feed(socket: web.WebSocketResponse, process: "subprocess.Popen[bytes]") -> None:
-    async for message in socket:
-        if message.type is not WSMsgType.BINARY or process.stdin is None:
-            continue
-        with suppress(OSError, ValueError):
-            if message.data == b"\xff\x00":
-                process.stdin.close()
-            elif message.data[:1] == b"\x00":
-                await asyncio.to_thread(process.stdin.write, message.data[1:])
-
-
-async def _pump(socket: web.WebSocketResponse, channel: int, reader: int) -> None:
-    os.set_blocking(reader, False)
-    ready, loop = asyncio.Event(), asyncio.get_running_loop()
-    loop.add_reader(reader, ready.set)
-    try:
-        while True:
-            await ready.wait()
-            ready.clear()
-            with suppress(BlockingIOError, ConnectionError):
-                chunk = os.read(reader, 16_384)
-                if not chunk:
-                    return
-                await socket.send_bytes(bytes([channel]) + chunk)
-    finally:
-        loop.remove_reader(reader)
 
 
 def _status(code: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
