@@ -26,7 +26,8 @@ async def _start_and_end(provider: BubblewrapProvider) -> tuple[list[Path], dict
     sandbox = await provider.create(SandboxSpec(_TAG, "launch", IMAGE, time.time() + 60))
     try:
         groups = list_cgroups(_TAG).get(_TAG, [])
-        command = await sandbox.run(ExecSpec(("sleep", "60")))
+        command = await sandbox.run(ExecSpec(("sh", "-c", "echo started; exec sleep 60")))
+        assert await command.stdout.read(64) == b"started\n"
         places = {pid: place for pid, place in _groups_of_children().items() if pid not in before}
         command.close()
         return groups, places
