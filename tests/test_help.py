@@ -48,6 +48,12 @@ def test_every_option_says_what_it_does(command: Node) -> None:
     assert silent == []
 
 
+@pytest.mark.parametrize("command", NODES)
+def test_no_value_is_called_by_a_type_of_python(command: Node) -> None:
+    shown = " ".join(option.shown for option in command.options)
+    assert re.findall(r"<(?:str|int|float|path)\b", shown) == []
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_shared_options_mean_the_same_everywhere(command: Node) -> None:
     shared = {

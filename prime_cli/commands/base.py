@@ -54,8 +54,7 @@ class Command(TyperCommand):
         found = {}
         for parameter in self.params:
             if (parameter.metavar or "").startswith("[") and parameter.param_type_name == "option":
-                long = next(name for name in parameter.opts if name.startswith("--"))
-                found.update(dict.fromkeys(parameter.opts, long))
+                found.update(dict.fromkeys(parameter.opts, long_name(parameter)))
         return found
 
 
@@ -80,6 +79,8 @@ PLAIN: dict[str, Any] = {
 }
 
 _TyperUsageError: Any = typer.BadParameter.__base__
+
+_NUMBERS = {"int": "N", "int range": "N", "float": "NUMBER", "float range": "NUMBER"}
 
 _GROUP_OPTIONS = ("-h", "--help", "--plain")
 _WIDEST_NAME = 30
@@ -249,6 +250,24 @@ def load(target: str) -> Any:
         function, found = expand_options(found), typer.Typer(**PLAIN)
         found.command(cls=Command, context_settings=PLAIN["context_settings"])(function)
     command = typer.main.get_command(found)
+    for parameter in command.params:
+        _name_value(parameter)
     if not isinstance(command, LazyGroup):
         command.params.append(_plain_option())
     return command
+
+
+def long_name(option: Any) -> str:
+    """The first long spelling: those after it are what other programs call the option."""
+    names: list[str] = option.opts
+    return next((name for name in names if name.startswith("--")), names[0])
+
+
+def _name_value(parameter: Any) -> None:
+    """Help calls an option's value by what it is, `--owner OWNER`, where Typer says `<str>`."""
+    if parameter.param_type_name == "option" and parameter.metavar is None:
+        kind = parameter.type.name
+        if kind in ("str", "path"):
+            parameter.metavar = long_name(parameter).rpartition("-")[2].upper()
+        else:
+            parameter.metavar = _NUMBERS.get(kind)

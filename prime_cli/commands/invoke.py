@@ -6,6 +6,7 @@ from typing import Any
 import typer
 
 from prime_cli.commands import app
+from prime_cli.commands.base import long_name
 from prime_cli.commands.options import OutputMode
 from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.session import Session
@@ -86,18 +87,12 @@ def _wanted(error: Any) -> str:
     if parameter is None:
         return "one more argument"
     if _is_option(parameter):
-        return f"`{_long_name(parameter)}`"
+        return f"`{long_name(parameter)}`"
     return str(parameter.metavar or parameter.name.upper()).removesuffix("...")
 
 
 def _is_option(parameter: Any) -> bool:
     return bool(parameter.param_type_name == "option")
-
-
-def _long_name(option: Any) -> str:
-    """The first long spelling: those after it are what other programs call the option."""
-    names: list[str] = option.opts
-    return next((name for name in names if name.startswith("--")), names[0])
 
 
 def _reworded(error: Any) -> str:
@@ -108,7 +103,7 @@ def _reworded(error: Any) -> str:
     if lacking := re.fullmatch(r"Option '([^']*)' requires .*", text):
         return f"`{lacking[1]}` needs a value"
     if getattr(error, "param", None) is not None:
-        name = _long_name(error.param) if _is_option(error.param) else error.param.name
+        name = long_name(error.param) if _is_option(error.param) else error.param.name
         text = f"`{name}`: {_number_words(error.message)}"
     return re.sub(r"'([^']*)'", r"`\1`", text).rstrip(".")
 
