@@ -18,8 +18,8 @@ from prime_cli.runs.rows import LARGEST
 
 COLOURS = 6
 """Series beyond these share colours and dashes."""
-_WIDTH, _HEIGHT = 640, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 10, 40
+_WIDTH, _HEIGHT = 640, 260
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 12, 12, 54
 _TICKS = 6
 _BINS = 20
 _LONGEST_LABEL = 12
@@ -71,12 +71,11 @@ def draw_histogram(values: Iterable[float], title: str, *, bins: int = _BINS) ->
         edges = [least - reach, least + reach]
     parts = list(zip(edges, edges[1:], counts, strict=False))
     bars = "".join(_bar(across, up, *part) for part in parts)
-    label = f"{title}: {pluralize(len(known), 'value')} from {_text(least)} to {_text(most)}"
+    words = f"{pluralize(len(known), 'value')} from {_text(least)} to {_text(most)}"
     rows = [(_text(low), _text(high), f"{count:,}") for low, high, count in parts]
     if is_one:
         rows = [(_text(least), _text(most), f"{len(known):,}")]
-    body = _frame(across, up, "", "Count") + bars
-    return _figure(label, body, ("From", "To", "Count"), rows)
+    return _figure(title, words, _frame(across, up) + bars, ("From", "To", "Count"), rows)
 
 
 def draw_curves(
@@ -99,7 +98,7 @@ def draw_curves(
     ends = [end for p in points for end in (p.y, p.low, p.high) if end is not None]
     up = Axis.over(min(ends), max(ends), margin=0.05)
     lines = "".join(_curve(across, up, each, number) for number, each in enumerate(known))
-    body = _frame(across, up, x, y, names) + lines
+    body = _frame(across, up, x, names) + lines
     rows = [
         (
             each.name,
@@ -111,10 +110,12 @@ def draw_curves(
         for each in known
         for p in each.points
     ]
-    last = ", ".join(f"{each.name} ends at {_text(each.points[-1].y)}" for each in known)
+    ends_at = [(each.name, f"ends at {_text(each.points[-1].y)}") for each in known]
+    is_one = len(known) == 1 and known[0].name == title
+    last = ends_at[0][1] if is_one else ", ".join(map(" ".join, ends_at))
     legend = _legend([each.name for each in known]) if len(known) > 1 else ""
     heads = ("Curve", x, y or "Value", "Low", "High")
-    return _figure(f"{title}: {last}", body, heads, rows, legend)
+    return _figure(title, last, body, heads, rows, legend)
 
 
 def draw_dots(dots: Sequence[Dot], title: str, x: str, y: str) -> str:
@@ -125,11 +126,11 @@ def draw_dots(dots: Sequence[Dot], title: str, x: str, y: str) -> str:
     across = Axis.over(min(dot.x for dot in known), max(dot.x for dot in known), margin=0.05)
     up = Axis.over(min(dot.y for dot in known), max(dot.y for dot in known), margin=0.05)
     drawn = "".join(_dot(across, up, dot) for dot in known)
-    label = f"{title}: {pluralize(len(known), 'point')}"
+    words = pluralize(len(known), "point")
     if len(known) < len(dots):
-        label += f" of {len(dots):,}"
+        words += f" of {len(dots):,}"
     rows = [(dot.label, _text(dot.x), _text(dot.y)) for dot in known]
-    return _figure(label, _frame(across, up, x, y) + drawn, ("", x, y), rows)
+    return _figure(title, words, _frame(across, up, x) + drawn, ("", x, y), rows)
 
 
 # --- Axes ---
@@ -173,8 +174,8 @@ def _down(axis: Axis, value: float) -> float:
     return _HEIGHT - _BOTTOM - axis.part(value) * (_HEIGHT - _TOP - _BOTTOM)
 
 
-def _frame(across: Axis, up: Axis, x: str, y: str, names: Sequence[str] = ()) -> str:
-    """Both axes with their numbers and names; `names` stand for the numbers from 0 across."""
+def _frame(across: Axis, up: Axis, x: str = "", names: Sequence[str] = ()) -> str:
+    """Both axes with their numbers, `x` below; `names` stand for the numbers from 0 across."""
     bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     parts = []
     for value in up.ticks():
@@ -185,11 +186,10 @@ def _frame(across: Axis, up: Axis, x: str, y: str, names: Sequence[str] = ()) ->
         )
     for value, label in _labels(across, names):
         at = f"{_left(across, value):.1f}"
-        parts.append(f'<text x="{at}" y="{bottom + 16}" text-anchor="middle">{label}</text>')
+        parts.append(f'<text x="{at}" y="{bottom + 20}" text-anchor="middle">{label}</text>')
     parts.append(f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
     parts.append(
-        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{escape(_short(x))}</text>'
-        f'<text x="4" y="{_HEIGHT - 6}">{escape(_short(y))}</text>'
+        f'<text x="{right}" y="{_HEIGHT - 8}" text-anchor="end">{escape(_short(x))}</text>'
     )
     return "".join(parts)
 
@@ -300,16 +300,19 @@ def _is_drawn(value: float | None) -> bool:
 
 
 def _figure(
-    label: str,
+    title: str,
+    words: str,
     body: str,
     heads: Sequence[str],
     rows: Sequence[Sequence[str]],
     legend: str = "",
 ) -> str:
+    label = escape(f"{title}: {words}")
     return (
-        f'<figure class="chart"><svg role="img" aria-label="{escape(label)}" '
-        f'viewBox="0 0 {_WIDTH} {_HEIGHT}">{body}</svg>{legend}'
-        f"<figcaption>{escape(label)}</figcaption>"
+        f'<figure class="chart"><figcaption><b>{escape(title)}</b> '
+        f"<span>{escape(words)}</span></figcaption>"
+        f'<svg role="img" aria-label="{label}" viewBox="0 0 {_WIDTH} {_HEIGHT}">'
+        f"{body}</svg>{legend}"
         f'<details><summary>As a table</summary><div class="table" tabindex="0">'
         f"{_table(heads, rows)}</div></details></figure>\n"
     )

@@ -94,16 +94,12 @@ def _uses(head: EnvironmentHead) -> list[UseCommand]:
     slug, detail, version = head.slug, head.detail, head.version
     requirement = f"{detail.name}=={version}"
     found = [UseCommand("prime", f"prime env install {slug}\nprime eval run {slug} -m MODEL")]
-    if detail.wheel_sha256:
-        pinned = f"prime env install {slug}@{version}#sha256={detail.wheel_sha256}"
-        found.append(UseCommand("prime, these bytes alone", pinned))
     if index := detail.simple_index_url:
         found += [
             UseCommand("uv", f"uv add {requirement} --index {index}"),
             UseCommand("pip", f"pip install {requirement} --extra-index-url {index}"),
         ]
-    return [
-        *found,
+    found += [
         UseCommand("pyproject.toml", f'dependencies = ["{requirement}"]'),
         UseCommand(
             "verifiers", f'import verifiers as vf\n\nenv = vf.load_environment("{detail.name}")'
@@ -111,6 +107,10 @@ def _uses(head: EnvironmentHead) -> list[UseCommand]:
         UseCommand("TRL", f"prime train {slug} -m MODEL"),
         UseCommand("prime-rl", f"prime train {slug} -m MODEL --engine prime-rl"),
     ]
+    if detail.wheel_sha256:
+        pinned = f"prime env install {slug}@{version}#sha256={detail.wheel_sha256}"
+        found.append(UseCommand("prime, pinned to these bytes", pinned))
+    return found
 
 
 _LONGEST_TEXT = 64 * 1024

@@ -28,10 +28,10 @@ from prime_cli.pages.runs import (
     render_rollout,
     render_run,
     reward_chart,
-    sample_of,
     some_facts,
     view_rollout,
 )
+from prime_cli.pages.samples import sample_of
 from prime_cli.pages.templates import Html, Page
 from prime_cli.statistics.intervals import bounds, precision
 from prime_cli.wire.codec import decode

@@ -13,7 +13,6 @@ from prime_cli.pages.conversation import (
     Tokens,
     Turn,
     diff_answer,
-    finite,
     shown_text,
     tokens_of,
     turns_of,
@@ -21,7 +20,6 @@ from prime_cli.pages.conversation import (
 from prime_cli.pages.json_diff import JsonDiff
 from prime_cli.pages.templates import Html, Page
 from prime_cli.runs.export.downloads import DOWNLOADS
-from prime_cli.runs.rows import numeric
 from prime_cli.statistics.intervals import spread
 
 LEVELS = 5
@@ -324,52 +322,3 @@ def _trajectory_tokens(state: Mapping[str, Any]) -> Tokens:
 
 def _number(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else shown_text(value).text
-
-
-def sample_of(body: Mapping[str, Any]) -> Sample:
-    """A sample as clients push it: the keys of vf-eval's results, and prime's beside them."""
-    metrics = body.get("metrics")
-    error, traceback = _error_of(body.get("error"))
-    known = {"id", "sample_id", *_TOP}
-    rest = {name: value for name, value in body.items() if name not in known}
-    if not isinstance(metrics, dict):
-        # vf-eval writes each metric at the top.
-        metrics = numeric(rest)
-    rest = {name: value for name, value in rest.items() if name not in metrics}
-    facts = [
-        Fact(name.replace("_", " "), shown_text(body[name]).text)
-        for name in _FACTS
-        if body.get(name)
-    ]
-    return Sample(
-        prompt=body.get("prompt"),
-        completion=body.get("completion"),
-        reward=finite(body.get("reward")),
-        metrics=metrics,
-        answer=body.get("answer"),
-        info=body.get("info"),
-        task=body.get("task"),
-        state=rest,
-        error=error,
-        traceback=traceback,
-        facts=facts,
-    )
-
-
-_FACTS = ("stop_condition", "is_truncated", "timing", "token_usage", "usage", "cost")
-_TOP = (
-    *_FACTS,
-    *"example_id rollout attempt prompt completion reward metrics answer info task error".split(),
-    *"is_completed tool_defs".split(),
-)
-
-
-def _error_of(value: Any) -> tuple[Fact | None, str]:
-    if value in NOTHING:
-        return None, ""
-    if not isinstance(value, dict):
-        return Fact("error", shown_text(value).text), ""
-    kind = value.get("class")
-    message = value.get("error_chain_str") or value.get("message") or value.get("error")
-    label = f"{kind} error" if kind else "error"
-    return Fact(label, shown_text(message).text), str(value.get("traceback") or "")

@@ -127,7 +127,12 @@ def _environment() -> "Environment":
         auto_reload=False,
         cache_size=-1,
     )
-    environment.filters |= {"day": _day, "moment": _moment, "number": _number, "bytes": _bytes}
+    environment.filters |= {
+        "day": _day,
+        "moment": format_moment,
+        "number": _number,
+        "bytes": _bytes,
+    }
     environment.filters |= {"count": pluralize, "code": _code}
     environment.globals |= {"links": links, "asset": asset}
     return environment
@@ -141,7 +146,7 @@ def _day(moment: str | None) -> str:
     return (moment or "")[:10]
 
 
-def _moment(moment: str | None) -> str:
+def format_moment(moment: str | None) -> str:
     """An ISO 8601 time to the minute."""
     return f"{moment[:16].replace('T', ' ')} UTC" if moment else ""
 

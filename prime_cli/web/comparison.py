@@ -19,7 +19,7 @@ from prime_cli.runs.comparison.compare import (
 from prime_cli.runs.comparison.sides import Side, side_of
 from prime_cli.web.library import Library, problem_of
 from prime_cli.web.opened import LocalRun
-from prime_cli.web.run_view import run_path, view_local_rollout
+from prime_cli.web.run_view import model_of, run_path, view_local_rollout
 
 _BESIDE = 2
 _MOST = 4
@@ -27,10 +27,19 @@ _LINES = 100
 _SAME = 1e-9
 
 
+class ComparedRun(NamedTuple):
+    """A run beside others: what it is called, of which model, and where its page is."""
+
+    name: str
+    model: str
+    path: str
+
+
 class VerdictLine(NamedTuple):
     """A run against the first, as text."""
 
     name: str
+    model: str
     mean: str
     first: str
     difference: str
@@ -53,7 +62,7 @@ class ExampleLine(NamedTuple):
 class ComparisonView:
     """The page of a comparison."""
 
-    runs: Sequence[Link] = ()
+    runs: Sequence[ComparedRun] = ()
     command: str = ""
     problem: str = ""
     verdicts: Sequence[VerdictLine] = ()
@@ -71,7 +80,7 @@ class SidesView:
     rollout: int
     command: str
     back: str
-    sides: Sequence[tuple[str, RolloutView | None]]
+    sides: Sequence[tuple[ComparedRun, RolloutView | None]]
     others: Sequence[Link]
 
 
@@ -98,11 +107,14 @@ def view_comparison(library: Library, names: Sequence[str], page: int) -> Compar
         return ComparisonView(problem=problem)
     runs = [library.find(name) for name in names]
     sides = [side_of(run.saved) for run in runs]
+    compared = _compared(names, runs)
     problem, verdicts = "", []
     try:
         require_statistics()
         couples = [(sides[0], side) for side in sides[1:]]
-        verdicts = [_verdict(each) for each in compare_all(couples, CompareOptions())]
+        found = compare_all(couples, CompareOptions())
+        models = [each.model for each in compared[1:]]
+        verdicts = [_verdict(*each) for each in zip(found, models, strict=True)]
     except PrimeError as error:
         problem = problem_of(error)
     ordered, flips = _ordered(sides)
@@ -110,7 +122,7 @@ def view_comparison(library: Library, names: Sequence[str], page: int) -> Compar
     page = min(max(page, 1), pages)
     shown = ordered[(page - 1) * _LINES : page * _LINES]
     return ComparisonView(
-        runs=[Link(name, run_path(name)) for name in names],
+        runs=compared,
         command=shlex.join(["prime", "eval", "compare", *(run.run_id for run in runs)]),
         problem=problem,
         verdicts=verdicts,
@@ -126,7 +138,12 @@ def _path(names: Sequence[str], position: str = "", **more: object) -> str:
     return f"/compare{'/' if position else ''}{position}?{query}"
 
 
-def _verdict(each: Comparison) -> VerdictLine:
+def _compared(names: Sequence[str], runs: Sequence[LocalRun]) -> list[ComparedRun]:
+    pairs = zip(names, runs, strict=True)
+    return [ComparedRun(name, model_of(run), run_path(name)) for name, run in pairs]
+
+
+def _verdict(each: Comparison, model: str) -> VerdictLine:
     interval = (
         "" if each.interval is None else f"{each.interval[0]:+.3f} to {each.interval[1]:+.3f}"
     )
@@ -135,6 +152,7 @@ def _verdict(each: Comparison) -> VerdictLine:
         notes.insert(0, each.disagreement)
     return VerdictLine(
         name=each.other.name,
+        model=model,
         mean=f"{each.other.mean:.3f}",
         first=f"{each.first.mean:.3f}",
         difference=f"{each.difference:+.3f}",
@@ -187,12 +205,12 @@ def view_sides(library: Library, names: Sequence[str], example: int, rollout: in
         back=_path(names),
         sides=[
             (
-                name,
+                each,
                 None
                 if run.index.find(example, rollout) is None
-                else view_local_rollout(run, name, example, rollout),
+                else view_local_rollout(run, each.name, example, rollout),
             )
-            for name, run in zip(names, runs, strict=True)
+            for each, run in zip(_compared(names, runs), runs, strict=True)
         ],
         others=[Link(str(number), _path(names, f"{example}.{number}")) for number in numbers],
     )

@@ -1,7 +1,6 @@
 """Local runs as the records of pages."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from prime_cli.core.errors import NotFound, PrimeError
@@ -22,10 +21,10 @@ from prime_cli.pages.runs import (
     Scale,
     download_links,
     reward_chart,
-    sample_of,
     view_rollout,
 )
-from prime_cli.runs.export.page import seconds_of
+from prime_cli.pages.samples import sample_of, time_facts, usage_facts
+from prime_cli.pages.templates import format_moment
 from prime_cli.runs.export.text import facts_of, parts_of, spent_of
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.rows import Row
@@ -98,11 +97,18 @@ def _found(matches: int, searched: int, total: int) -> str:
 
 def _title(run: LocalRun) -> str:
     manifest = run.saved.manifest
-    if manifest is not None:
-        return f"{manifest.plan.environment.title} with {manifest.plan.model}"
     official = run.saved.official or {}
     environment = official.get("env_id") or official.get("env") or "?"
-    return f"{environment} with {official.get('model', '?')}"
+    title = environment if manifest is None else manifest.plan.environment.title
+    return f"{title} with {model_of(run)}"
+
+
+def model_of(run: LocalRun) -> str:
+    """The model of a run; a question mark where nothing says which."""
+    manifest = run.saved.manifest
+    if manifest is not None:
+        return manifest.plan.model
+    return str((run.saved.official or {}).get("model", "?"))
 
 
 def _facts(run: LocalRun) -> Iterator[Fact]:
@@ -148,7 +154,7 @@ def _parameters(run: LocalRun, statistics: Statistics | None) -> list[Fact]:
         facts += [
             Fact("Environment", manifest.plan.environment.title),
             Fact("Model", manifest.plan.model),
-            Fact("Started", manifest.started),
+            Fact("Started", format_moment(manifest.started)),
         ]
         labels = manifest.labels
         facts += [Fact("Tags", ", ".join(labels.tags))] if labels.tags else []
@@ -230,16 +236,10 @@ def _rollout_facts(row: Row) -> Iterator[Fact]:
         yield Fact("Ended by", row.stop_condition)
     if row.is_truncated:
         yield Fact("Cut short", "by a token limit")
-    seconds = seconds_of(row.timing)
-    if seconds is not None:
-        yield Fact("Time", f"{seconds:.3g} s")
-    yield from _usage_facts(row.usage or {})
+    yield from time_facts(row.timing)
+    yield from usage_facts(row.usage or {})
     if row.cost is not None:
         yield Fact("Cost", f"${row.cost:.4g}")
-
-
-def _usage_facts(usage: Mapping[str, Any]) -> Iterator[Fact]:
-    return (Fact(*each) for each in spent_of({k: usage[k] for k in usage if k != "cost"}).items())
 
 
 def view_local_rollout(run: LocalRun, name: str, example: int, rollout: int) -> RolloutView:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.pages.charts import Curve, Point, draw_curves
 from prime_cli.pages.runs import Fact, Link
-from prime_cli.pages.templates import Html, Page
+from prime_cli.pages.templates import Html, Page, format_moment
 from prime_cli.runs.rows import Row
 from prime_cli.runs.transcript import message_blocks
 from prime_cli.statistics.intervals import Interval, precision
@@ -151,7 +151,7 @@ def _facts(run: LocalRun, facts: TrainingFacts) -> Iterator[Fact]:
         yield from _verdict_facts(facts.verdict)
     manifest = run.saved.manifest
     if manifest is not None:
-        yield Fact("Started", manifest.started)
+        yield Fact("Started", format_moment(manifest.started))
         if manifest.failure:
             yield Fact("Ended by", manifest.failure)
 

@@ -45,8 +45,9 @@ def make_wheel(
 ) -> bytes:
     """The smallest wheel that pip and uv install."""
     info = f"{name.replace('-', '_')}-{version}.dist-info"
+    loader = "" if "def load_environment" in code else "def load_environment(): ...\n"
     files = {
-        f"{name.replace('-', '_')}.py": f"def load_environment(): ...\n{code}",
+        f"{name.replace('-', '_')}.py": loader + code,
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
         + "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
         + (f"Requires-Python: {requires_python}\n" if requires_python else ""),

@@ -18,10 +18,10 @@ from prime_cli.pages.charts import (
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
 NAMES = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=20)
-WIDTH, HEIGHT = 640, 240
+WIDTH, HEIGHT = 640, 260
 DRAWN = set(
     "figure svg line text rect title polyline polygon circle a ul li figcaption details summary "
-    "div table thead tbody tr th td".split()
+    "div table thead tbody tr th td b span".split()
 )
 
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.pages.conversation import MOST_CHARACTERS, shown_text, tokens_of, turns_of
-from prime_cli.pages.runs import Link, Sample, render_rollout, sample_of, view_rollout
+from prime_cli.pages.runs import Link, Sample, render_rollout, view_rollout
+from prime_cli.pages.samples import sample_of
 from prime_cli.pages.templates import render
 
 JSON = st.recursive(

@@ -10,8 +10,11 @@ import pytest
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.evaluations.leaderboard import read_leaderboard
+from prime_cli.statistics.intervals import precision
 from prime_cli.wire.evaluations import HistoryQuery
 from tests.hub.accounts_hub import AccountsHub
+from tests.hub.evaluating import finalize
+from tests.hub.evaluating import push as push_samples
 from tests.hub.pushing import Push, sha256
 from tests.hub.routes.browsing import open_browser, signed_in
 from tests.hub.routes.test_pages import API
@@ -56,8 +59,8 @@ def with_module(wheel: bytes, code: str) -> bytes:
 
 def evaluate(
     client: httpx.Client, push: Push, model: str, *rewards: float | None, **more: Any
-) -> None:
-    """A public evaluation with one sample for each reward, None for an error."""
+) -> str:
+    """The id of a public evaluation with one sample for each reward, None for an error."""
     asked = {
         "name": f"run of {model}",
         "environments": [{"id": push.environment_id}],
@@ -72,6 +75,7 @@ def evaluate(
     address = f"{API}/evaluations/{made['evaluation_id']}"
     client.post(f"{address}/samples", json={"samples": samples}).raise_for_status()
     client.post(f"{address}/finalize", json={}).raise_for_status()
+    return str(made["evaluation_id"])
 
 
 def test_every_tab_has_the_head_and_leads_to_the_others(client: httpx.Client, word: Push) -> None:
@@ -203,6 +207,24 @@ def test_leaderboard_shows_an_interval_only_with_the_mean_that_the_hub_has(
     assert "$0.0125" in text
     assert "1,500" in text
     assert "Mean reward by cost: 2 points" in text
+
+
+def test_leaderboard_and_card_have_the_interval_of_the_samples_until_more_are_pushed(
+    client: httpx.Client, word: Push
+) -> None:
+    rewards = [0.0, 0.5, 1.0, 0.5, 0.0, 1.0, 0.5, 0.5]
+    wanted = evaluate(client, word, "small", *rewards)
+    interval = precision([[reward] for reward in rewards]).interval
+    assert interval is not None
+    said = f"{interval.low:.3f} to {interval.high:.3f}"
+    assert said in client.get(f"{PAGE}/evaluations").text
+    assert f"({said})" in client.get("/").text
+    push_samples(client, wanted, [{"example_id": 99, "reward": 0.5}])
+    assert said not in client.get(f"{PAGE}/evaluations").text
+    finalize(client, wanted)
+    wider = precision([[reward] for reward in [*rewards, 0.5]]).interval
+    assert wider is not None
+    assert f"{wider.low:.3f} to {wider.high:.3f}" in client.get(f"{PAGE}/evaluations").text
 
 
 def test_evaluations_of_others_are_not_on_the_leaderboard(client: httpx.Client, word: Push) -> None:

@@ -126,6 +126,7 @@ def find_best(connection: Connection, caller: Caller, ids: Sequence[str]) -> dic
             evaluations.c.model_name,
             evaluations.c.average_reward,
             evaluations.c.sample_count,
+            evaluations.c.summary,
             _metadata(),
             owners.c.slug.label("owner"),
         )
@@ -161,7 +162,7 @@ def _best(row: Row[Any]) -> BestScore:
         owner=row.owner,
         samples=row.sample_count,
         mean=row.average_reward,
-        interval=_interval(run.reward, row.average_reward),
+        interval=_interval(row, run.reward),
     )
 
 
@@ -194,7 +195,7 @@ def _row(row: Row[Any]) -> LeaderboardRow:
         model=row.model_name or "unnamed",
         version=row.semantic_version or "",
         mean=row.average_reward,
-        interval=_interval(run.reward, row.average_reward),
+        interval=_interval(row, run.reward),
         examples=run.examples or stated.num_examples,
         rollouts=stated.rollouts_per_example,
         samples=row.sample_count,
@@ -207,13 +208,20 @@ def _row(row: Row[Any]) -> LeaderboardRow:
     )
 
 
-def _interval(reward: _Reward | None, mean: float | None) -> tuple[float, float] | None:
-    """What the run says, if its mean is the one of the samples that the hub has."""
-    if reward is None or reward.interval is None or reward.mean is None or mean is None:
-        return None
-    low, high = reward.interval
-    agrees = math.isclose(reward.mean, mean, abs_tol=_CLOSE) and low <= mean <= high
-    return reward.interval if agrees else None
+class _Totals(msgspec.Struct):
+    """The one figure of a summary that is read here."""
+
+    interval: tuple[float, float] | None = None
+
+
+def _interval(row: Row[Any], reward: _Reward | None) -> tuple[float, float] | None:
+    """What the run says, if its mean is that of the samples here; else what they say."""
+    mean = row.average_reward
+    if reward and reward.interval and reward.mean is not None and mean is not None:
+        low, high = reward.interval
+        if math.isclose(reward.mean, mean, abs_tol=_CLOSE) and low <= mean <= high:
+            return reward.interval
+    return msgspec.json.decode(row.summary or "{}", type=_Totals).interval
 
 
 def _with_errors(summary: EvaluationSummary | None) -> float | None:

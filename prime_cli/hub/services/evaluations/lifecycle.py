@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import msgspec
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, TooLarge, UsageError
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import evaluated, evaluations, samples, versions
+from prime_cli.hub.db.tables import evaluated, evaluations, versions
 from prime_cli.hub.services.access import (
     find_by_id,
     find_own_team,
@@ -18,6 +17,7 @@ from prime_cli.hub.services.access import (
     taken_down,
 )
 from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.evaluations.figures import figures_of
 from prime_cli.hub.services.evaluations.queries import (
     describe_result,
     describe_ticket,
@@ -25,7 +25,6 @@ from prime_cli.hub.services.evaluations.queries import (
     select_evaluated,
 )
 from prime_cli.hub.services.evaluations.standings import forget_standing, update_standing
-from prime_cli.hub.services.evaluations.statistics import SampleTotals
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import (
@@ -260,7 +259,6 @@ def _find_version(
 # --- Completion, changes, deletion ---
 
 _CLOSED = (COMPLETED, FAILED, CANCELLED)
-_AT_ONCE = 2000
 
 
 def finalize(
@@ -287,7 +285,7 @@ def finalize(
                 finished_at=row.finished_at or now,
                 updated_at=now,
                 **columns,
-                **_figures(connection, row),
+                **figures_of(connection, row),
             )
         )
         update_standing(connection, row.id)
@@ -346,22 +344,3 @@ def delete_evaluations(hub: Hub, caller: Caller, request: BulkDeletion) -> BulkD
         else:
             deleted.append(evaluation_id)
     return BulkDeletionResult(len(deleted), len(failed), deleted, failed)
-
-
-def _figures(connection: Connection, row: Row[Any]) -> dict[str, Any]:
-    """The summary recomputed from all samples, if some were replaced since the last one."""
-    if row.summary is not None:
-        return {}
-    tally = SampleTotals()
-    scores = msgspec.json.Decoder(dict[str, float])
-    last = 0
-    while page := connection.execute(
-        select(samples.c.number, samples.c.reward, samples.c.failed, samples.c.scores)
-        .where(samples.c.evaluation_id == row.id, samples.c.number > last)
-        .order_by(samples.c.number)
-        .limit(_AT_ONCE)
-    ).all():
-        for each in page:
-            tally.add(each.reward, scores.decode(each.scores), failed=each.failed)
-        last = page[-1].number
-    return {"summary": encode(tally).decode(), "average_reward": tally.mean_reward()}

@@ -53,11 +53,13 @@ class RunningMoments(msgspec.Struct):
 class SampleTotals(msgspec.Struct):
     """The totals of one evaluation's samples: by name of the number, and errors.
 
-    Keeps at most 200 names; numbers under further ones are left out.
+    Keeps at most 200 names; numbers under further ones are left out. `interval` is that of the mean
+    reward, known from the end of an evaluation until samples are added.
     """
 
     errors: int = 0
     scores: dict[str, RunningMoments] = {}
+    interval: tuple[float, float] | None = None
 
     def add(self, reward: float | None, scores: Mapping[str, float], *, failed: bool) -> None:
         """Count one sample."""
@@ -70,6 +72,7 @@ class SampleTotals(msgspec.Struct):
     def merge(self, other: "SampleTotals") -> None:
         """Add all counts of `other`."""
         self.errors += other.errors
+        self.interval = None
         for name, moments in other.scores.items():
             if name in self.scores or len(self.scores) < _MOST_NAMES:
                 self.scores.setdefault(name, RunningMoments()).merge(moments)

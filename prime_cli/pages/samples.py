@@ -1,0 +1,90 @@
+"""A sample of an evaluation, as clients push it, as the record of a rollout's page."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from prime_cli.pages.conversation import finite, shown_text
+from prime_cli.pages.runs import NOTHING, Fact, Sample
+from prime_cli.runs.export.page import seconds_of
+from prime_cli.runs.export.text import spent_of
+from prime_cli.runs.rows import numeric
+
+
+def sample_of(body: Mapping[str, Any]) -> Sample:
+    """A sample with the keys of vf-eval's results, and prime's beside them."""
+    metrics = body.get("metrics")
+    error, traceback = _error_of(body.get("error"))
+    known = {"id", "sample_id", *_TOP}
+    rest = {name: value for name, value in body.items() if name not in known}
+    if not isinstance(metrics, dict):
+        # vf-eval writes each metric at the top.
+        metrics = numeric(rest)
+    rest = {name: value for name, value in rest.items() if name not in metrics}
+    return Sample(
+        prompt=body.get("prompt"),
+        completion=body.get("completion"),
+        reward=finite(body.get("reward")),
+        metrics=metrics,
+        answer=body.get("answer"),
+        info=body.get("info"),
+        task=body.get("task"),
+        state=rest,
+        error=error,
+        traceback=traceback,
+        facts=list(_facts(body)),
+    )
+
+
+_FACTS = ("stop_condition", "is_truncated", "timing", "token_usage", "usage", "cost")
+_TOP = (
+    *_FACTS,
+    *"example_id rollout attempt prompt completion reward metrics answer info task error".split(),
+    *"is_completed tool_defs".split(),
+)
+_OPENAI = {"prompt_tokens": "input", "completion_tokens": "output"}
+"""Our names of what the OpenAI API counts."""
+
+
+def _facts(body: Mapping[str, Any]) -> Iterator[Fact]:
+    if body.get("stop_condition"):
+        yield Fact("Ended by", shown_text(body["stop_condition"]).text)
+    if body.get("is_truncated"):
+        yield Fact("Cut short", "by a token limit")
+    timing = body.get("timing")
+    if isinstance(timing, dict):
+        yield from time_facts(timing)
+    for usage in (body.get("token_usage"), body.get("usage")):
+        if isinstance(usage, dict):
+            yield from usage_facts(usage)
+    cost = finite(body.get("cost"))
+    if cost is not None:
+        yield Fact("Cost", f"${cost:.4g}")
+
+
+def time_facts(timing: Mapping[str, Any]) -> Iterator[Fact]:
+    """How long a rollout took, in seconds or verifiers' milliseconds, if that is known."""
+    seconds = finite(seconds_of(dict(timing)))
+    milliseconds = finite(timing.get("total_ms"))
+    if seconds is None and milliseconds is not None:
+        seconds = milliseconds / 1000
+    if seconds is not None:
+        yield Fact("Time", f"{seconds:.3g} s")
+
+
+def usage_facts(usage: Mapping[str, Any]) -> Iterator[Fact]:
+    """What one rollout spent; its cost is a number of its own."""
+    known = {_OPENAI.get(name, name): finite(value) for name, value in usage.items()}
+    known.pop("cost", None)
+    for label, text in spent_of(known).items():
+        yield Fact(label.removeprefix("Mean ").capitalize(), text)
+
+
+def _error_of(value: Any) -> tuple[Fact | None, str]:
+    if value in NOTHING:
+        return None, ""
+    if not isinstance(value, dict):
+        return Fact("error", shown_text(value).text), ""
+    kind = value.get("class")
+    message = value.get("error_chain_str") or value.get("message") or value.get("error")
+    label = f"{kind} error" if kind else "error"
+    return Fact(label, shown_text(message).text), str(value.get("traceback") or "")
