@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
 from prime_cli.pages.json_diff import JsonDiff, diff_json
 from prime_cli.runs.transcript import as_text
 
@@ -15,12 +17,14 @@ _MOST_TURNS = 400
 _MOST_PARTS = 2_000
 """Texts, pictures and calls of a page; who pushes a sample decides how many it has."""
 _MOST_PAGE_CHARACTERS = 1_000_000
+_MOST_JSON = 150_000
+"""Characters of a page that are indented, which takes a hundred times as long as to show them."""
 _MOST_TOKENS = 5_000
 """Of a page; each is an element of it."""
 _IMAGES = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/webp;base64,")
 _LARGEST_IMAGE = 2_000_000
 _LONGEST_NAME = 200
-_MOST_DIFFS = 20
+_MOST_DIFFS = 10
 _FENCE = re.compile(r"^```(?:json)?[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 """A block of JSON in what a model says."""
 LEVELS = 5
@@ -75,6 +79,7 @@ class Tokens(NamedTuple):
 
 
 NO_TOKENS = Tokens()
+_TOO_DEEP = Text("This is nested too deeply to be shown.", None)
 
 
 class Turn(NamedTuple):
@@ -112,6 +117,7 @@ class _Layout:
             _MOST_TOKENS,
         )
         self._left_out = 0
+        self._json = _MOST_JSON
         self._states: dict[str, Any] = {}
         self._diffs = _MOST_DIFFS
 
@@ -174,15 +180,14 @@ class _Layout:
         if place is None or place in self._used:
             return ToolCall(name, arguments, None)
         self._used.add(place)
-        content = _result_of(self._messages[place])
-        result = self._text(content)
-        return ToolCall(name, arguments, result, self._changes(name, content, result))
+        state = self._decoded(_result_of(self._messages[place]))
+        result = self._laid_out(state)
+        return ToolCall(name, arguments, result, self._changes(name, state, result))
 
-    def _changes(self, name: str, content: Any, result: Text) -> JsonDiff | None:
+    def _changes(self, name: str, state: Any, result: Text) -> JsonDiff | None:
         """What is new in a result of the tool `name` since its last one."""
         if not result.is_json or result.left_out != 0:
             return None
-        state = _decode(content) if isinstance(content, str) else content
         before = self._states.get(name)
         self._states[name] = state
         if type(before) is not type(state) or self._diffs == 0:
@@ -196,7 +201,19 @@ class _Layout:
         return self._counted(_cut(value, most)) if isinstance(value, str) else self._text(value)
 
     def _text(self, value: Any) -> Text:
-        return self._counted(shown_text(value, min(MOST_CHARACTERS, self._characters)))
+        return self._laid_out(self._decoded(value))
+
+    def _decoded(self, value: Any) -> Any:
+        """The JSON in a text, while there is room to indent it."""
+        return _decode(value) if isinstance(value, str) and self._json > 0 else value
+
+    def _laid_out(self, value: Any) -> Text:
+        most = min(MOST_CHARACTERS, self._characters)
+        if not isinstance(value, dict | list):
+            return self._counted(_cut(as_text(value), most))
+        text = _laid_out(value, most) if self._json > 0 else _in_one_line(value, most)
+        self._json -= len(text.text)
+        return self._counted(text)
 
     def _counted(self, text: Text) -> Text:
         self._characters -= len(text.text)
@@ -262,8 +279,17 @@ def _laid_out(value: Any, most: int) -> Text:
             if len(text) > most:
                 return Text(text[:most], None, is_json=True)
     except RecursionError:
-        return Text("This is nested too deeply to be shown.", None)
+        return _TOO_DEEP
     return Text(text, is_json=True)
+
+
+def _in_one_line(value: Any, most: int) -> Text:
+    try:
+        return _cut(msgspec.json.encode(value, enc_hook=str).decode(), most)
+    except UnicodeEncodeError:  # half a surrogate pair, which json escapes, and takes longer
+        return _cut(as_text(value), most)
+    except RecursionError:
+        return _TOO_DEEP
 
 
 def tokens_of(*values: Any, most: int = _MOST_TOKENS) -> Tokens:

@@ -1,4 +1,5 @@
 import math
+import json
 import re
 from typing import Any
 
@@ -111,6 +112,25 @@ def test_a_rollout_of_many_parts_has_a_page_of_some_of_them_that_says_so(name: s
         page,
     )
     assert b"8,800 are not shown" in page
+
+
+def test_json_beyond_what_a_page_indents_is_shown_as_it_came() -> None:
+    result = json.dumps({"rows": [{"n": number} for number in range(1000)]})
+    said = [
+        message
+        for number in range(20)
+        for message in (
+            {"role": "assistant", "tool_calls": [{"id": f"c{number}", "name": "look"}]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": result},
+        )
+    ]
+
+    shown = [call.result for turn in turns_of([], said) for call in turn.calls]
+
+    assert shown[0] is not None
+    assert shown[0].text.startswith('{\n  "rows"')
+    assert shown[-1] is not None
+    assert (shown[-1].text, shown[-1].left_out) == (result, 0)
 
 
 def test_tokens_left_out_are_counted() -> None:
