@@ -7,6 +7,7 @@ tables. Colours are those of `static/charts.css`. Numbers that are not finite, o
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -58,7 +59,7 @@ class Dot(NamedTuple):
 
 def draw_histogram(values: Iterable[float], title: str, *, bins: int = _BINS) -> str:
     """A figure with the number of values in each of `bins` equal parts of their range."""
-    known = [value for value in values if _is_drawn(value)]
+    known = [value for value in values if abs(value) <= LARGEST]
     if not known:
         return _empty(title)
     least, most = min(known), max(known)
@@ -212,11 +213,10 @@ def _place_name(x: float, names: Sequence[str]) -> str:
 
 
 def _count(values: Sequence[float], least: float, most: float, bins: int) -> list[int]:
-    counts = [0] * bins
     scale = bins / (most - least)
-    for value in values:
-        counts[min(int((value - least) * scale), bins - 1)] += 1
-    return counts
+    found = Counter([int((value - least) * scale) for value in values])
+    last = sum(count for place, count in found.items() if place >= bins - 1)
+    return [*(found[place] for place in range(bins - 1)), last]
 
 
 def _bar(across: Axis, up: Axis, low: float, high: float, count: int) -> str:

@@ -25,7 +25,7 @@ class Library:
 
     def __init__(self, cwd: Path, roots: RunRoots = HERE, also: Sequence[Path] = ()) -> None:
         self.cwd, self.roots = cwd, roots
-        self._also = tuple(path.resolve() for path in also)
+        self.also = tuple(path.resolve() for path in also)
         self._open: OrderedDict[Path, LocalRun] = OrderedDict()
         self._lock = threading.RLock()
         self._listed: tuple[float, list[RunItem]] = (-_SECONDS, [])
@@ -80,7 +80,7 @@ class Library:
         listed = [Path(item.path) for item in self.items()]
         outputs = self.cwd / (self.roots.outputs or "outputs")
         trained = [path.parent for path in outputs.glob("[tr]*/*/*/run.json")]
-        every = {path.resolve(): None for path in (*self._also, *listed, *trained)}
+        every = {path.resolve(): None for path in (*self.also, *listed, *trained)}
         return list(every)
 
 

@@ -31,6 +31,8 @@ _PATIENCE = 0.3
 _QUICK = 20_000
 """Rollouts of a run whose statistics may be there in that time."""
 _BRIEFLY = 0.02
+_LATER = 0.5
+"""Seconds after which those of larger runs begin, so that the page that asks for them is sent."""
 _SHARE = 10
 
 
@@ -170,6 +172,8 @@ class LocalRun:
         return not self.is_live or time.monotonic() >= self._again
 
     def _compute(self, promise: "Future[Statistics]") -> None:
+        if len(self.index) > _QUICK:
+            time.sleep(_LATER)
         begun = time.monotonic()
         try:
             count = len(self.index)

@@ -1,6 +1,7 @@
 """Local runs as the records of pages."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from urllib.parse import quote
 
 from prime_cli.core.errors import NotFound, PrimeError
@@ -9,6 +10,7 @@ from prime_cli.evals.viewer.filters import Filter
 from prime_cli.evals.viewer.grid import Grid, GridRow
 from prime_cli.pages.runs import (
     EMPTY,
+    EVERYTHING,
     Cell,
     ErrorLine,
     Fact,
@@ -20,18 +22,19 @@ from prime_cli.pages.runs import (
     Sample,
     Scale,
     download_links,
+    render_run,
     reward_chart,
     view_rollout,
 )
 from prime_cli.pages.samples import sample_of, time_facts, usage_facts
-from prime_cli.pages.templates import format_moment
+from prime_cli.pages.templates import format_moment, render
 from prime_cli.runs.export.text import facts_of, parts_of, spent_of
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.vf_eval_writer import official_row
 from prime_cli.statistics.intervals import bounds, precision
-from prime_cli.web.library import problem_of
+from prime_cli.web.library import Library, problem_of
 from prime_cli.web.opened import LocalRun, Statistics
 
 _MOST_CELLS = 1000
@@ -86,6 +89,13 @@ def view_run(run: LocalRun, name: str, wanted: RunFilter, page: int) -> RunView:
         downloads=download_links(path),
         stream=f"{path}/events" if run.is_live else None,
     )
+
+
+def prepare_pages(library: Library) -> None:
+    """Make the pages of the runs that were named, while a browser starts: the next are quick."""
+    for path in library.also:
+        with suppress(PrimeError):  # the page says it
+            render(render_run(view_run(library.open(path), path.name, EVERYTHING, 1)))
 
 
 def _found(matches: int, searched: int, total: int) -> str:

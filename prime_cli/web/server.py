@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -18,6 +19,7 @@ from prime_cli.hub.settings import HubSettings
 from prime_cli.web.application import NAVIGATION, create_application, refuse
 from prime_cli.web.guard import TOKEN, Guard
 from prime_cli.web.library import Library
+from prime_cli.web.run_view import prepare_pages
 
 HOST = "127.0.0.1"
 _GRACE_SECONDS = 2
@@ -41,6 +43,7 @@ def serve_pages(
 ) -> None:
     """Serve until SIGINT or SIGTERM; `port` 0 is a free one.
 
+    The pages of the runs that the library was given by name are made before they are asked for.
     `make_hub` gets the origin of the pages, and `announce` the address of `path` with its token,
     once it answers. Raises Conflict for a port in use, NotAllowed.
     """
@@ -50,7 +53,8 @@ def serve_pages(
         guard = Guard(pages, port=number, refuse=refuse)
         mark = "&" if "?" in path else "?"
         address = f"{origin}{path}{mark}{TOKEN}={guard.token}"
-        asyncio.run(_serve(guard, number, lambda: announce(address)))
+        prepare = partial(prepare_pages, library)
+        asyncio.run(_serve(guard, number, lambda: announce(address), prepare))
 
 
 def open_box(data: Path, owner: str) -> Callable[[str], ASGIApp]:
@@ -66,7 +70,9 @@ def open_box(data: Path, owner: str) -> Callable[[str], ASGIApp]:
     return make
 
 
-async def _serve(app: ASGIApp, port: int, ready: Callable[[], None]) -> None:
+async def _serve(
+    app: ASGIApp, port: int, ready: Callable[[], None], prepare: Callable[[], None]
+) -> None:
     server = Server(
         app,
         address=HOST,
@@ -83,6 +89,7 @@ async def _serve(app: ASGIApp, port: int, ready: Callable[[], None]) -> None:
     async def announce() -> None:
         await _wait_until_listening(port)
         ready()
+        await loop.run_in_executor(None, prepare)
 
     announcing = loop.create_task(announce())
 
