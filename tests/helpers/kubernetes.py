@@ -11,9 +11,12 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +31,24 @@ _GROUP = "agents.x-k8s.io"
 Manifest = dict[str, Any]
 RUNNING: Manifest = {
     "phase": "Running",
-    "containerStatuses": [{"state": {"running": {"startedAt": "2126-01-01T00:00:00Z"}}}],
+    "containerStatuses": [
+        {"name": "sandbox", "state": {"running": {"startedAt": "2126-01-01T00:00:00Z"}}}
+    ],
 }
 
 
-def waiting(reason: str, message: str) -> Manifest:
+def waiting(reason: str, message: str, *, container: str = "sandbox") -> Manifest:
     """The state of a pod whose container waits."""
-    return {
-        "phase": "Pending",
-        "containerStatuses": [{"state": {"waiting": {"reason": reason, "message": message}}}],
-    }
+    state = {"waiting": {"reason": reason, "message": message}}
+    its = "initContainerStatuses" if container == "probe" else "containerStatuses"
+    return {"phase": "Pending", its: [{"name": container, "state": state}]}
+
+
+def probed(code: int) -> Manifest:
+    """The state of a pod whose probe ended with an exit code."""
+    state = {"terminated": {"reason": "Error" if code else "Completed", "exitCode": code}}
+    probe = {"initContainerStatuses": [{"name": "probe", "state": state}]}
+    return {"phase": "Failed" if code else "Pending", **probe}
 
 
 @dataclass
@@ -67,8 +78,8 @@ class ScriptedCluster:
     protocols: tuple[str, ...] = ("v5.channel.k8s.io", "v4.channel.k8s.io")
     waits_for_output: bool = False
     """Whether the end of a command is said only when its output has ended."""
-    network: str = "closed"
-    """What the inspection of a pod's network says."""
+    seconds_are: float = 1.0
+    """How long the cluster takes a second for: its controllers end and delete what is over."""
     token: str = "secret-token"
     refusals: list[Refusal] = field(default_factory=list)
     objects: dict[str, Manifest] = field(default_factory=dict)
@@ -78,18 +89,25 @@ class ScriptedCluster:
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _watchers: list["asyncio.Queue[Manifest]"] = field(default_factory=list)
     _processes: dict[str, list["subprocess.Popen[bytes]"]] = field(default_factory=dict)
+    _events: list[tuple[int, Manifest]] = field(default_factory=list)
+    _controllers: "set[asyncio.Task[None]]" = field(default_factory=set)
     _versions: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
     # --- What a test does ---
 
     def set_status(self, name: str, status: Manifest) -> None:
-        """Change the state of a pod from another thread."""
-        asyncio.run_coroutine_threadsafe(self._apply(name, status), self._loop).result(10)
+        """Change the state of the pod of an object, from another thread."""
+        work = self._apply(self._find_pod(name), status)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     def delete_pod(self, name: str) -> None:
-        """Delete a pod, as somebody else may."""
-        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{name}"
+        """Delete the pod of an object, as somebody else may."""
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{self._find_pod(name)}"
         asyncio.run_coroutine_threadsafe(self._remove(path), self._loop).result(10)
+
+    def _find_pod(self, name: str) -> str:
+        pods = [each["metadata"] for each in self.objects.values() if each["kind"] == "Pod"]
+        return next(str(each["name"]) for each in pods if each["name"].startswith(name))
 
     def kinds(self) -> list[str]:
         """The kinds of all objects that exist, sorted."""
@@ -164,14 +182,34 @@ class ScriptedCluster:
             return web.json_response(accepted, status=201)
         self.made.append(manifest)
         self._store(path, accepted)
+        spec, metadata = accepted.get("spec", {}), accepted["metadata"]
         if accepted["kind"] == "Sandbox":
-            template = accepted["spec"]["podTemplate"]
-            metadata = {**template["metadata"], "name": accepted["metadata"]["name"]}
-            pod = {"kind": "Pod", "metadata": metadata, "spec": template["spec"]}
-            await self._run(request.path, pod)
-        elif accepted["kind"] == "Pod":
-            await self._run(request.path, accepted)
+            await self._run(spec["podTemplate"], metadata["name"], metadata)
+            shutdown = datetime.fromisoformat(spec["shutdownTime"]).timestamp()
+            self._later(shutdown - time.time(), partial(self._remove_if_there, path))
+        elif accepted["kind"] == "Job":
+            await self._run(spec["template"], f"{metadata['name']}-x7k2p", metadata)
+            self._later(spec["activeDeadlineSeconds"], partial(self._end_job, path))
         return web.json_response(accepted, status=201)
+
+    def _later(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+        async def wait() -> None:
+            await asyncio.sleep(seconds * self.seconds_are)
+            await work()
+
+        self._controllers.add(self._loop.create_task(wait()))
+
+    async def _end_job(self, path: str) -> None:
+        """As the controllers of jobs do at the deadline, and after its end."""
+        if path in self.objects:
+            job = self.objects[path]
+            await self._remove_owned(job["metadata"]["uid"], kinds=("Pod",))
+            kept = job["spec"]["ttlSecondsAfterFinished"]
+            self._later(kept, partial(self._remove_if_there, path))
+
+    async def _remove_if_there(self, path: str) -> None:
+        if path in self.objects:
+            await self._remove(path)
 
     def _store(self, path: str, manifest: Manifest) -> None:
         metadata = manifest["metadata"]
@@ -179,8 +217,10 @@ class ScriptedCluster:
         metadata["resourceVersion"] = str(next(self._versions))
         self.objects[path] = manifest
 
-    async def _run(self, _path: str, pod: Manifest) -> None:
-        name = pod["metadata"]["name"]
+    async def _run(self, template: Manifest, name: str, owner: Manifest) -> None:
+        owned = {"name": name, "ownerReferences": [{"uid": owner["uid"]}]}
+        metadata = {**template["metadata"], **owned}
+        pod = {"kind": "Pod", "metadata": metadata, "spec": template["spec"]}
         self._store(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}", pod)
         self._tell("ADDED", pod)
         for status in self.states:
@@ -197,8 +237,10 @@ class ScriptedCluster:
             self._kill(name)
 
     def _tell(self, kind: str, pod: Manifest) -> None:
+        event = {"type": kind, "object": pod}
+        self._events.append((int(pod["metadata"]["resourceVersion"]), event))
         for queue in self._watchers:
-            queue.put_nowait({"type": kind, "object": pod})
+            queue.put_nowait(event)
 
     async def _get(self, request: web.Request) -> web.Response:
         if request.path not in self.objects:
@@ -217,12 +259,14 @@ class ScriptedCluster:
         uid = found["metadata"]["uid"]
         if found["kind"] == "Pod":
             self._kill(found["metadata"]["name"])
+            found["metadata"]["resourceVersion"] = str(next(self._versions))
             self._tell("DELETED", found)
-        if found["kind"] == "Sandbox":
-            name = found["metadata"]["name"]
-            await self._remove(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}")
+        await self._remove_owned(uid)
+
+    async def _remove_owned(self, uid: str, kinds: Container[str] | None = None) -> None:
         for each, other in list(self.objects.items()):
-            if uid in (owner["uid"] for owner in other["metadata"].get("ownerReferences", ())):
+            owners = {owner["uid"] for owner in other["metadata"].get("ownerReferences", ())}
+            if uid in owners and (kinds is None or other["kind"] in kinds):
                 await self._remove(each)
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
@@ -240,9 +284,9 @@ class ScriptedCluster:
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         queue: asyncio.Queue[Manifest] = asyncio.Queue()
         since = int(request.query["resourceVersion"])
-        for each in list(self.objects.values()):
-            if each["kind"] == "Pod" and int(each["metadata"]["resourceVersion"]) > since:
-                queue.put_nowait({"type": "MODIFIED", "object": each})
+        for version, event in self._events:
+            if version > since:
+                queue.put_nowait(event)
         self._watchers.append(queue)
         response = web.StreamResponse()
         await response.prepare(request)
@@ -267,9 +311,6 @@ class ScriptedCluster:
         socket = web.WebSocketResponse(protocols=self.protocols)
         await socket.prepare(request)
         argv = request.query.getall("command")
-        inspects = any("KUBERNETES_SERVICE_HOST" in word for word in argv)
-        if inspects:
-            argv = ["/bin/sh", "-c", f"echo 1; echo {self.network}"]
         await self._execute(socket, pod, argv, stdin=request.query["stdin"] == "true")
         await socket.close()
         return socket
@@ -289,7 +330,7 @@ class ScriptedCluster:
             await socket.send_bytes(b"\x03" + json.dumps(status).encode())
 
     def _variables(self, pod: Manifest) -> dict[str, str]:
-        container = pod["spec"]["containers"][0]
+        container, *_ = pod["spec"]["containers"]
         found = {"PATH": os.environ["PATH"], "HOME": "/tmp"}
         for each in container.get("envFrom", ()):
             secret = self.objects[

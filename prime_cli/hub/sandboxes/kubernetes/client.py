@@ -18,7 +18,7 @@ from kubernetes_asyncio.client import ApiClient, Configuration
 from prime_cli.core.errors import NotFound, PrimeError, Unreachable, UsageError
 from prime_cli.hub.sandboxes.kubernetes.errors import to_error
 from prime_cli.hub.sandboxes.kubernetes.kubeconfig import load_kubeconfig
-from prime_cli.hub.sandboxes.kubernetes.objects import Status, WatchEvent
+from prime_cli.hub.sandboxes.kubernetes.objects import CONTAINER, Status, WatchEvent
 from prime_cli.hub.sandboxes.kubernetes.settings import KubernetesSettings
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ class Cluster:
         self, pod: str, argv: Sequence[str], *, stdin: bool
     ) -> aiohttp.ClientWebSocketResponse:
         """Start a command in a pod. Raises NotFound if the pod is gone, Unreachable, UsageError."""
-        query = [("command", word) for word in argv]
+        query = [("container", CONTAINER), *(("command", word) for word in argv)]
         query += [("stdin", str(stdin).lower()), ("stdout", "true"), ("stderr", "true")]
         url = self._url(self.path("pods", f"{pod}/exec"), query).replace("http", "ws", 1)
         try:

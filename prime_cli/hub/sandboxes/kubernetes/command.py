@@ -28,12 +28,17 @@ _SCRIPT = (
     "trap : HUP INT QUIT TERM USR1 USR2; "
     "printf '%s\\n' \"$$\"; end=$1; "
     '[ -z "$2" ] || cd -- "$2" || exit 126; shift 2; '
-    'PATH="$HOME/.local/bin:$PATH"; export PATH; env "$@"; '
+    'PATH="$HOME/.local/bin:$PATH"; export PATH; env -- "$@"; '
     "printf '%s%s\\n' \"$end\" $? >&2"
 )
 """Says its number, by which its group can be signalled, runs the command, and says how it ended.
 
 The cluster says that only when nobody holds the output open, as what is left in the background may.
+"""
+
+_EXEC = 'case $1 in -*) printf "sh: %s: not found\n" "$1" >&2; exit 127;; esac; exec "$@"'
+"""Becomes the command, whatever its first word is: `env` takes `A=b` for a variable, and `exec`
+takes `-c` for an option of its own.
 """
 
 Kill = Callable[[int, int], Awaitable[None]]
@@ -74,7 +79,8 @@ class PodInput:
 def wrap(end: str, spec: ExecSpec) -> tuple[str, ...]:
     """The words that run a command in a pod; `end` is what comes before its exit code."""
     variables = [f"{name}={value}" for name, value in spec.env.items()]
-    return ("/bin/sh", "-c", _SCRIPT, "sh", end, spec.cwd or "", *variables, *spec.argv)
+    command = ("/bin/sh", "-c", _EXEC, "sh", *spec.argv)
+    return ("/bin/sh", "-c", _SCRIPT, "sh", end, spec.cwd or "", *variables, *command)
 
 
 def new_end() -> str:

@@ -1,6 +1,6 @@
-"""The objects of a sandbox: a pod, or agent-sandbox's resource with one; its policy and secret.
+"""The objects of a sandbox: a job of one pod, or agent-sandbox's resource; its policy and secret.
 
-Fields of pods, policies and secrets are those of Kubernetes 1.33; those of `Sandbox` are of
+Fields of jobs, pods, policies and secrets are those of Kubernetes 1.33; those of `Sandbox` are of
 `agents.x-k8s.io` (kubernetes-sigs/agent-sandbox), alike in v1alpha1 and v1beta1.
 """
 
@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from prime_cli.hub.sandboxes.kubernetes.network import Network
-from prime_cli.hub.sandboxes.kubernetes.objects import KubernetesObject
+from prime_cli.hub.sandboxes.kubernetes.objects import CONTAINER, KubernetesObject
+from prime_cli.hub.sandboxes.kubernetes.probe import probe_container
 from prime_cli.hub.sandboxes.kubernetes.settings import KubernetesSettings
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 
@@ -25,21 +26,45 @@ GROUP = "agents.x-k8s.io"
 VERSIONS = ("v1beta1", "v1alpha1")
 """Of agent-sandbox, newest first."""
 
-CONTAINER = "sandbox"
 WORKSPACE = "/workspace"
 USER = 1000
 _GRACE = 30
 """Seconds that a pod outlives its time, so that its supervisor says why it ends."""
+_ENDED_SECONDS = 60
+"""How long one that has ended is kept, so that its supervisor sees why."""
 _LONGEST_LABEL = 63
 
 
 def make_pod(spec: SandboxSpec, settings: KubernetesSettings, network: Network) -> Manifest:
-    """A pod, which ends by itself at its time."""
+    """The pod of a sandbox."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": _metadata(spec),
         "spec": _pod_spec(spec, settings, network),
+    }
+
+
+def make_job(spec: SandboxSpec, settings: KubernetesSettings, network: Network) -> Manifest:
+    """A job of one pod, which is never made again.
+
+    The cluster ends it at its time, also if the pod has no node yet, and deletes it and what it
+    owns a moment after its end. A pod alone would stay, and its variables with it.
+    """
+    pod = make_pod(spec, settings, network)
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": pod["metadata"],
+        "spec": {
+            "activeDeadlineSeconds": _seconds(spec),
+            "ttlSecondsAfterFinished": _ENDED_SECONDS,
+            "backoffLimit": 0,
+            "template": {
+                "metadata": {"labels": pod["metadata"]["labels"]},
+                "spec": pod["spec"],
+            },
+        },
     }
 
 
@@ -114,15 +139,15 @@ def _label(value: str) -> str:
 
 
 def _pod_spec(spec: SandboxSpec, settings: KubernetesSettings, network: Network) -> Manifest:
-    seconds = max(1, math.ceil(spec.stop_at - time.time())) + _GRACE
     found: Manifest = {
         "restartPolicy": "Never",
-        "activeDeadlineSeconds": seconds,
+        "activeDeadlineSeconds": _seconds(spec),
         "terminationGracePeriodSeconds": 1,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "securityContext": _pod_security(root=settings.root),
-        "containers": [_container(spec, seconds, root=settings.root)],
+        "initContainers": [probe_container(settings.probe_image, _CONTAINER_SECURITY)],
+        "containers": [_container(spec, root=settings.root)],
         "volumes": [
             {"name": "workspace", "emptyDir": {"sizeLimit": str(_bytes(spec.disk_size_gb))}}
         ],
@@ -149,13 +174,20 @@ def _pod_security(*, root: bool) -> Manifest:
     }
 
 
-def _container(spec: SandboxSpec, seconds: int, *, root: bool) -> Manifest:
+_CONTAINER_SECURITY: Manifest = {
+    "allowPrivilegeEscalation": False,
+    "privileged": False,
+    "capabilities": {"drop": ["ALL"]},
+}
+
+
+def _container(spec: SandboxSpec, *, root: bool) -> Manifest:
     container: Manifest = {
         "name": CONTAINER,
         "image": spec.image,
         "imagePullPolicy": "IfNotPresent",
         # The shell reaps what is left over.
-        "command": ["/bin/sh", "-c", f"trap 'exit 0' TERM; sleep {seconds} & wait $!"],
+        "command": ["/bin/sh", "-c", f"trap 'exit 0' TERM; sleep {_seconds(spec)} & wait $!"],
         "workingDir": "/root" if root else WORKSPACE,
         "env": [{"name": "HOME", "value": "/root" if root else WORKSPACE}],
         "resources": {
@@ -165,16 +197,17 @@ def _container(spec: SandboxSpec, seconds: int, *, root: bool) -> Manifest:
                 "ephemeral-storage": str(_bytes(spec.disk_size_gb)),
             }
         },
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "privileged": False,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": _CONTAINER_SECURITY,
         "volumeMounts": [{"name": "workspace", "mountPath": WORKSPACE}],
     }
     if spec.variables:
         container["envFrom"] = [{"secretRef": {"name": spec.tag}}]
     return container
+
+
+def _seconds(spec: SandboxSpec) -> int:
+    """How long the cluster lets it live."""
+    return max(1, math.ceil(spec.stop_at - time.time())) + _GRACE
 
 
 def _bytes(gb: float) -> int:

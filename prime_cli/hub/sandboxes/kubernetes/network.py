@@ -2,7 +2,7 @@
 
 A policy knows addresses, not names. For `packages` the names of the indexes are resolved here, and
 the pod is given exactly these names and addresses, and no name server. Whether a cluster applies
-policies can be read nowhere: it is tried (`inspection`).
+policies can be read nowhere: it is tried (`probe`).
 """
 
 import asyncio

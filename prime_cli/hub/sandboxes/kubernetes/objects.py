@@ -6,6 +6,9 @@ import msgspec
 
 T = TypeVar("T")
 
+CONTAINER, PROBE = "sandbox", "probe"
+"""The containers of a pod; a cluster may add others."""
+
 
 class Metadata(msgspec.Struct, frozen=True, rename="camel"):
     """The metadata of any object."""
@@ -32,6 +35,7 @@ class Resources(msgspec.Struct, frozen=True):
 class Container(msgspec.Struct, frozen=True):
     """A container as it was accepted."""
 
+    name: str = ""
     resources: Resources = Resources()
 
 
@@ -44,11 +48,12 @@ class PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     runtime_class_name: str | None = None
 
 
-class Reason(msgspec.Struct, frozen=True):
+class Reason(msgspec.Struct, frozen=True, rename="camel"):
     """Why a container waits, or has terminated."""
 
     reason: str | None = None
     message: str | None = None
+    exit_code: int | None = None
 
 
 class ContainerState(msgspec.Struct, frozen=True):
@@ -62,6 +67,7 @@ class ContainerState(msgspec.Struct, frozen=True):
 class ContainerStatus(msgspec.Struct, frozen=True):
     """The state of a container."""
 
+    name: str = ""
     state: ContainerState = ContainerState()
 
 
@@ -82,6 +88,7 @@ class PodStatus(msgspec.Struct, frozen=True, rename="camel"):
     message: str | None = None
     conditions: list[Condition] = []
     container_statuses: list[ContainerStatus] = []
+    init_container_statuses: list[ContainerStatus] = []
 
 
 class Pod(msgspec.Struct, frozen=True):
@@ -93,9 +100,23 @@ class Pod(msgspec.Struct, frozen=True):
 
     @property
     def container(self) -> ContainerState:
-        """The state of its only container."""
-        found = self.status.container_statuses
-        return found[0].state if found else ContainerState()
+        """The state of the sandbox's own container."""
+        return _state_of(CONTAINER, self.status.container_statuses)
+
+    @property
+    def probe(self) -> ContainerState:
+        """The state of the container that runs before it."""
+        return _state_of(PROBE, self.status.init_container_statuses)
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """What the sandbox's own container may use."""
+        its = (each for each in self.spec.containers if each.name == CONTAINER)
+        return next((each.resources.limits for each in its), {})
+
+
+def _state_of(name: str, found: list[ContainerStatus]) -> ContainerState:
+    return next((each.state for each in found if each.name == name), ContainerState())
 
 
 class ObjectList(msgspec.Struct, Generic[T], frozen=True):

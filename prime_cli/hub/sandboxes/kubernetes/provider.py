@@ -1,6 +1,7 @@
 """Sandboxes in a Kubernetes cluster: labels are the only record of them."""
 
 import asyncio
+import secrets
 import time
 from collections.abc import Collection
 from contextlib import suppress
@@ -8,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from prime_cli.core.errors import Conflict, EnvironmentFailed, NotFound, PrimeError
 from prime_cli.core.installation import require
+from prime_cli.hub.sandboxes.kubernetes.inspection import read_isolation, read_limits
 from prime_cli.hub.sandboxes.kubernetes.manifests import (
     GROUP,
     LABEL,
     USER,
     VERSIONS,
+    make_job,
     make_pod,
     make_policy,
     make_sandbox,
@@ -30,18 +33,19 @@ from prime_cli.hub.sandboxes.kubernetes.states import (
 )
 from prime_cli.hub.sandboxes.provider import RunningSandbox, SandboxSpec
 from prime_cli.hub.sandboxes.registry import SandboxContext
-from prime_cli.wire.sandboxes import KUBERNETES
+from prime_cli.wire.sandboxes import KUBERNETES, NONE
 
 if TYPE_CHECKING:
     from prime_cli.hub.sandboxes.kubernetes.client import Cluster
-    from prime_cli.hub.sandboxes.kubernetes.sandbox import PodSandbox
     from prime_cli.hub.sandboxes.kubernetes.watch import PodFeed, PodWatch
 
 _START_SECONDS = 600.0
 """How long a pod may take to start: its image may be fetched."""
 _PLACE_SECONDS = 180.0
 """How long a pod may wait for a node with room, which a cluster may add."""
-_POLICIES = "apis/networking.k8s.io/v1"
+_PROBE_SECONDS = 60.0
+"""How long a pod that only tries the network may take: the hub waits for the answer."""
+_JOBS, _POLICIES = "apis/batch/v1", "apis/networking.k8s.io/v1"
 
 
 class KubernetesProvider:
@@ -55,28 +59,31 @@ class KubernetesProvider:
         self._connected: tuple[Cluster, PodWatch] | None = None
         self._connecting = asyncio.Lock()
         self._version: str | None = None
-        self._accepted: set[tuple[object, ...]] = set()
-        self._filtering_nodes: set[str] = set()
+        self._is_filtered = False
+        """Whether a pod of this cluster was seen to be kept from what its policy does not name."""
+        self._probing = asyncio.Lock()
 
     async def check(self, spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
         """As `SandboxProvider.check`: the cluster itself is asked, by a creation that it forgets.
 
-        Nodes fetch images, so whether one is there cannot be known.
+        Nodes fetch images, so whether one is there cannot be known. A pod is asked for, since what
+        makes pods of other objects is refused only after these.
         """
         cluster, _ = await self._connect()
-        network = await make_network(spec)
-        wanted = (spec.image, spec.memory, spec.cpu_cores, spec.disk_size_gb, spec.network)
-        if wanted not in self._accepted:
-            manifest = self._manifest(cluster, spec, network)
-            await self._post(cluster, manifest, query=[("dryRun", "All")])
-            self._accepted.add(wanted)
+        pod = make_pod(spec, cluster.settings, await make_network(spec))
+        await self._post(cluster, pod, query=[("dryRun", "All")])
         differs = [] if cluster.settings.root else [f"commands run as user {USER}, not as root"]
         if spec.folders:
             differs.append(f"these folders of this machine are missing: {', '.join(spec.folders)}")
-        return tuple(differs)
+        return (*differs, *await self._probe())
 
     async def create(self, spec: SandboxSpec) -> RunningSandbox:
         """As `SandboxProvider.create`."""
+        return await self._create(spec, self._place_seconds, _START_SECONDS)
+
+    async def _create(
+        self, spec: SandboxSpec, place_seconds: float, start_seconds: float
+    ) -> RunningSandbox:
         cluster, watch = await self._connect()
         from prime_cli.hub.sandboxes.kubernetes.sandbox import PodSandbox
 
@@ -90,15 +97,42 @@ class KubernetesProvider:
             await self._make(cluster, make_policy(spec, network, owner))
             if spec.variables:
                 await self._make(cluster, make_secret(spec, owner))
-            pod = await _started(feed, self._place_seconds)
+            pod = await _started(feed, place_seconds, start_seconds)
             sandbox = PodSandbox(cluster, feed, pod.metadata.name, lambda: self.remove(spec.tag))
-            sandbox.facts = await self._facts(spec, cluster, sandbox, pod, network)
+            sandbox.facts = self._facts(spec, cluster, pod, network)
+            self._is_filtered = True
         except BaseException:
             # What cannot be removed now is found by `list_tags`.
             with suppress(PrimeError):
                 await self.remove(spec.tag)
             raise
         return sandbox
+
+    async def _probe(self) -> tuple[str, ...]:
+        """Make a pod of ours, once: none starts where the network is not filtered.
+
+        So this is known before a model is paid. Raises UsageError; what could not be seen is told.
+        """
+        async with self._probing:
+            if self._is_filtered:
+                return ()
+            cluster, _ = await self._connect()
+            spec = SandboxSpec(
+                tag=f"prime-probe-{secrets.token_hex(8)}",
+                id="probe",
+                image=cluster.settings.probe_image,
+                stop_at=time.time() + 2 * _PROBE_SECONDS,
+                cpu_cores=0.1,
+                memory_gb=0.1,
+                disk_size_gb=0.1,
+                network=NONE,
+            )
+            most = min(self._place_seconds, _PROBE_SECONDS)
+            try:
+                await (await self._create(spec, most, _PROBE_SECONDS)).end()
+            except EnvironmentFailed as error:
+                return (f"its network is tried only as it starts: {error.message}",)
+            return ()
 
     async def list_tags(self, prefix: str) -> Collection[str]:
         """As `SandboxProvider.list_tags`."""
@@ -144,13 +178,13 @@ class KubernetesProvider:
 
     def _manifest(self, cluster: "Cluster", spec: SandboxSpec, network: Network) -> dict[str, Any]:
         if self._version is None:
-            return make_pod(spec, cluster.settings, network)
+            return make_job(spec, cluster.settings, network)
         return make_sandbox(spec, cluster.settings, network, self._version)
 
     def _paths(self, cluster: "Cluster") -> list[str]:
-        """Where a sandbox may have anything; pods also where agent-sandbox was installed later."""
+        """Where a sandbox may have anything; jobs also where agent-sandbox was installed later."""
         paths = [cluster.path("sandboxes", group=f"apis/{GROUP}/{self._version}")]
-        own = [cluster.path("pods"), cluster.path("networkpolicies", group=_POLICIES)]
+        own = [cluster.path("jobs", group=_JOBS), cluster.path("networkpolicies", group=_POLICIES)]
         return [*(paths if self._version else []), *own, cluster.path("secrets")]
 
     async def _make(self, cluster: "Cluster", manifest: dict[str, Any]) -> KubernetesObject:
@@ -176,36 +210,22 @@ class KubernetesProvider:
             "POST", path, KubernetesObject, body=manifest, query=list(query)
         )
 
-    async def _facts(
-        self,
-        spec: SandboxSpec,
-        cluster: "Cluster",
-        sandbox: "PodSandbox",
-        pod: Pod,
-        network: Network,
+    def _facts(
+        self, spec: SandboxSpec, cluster: "Cluster", pod: Pod, network: Network
     ) -> dict[str, str]:
-        from prime_cli.hub.sandboxes.kubernetes import inspection
-
-        limits = inspection.read_limits(pod, spec)
-        isolation = inspection.read_isolation(pod, cluster.settings)
-        node = pod.spec.node_name
-        if node not in self._filtering_nodes and await inspection.try_network(sandbox):
-            self._filtering_nodes.add(node)
-        untried = "" if node in self._filtering_nodes else f"; {inspection.UNTRIED}"
         return {
             "provider": KUBERNETES,
             "image": spec.image,
             "files": "its image's, and a layer of its own",
-            **limits,
-            "processes": await inspection.read_processes(sandbox),
-            "network": network.fact + untried,
-            **isolation,
+            **read_limits(pod, spec),
+            "network": network.fact,
+            **read_isolation(pod, cluster.settings),
             "made as": self._maker(),
-            "node": node,
+            "node": pod.spec.node_name,
         }
 
     def _maker(self) -> str:
-        return f"agent-sandbox {self._version}" if self._version else "pods, without agent-sandbox"
+        return f"agent-sandbox {self._version}" if self._version else "jobs, without agent-sandbox"
 
     # --- Connection ---
 
@@ -224,7 +244,7 @@ class KubernetesProvider:
                 except PrimeError:
                     await cluster.close()
                     raise
-                self._connected = cluster, PodWatch(cluster)
+                self._connected, self._is_filtered = (cluster, PodWatch(cluster)), False
             return self._connected
 
 
@@ -232,6 +252,8 @@ def _path(cluster: "Cluster", manifest: dict[str, Any]) -> str:
     match manifest["kind"]:
         case "Sandbox":
             return cluster.path("sandboxes", group=f"apis/{manifest['apiVersion']}")
+        case "Job":
+            return cluster.path("jobs", group=_JOBS)
         case "NetworkPolicy":
             return cluster.path("networkpolicies", group=_POLICIES)
         case kind:
@@ -248,7 +270,7 @@ async def _find_version(cluster: "Cluster") -> str | None:
     return next((each for each in VERSIONS if each in served), None)
 
 
-async def _started(feed: "PodFeed", place_seconds: float) -> Pod:
+async def _started(feed: "PodFeed", place_seconds: float, start_seconds: float) -> Pod:
     """The pod once commands can be started in it; raises PrimeError if it will not."""
     began = time.monotonic()
     while True:
@@ -261,9 +283,10 @@ async def _started(feed: "PodFeed", place_seconds: float) -> Pod:
             raise failure
         if feed.pod is not None and is_running(feed.pod):
             return feed.pod
-        most = place_seconds if needs_place(feed.pod) else _START_SECONDS
+        most = place_seconds if needs_place(feed.pod) else start_seconds
         try:
-            await asyncio.wait_for(feed.change(), max(0.0, began + most - time.monotonic()))
+            async with asyncio.timeout(began + most - time.monotonic()):
+                await feed.change()
         except TimeoutError:
             raise EnvironmentFailed(
                 f"The cluster did not start the pod within {most:g} seconds: "

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 
 import aiohttp
 
@@ -14,8 +15,7 @@ from prime_cli.hub.sandboxes.kubernetes.states import describe_end, is_over
 from prime_cli.hub.sandboxes.kubernetes.watch import PodFeed
 from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec
 
-_SHORT_SECONDS = 20.0
-_CHUNK = 1 << 16
+_KILL_SECONDS = 20.0
 
 Remove = Callable[[], Awaitable[None]]
 
@@ -53,21 +53,6 @@ class PodSandbox:
             )
         return self._command(socket, end, stdin=command.stdin)
 
-    async def read_output(self, script: str) -> str:
-        """What a short script of ours prints; what it prints as an error is left out."""
-        socket, end = await self._start(ExecSpec(("/bin/sh", "-c", script)))
-        command = self._command(socket, end, stdin=False)
-        try:
-            async with asyncio.timeout(_SHORT_SECONDS):
-                found = await command.stdout.read(_CHUNK)
-                while len(found) < _CHUNK and (more := await command.stdout.read(_CHUNK)):
-                    found += more
-        except TimeoutError:
-            found = b""
-        finally:
-            command.close()
-        return found.decode(errors="replace")
-
     async def gone(self) -> End:
         """As `RunningSandbox.gone`."""
         while not self.is_gone:
@@ -96,7 +81,13 @@ class PodSandbox:
     async def _kill(self, pid: int, number: int) -> None:
         """Signal a group of processes, else the process alone; dash takes no `--`."""
         line = f"kill -{number} -{pid} 2>/dev/null || kill -{number} {pid}"
-        await self.read_output(line)
+        socket, end = await self._start(ExecSpec(("/bin/sh", "-c", line)))
+        killing = self._command(socket, end, stdin=False)
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(killing.wait(), _KILL_SECONDS)
+        finally:
+            killing.close()
 
     def _require_user(self, user: str | None) -> None:
         settings = self._cluster.settings

@@ -11,16 +11,19 @@ CONTEXT = "PRIME_KUBERNETES_CONTEXT"
 NAMESPACE = "PRIME_KUBERNETES_NAMESPACE"
 RUNTIME_CLASS = "PRIME_KUBERNETES_RUNTIME_CLASS"
 ROOT = "PRIME_KUBERNETES_ROOT"
+PROBE_IMAGE = "PRIME_KUBERNETES_PROBE_IMAGE"
 
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 """Set by Kubernetes in each of its pods."""
 
 VARIABLES = (
     "KUBECONFIG", IN_CLUSTER, "KUBERNETES_SERVICE_PORT", CONTEXT, NAMESPACE, RUNTIME_CLASS, ROOT,
+    PROBE_IMAGE,
     "AWS_PROFILE", "AWS_CONFIG_FILE", "CLOUDSDK_CONFIG",
 )  # fmt: skip
 """What leads to a cluster, its programs that log in included; none contains a key."""
 
+_PROBE_IMAGE = "busybox:1.37"
 _NO, _YES = ("", "0", "false", "no"), ("1", "true", "yes")
 
 
@@ -30,7 +33,8 @@ class KubernetesSettings:
 
     Without a `context` it is kubectl's current one, without a `namespace` the context's. A
     `runtime_class` isolates pods further, as gVisor does. `root` has commands run as root in a user
-    namespace of the pod; otherwise they run as a user without rights.
+    namespace of the pod; otherwise they run as a user without rights. `probe_image` is what tries
+    the network of each pod.
     """
 
     kubeconfig: str | None = None
@@ -38,6 +42,7 @@ class KubernetesSettings:
     namespace: str | None = None
     runtime_class: str | None = None
     root: bool = False
+    probe_image: str = _PROBE_IMAGE
 
     @property
     def where(self) -> str:
@@ -59,6 +64,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> KubernetesSetting
         environ.get(NAMESPACE) or None,
         environ.get(RUNTIME_CLASS) or None,
         root in _YES,
+        environ.get(PROBE_IMAGE) or _PROBE_IMAGE,
     )
 
 

@@ -1,13 +1,17 @@
 """What the state of a pod means: that it runs, why it does not start, or how it ended."""
 
-from prime_cli.core.errors import EnvironmentFailed, ImagePullFailed, PrimeError
-from prime_cli.hub.sandboxes.kubernetes.objects import Pod
+from prime_cli.core.errors import EnvironmentFailed, ImagePullFailed, PrimeError, UsageError
+from prime_cli.hub.sandboxes.kubernetes.objects import ContainerState, Pod
+from prime_cli.hub.sandboxes.kubernetes.probe import OPEN, UNTRIED
+from prime_cli.hub.sandboxes.kubernetes.settings import PROBE_IMAGE
 from prime_cli.hub.sandboxes.provider import End
 from prime_cli.wire.sandboxes import ENDED, OOM_KILLED, TIMED_OUT
 
 _OVER = ("Succeeded", "Failed")
 _NO_IMAGE = ("ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError")
 """Not `ErrImagePull`: the node tries once more by itself."""
+_CANNOT_RUN = (126, 127, 128)
+"""Of a shell, and of a runtime that cannot start the first program."""
 _NO_START = ("CreateContainerError", "RunContainerError", "CrashLoopBackOff")
 
 
@@ -24,8 +28,11 @@ def is_running(pod: Pod) -> bool:
 def why_not_started(pod: Pod) -> PrimeError | None:
     """The error of a pod that will not start; None while it may.
 
-    ImagePullFailed is a wish that cannot be met; others are EnvironmentFailed.
+    ImagePullFailed and UsageError are a wish that cannot be met; others are EnvironmentFailed.
     """
+    failure = _why_unfiltered(pod.probe)
+    if failure is not None:
+        return failure
     if is_over(pod):
         return EnvironmentFailed(f"The pod ended before it ran: {describe_end(pod).sentence}")
     waiting = pod.container.waiting
@@ -40,6 +47,29 @@ def why_not_started(pod: Pod) -> PrimeError | None:
     if waiting.reason in _NO_START:
         return EnvironmentFailed(f"The cluster cannot start the image: {words}")
     return None
+
+
+def _why_unfiltered(probe: ContainerState) -> UsageError | None:
+    """The error of a pod whose network is not filtered, or could not be tried."""
+    waiting, code = probe.waiting, probe.terminated.exit_code if probe.terminated else 0
+    if code == OPEN:
+        return UsageError(
+            "The cluster does not filter the network of its pods: one with a NetworkPolicy reached "
+            "the cluster's own API",
+            hint="its network needs a plug-in that applies NetworkPolicy, such as Cilium or Calico",
+        )
+    if code == UNTRIED:
+        why = "it has no `nc` like busybox's"
+    elif code in _CANNOT_RUN:
+        why = "it has no /bin/sh"
+    elif waiting is not None and waiting.reason in (*_NO_IMAGE, *_NO_START):
+        why = f"{waiting.reason}: {waiting.message or 'no message'}"[:2000]
+    else:
+        return None
+    return UsageError(
+        f"The network of pods cannot be tried with the image of the probe: {why}",
+        hint=f"set {PROBE_IMAGE} to busybox, or to a copy of it that the cluster can fetch",
+    )
 
 
 def needs_place(pod: Pod | None) -> bool:

@@ -7,6 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
+from prime_cli.core.errors import PrimeError
 from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
 from prime_cli.hub.sandboxes.provider import ExecSpec, RunningSandbox, SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.output import merged
@@ -72,3 +75,25 @@ def configure(monkeypatch: Any, cluster: ScriptedCluster, folder: Path, **variab
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig(folder)))
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
+
+
+def failure_of(spec: SandboxSpec | None = None, place_seconds: float = 20.0) -> PrimeError:
+    """The error of a creation."""
+
+    async def work(provider: KubernetesProvider) -> PrimeError:
+        with pytest.raises(PrimeError) as caught:
+            await provider.create(spec or a_spec())
+        return caught.value
+
+    return with_provider(work, place_seconds)
+
+
+def refusal_of(spec: SandboxSpec) -> PrimeError:
+    """The error of a check."""
+
+    async def work(provider: KubernetesProvider) -> PrimeError:
+        with pytest.raises(PrimeError) as caught:
+            await provider.check(spec, may_fetch=True)
+        return caught.value
+
+    return with_provider(work)

@@ -31,6 +31,31 @@ def test_a_command_has_its_streams_and_exit_code(cluster: ScriptedCluster, proto
     assert with_provider(work) == (3, b"1 it's 2\n/usr/lib\n", b"no\n")
 
 
+@pytest.mark.parametrize("name", ["A=b", "plain"])
+def test_a_command_may_have_any_name(cluster: ScriptedCluster, name: str) -> None:
+    programs = cluster.tmp / ".local" / "bin"
+    programs.mkdir(parents=True)
+    program = programs / name
+    program.write_text('#!/bin/sh\necho "$0 $1 $GIVEN"; exit 7\n')
+    program.chmod(0o755)
+    inside = f"/tmp/.local/bin/{name}"
+
+    async def work(provider: KubernetesProvider) -> list[tuple[int, bytes, bytes]]:
+        async with created(provider) as sandbox:
+            found = [
+                await output_of(sandbox, *argv, env={"GIVEN": "1"})
+                for argv in ((name, "C=d"), (inside, "-i"), ("E=f",), ("-c", "echo no"))
+            ]
+            return [*found, await output_of(sandbox, "exit", "0")]
+
+    in_path, by_path, missing, option, builtin = with_provider(work)
+    assert in_path == (7, f"{inside} C=d 1\n".encode(), b"")
+    assert by_path == (7, f"{inside} -i 1\n".encode(), b"")
+    for code, out, err in (missing, option, builtin):
+        assert (code, out) == (127, b"")
+        assert b"not found" in err
+
+
 def test_stdin_goes_in_whole_and_ends(cluster: ScriptedCluster) -> None:
     content = bytes(range(256)) * 1000
 
@@ -110,7 +135,9 @@ ENDS = [
     (
         {
             "phase": "Failed",
-            "containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled"}}}],
+            "containerStatuses": [
+                {"name": "sandbox", "state": {"terminated": {"reason": "OOMKilled"}}}
+            ],
         },
         End("OOM_KILLED", "it needed more memory than it had"),
     ),

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from prime_cli.hub.sandboxes.internet import PRIVATE_NETWORKS
 from prime_cli.hub.sandboxes.kubernetes.inspection import read_quantity
 from prime_cli.hub.sandboxes.kubernetes.manifests import (
+    make_job,
     make_pod,
     make_policy,
     make_sandbox,
@@ -27,6 +28,7 @@ from tests.hub.sandboxes.kubernetes.clusters import TAG, a_spec
 ROOT = Path(__file__).parents[4]
 SCHEMAS = ROOT / "tests" / "evals" / "shards" / "schemas" / "kubernetes.json"
 KINDS = {
+    "Job": "io.k8s.api.batch.v1.Job",
     "Pod": "io.k8s.api.core.v1.Pod",
     "PodSpec": "io.k8s.api.core.v1.PodSpec",
     "Secret": "io.k8s.api.core.v1.Secret",
@@ -62,7 +64,8 @@ def test_kubernetes_takes_every_object(spec: SandboxSpec, root: bool) -> None:
     settings = KubernetesSettings(runtime_class="gvisor", root=root)
     network = asyncio.run(make_network(spec))
     pod = make_pod(spec, settings, network)
-    others = [make_policy(spec, network, OWNER), make_secret(spec, OWNER)]
+    job = make_job(spec, settings, network)
+    others = [job, make_policy(spec, network, OWNER), make_secret(spec, OWNER)]
     assert [fault for each in (pod, *others) for fault in faults(each)] == []
     pod["spec"]["containers"][0]["comand"] = ["x"]
     assert "'comand' was unexpected" in faults(pod)[0]
@@ -100,6 +103,14 @@ def test_a_pod_has_no_rights_and_an_end() -> None:
         "cpu",
         "ephemeral-storage",
     }
+
+
+def test_a_job_makes_one_pod_and_goes_at_its_time() -> None:
+    spec = a_spec(stop_at=time.time() + 100)
+    job = make_job(spec, SETTINGS, asyncio.run(make_network(spec)))["spec"]
+    assert 100 <= job["activeDeadlineSeconds"] <= 131
+    assert (job["backoffLimit"], job["ttlSecondsAfterFinished"]) == (0, 60)
+    assert job["template"]["metadata"]["labels"]["prime.sandbox"] == TAG
 
 
 def test_labels_name_the_owner_and_the_run_as_kubernetes_takes_them() -> None:
@@ -153,4 +164,11 @@ def test_the_role_of_the_docs_is_one_that_kubernetes_takes() -> None:
     assert objects.keys() == {"Role", "RoleBinding"}
     assert [fault for each in objects.values() for fault in faults(each)] == []
     resources = {name for rule in objects["Role"]["rules"] for name in rule["resources"]}
-    assert resources == {"pods", "pods/exec", "secrets", "networkpolicies", "sandboxes"}
+    assert resources == {
+        "pods",
+        "pods/exec",
+        "jobs",
+        "secrets",
+        "networkpolicies",
+        "sandboxes",
+    }

@@ -1,6 +1,7 @@
 """Sandboxes in a cluster, over a socket: how they are made, asked for, refused and removed."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,15 @@ from prime_cli.core.errors import (
 from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from tests.helpers.kubernetes import Refusal, ScriptedCluster, waiting
+from tests.helpers.local_pods import wait_until
 from tests.helpers.tools import needs_bubblewrap
 from tests.hub.sandboxes.kubernetes.clusters import (
     TAG,
     a_spec,
     configure,
     created,
+    failure_of,
+    refusal_of,
     with_provider,
 )
 
@@ -41,17 +45,6 @@ def facts_of(spec: SandboxSpec | None = None) -> dict[str, str]:
     return with_provider(work)
 
 
-def failure_of(spec: SandboxSpec | None = None, place_seconds: float = 20.0) -> PrimeError:
-    """The error of a creation."""
-
-    async def work(provider: KubernetesProvider) -> PrimeError:
-        with pytest.raises(PrimeError) as caught:
-            await provider.create(spec or a_spec())
-        return caught.value
-
-    return with_provider(work, place_seconds)
-
-
 @pytest.mark.parametrize("version", [None, "v1alpha1", "v1beta1"])
 def test_a_sandbox_is_made_and_removed_whole(cluster: ScriptedCluster, version: str | None) -> None:
     cluster.version = version
@@ -64,10 +57,10 @@ def test_a_sandbox_is_made_and_removed_whole(cluster: ScriptedCluster, version: 
             return cluster.kinds()
 
     kinds = with_provider(work)
-    made = ["Pod"] if version is None else ["Pod", "Sandbox"]
-    assert kinds == sorted([*made, "NetworkPolicy", "Secret"])
+    made = "Job" if version is None else "Sandbox"
+    assert kinds == sorted([made, "Pod", "NetworkPolicy", "Secret"])
     assert cluster.kinds() == []
-    assert cluster.made[0]["kind"] == made[-1]
+    assert cluster.made[0]["kind"] == made
     if version is not None:
         assert cluster.made[0]["apiVersion"] == f"agents.x-k8s.io/{version}"
     assert "planted" not in str(cluster.made[0])
@@ -81,19 +74,20 @@ def test_what_the_cluster_accepted_is_told(
     assert facts["memory"] == "500.0 MB"
     assert facts["cpu"] == "0.5 CPUs"
     assert facts["kernel"] == "by the RuntimeClass `gvisor`"
-    assert facts["processes"].startswith(("at most ", "as the node allows"))
     assert facts["network"] == "none"
     assert facts["node"] == "node-1"
 
 
 def drop_memory(manifest: dict[str, Any]) -> None:
-    if manifest["kind"] == "Pod":
-        del manifest["spec"]["containers"][0]["resources"]["limits"]["memory"]
+    if manifest["kind"] == "Job":
+        del manifest["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"]
 
 
 def raise_memory(manifest: dict[str, Any]) -> None:
-    if manifest["kind"] == "Pod":
-        manifest["spec"]["containers"][0]["resources"]["limits"]["memory"] = "64Gi"
+    if manifest["kind"] == "Job":
+        manifest["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"] = (
+            "64Gi"
+        )
 
 
 @pytest.mark.parametrize("change", [drop_memory, raise_memory])
@@ -114,7 +108,7 @@ def test_root_needs_user_namespaces_that_the_cluster_keeps(
     assert facts_of()["user"] == "root, in a user namespace of the pod"
 
     def drop(manifest: dict[str, Any]) -> None:
-        manifest["spec"].pop("hostUsers", None)
+        manifest["spec"].get("template", manifest)["spec"].pop("hostUsers", None)
 
     cluster.change = drop
     error = failure_of()
@@ -122,17 +116,19 @@ def test_root_needs_user_namespaces_that_the_cluster_keeps(
     assert "user namespaces" in error.message
 
 
-def test_a_network_that_is_not_filtered_is_refused(cluster: ScriptedCluster) -> None:
-    cluster.network = "open"
-    error = failure_of()
-    assert isinstance(error, UsageError)
-    assert "does not filter the network" in error.message
-    assert cluster.kinds() == []
+@pytest.mark.parametrize("version", [None, "v1beta1"])
+def test_nothing_survives_its_deadline_though_nobody_removes_it(
+    cluster: ScriptedCluster, version: str | None
+) -> None:
+    cluster.version = version
+    cluster.seconds_are = 0.001
 
+    async def work(provider: KubernetesProvider) -> None:
+        await provider.create(a_spec(stop_at=time.time() + 200, variables={"A": "planted"}))
+        assert "Secret" in cluster.kinds()
 
-def test_a_network_that_cannot_be_tried_is_told(cluster: ScriptedCluster) -> None:
-    cluster.network = "untried"
-    assert facts_of()["network"].endswith("could not be tried: the image has no bash")
+    with_provider(work)
+    wait_until(lambda: cluster.kinds() == [], what="everything of it is gone")
 
 
 def test_an_image_that_cannot_be_fetched_is_a_wish_that_cannot_be_met(
@@ -175,7 +171,7 @@ def test_what_the_cluster_refuses_has_its_sentence(
     cluster: ScriptedCluster, status: int, message: str, kind: type[PrimeError], words: str
 ) -> None:
     cluster.refusals = [Refusal("POST", "/pods", status, message, times=2)]
-    error = failure_of()
+    error = refusal_of(a_spec())
     assert type(error) is kind
     assert words in error.message
     assert sum(method == "POST" for method, _ in cluster.requests) == (2 if status == 401 else 1)
@@ -183,22 +179,22 @@ def test_what_the_cluster_refuses_has_its_sentence(
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_busy_cluster_is_asked_again(cluster: ScriptedCluster, status: int) -> None:
-    cluster.refusals = [Refusal("POST", "/pods", status, retry_after="0", times=2)]
+    cluster.refusals = [Refusal("POST", "/jobs", status, retry_after="0", times=2)]
     facts_of()
-    assert [each["kind"] for each in cluster.made] == ["Pod", "NetworkPolicy"]
+    assert [each["kind"] for each in cluster.made] == ["Job", "NetworkPolicy"]
 
 
 def test_a_cluster_that_stays_busy_says_when_to_come_back(cluster: ScriptedCluster) -> None:
-    cluster.refusals = [Refusal("POST", "/pods", 429, "slow down", retry_after="0", times=9)]
+    cluster.refusals = [Refusal("POST", "/jobs", 429, "slow down", retry_after="0", times=9)]
     error = failure_of()
     assert isinstance(error, RateLimited)
     assert error.retry_after == 0
 
 
 def test_a_creation_whose_answer_is_lost_is_one_sandbox(cluster: ScriptedCluster) -> None:
-    cluster.refusals = [Refusal("POST", "/pods", 504, retry_after="0", keeps=True)]
+    cluster.refusals = [Refusal("POST", "/jobs", 504, retry_after="0", keeps=True)]
     facts_of()
-    assert sum(each["kind"] == "Pod" for each in cluster.made) == 1
+    assert sum(each["kind"] == "Job" for each in cluster.made) == 1
 
 
 def test_a_cluster_that_does_not_answer_is_named(
@@ -235,9 +231,9 @@ def test_a_check_asks_the_cluster_and_makes_nothing(cluster: ScriptedCluster) ->
         "commands run as user 1000, not as root",
         "these folders of this machine are missing: /wheels",
     )
-    assert cluster.made == []
+    assert cluster.kinds() == []
     asked = [path for method, path in cluster.requests if method == "POST"]
-    assert asked == ["/api/v1/namespaces/boxes/pods?dryRun=All"]
+    assert asked[0] == "/api/v1/namespaces/boxes/pods?dryRun=All"
 
 
 @pytest.mark.parametrize(
@@ -268,7 +264,7 @@ def test_what_was_left_behind_is_found_and_removed(cluster: ScriptedCluster) -> 
         await provider.remove(TAG)
 
     with_provider(leave)
-    assert cluster.kinds() == ["NetworkPolicy", "Pod"]
+    assert cluster.kinds() == ["Job", "NetworkPolicy", "Pod"]
     with_provider(collect)
     assert cluster.kinds() == []
 

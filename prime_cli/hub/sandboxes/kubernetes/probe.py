@@ -1,0 +1,53 @@
+"""Whether a cluster applies a NetworkPolicy: tried by a container of ours, before any other runs.
+
+No object says so, and what the image of a sandbox prints would be its owner's word. So each pod has
+an init container with an image that the hub's admin chooses. It shares the pod's network, and ends
+well once the pod reaches the cluster's own API no more: at a private address, which no level
+reaches. Its exit code is the node's word. The sandbox's own container starts only then, as a policy
+begins to hold a moment after the start of a pod.
+"""
+
+from typing import Any
+
+from prime_cli.hub.sandboxes.kubernetes.objects import PROBE
+
+OPEN, UNTRIED = 1, 3
+"""Its exit codes where the API is still reached, and where the image has no `nc` that connects."""
+
+_TRIES = 20
+
+_SCRIPT = f"""\
+[ -n "$KUBERNETES_SERVICE_HOST" ] && command -v nc >/dev/null || exit {UNTRIED}
+port=$((20000 + $$ % 40000))
+nc -l -p $port >/dev/null & sleep 0.2
+for flags in "-z -w 1" "-w 1" none; do
+  [ "$flags" != none ] || exit {UNTRIED}
+  ! nc $flags 127.0.0.1 $port </dev/null 2>/dev/null || break
+done
+closed=0 tries=0
+while [ $tries -lt {_TRIES} ]; do
+  if nc $flags "$KUBERNETES_SERVICE_HOST" "$KUBERNETES_SERVICE_PORT" </dev/null; then
+    closed=0; sleep 1
+  else
+    closed=$((closed + 1))
+  fi
+  [ $closed -lt 2 ] || exit 0
+  tries=$((tries + 1))
+done
+exit {OPEN}
+"""
+"""Its first connections show how `nc` makes one: builds of busybox differ."""
+
+
+def probe_container(image: str, security: dict[str, Any]) -> dict[str, Any]:
+    """The init container; its limits, which some clusters want, are within those of any sandbox."""
+    return {
+        "name": PROBE,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["/bin/sh", "-c", _SCRIPT],
+        "resources": {
+            "limits": {"memory": "32M", "cpu": "50m", "ephemeral-storage": "16M"},
+        },
+        "securityContext": security,
+    }
