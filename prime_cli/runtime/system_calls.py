@@ -10,6 +10,7 @@ import platform
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 """BPF: load a word, jump if equal, jump if greater or equal, return."""
@@ -38,6 +39,7 @@ _REFUSED = {
 """Numbers on x86_64, and those that newer machines share."""
 
 
+@cache
 def system_call_filter(machine: str | None = None) -> bytes | None:
     """The program in BPF; None on machines whose numbers are not known here."""
     machine = machine or platform.machine()

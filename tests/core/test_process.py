@@ -111,7 +111,15 @@ STARTERS = {
     "create_subprocess_shell", "popen", "posix_spawn", "startfile", "system",
 }  # fmt: skip
 """Names by which Python starts another program, whatever module they are taken from."""
-MENTIONED = {"subprocess", "webbrowser", "os.exec", "os.spawn", "os.system", *STARTERS} - {
+MENTIONED = {
+    "subprocess",
+    "webbrowser",
+    "os.exec",
+    "posix.exec",
+    "os.spawn",
+    "os.system",
+    *STARTERS,
+} - {
     "call",
     "system",
 }
@@ -177,7 +185,7 @@ def _starts(node: ast.AST) -> bool:
     match node.func:
         case ast.Attribute(value=ast.Name(id="subprocess" | "webbrowser"), attr=attr):
             return not attr.endswith("Error")
-        case ast.Attribute(value=ast.Name(id="os"), attr=attr):
+        case ast.Attribute(value=ast.Name(id="os" | "posix"), attr=attr):
             return attr in STARTERS or attr.startswith(("exec", "spawn"))
         case ast.Attribute(attr=attr) | ast.Name(id=attr):
             return attr in STARTERS - {"call", "system"}

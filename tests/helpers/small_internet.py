@@ -138,7 +138,7 @@ async def look_from_sandbox(folder: Path) -> dict[str, object]:
     spec = SandboxSpec(
         "prime-test-net", "0" * 32, "python:3.11", time.time() + 60, network=INTERNET
     )
-    sandbox = await BubblewrapProvider(folder).create(spec)
+    sandbox = await BubblewrapProvider().create(spec)
     try:
         tried = await sandbox.run(ExecSpec(("/usr/sbin/nft", "flush", "ruleset")))
         flushed = await tried.wait()

@@ -58,7 +58,7 @@ def test_a_machine_without_the_programs_names_their_packages(
     (tmp_path / "bwrap").symlink_to(require("bwrap"))
     monkeypatch.setenv("PATH", str(tmp_path))
     spec = SandboxSpec("prime-t-n", "0" * 32, "python:3.11", time.time() + 60, network="internet")
-    check = BubblewrapProvider(tmp_path).check(spec, may_fetch=False)
+    check = BubblewrapProvider().check(spec, may_fetch=False)
     with pytest.raises(UsageError, match="bubblewrap needs slirp4netns and ") as caught:
         asyncio.run(check)
     assert "apt install slirp4netns " in (caught.value.hint or "")

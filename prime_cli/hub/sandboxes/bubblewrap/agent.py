@@ -6,14 +6,14 @@ command's stdio beside them, so no byte of output passes through here; answers a
 `{"id", "pid"}` and `{"id", "code"}`. With a port it first hands out a socket that listens there, on
 the sandbox's own loopback. Whoever kills this process ends the sandbox, and nothing else.
 
-It imports only what is written in C: Python's `json`, `subprocess` and `socket` took more of a
-start than all the rest.
+It imports only what is written in C, and comes compiled: to read this text, and Python's `os`,
+`json`, `subprocess` and `socket`, took more of a start than all the rest.
 """
 
 import _signal  # type: ignore[import-not-found]
 import _socket
 import marshal
-import os
+import posix
 import select
 import sys
 import time
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 18
 _FD = 4
 """Bytes of a descriptor in a control message."""
+_ENOENT = 2
 _PROCESSES = 1024
 _OWN_COUNT_SINCE = (5, 14)
 """The version of Linux from which processes are counted for each user namespace."""
@@ -42,9 +43,9 @@ class Agent:
         self.stop_at = stop_at
         self.children: dict[int, int] = {}
         """The processes by the number of their request."""
-        self.wake, waker = os.pipe()
-        os.set_blocking(waker, False)
-        os.set_blocking(self.wake, False)
+        self.wake, waker = posix.pipe()
+        posix.set_blocking(waker, False)
+        posix.set_blocking(self.wake, False)
         _signal.set_wakeup_fd(waker)
         _signal.signal(_signal.SIGCHLD, lambda *_: None)
 
@@ -59,7 +60,7 @@ class Agent:
             if time.time() >= self.stop_at:
                 return
             if self.wake in ready:
-                os.read(self.wake, 4096)
+                posix.read(self.wake, 4096)
                 self.reap()
             if control in ready:
                 data, fds = receive(self.control)
@@ -74,16 +75,16 @@ class Agent:
         pid = self.children.get(ask["kill"])
         if pid is not None:
             try:  # noqa: SIM105 - importing contextlib takes time
-                os.killpg(pid, ask["signal"])
+                posix.killpg(pid, ask["signal"])
             except OSError:
                 pass
 
     def start(self, ask: "dict[str, Any]", fds: "list[int]") -> None:
         key = ask["id"]
         try:
-            pid = os.fork()
+            pid = posix.fork()
         except OSError as error:
-            os.write(fds[2], f"{error}\n".encode())
+            posix.write(fds[2], f"{error}\n".encode())
             self.tell(key, "code", 126)
         else:
             if not pid:
@@ -92,14 +93,14 @@ class Agent:
             self.tell(key, "pid", pid)
         finally:
             for fd in fds:
-                os.close(fd)
+                posix.close(fd)
 
     def reap(self) -> None:
         for key, child in list(self.children.items()):
-            pid, status = os.waitpid(child, os.WNOHANG)
+            pid, status = posix.waitpid(child, posix.WNOHANG)
             if pid:
                 del self.children[key]
-                code = os.waitstatus_to_exitcode(status)
+                code = posix.waitstatus_to_exitcode(status)
                 self.tell(key, "code", code if code >= 0 else 128 - code)
 
 
@@ -107,20 +108,35 @@ def become(ask: "dict[str, Any]", fds: "list[int]") -> None:
     """Make this new process the command; never returns."""
     code = 126
     try:
-        os.setsid()
+        posix.setsid()
         for number, fd in enumerate(fds):
-            os.dup2(fd, number)
+            posix.dup2(fd, number)
         # Python ignores these, and what it starts would.
         for name in ("SIGPIPE", "SIGXFSZ"):
             _signal.signal(getattr(_signal, name), _signal.SIG_DFL)
-        os.chdir(ask["cwd"])
+        posix.chdir(ask["cwd"])
         argv: list[str] = ask["argv"]
-        os.execvpe(argv[0], argv, ask["env"])  # noqa: S606
+        execute(argv, ask["env"])
     except (OSError, ValueError) as error:
-        os.write(2, f"{error}\n".encode())
+        posix.write(2, f"{error}\n".encode())
         code = 127 if isinstance(error, FileNotFoundError) else 126
     finally:
-        os._exit(code)
+        posix._exit(code)  # noqa: SLF001 - its name
+
+
+def execute(argv: "list[str]", env: "dict[str, str]") -> None:
+    """Replace this process by a program, found on PATH as by `os.execvpe`; raises OSError."""
+    program, refusal = argv[0], None
+    if "/" in program:
+        posix.execve(program, argv, env)
+    for folder in env.get("PATH", "/usr/bin:/bin").split(":"):
+        try:
+            posix.execve(f"{folder or '.'}/{program}", argv, env)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            refusal = refusal or error
+    raise refusal or FileNotFoundError(_ENOENT, "No such file or directory", program)
 
 
 def receive(control: _socket.socket) -> "tuple[bytes, list[int]]":
@@ -139,7 +155,7 @@ def hold_processes() -> None:
     """
     import resource
 
-    version = tuple(int(part) for part in os.uname().release.split(".")[:2] if part.isdigit())
+    version = tuple(int(part) for part in posix.uname().release.split(".")[:2] if part.isdigit())
     if version >= _OWN_COUNT_SINCE:
         try:  # noqa: SIM105 - importing contextlib takes time
             resource.setrlimit(resource.RLIMIT_NPROC, (_PROCESSES, _PROCESSES))
@@ -149,11 +165,11 @@ def hold_processes() -> None:
 
 def main() -> None:
     control = _socket.socket(fileno=int(sys.argv[1]))
-    os.set_inheritable(control.fileno(), False)  # noqa: FBT003 - its only form
+    posix.set_inheritable(control.fileno(), False)  # noqa: FBT003 - its only form
     hold_processes()
     port = int(sys.argv[3])
     agent = Agent(control, float(sys.argv[2]))
-    ready = b'{"id": 0, "pid": %d}' % os.getpid()
+    ready = b'{"id": 0, "pid": %d}' % posix.getpid()
     if port:
         listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
         listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)

@@ -6,7 +6,7 @@ import shutil
 import socket
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
@@ -53,9 +53,16 @@ class Launched:
 
 
 async def launch(
-    spec: SandboxSpec, options: Sequence[str], agent: Sequence[str], groups: Cgroups
+    spec: SandboxSpec,
+    options: Sequence[str],
+    files: Mapping[str, bytes],
+    agent: Sequence[str],
+    groups: Cgroups,
 ) -> Launched:
-    """Start a sandbox and its agent. Raises EnvironmentFailed with what bubblewrap says."""
+    """Start a sandbox with `files` of its own, and its agent.
+
+    Raises EnvironmentFailed with what bubblewrap says.
+    """
     if sys.platform == "win32":
         raise EnvironmentFailed("bubblewrap exists only on Linux")
     port = PROXY_PORT if spec.network == PACKAGES else 0
@@ -65,13 +72,13 @@ async def launch(
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     with theirs, _pipe() as (stderr, stderr_end), _pipe() as (info, info_end):
         try:
-            with _described(options, info_end) as words:
+            with _described(options, files, info_end) as (words, fds):
                 process = await asyncio.create_subprocess_exec(
                     require_bubblewrap(),
-                    *(word for option, fd in words for word in (option, str(fd))),
+                    *words,
                     *("--", *agent),
                     *map(str, (theirs.fileno(), spec.stop_at, port)),
-                    pass_fds=[theirs.fileno(), *(fd for _, fd in words)],
+                    pass_fds=[theirs.fileno(), *fds],
                     env={},
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.DEVNULL,
@@ -111,10 +118,12 @@ def _pipe() -> Iterator[tuple[FileIO, FileIO]]:
 
 
 @contextmanager
-def _described(options: Sequence[str], info: FileIO) -> Iterator[list[tuple[str, int]]]:
-    """Bubblewrap's options that name descriptors, which are closed.
+def _described(
+    options: Sequence[str], files: Mapping[str, bytes], info: FileIO
+) -> Iterator[tuple[list[str], list[int]]]:
+    """Words for bubblewrap, and the descriptors that they name, which are closed.
 
-    The options are not arguments, which can be read inside and name folders of this machine.
+    The options are not among the words, which can be read inside, and name folders of this machine.
     """
     with ExitStack() as opened:
 
@@ -123,10 +132,16 @@ def _described(options: Sequence[str], info: FileIO) -> Iterator[list[tuple[str,
             opened.callback(os.close, fd)
             return fd
 
-        words = [("--args", in_memory(b"".join(each.encode() + b"\0" for each in options)))]
+        written = {path: in_memory(content) for path, content in files.items()}
+        own = [word for path, fd in written.items() for word in ("--file", str(fd), path)]
+        words = {"--args": in_memory(os.fsencode("\0".join((*options, *own, ""))))}
         if program := system_call_filter():
-            words.append(("--seccomp", in_memory(program)))
-        yield [*words, ("--info-fd", info.fileno())]
+            words["--seccomp"] = in_memory(program)
+        words["--info-fd"] = info.fileno()
+        yield (
+            [word for option, fd in words.items() for word in (option, str(fd))],
+            [*written.values(), *words.values()],
+        )
 
 
 def _in_memory(content: bytes) -> int:

@@ -1,16 +1,20 @@
-"""Bubblewrap's options for a sandbox: a root in memory of exact size, and this system's /usr."""
+"""Bubblewrap's options for a sandbox: a root in memory of exact size, and this system's /usr.
 
+After each mount bubblewrap reads the table of all mounts, which is most of its time: so what can be
+a link or a file of the sandbox's own is one.
+"""
+
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
-from prime_cli.core.paths import make_folder, write_atomically
 from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn
 from prime_cli.hub.sandboxes.internet import NAME_SERVER
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.runtime.sandbox import SYSTEM, cover_proc
 
-AGENT_INSIDE = "/run/prime/agent.py"
+AGENT_INSIDE = "/run/prime/agent.pyc"
 
-_AGENT = Path(__file__).with_name("agent.py")
 _MOST_SHARED = 64 * 2**20
 """Bytes of /dev/shm, as containers have."""
 
@@ -19,27 +23,19 @@ _ISOLATION = (
     " --die-with-parent"
 ).split()
 
-_ETC = {
-    "resolv.conf": f"nameserver {NAME_SERVER}\n",
-    "passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
-    "group": "root:x:0:\nnogroup:x:65534:\n",
-    "hosts": "127.0.0.1 localhost\n",
-    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+ETC = {
+    "/etc/resolv.conf": f"nameserver {NAME_SERVER}\n".encode(),
+    "/etc/passwd": b"root:x:0:0:root:/root:/bin/bash\n"
+    b"nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+    "/etc/group": b"root:x:0:\nnogroup:x:65534:\n",
+    "/etc/hosts": b"127.0.0.1 localhost\n",
+    "/etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files dns\n",
 }
 """What is in /etc besides the system's certificates; nothing of the machine's users."""
 
 
-def write_etc(folder: Path) -> Path:
-    """Write the files of /etc, which all sandboxes share, unless they are in `folder`."""
-    make_folder(folder)
-    for name, text in _ETC.items():
-        if not (folder / name).exists():
-            write_atomically(folder / name, text.encode())
-    return folder
-
-
-def isolation_options(spec: SandboxSpec, python: StandIn, size: int, etc: Path) -> list[str]:
-    """Bubblewrap's options for a root of `size` bytes, with the files of the folder `etc`."""
+def isolation_options(spec: SandboxSpec, python: StandIn, size: int) -> list[str]:
+    """Bubblewrap's options for a root of `size` bytes, without the files that are written there."""
     shared = min(_MOST_SHARED, size // 4)
     words = [*_ISOLATION, "--hostname", spec.id[:12]]
     words += ["--size", str(size - shared), "--tmpfs", "/", *_system_options()]
@@ -49,20 +45,23 @@ def isolation_options(spec: SandboxSpec, python: StandIn, size: int, etc: Path) 
     words += ["--size", str(shared), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
     for place in ("/tmp", "/var/tmp"):  # noqa: S108 - of the sandbox
         words += ["--perms", "1777", "--dir", place]
-    words += ["--dir", "/root", "--dir", "/workspace", "--ro-bind", str(_AGENT), AGENT_INSIDE]
-    words += _python_options(python)
-    for name in _ETC:
-        words += ["--ro-bind", str(etc / name), f"/etc/{name}"]
+    words += ["--dir", "/root", "--dir", "/workspace", *_python_options(python)]
     for path in spec.folders:
         words += ["--ro-bind-try", path, path]
     return [*words, "--chdir", "/root"]
 
 
-def _system_options() -> list[str]:
+@cache
+def _system_options() -> Sequence[str]:
     """Not /usr as a whole: /usr/local is to be in the same memory, which has a size."""
     parts = sorted(str(each) for each in Path("/usr").iterdir() if each.name != "local")
-    paths = [*parts, *(path for path in SYSTEM if path != "/usr")]
-    return [word for path in paths for word in ("--ro-bind-try", path, path)]
+    words: list[str] = []
+    for path in (*parts, *(path for path in SYSTEM if path != "/usr")):
+        if Path(path).is_symlink():
+            words += ["--symlink", str(Path(path).readlink()), path]
+        elif Path(path).exists():
+            words += ["--ro-bind", path, path]
+    return words
 
 
 def _python_options(python: StandIn) -> list[str]:

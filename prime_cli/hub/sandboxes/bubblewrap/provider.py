@@ -14,17 +14,19 @@ from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
 from prime_cli.hub.sandboxes.bubblewrap.launch import launch, require_bubblewrap
 from prime_cli.hub.sandboxes.bubblewrap.options import (
     AGENT_INSIDE,
+    ETC,
     isolation_options,
-    write_etc,
 )
 from prime_cli.hub.sandboxes.bubblewrap.process import BubblewrapSandbox
-from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn, stand_in
+from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn, compiled, stand_in
 from prime_cli.hub.sandboxes.internet import require_internet
 from prime_cli.hub.sandboxes.network import describe_network
 from prime_cli.hub.sandboxes.provider import PROCESSES, SandboxSpec
 from prime_cli.hub.sandboxes.registry import SandboxContext
 from prime_cli.runtime.system_calls import system_call_filter
 from prime_cli.wire.sandboxes import BUBBLEWRAP, INTERNET
+
+_AGENT = Path(__file__).with_name("agent.py")
 
 
 class BubblewrapProvider:
@@ -33,10 +35,6 @@ class BubblewrapProvider:
     name = BUBBLEWRAP
     # Inside, the processes of all users of a hub are those of one user of the machine.
     separates_users = False
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        """For files of every sandbox."""
 
     async def check(self, spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
         """As `SandboxProvider.check`."""
@@ -48,15 +46,14 @@ class BubblewrapProvider:
 
     async def create(self, spec: SandboxSpec) -> BubblewrapSandbox:
         """As `SandboxProvider.create`."""
-        await self.check(spec, may_fetch=False)
         python = await stand_in(spec.image)
         groups = make_cgroups(spec)
         size = int(min(spec.disk_size_gb * 10**9, spec.memory / 2))
         try:
             agent = [str(python.python), "-I", "-S", AGENT_INSIDE]
-            etc = write_etc(self._folder / "etc")
-            options = isolation_options(spec, python, size, etc)
-            started = await launch(spec, options, agent, groups)
+            files = {AGENT_INSIDE: await compiled(_AGENT, python.python), **ETC}
+            options = isolation_options(spec, python, size)
+            started = await launch(spec, options, files, agent, groups)
         except BaseException:
             await groups.remove()
             raise
@@ -103,5 +100,6 @@ def _limits(groups: Cgroups) -> dict[str, str]:
 
 
 def open_provider(context: SandboxContext) -> BubblewrapProvider:
-    """The provider, which needs no options."""
-    return BubblewrapProvider(context.folder / BUBBLEWRAP)
+    """The provider, which needs no options and keeps no files."""
+    del context
+    return BubblewrapProvider()

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import EnvironmentFailed, UsageError
+from prime_cli.core.process import run
 from prime_cli.runtime.pythons import Python, find_pythons, running_python
 
 _IMAGE = re.compile(
     r"(?:docker\.io/)?(?:library/)?python:3\.(\d+)(?:\.\d+)?(?:-[\w.-]+)?", re.ASCII
 )
+_SECONDS = 30.0
 _LEAST = 9
 """The agent needs 3.9, which can receive descriptors."""
 
@@ -70,6 +72,28 @@ async def stand_in(image: str) -> StandIn:
     )
 
 
+_COMPILE = """
+import importlib.util, marshal, sys
+code = compile(sys.stdin.read(), "agent.py", "exec")
+print((importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)).hex())
+"""
+"""Twelve bytes are for the date and size of a source, for which nobody asks."""
+
+
+async def compiled(source: Path, python: Path) -> bytes:
+    """A program as a `.pyc` file of a Python has it; raises EnvironmentFailed."""
+    return await asyncio.to_thread(_compiled, source, python)
+
+
+@cache
+def _compiled(source: Path, python: Path) -> bytes:
+    words = [str(python), "-I", "-S", "-c", _COMPILE]
+    done = run(words, env={}, input=source.read_text(encoding="utf-8"), timeout=_SECONDS)
+    if not done.ok:
+        raise EnvironmentFailed(f"{python} compiles nothing: {done.last_lines(1)}")
+    return bytes.fromhex(done.out)
+
+
 @cache
 def _pythons() -> tuple[Python, ...]:
     return tuple(find_pythons())
@@ -80,6 +104,7 @@ def forget_pythons() -> None:
     _pythons.cache_clear()
 
 
+@cache
 def _folder_of(python: Path) -> Path | None:
     """The folder to show inside; None for a Python of the system."""
     real = python.resolve()

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -40,11 +41,37 @@ def _groups_of_children() -> dict[int, str]:
     return {each.pid: Path(f"/proc/{each.pid}/cgroup").read_text("utf-8") for each in children}
 
 
-def test_every_process_is_in_the_groups_of_its_sandbox_which_go_with_it(tmp_path: Path) -> None:
-    groups, places = asyncio.run(_start_and_end(BubblewrapProvider(tmp_path)))
+def test_every_process_is_in_the_groups_of_its_sandbox_which_go_with_it() -> None:
+    groups, places = asyncio.run(_start_and_end(BubblewrapProvider()))
     if not groups:
         pytest.skip("this system lets this user hold nothing")
     # Bubblewrap outside and inside, the agent, and the command.
     assert len(places) == 4
     assert all(place.count(f"/{_TAG}\n") == len(groups) for place in places.values()), places
     assert not list_cgroups(_TAG)
+
+
+async def _exit_codes(commands: Sequence[ExecSpec]) -> list[int]:
+    sandbox = await BubblewrapProvider().create(SandboxSpec(_TAG, "codes", IMAGE, time.time() + 60))
+    try:
+        codes = []
+        for each in commands:
+            command = await sandbox.run(each)
+            codes.append(await command.wait())
+            command.close()
+        return codes
+    finally:
+        await sandbox.end()
+
+
+def test_a_program_is_found_as_a_shell_finds_it() -> None:
+    cases = [
+        (ExecSpec(("true",)), 0),
+        (ExecSpec(("/usr/bin/false",)), 1),
+        (ExecSpec(("no-such-program",)), 127),
+        (ExecSpec(("/etc/passwd",)), 126),
+        (ExecSpec(("passwd",), env={"PATH": "/etc/hosts:/nowhere:/etc"}), 126),
+        (ExecSpec(("sh", "-c", "exit 5"), env={"PATH": "/etc/hosts:/nowhere:/usr/bin"}), 5),
+        (ExecSpec(("true",), cwd="/nowhere"), 127),
+    ]
+    assert asyncio.run(_exit_codes([each for each, _ in cases])) == [code for _, code in cases]
