@@ -47,7 +47,10 @@ _CLOSED = (
 )
 _NO_TUNNEL = "prime has no tunnel from a sandbox to this machine"
 _PASSED = ("accept", "content-type", "connect-protocol-version", "connect-timeout-ms", "user-agent")
-_ANSWERED = ("content-type", "content-encoding", "content-length", "retry-after")
+_KEPT = ("content-type", "retry-after")
+_ANSWERED = (*_KEPT, "content-encoding", "content-length")
+_STREAMED = ("Start", "Connect", "download")
+"""Calls whose answers come bit by bit, or may be of any length."""
 
 
 @dataclass(frozen=True)
@@ -239,21 +242,8 @@ class SandboxRelay:
         self, hub: HubClient, request: web.BaseRequest, address: str, body: Fields | None = None
     ) -> web.Response:
         """The whole answer to a request of control, with the gateway's own address in it."""
-        headers = _headers_of(request)
         content = msgspec.json.encode(body) if body else None
-
-        def ask() -> tuple[int, Mapping[str, str], bytes]:
-            found = hub.sandboxes.pass_on(request.method, address, headers, content)
-            try:
-                return found.status_code, found.headers, found.read()
-            finally:
-                found.close()
-
-        status, headers_back, content_back = await in_thread(ask)
-        kept = {name: headers_back[name] for name in ("retry-after",) if name in headers_back}
-        answer = web.Response(
-            status=status, body=content_back, headers=kept, content_type="application/json"
-        )
+        answer = await _ask(hub, request.method, address, _headers_of(request), content)
         return self._at_this_door(request, answer)
 
     def _at_this_door(self, request: web.BaseRequest, answer: web.Response) -> web.Response:
@@ -274,7 +264,7 @@ class SandboxRelay:
     # --- Inside ---
 
     async def _inside(self, request: web.BaseRequest, number: int, path: str) -> web.StreamResponse:
-        """Pass a call to a sandbox on; bodies stream both ways."""
+        """Pass a call to a sandbox on; bodies that may be large stream."""
         hub = self._hub
         if hub is None or number >= len(self._origins):
             return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
@@ -282,13 +272,12 @@ class SandboxRelay:
         _, mark, query = request.raw_path.partition("?")
         address = f"{self._origins[number]}{path}{mark}{query}"
         headers = _headers_of(request, *_PASSED, "authorization", "content-length")
-        loop = asyncio.get_running_loop()
-
-        def sent() -> Iterator[bytes]:
-            while chunk := wait_for(request.content.read(_CHUNK), loop):
-                yield chunk
-
-        content = sent() if request.can_read_body else None
+        if (request.content_length or _CHUNK) < _CHUNK:
+            content: Iterator[bytes] | bytes | None = await request.read()
+        else:
+            content = _read_in_thread(request) if request.can_read_body else None
+        if path.rpartition("/")[2] not in _STREAMED:
+            return await _ask(hub, request.method, address, headers, content)
         found = await in_thread(
             lambda: hub.sandboxes.pass_on(request.method, address, headers, content)
         )
@@ -305,6 +294,38 @@ class SandboxRelay:
                     await answer.write(chunk)
             await answer.write_eof()
         return answer
+
+
+async def _ask(
+    hub: HubClient,
+    method: str,
+    address: str,
+    headers: Mapping[str, str],
+    content: Iterator[bytes] | bytes | None,
+) -> web.Response:
+    """The whole answer to a request."""
+
+    def ask() -> tuple[int, Mapping[str, str], bytes]:
+        found = hub.sandboxes.pass_on(method, address, headers, content)
+        try:
+            return found.status_code, found.headers, found.read()
+        finally:
+            found.close()
+
+    status, headers_back, body = await in_thread(ask)
+    kept = {name: headers_back[name] for name in _KEPT if name in headers_back}
+    return web.Response(status=status, body=body, headers=kept)
+
+
+def _read_in_thread(request: web.BaseRequest) -> Iterator[bytes]:
+    """The body as it comes, for a thread beside the loop."""
+    loop = asyncio.get_running_loop()
+
+    def chunks() -> Iterator[bytes]:
+        while chunk := wait_for(request.content.read(_CHUNK), loop):
+            yield chunk
+
+    return chunks()
 
 
 async def _read_fields(request: web.BaseRequest) -> Fields:
