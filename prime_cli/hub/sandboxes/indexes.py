@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -65,19 +66,23 @@ def _add(word: str, hosts: dict[str, None], folders: dict[str, None]) -> None:
         return
     path = Path(unquote(parts.path)) if parts.scheme == "file" else Path(url)
     if path.is_absolute() and path.is_dir():
-        folders |= dict.fromkeys([str(path), *map(str, _linked_folders(path))])
+        folders |= dict.fromkeys([str(path), *_linked_folders(path, path.stat().st_mtime)])
 
 
-def _linked_folders(index: Path) -> list[Path]:
-    """Folders beside an index of PEP 503 in which a mirror has the files that its pages link to."""
-    found: dict[Path, None] = {}
+@lru_cache(maxsize=64)
+def _linked_folders(index: Path, _changed: float) -> list[str]:
+    """Folders beside an index of PEP 503 in which a mirror has the files that its pages link to.
+
+    It is read again once packages were added to it.
+    """
+    found: dict[str, None] = {}
     for page in islice(index.glob("*/index.html"), _PAGES):
         with suppress(OSError):
             text = page.read_bytes()[:_PAGE_BYTES].decode(errors="replace")
             for link in _BESIDE.findall(text):
                 # Nothing of a page leads out of the folder that the index is in.
                 if link not in (".", "..") and (index.parent / link).is_dir():
-                    found[index.parent / link] = None
+                    found[str(index.parent / link)] = None
     return list(found)
 
 

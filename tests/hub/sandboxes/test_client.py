@@ -1,11 +1,13 @@
-"""Starting a supervisor."""
+"""Starting a supervisor, and what it and its files say."""
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from prime_cli.core.errors import StorageFailed
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
+from prime_cli.hub.sandboxes.supervisor.protocol import ObservedState
 
 
 @pytest.mark.parametrize("code", [0, 1])
@@ -19,3 +21,14 @@ def test_a_supervisor_that_does_not_start_gives_its_last_words(
     with pytest.raises(StorageFailed) as raised:
         Supervisor(tmp_path / "data").start()
     assert raised.value.detail == "No module named aiohttp"
+
+
+def test_only_the_sandboxes_that_are_asked_for_are_looked_at(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path)
+    supervisor.paths.folder.mkdir()
+    for tag in ("prime-h-1", "prime-h-2"):
+        ended = msgspec.json.encode(ObservedState("TERMINATED", error_message=tag))
+        (supervisor.paths.folder / f"{tag}.json").write_bytes(ended)
+    (supervisor.paths.folder / "prime-h-3.json").write_bytes(b"{")
+    found = supervisor.look(["prime-h-2", "prime-h-3", "prime-h-4"])
+    assert {tag: state.error_message for tag, state in found.items()} == {"prime-h-2": "prime-h-2"}

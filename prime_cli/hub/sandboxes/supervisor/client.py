@@ -44,6 +44,8 @@ _SAID = 20
 _PAUSE = 0.01
 _SECONDS = 150.0
 _ERRORS = 400
+_FEW = 100
+"""Tags that fit into the line of a request; for more it is asked for all."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,16 @@ class Supervisor:
         """Start a sandbox; waits for up to `seconds` until it runs."""
         return self._ask("POST", "/sandboxes", ObservedState, Creation(provider, spec, seconds))
 
-    def look(self) -> dict[str, ObservedState]:
-        """Every sandbox that it holds or that has ended, by tag; does not start it."""
-        found = self._ended()
+    def look(self, tags: Iterable[str]) -> dict[str, ObservedState]:
+        """The state of each of these that it holds or that has ended; does not start it."""
+        wanted = list(tags)
+        query = f"?tags={','.join(wanted)}" if len(wanted) <= _FEW else ""
+        found: dict[str, ObservedState] = {}
         if self.is_alive:
             with suppress(Unreachable):
-                found |= self._ask("GET", "/sandboxes", dict[str, ObservedState], start=False)
-        return found
+                kind = dict[str, ObservedState]
+                found = self._ask("GET", f"/sandboxes{query}", kind, start=False)
+        return found | self._ended(tag for tag in wanted if tag not in found)
 
     def end(self, tag: str, why: Ending) -> ObservedState | None:
         """End a sandbox; None if it is not held."""
@@ -226,12 +231,12 @@ class Supervisor:
                 raise read_problem(response.status, answer)
             return decode(answer, kind)
 
-    def _ended(self) -> dict[str, ObservedState]:
+    def _ended(self, tags: Iterable[str]) -> dict[str, ObservedState]:
         found: dict[str, ObservedState] = {}
-        with storage_errors(self.paths.folder), suppress(FileNotFoundError):
-            for file in self.paths.folder.glob("prime-*.json"):
-                with suppress(FileNotFoundError, PrimeError):
-                    found[file.stem] = decode(file.read_bytes(), ObservedState)
+        for tag in tags:
+            with storage_errors(self.paths.folder), suppress(FileNotFoundError, PrimeError):
+                kept = (self.paths.folder / f"{tag}.json").read_bytes()
+                found[tag] = decode(kept, ObservedState)
         return found
 
 

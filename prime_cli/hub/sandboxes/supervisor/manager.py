@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -289,9 +289,10 @@ class SandboxManager:
             raise NotFound("The sandbox has ended")
         return sandbox
 
-    def look(self) -> dict[str, ObservedState]:
-        """All that exist, and those that ended within the last hour."""
-        return {tag: sandbox.state for tag, sandbox in self._sandboxes.items()}
+    def look(self, tags: Iterable[str] | None = None) -> dict[str, ObservedState]:
+        """Those of `tags`, by default all, that exist or ended within the last hour."""
+        wanted = self._sandboxes if tags is None else self._sandboxes.keys() & set(tags)
+        return {tag: self._sandboxes[tag].state for tag in wanted}
 
     @property
     def is_idle(self) -> bool:

@@ -103,8 +103,9 @@ class Server:
         sandbox = await self.sandboxes.create(ask.provider, ask.spec, ask.seconds)
         return answer(sandbox.state)
 
-    async def look(self, _request: web.Request) -> web.Response:
-        return answer(self.sandboxes.look())
+    async def look(self, request: web.Request) -> web.Response:
+        tags = request.query.get("tags")
+        return answer(self.sandboxes.look(None if tags is None else tags.split(",")))
 
     async def end(self, request: web.Request) -> web.Response:
         why = await _read(request, Ending)

@@ -1,6 +1,7 @@
 """Create a sandbox: its row is written first, and a retried creation finds it."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -101,7 +102,7 @@ def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandb
             _forget(hub, row)
             raise UsageError(state.error_message or "It cannot be made", hint=state.hint)
         follow(hub, row, state)
-        _end_if_unwanted(hub, row)
+        return _describe_wanted(hub, row)
     with hub.database.read() as connection:
         row = find_sandbox(connection, row.id)
         return describe(row, labels_of(connection, [row.id]).get(row.id, []))
@@ -279,15 +280,13 @@ def _forget(hub: Hub, row: Row[Any]) -> None:
         connection.execute(delete(sandboxes).where(sandboxes.c.id == row.id))
 
 
-def _end_if_unwanted(hub: Hub, row: Row[Any]) -> None:
-    """End what was deleted while it started. Raises Conflict then."""
+def _describe_wanted(hub: Hub, row: Row[Any]) -> Sandbox:
+    """The sandbox as it is now; if it was deleted while it started, end it and raise Conflict."""
     from prime_cli.hub.services.sandboxes.lifecycle import end_row
 
-    with hub.database.read() as connection:
-        try:
-            found = find_sandbox(connection, row.id)
-        except NotFound:
-            found = None
-    if found is None or (found.terminated_at is not None and found.error_type is None):
-        end_row(hub, row)
-        raise Conflict("The sandbox was deleted while it started")
+    with hub.database.read() as connection, suppress(NotFound):
+        found = find_sandbox(connection, row.id)
+        if found.terminated_at is None or found.error_type is not None:
+            return describe(found, labels_of(connection, [row.id]).get(row.id, []))
+    end_row(hub, row)
+    raise Conflict("The sandbox was deleted while it started")
