@@ -1,6 +1,9 @@
 """What pages cost: 10,000 environments on a hub, runs of 10,000 and 200,000 rollouts, inspect.
 
     python benchmarks/pages/run.py [--rounds 15] [--inspect PYTHON]
+    python benchmarks/pages/run.py --data DIR
+
+With --data, the pages of the hub in the folder DIR alone, which `benchmarks/hub/million.py` filled.
 
 For each page: the time and the CPU of the server for an answer over loopback (median, p95), its
 bytes, and the first paint in Chromium (median). Then runs in `prime open`, beside `inspect view` of
@@ -10,6 +13,7 @@ server remembers differs from one that it must make: the first answer of each is
 """
 
 import argparse
+import json
 import os
 import signal
 import statistics
@@ -20,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -33,7 +38,7 @@ from benchmarks.view.run import make_run
 from prime_cli.hub.context import Caller, open_hub
 from prime_cli.hub.services import key_management
 from prime_cli.hub.settings import HubSettings
-from tests.browser.site import README, publish, samples
+from tests.browser.site import CODE, README, publish, samples
 from tests.browser.test_hostile import FILES, TEXT
 from tests.browser.test_hostile import README as HOSTILE
 from tests.browser.watched import launch, visit
@@ -52,22 +57,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What pages cost.")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--inspect", type=Path)
+    parser.add_argument("--data", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        measure_hub(Path(name), options.rounds)
-        measure_runs(Path(name), options.inspect)
+        measure_hub(Path(name), options.data, options.rounds)
+        if options.data is None:
+            measure_runs(Path(name), options.inspect)
     print(f"load average {' '.join(f'{load:.1f}' for load in os.getloadavg())}")
 
 
 # --- Pages of a hub ---
 
 
-def measure_hub(folder: Path, rounds: int) -> None:
+def measure_hub(folder: Path, filled: Path | None, rounds: int) -> None:
     """The pages of a served hub, each asked for `rounds` times."""
-    data = folder / "hub"
+    data = filled or folder / "hub"
     env = {"HOME": str(folder), "PRIME_HOME": str(folder / "home"), "PRIME_UPSTREAM": "none"}
     opened = open_hub(HubSettings(data=data, owner="", embedded=False, accounts=True))
-    fill(opened.database, ENVIRONMENTS)
+    if filled is None:
+        fill(opened.database, ENVIRONMENTS)
     with serve(data, env=env) as hub, launch() as browser:
         key = key_management.issue_key(opened, Caller.operator(), "ada", scope="admin").key
         with hub.client(key) as ada:
@@ -85,25 +93,56 @@ def measure_hub(folder: Path, rounds: int) -> None:
 def fill_pages(ada: httpx.Client) -> dict[str, str]:
     """The addresses of the pages that are measured."""
     table = "| a " * 1000 + "|\n" + "|-" * 1000 + "|\n" + ("| b " * 1000 + "|\n") * (CELLS // 1000)
+    at = "/dashboard/environments/ada"
     publish(ada, "pages-word", "1.0.0", readme=README)
     publish(ada, "pages-evil", "1.0.0", readme=HOSTILE, description=TEXT[:400], files=FILES)
     publish(ada, "pages-table", "1.0.0", readme=table)
+    publish(ada, "pages-word", "1.1.0", readme=README, code=f"{CODE}\n\ndef short(): return 1\n")
     many = [
         {**each, "example_id": number} for number, each in enumerate(samples(7) * (ROLLOUTS // 10))
     ]
-    evaluation = finished(
-        ada, many, name="ten thousand", environments=[{"id": "ada/pages-word"}],
-        model_name="large-70b", is_public=True,
+    about: dict[str, Any] = {"environments": [{"id": "ada/pages-word"}], "is_public": True}
+    evaluation = finished(ada, many, name="ten thousand", model_name="large-70b", **about)
+    finished(ada, samples(3), name="ten", model_name="small-1b", **about)
+    long = finished(
+        ada, [using_tools(200, 5_000)], name="1 MB", environments=[{"id": "ada/pages-evil"}],
+        model_name="small-1b", is_public=True,
     )  # fmt: skip
-    at = "/dashboard/environments/ada"
+    word, evil = f"{at}/pages-word", f"{at}/pages-evil"
     return {
         "catalogue": "/",
+        "catalogue, most evaluations first": "/?sort=evaluations",
+        "catalogue, one kind, most stars first": "/?kind=single-turn&sort=stars",
         "search": "/?search=word",
-        "environment": f"{at}/pages-word",
-        "environment, hostile": f"{at}/pages-evil",
-        "environment, a table of a million cells": f"{at}/pages-table",
+        "environment": word,
+        "environment, files": f"{word}/@1.1.0/files",
+        "environment, a file": f"{word}/@1.1.0/files/pages_word.py",
+        "environment, versions compared": f"{word}/versions?from=1.0.0&to=1.1.0",
+        "environment, evaluations": f"{word}/evaluations",
+        "environment, details": f"{word}/details",
         "evaluation of 10,000 rollouts": f"/dashboard/evaluations/{evaluation}",
+        "the same, filtered by reward": f"/dashboard/evaluations/{evaluation}?reward=%3E0.5",
+        "a rollout": f"/dashboard/evaluations/{evaluation}/samples/5000",
+        "hostile environment": evil,
+        "hostile, a table of a million cells": f"{at}/pages-table",
+        "hostile, details": f"{evil}/details",
+        "hostile, a rollout with 1 MB of tool results": f"/dashboard/evaluations/{long}/samples/1",
     }
+
+
+def using_tools(calls: int, size: int) -> dict[str, Any]:
+    """A rollout with results of tools, JSON of `size` bytes each that changes each time."""
+    said: list[dict[str, Any]] = []
+    for number in range(calls):
+        function = {"name": "look", "arguments": json.dumps({"at": number})}
+        rows = [
+            {"title": f"row {row}", "score": row / 7, "at": number} for row in range(size // 45)
+        ]
+        said += [
+            {"role": "assistant", "tool_calls": [{"id": f"c{number}", "function": function}]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": json.dumps(rows)},
+        ]
+    return {"example_id": 0, "rollout": 0, "completion": said, "reward": 1.0}
 
 
 def answers(client: httpx.Client, pid: int, path: str, rounds: int) -> str:
