@@ -12,11 +12,12 @@ from prime_cli.evals.execution.run import run_with
 from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE
-from prime_cli.runs.comparison.compare import CompareOptions, compare_all
-from prime_cli.runs.comparison.sides import side_of
+from prime_cli.runs.comparison.compare import CompareOptions, Comparison, compare_all
+from prime_cli.runs.comparison.sides import Side, side_of
 from prime_cli.runs.plan import ALL
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.protocol import Start
+from prime_cli.training.mixture import Place
 from prime_cli.training.plan import TRAIN, TrainingPlan
 from prime_cli.training.record import Evaluation, Verdict
 
@@ -39,16 +40,16 @@ class HeldOut:
     numbers: str | None = None
 
 
-def hold_out(start: Start, plan: TrainingPlan, split: str | None) -> HeldOut:
+def hold_out(start: Start, plan: TrainingPlan, split: str | None, *, alone: bool = True) -> HeldOut:
     """Choose them for an environment that has loaded its training data.
 
     Those that it has for evaluation, else the last ones of its training data, which are then not
     trained on; at most half of these. Raises EnvironmentFailed for a single example, UsageError if
-    fewer are left than a step has prompts.
+    it is `alone` and fewer are left than a step has prompts.
     """
     found = _hold_out(start, plan, split)
     left = start.examples if found.left is None else len(found.left)
-    if left < plan.batch:
+    if alone and left < plan.batch:
         raise UsageError(
             f"{pluralize(left, 'example')} to train on cannot fill a step of {plan.batch} prompts",
             hint=f"`--batch {left}`, or hold out fewer: `--eval-examples N`",
@@ -86,11 +87,58 @@ def _spans(numbers: Sequence[int]) -> str:
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
 
 
-def evaluate(setup: RunSetup, plan: TrainingPlan, held: HeldOut, url: str, step: int) -> Evaluation:
-    """Evaluate the weights that answer at `url`; in a thread of its own.
+class HeldOutExamples:
+    """What each environment of a training holds out, and evaluations of policies on it."""
 
-    Raises PrimeError; EnvironmentFailed also if a signal ended it.
-    """
+    def __init__(
+        self, setups: Sequence[RunSetup], names: Sequence[str], plan: TrainingPlan
+    ) -> None:
+        self._setups, self._names, self._plan = setups, names, plan
+        self._held: dict[int, HeldOut] = {}
+
+    @property
+    def words(self) -> str:
+        """What is held out, as far as it is known."""
+        return "; ".join(self._words(index) for index in sorted(self._held))
+
+    def _words(self, index: int) -> str:
+        words = self._held[index].words
+        return words if len(self._setups) == 1 else f"{self._names[index]}: {words}"
+
+    def choose(self, index: int, start: Start) -> tuple[list[int] | None, str]:
+        """Choose for an environment that is loaded; returns what is trained on, None for all, and
+        words for what is held out.
+        """
+        alone = len(self._setups) == 1
+        split = self._setups[index].plan.option("split")
+        self._held[index] = hold_out(start, self._plan, split, alone=alone)
+        left = self._held[index].left
+        if left is None and not alone:
+            left = list(range(start.examples))
+        return left, self._words(index)
+
+    def evaluate(self, url: str, step: int) -> list[Evaluation]:
+        """Evaluate the weights that answer at `url`, in one environment after the other; in a
+        thread of its own. Raises PrimeError; EnvironmentFailed also if a signal ended it.
+        """
+        base, several = self._setups[0].folder.path, len(self._setups) > 1
+        found = []
+        for index, setup in enumerate(self._setups):
+            one = _evaluate(setup, self._plan, self._held[index], url, step)
+            path = (setup.folder.path / one.path).relative_to(base).as_posix()
+            name = self._names[index] if several else None
+            found.append(msgspec.structs.replace(one, path=path, environment=name))
+        return found
+
+    def progress(self) -> int:
+        """A number that grows while rollouts of evaluations end."""
+        folders = (setup.folder.path for setup in self._setups)
+        return sum(path.stat().st_size for folder in folders for path in folder.glob(EVALUATED))
+
+
+def _evaluate(
+    setup: RunSetup, plan: TrainingPlan, held: HeldOut, url: str, step: int
+) -> Evaluation:
     name = f"{setup.plan.model}@{step}"
     own = {} if setup.plan.options is msgspec.UNSET else setup.plan.options
     options = {key: value for key, value in own.items() if key not in ("split", "examples")}
@@ -119,19 +167,60 @@ def evaluate(setup: RunSetup, plan: TrainingPlan, held: HeldOut, url: str, step:
     return Evaluation(step=step, path=path.as_posix(), reward=result.summary.reward.mean)
 
 
-def judge(folder: Path, evaluations: Sequence[Evaluation]) -> Verdict | None:
-    """The last evaluation against that of the untrained weights; None if either is missing.
-
-    Raises UsageError without scipy.
+def judge(
+    folder: Path, evaluations: Sequence[Evaluation]
+) -> tuple[Verdict | None, tuple[Verdict, ...]]:
+    """The last evaluation against that of the untrained weights, over all examples, and then for
+    each of several environments. None if either is missing. Raises UsageError without scipy.
     """
-    by_step = {each.step: each for each in evaluations}
-    if len(by_step) < 2 or 0 not in by_step:  # noqa: PLR2004 - a pair
-        return None
-    first, other = (side_of(open_run(folder / by_step[step].path)) for step in (0, max(by_step)))
+    last = max((each.step for each in evaluations), default=0)
+    before, after = (
+        {each.environment: each for each in evaluations if each.step == step} for step in (0, last)
+    )
+    if not last or not before:
+        return None, ()
+    names = [name for name in before if name in after]
+    couples = [
+        (
+            side_of(open_run(folder / before[name].path)),
+            side_of(open_run(folder / after[name].path)),
+        )
+        for name in names
+    ]
+    whole = tuple(_together([couple[index] for couple in couples]) for index in (0, 1))
     try:
-        found = compare_all([(first, other)], CompareOptions())[0]
+        verdict = _verdict(compare_all([(whole[0], whole[1])], CompareOptions())[0])
+        if len(couples) == 1:
+            return verdict, ()
+        found = compare_all(couples, CompareOptions())
     except Conflict:  # no example has a reward in both
-        return None
+        return None, ()
+    return verdict, tuple(
+        msgspec.structs.replace(_verdict(one), environment=name)
+        for name, one in zip(names, found, strict=True)
+    )
+
+
+def _side(folder: Path) -> Side:
+    return side_of(open_run(folder))
+
+
+def _together(sides: Sequence[Side]) -> Side:
+    """The examples of several environments as those of one."""
+    if len(sides) == 1:
+        return sides[0]
+    examples = {
+        Place(index, len(sides)).number(number): example
+        for index, side in enumerate(sides)
+        for number, example in side.examples.items()
+    }
+    environments = ", ".join(side.environment for side in sides)
+    return replace(
+        sides[0], environment=environments, examples=examples, sha256=None, fingerprint=None
+    )
+
+
+def _verdict(found: Comparison) -> Verdict:
     names = {found.first.name: "the untrained model", found.other.name: "The trained model"}
     sentence = found.sentence
     for name, words in names.items():

@@ -29,7 +29,8 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     `model` is a folder or a name on Hugging Face, `batch` counts prompts a step, `group` rollouts
     of each. `examples` bounds the training data, -1 for all. `options` go to the engine unchanged.
-    The prompts of a step are divided among `processes` of the engine.
+    The prompts of a step are divided among `processes` of the engine. Where there are several
+    environments, `ratios` are their shares, and `examples` and `eval_examples` those of each.
     """
 
     model: str
@@ -56,6 +57,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, Any]
     gpus: tuple[str, ...] = ()
     processes: int = 1
+    ratios: tuple[float, ...] = ()
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""

@@ -1,6 +1,6 @@
 """What a training will do, decided before anything starts."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -41,11 +41,22 @@ _SAMPLED_BY = LENGTHS | {"temperature", "chat_template_kwargs"}
 
 @dataclass(frozen=True)
 class PreparedTraining:
-    """A plan, the rollouts that it needs, and the engine that trains."""
+    """A plan, the rollouts of each environment that it needs, and the engine that trains."""
 
     plan: TrainingPlan
-    rollouts: PreparedRun
+    rollouts: tuple[PreparedRun, ...]
     engine: Engine
+
+    @property
+    def names(self) -> list[str]:
+        """What the environments are called, each by another name."""
+        found: list[str] = []
+        for each in self.rollouts:
+            name, count = each.plan.environment.name, 2
+            while name in found:
+                name, count = f"{each.plan.environment.name}-{count}", count + 1
+            found.append(name)
+        return found
 
 
 def prepare_training(
@@ -54,23 +65,32 @@ def prepare_training(
     lookup: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
+    others: Sequence[EvalRequest] = (),
+    ratios: tuple[float, ...] = (),
 ) -> PreparedTraining:
-    """Decide and fetch; raises UsageError, NotFound, and what `evals.planning.prepare` raises."""
+    """Decide and fetch; `others` are requests for more environments, `ratios` the shares of all.
+
+    Raises UsageError, NotFound, and what `evals.planning.prepare` raises.
+    """
     if request.model is None:
         raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
     engine = find_engine(training.engine)
     folder = None if request.model == TINY else model_folder(request.model, lookup.cwd)
     model = request.model if folder is None else str(folder)
     gpus = find_gpus()
-    placed = replace(
-        request, model=ORACLE, num_examples=ALL, rollouts_per_example=1, max_tokens=None
-    )
-    prepared = for_training(prepare(placed, lookup, environ, progress, own_weights=True))
-    generation = prepared.subject.package.facts.exposes
-    check_fit(engine, generation or "v0", has_gpu=bool(gpus))
-    plan = _plan(request, training, model, prepared, engine, gpus)
+    found = []
+    for each in (request, *others):
+        placed = replace(
+            each, model=ORACLE, num_examples=ALL, rollouts_per_example=1, max_tokens=None
+        )
+        prepared = for_training(prepare(placed, lookup, environ, progress, own_weights=True))
+        generation = prepared.subject.package.facts.exposes
+        check_fit(engine, generation or "v0", has_gpu=bool(gpus))
+        found.append(prepared)
+    plan = _plan(request, training, model, found[0], engine, gpus)
+    plan = msgspec.structs.replace(plan, ratios=ratios)
     name = model.rstrip("/").rpartition("/")[2] if folder is not None else model
-    return PreparedTraining(plan, as_policy(prepared, plan, name), engine)
+    return PreparedTraining(plan, tuple(as_policy(each, plan, name) for each in found), engine)
 
 
 def prepare_resume(
@@ -86,29 +106,34 @@ def prepare_resume(
 
     Raises Conflict if its environment has changed, and as `prepare_training`.
     """
-    plan, before = saved.facts.plan, saved.manifest.plan
-    environment = before.environment
-    own = {
-        "environment": environment.ref or environment.path or environment.name,
-        "model": ORACLE,
-        "num_examples": ALL,
-        "rollouts_per_example": 1,
-        "sampling": before.sampling,
-    }
-    request = replace(request, **{**completed_by(request, before), **own})
-    prepared = prepare(request, lookup, environ, progress, before=environment, own_weights=True)
-    found = prepared.plan.environment
-    if found.sha256 != environment.sha256:
-        raise Conflict(
-            f"{found.title} has changed since {saved.manifest.run_id} began",
-            hint="begin a new training, from the last checkpoint as its model",
-        )
+    plan = saved.facts.plan
+    rollouts = []
+    for manifest in saved.manifests():
+        before = manifest.plan
+        environment = before.environment
+        own = {
+            "environment": environment.ref or environment.path or environment.name,
+            "model": ORACLE,
+            "num_examples": ALL,
+            "rollouts_per_example": 1,
+            "sampling": before.sampling,
+        }
+        asked = replace(request, **{**completed_by(request, before), **own})
+        prepared = prepare(asked, lookup, environ, progress, before=environment, own_weights=True)
+        found = prepared.plan.environment
+        if found.sha256 != environment.sha256:
+            raise Conflict(
+                f"{found.title} has changed since {saved.manifest.run_id} began",
+                hint="begin a new training, from the last checkpoint as its model",
+            )
+        rollouts.append(prepared)
     engine, gpus = find_engine(plan.engine), find_gpus()
-    asked = training.processes if "processes" in given else plan.processes
-    processes = processes_of(asked, plan.batch, engine, gpus)
+    wanted = training.processes if "processes" in given else plan.processes
+    processes = processes_of(wanted, plan.batch, engine, gpus)
     plan = resumed_plan(plan, training, given)
     plan = msgspec.structs.replace(plan, gpus=gpus, processes=processes)
-    return PreparedTraining(plan, as_policy(prepared, plan, before.model), engine)
+    model = saved.manifest.plan.model
+    return PreparedTraining(plan, tuple(as_policy(each, plan, model) for each in rollouts), engine)
 
 
 def resumed_plan(plan: TrainingPlan, training: TrainRequest, given: Container[str]) -> TrainingPlan:

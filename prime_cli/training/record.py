@@ -1,5 +1,6 @@
 """run.json of a training: that of an evaluation, and what a training adds."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,23 +11,32 @@ from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.execution.run_record import RunRecord
 from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.manifest import RunManifest
+from prime_cli.runs.manifest import RunManifest, load_manifest
 from prime_cli.runs.saved_run import open_run
 from prime_cli.training.plan import TrainingPlan
 
 CHECKPOINTS, MODEL, STOP = "checkpoints", "model", "stop"
+ENVIRONMENTS = "environments"
+"""Where the rollouts of all environments but the first are."""
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """The weights after `step` steps on held-out examples; `path` is that run's folder."""
+    """The weights after `step` steps on held-out examples; `path` is that run's folder.
+
+    With several environments each has its own.
+    """
 
     step: int
     path: str
     reward: float | None
+    environment: str | None = None
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The trained weights against the untrained, on the same examples."""
+    """The trained weights against the untrained, on the same examples.
+
+    Without an `environment` it is of all.
+    """
 
     before: float
     after: float
@@ -35,12 +45,14 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     p: float
     verdict: str
     sentence: str
+    environment: str | None = None
 
 
 class TrainingFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What run.json has under `training`; `step` is the last one that was reported.
 
     `finished_at` is the step after which nothing was left to learn, if that was before the last.
+    Several `environments` are listed by name, and each has one of the `verdicts`.
     """
 
     plan: TrainingPlan
@@ -49,6 +61,8 @@ class TrainingFacts(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: tuple[Evaluation, ...] = ()
     verdict: Verdict | None = None
     held_out: str | None = None
+    environments: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
 
     @property
     def steps(self) -> int:
@@ -83,6 +97,11 @@ def facts_in(manifest: RunManifest) -> TrainingFacts | None:
         raise UsageError(f"{manifest.run_id} was written by another prime: {error}") from error
 
 
+def folders_of(folder: RunFolder, names: Sequence[str]) -> list[RunFolder]:
+    """Where the rollouts of each environment are: those of the first in the training's own."""
+    return [folder, *(RunFolder(folder.path / ENVIRONMENTS / name) for name in names[1:])]
+
+
 def last_checkpoint(folder: RunFolder) -> tuple[int, Path] | None:
     """The newest whole checkpoint and its step; None before the first one."""
     place = folder.path / CHECKPOINTS
@@ -97,6 +116,16 @@ class SavedTraining(msgspec.Struct, frozen=True):
     folder: Path
     manifest: RunManifest
     facts: TrainingFacts
+
+    @property
+    def environments(self) -> str:
+        """The environments for people."""
+        return ", ".join(self.facts.environments) or self.manifest.plan.environment.title
+
+    def manifests(self) -> list[RunManifest]:
+        """One for each environment, in their order; raises NotFound, UsageError."""
+        folders = folders_of(RunFolder(self.folder), self.facts.environments)
+        return [self.manifest, *(load_manifest(each.manifest) for each in folders[1:])]
 
     @property
     def started(self) -> datetime:

@@ -27,6 +27,7 @@ from prime_cli.models.gateway.calls import (
     Reply,
 )
 from prime_cli.models.gateway.streams import event
+from prime_cli.training.mixture import ALONE, Place
 from prime_cli.training.policies import Policies, Policy, PolicyChanged, RolloutKey, choice_for_call
 from prime_cli.training.segments import Turn
 
@@ -88,6 +89,7 @@ class TokenRecorder:
     `replaced` counts what environments asked of the sampling and did not get, `unattributed` the
     calls that name no rollout and are therefore in none. `failure` is why no call can be recorded,
     if the first ones were not. Turns of rollouts that nobody `expects` any more are not kept.
+    `place` is the environment's among several.
     """
 
     def __init__(
@@ -96,8 +98,9 @@ class TokenRecorder:
         endpoint: Endpoint,
         *,
         expects: Callable[[RolloutKey], bool] = lambda _: True,
+        place: Place = ALONE,
     ) -> None:
-        self._expects = expects
+        self._expects, self._place = expects, place
         self._policies = policies
         self._own = frozenset((endpoint.model, endpoint.alias, None))
         self._has_recorded = False
@@ -176,7 +179,9 @@ class TokenRecorder:
         self._limit_length(request, forced, _length_in(sent))
         request.update(forced)
         # Servers may continue a rollout's own tokens if they know which it is.
-        request.setdefault("user", f"{call.identity.example}.{call.identity.rollout}")
+        example, rollout, *_ = call.identity
+        number = None if example is None else self._place.number(example)
+        request.setdefault("user", f"{number}.{rollout}")
         return request | {"logprobs": True, "return_token_ids": True}
 
     def _limit_length(

@@ -14,7 +14,7 @@ Every request carries the session's bearer token. Closing a connection gives up 
 
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from http import HTTPStatus
@@ -30,7 +30,6 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE
 from prime_cli.models.providers import EndpointSecret
 from prime_cli.runtime.protocol import Start
-from prime_cli.training.demand import Demand
 from prime_cli.training.policies import Policies, Policy
 from prime_cli.training.recording import LENGTHS
 from prime_cli.training.trainer_events import TrainerEvents
@@ -56,6 +55,19 @@ JSON = "application/json"
 NDJSON = "application/x-ndjson"
 Body = TypeVar("Body", bound=msgspec.Struct)
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class RolloutSource(Protocol):
+    """What makes rollouts: `mixture.MixedDemand`."""
+
+    async def loaded(self) -> None:
+        """Wait until rollouts can be made; raises what keeps them from that."""
+
+    async def numbers(self, example: int, count: int) -> list[int]:
+        """Numbers for `count` more rollouts; raises UsageError for an unknown example."""
+
+    def rollouts(self, example: int, numbers: list[int]) -> AsyncGenerator[TrainingRollout, None]:
+        """These rollouts, each as it finishes; leaving early gives up the others."""
 
 
 class SessionFiles(Protocol):
@@ -89,8 +101,8 @@ class Training(Protocol):
     async def stop(self) -> None:
         """Stop after the running step, and wait for that."""
 
-    def begin(self, start: Start) -> list[int] | None:
-        """The environment is loaded; returns the examples to train on, None for all."""
+    def begin(self, index: int, start: Start) -> list[int] | None:
+        """An environment is loaded; returns its examples to train on, None for all."""
 
     def judge_step(self, step: int, line: dict[str, Any]) -> StepAnswer:
         """A step was kept: whether the engine goes on."""
@@ -107,7 +119,7 @@ class RolloutService:
 
     def __init__(
         self,
-        demand: Demand[TrainingRollout],
+        demand: RolloutSource,
         policies: Policies,
         files: SessionFiles,
         events: TrainerEvents,

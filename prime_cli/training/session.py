@@ -4,10 +4,10 @@ Its folder has the journal and the workers' log of an evaluation, and the traine
 """
 
 import asyncio
-import math
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,34 +17,19 @@ from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.execution.early_stop import interruptible
 from prime_cli.evals.execution.interpreter import choose_interpreter
-from prime_cli.evals.execution.progress_line import announce_agents
-from prime_cli.evals.execution.recorder import row_of
 from prime_cli.evals.execution.run import set_up_run
-from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome
-from prime_cli.evals.execution.setup import (
-    RunContext,
-    RunSetup,
-    grant_access,
-    make_spec,
-    with_gateway,
-    worker_of,
-)
-from prime_cli.evals.execution.worker_failures import failure_of
+from prime_cli.evals.execution.run_record import RunRecord
+from prime_cli.evals.execution.setup import RunContext, RunSetup, grant_access
 from prime_cli.evals.planning.cost import budget_of
 from prime_cli.evals.planning.prepare import PreparedRun
-from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.price_book import own_path
-from prime_cli.models.prices import CAPS, Charges, add_charges
+from prime_cli.models.prices import CAPS
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, run_group_name, writing
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED
-from prime_cli.runs.spending import without
-from prime_cli.runs.tally import Tally
-from prime_cli.runtime.launch import Worker
-from prime_cli.runtime.protocol import AskedVariable, End, Event, Log, Network, Rollout, Start
-from prime_cli.training.demand import Demand
-from prime_cli.training.dump import Counts, report, scrubbed, training_rollout
-from prime_cli.training.policies import Policies, Policy, RolloutKey
-from prime_cli.training.recording import TokenRecorder
+from prime_cli.runtime.protocol import Start
+from prime_cli.training.dump import report
+from prime_cli.training.environment_session import EnvironmentSession, Rollouts
+from prime_cli.training.mixture import MixedDemand, MixedPolicies, mixed_order, own_example
 from prime_cli.training.service import RolloutService, Training
 from prime_cli.training.trainer_events import TrainerEvents
 from prime_cli.wire.rollouts import (
@@ -53,7 +38,6 @@ from prime_cli.wire.rollouts import (
     LoadedEnvironment,
     RolloutAsk,
     StepAnswer,
-    TrainingRollout,
 )
 
 T = TypeVar("T")
@@ -66,15 +50,15 @@ class ServiceOptions:
     """How rollouts are served: on which port (0: a free one), by how many `workers`.
 
     Without a policy from the start, calls of the policy wait until a trainer names one. The session
-    lasts as long as its `training`, if there is one. `numbers` are those of the next rollouts, by
-    example, if earlier sessions had some.
+    lasts as long as its `training`, if there is one. `ratios` are the shares of several
+    environments, which otherwise follow from how many examples each has.
     """
 
     port: int = 0
     workers: int = 1
     has_policy: bool = True
     training: Training | None = None
-    numbers: Mapping[int, int] = field(default_factory=dict)
+    ratios: Sequence[float] = ()
 
 
 def serve_rollouts(
@@ -103,17 +87,18 @@ def serve_with(setup: RunSetup, options: ServiceOptions, announce: Announce) -> 
     with writing(setup.folder), Journal(setup.folder.journal, setup.scrub) as journal:
         record = RunRecord(setup, earlier)
         record.open()
-        session = RolloutSession(setup, options, journal, record, earlier.tally)
+        name = setup.plan.environment.name
+        rollouts = Rollouts(name, setup, journal, record, earlier.tally)
+        session = RolloutSession([rollouts], options)
+        (part,) = session.parts
         try:
             signal = run_loop(session.run(announce))
         except BaseException as failure:
-            status = FAILED if session.outcome.capped is None else CAPPED
-            with suppress(StorageFailed):  # the first failure is the one to tell
-                record.close(session.outcome, status, failure, on_demand=True)
+            session.close_after(failure)
             raise
         finally:
-            report(session.recorder, session.counts, setup.context.progress)
-        record.close(session.outcome, FINISHED, on_demand=True)
+            report(part.recorder, part.counts, setup.context.progress)
+        session.close(FINISHED)
         return signal
 
 
@@ -126,133 +111,107 @@ def run_loop(main: Coroutine[Any, Any, T]) -> T:
     return uvloop.run(main)
 
 
-@dataclass(frozen=True)
-class _Request:
-    """The ask that a rollout belongs to, and the number of the first rollout of that ask."""
-
-    ask: RolloutAsk
-    first: int
-
-
-_NO_ASK = RolloutAsk(example=0)
-
-
 class RolloutSession:
-    """The live session; keeps each finished rollout before it is handed out."""
+    """The live session: a service, and the rollouts of one or several environments."""
 
-    def __init__(
-        self,
-        setup: RunSetup,
-        options: ServiceOptions,
-        journal: Journal,
-        record: RunRecord,
-        tally: Tally,
-    ) -> None:
-        sampling = setup.plan.sampling
-        first = Policy(sampling=sampling) if options.has_policy else None
-        self.policies = Policies(first, sampling)
-        self._requests: dict[RolloutKey, _Request] = {}
-        self._events = TrainerEvents(setup.folder.path, setup.scrub, setup.context.progress)
-        self.recorder = TokenRecorder(
-            self.policies, setup.prepared.endpoint, expects=self._requests.__contains__
-        )
-        self.counts = Counts()
-        self.outcome = SessionOutcome()
-        self._record = record
-        self._tally = tally
-        self._journaled: Charges = {}
-        self._setup = setup
+    def __init__(self, parts: Sequence[Rollouts], options: ServiceOptions) -> None:
+        first = parts[0].setup
+        self._progress: Progress = first.context.progress
+        self._context, self._run_id = first.context, first.run_id
         self._options = options
-        self._journal = journal
-        self._progress: Progress = setup.context.progress
-        self._withheld = record.withheld(self._progress)
+        names = [part.name for part in parts] if len(parts) > 1 else []
+        self._events = TrainerEvents(first.folder.path, first.scrub, self._progress, names)
+        self.parts = [
+            EnvironmentSession(
+                part,
+                self._events.steps,
+                partial(self._choose, index),
+                workers=options.workers,
+                has_policy=options.has_policy,
+            )
+            for index, part in enumerate(parts)
+        ]
+        self.policies = MixedPolicies([part.policies for part in self.parts])
         self._ended = asyncio.Event()
         self._given_up: PrimeError | None = None
-        self._gateway: Gateway
-        self._start: Start | None = None
-        self._numbers: list[int] | None = None
-        self._said_what_to_serve = False
-        # The workers share what may run at a time.
-        self._concurrency = math.ceil(setup.plan.concurrency / options.workers)
+
+    @property
+    def failure(self) -> UsageError | None:
+        """Why no call of the policy can be recorded, if none can."""
+        return next((part.recorder.failure for part in self.parts if part.recorder.failure), None)
+
+    @property
+    def finished(self) -> int:
+        """How many rollouts have ended."""
+        return sum(part.counts.rollouts for part in self.parts)
+
+    def _choose(self, index: int, start: Start) -> list[int] | None:
+        training = self._options.training
+        return None if training is None else training.begin(index, start)
 
     async def run(self, announce: Announce) -> int | None:
         """Serve until a signal, and return its number; raises what else ends the session."""
-        setup = self._setup
-        settings = replace(
-            setup.gateway,
-            tap=self.recorder,
-            policy_of=self.policies.endpoint_of,
-            fail_fast=False,
-        )
-        demand = Demand(
-            self._make_worker,
-            self,
-            self._progress,
-            workers=self._options.workers,
-            concurrency=self._concurrency,
-            numbers=self._options.numbers,
-        )
+        demand = MixedDemand([part.demand for part in self.parts])
         service = RolloutService(demand, self.policies, self, self._events, port=self._options.port)
-        async with (
-            Gateway(
-                setup.prepared.endpoint,
-                setup.prepared.registry,
-                run_id=setup.run_id,
-                environ=setup.context.environ,
-                offline=setup.context.offline,
-                settings=settings,
-                say=self._progress.say,
-            ) as self._gateway,
-            service,
-        ):
-            loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
 
-            def end() -> None:
-                loop.call_soon_threadsafe(self._ended.set)
+        def end() -> None:
+            loop.call_soon_threadsafe(self._ended.set)
 
-            hold = self._gateway.hold
-            hold.on_close(end)
-            try:
-                with interruptible(self._stop, setup.context.switchboard) as interrupt:
-                    await self._until_the_end(demand, service, announce)
-            finally:
-                hold.forget(end)
-                spent = self._gateway.ledger.totals()
-                self.outcome.spent = spent
-                self.outcome.served = self._gateway.ledger.served
-                self.outcome.unjournaled = without(spent, self._journaled)
-            if hold.is_closed:
-                self.outcome.capped = None if hold.failure else hold.capped
-                raise hold.failure or self._capped(hold.capped or "")
-            return interrupt.signal
+        async with AsyncExitStack() as stack:
+            for part in self.parts:
+                await stack.enter_async_context(part.gateway(end))
+            await stack.enter_async_context(service)
+            with interruptible(self._stop, self._context.switchboard) as interrupt:
+                await self._until_the_end(demand, service, announce)
+        self._check_caps()
+        return interrupt.signal
+
+    def close(self, status: str) -> None:
+        """Record for each environment how the session ended; raises StorageFailed."""
+        for part in self.parts:
+            part.record.close(part.outcome, status, on_demand=True)
+
+    def close_after(self, failure: BaseException) -> None:
+        """Record that it ended by `failure`, which is told before one of writing that."""
+        for part in self.parts:
+            status = FAILED if part.outcome.capped is None else CAPPED
+            with suppress(StorageFailed):
+                part.record.close(part.outcome, status, failure, on_demand=True)
+
+    def _check_caps(self) -> None:
+        """Raise why no model can be called any more, if so."""
+        closed = [(part, hold) for part in self.parts if (hold := part.hold).is_closed]
+        for part, hold in closed:
+            part.outcome.capped = None if hold.failure else hold.capped
+        for _, hold in closed:
+            raise hold.failure or self._capped(hold.capped or "")
 
     def _capped(self, reason: str) -> PartialResult:
         again = "start the service again"
         if self._options.training is not None:
-            again = f"continue: `prime train --resume {self._setup.run_id} --max-cost USD`"
+            again = f"continue: `prime train --resume {self._run_id} --max-cost USD`"
         if reason.startswith(CAPS):
             return PartialResult(reason, hint=f"raise the limit, and {again}")
         hint = f"add prices to {own_path()}, or omit this cap, and {again}"
         return PartialResult(reason, hint=hint)
 
     async def _until_the_end(
-        self, demand: Demand[TrainingRollout], service: RolloutService, announce: Announce
+        self, demand: MixedDemand, service: RolloutService, announce: Announce
     ) -> None:
         async def announce_it() -> None:
             with suppress(PrimeError):  # which ends the session
                 await demand.loaded()
-                announce(service.url, service.token, self._setup.folder)
+                announce(service.url, service.token, self.parts[0].setup.folder)
 
-        serving = asyncio.ensure_future(demand.run())
-        ending = asyncio.ensure_future(self._ended.wait())
         announcing = asyncio.ensure_future(announce_it())
-        tasks = [serving, ending, announcing]
+        ends = [asyncio.ensure_future(part.demand.run()) for part in self.parts]
+        ends.append(asyncio.ensure_future(self._wait_for_end()))
         training = self._options.training
         if training is not None:
             beside = training.run(self, service.url, service.token)
-            tasks.append(asyncio.ensure_future(beside))
+            ends.append(asyncio.ensure_future(beside))
         try:
-            ends = [task for task in tasks if task is not announcing]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if self._given_up is not None:
                 raise self._given_up
@@ -260,120 +219,48 @@ class RolloutSession:
                 if task.done():
                     await task
         finally:
-            for task in tasks:
+            for task in (*ends, announcing):
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*ends, announcing, return_exceptions=True)
+
+    async def _wait_for_end(self) -> None:
+        await self._ended.wait()
 
     async def _stop(self) -> None:
         if self._options.training is not None:
             await self._options.training.stop()
         self._ended.set()
 
-    def _make_worker(self) -> Worker:
-        setup, gateway = self._setup, self._gateway
-        walls = with_gateway(setup.access.sandbox or setup.namespace, gateway.socket_path)
-        spec = make_spec(
-            setup.plan,
-            setup.interpreter,
-            gateway.base_url,
-            gateway.token,
-            variables=setup.access.variables,
-            socket=None if walls is None else walls.gateway_socket,
-        )
-        spec = msgspec.structs.replace(
-            spec, offline=setup.context.offline, follow=True, concurrency=self._concurrency
-        )
-        return worker_of(setup, spec, walls)
-
-    # --- What becomes of rollouts ---
-
-    def keep(self, event: Rollout) -> TrainingRollout:
-        """Journal a finished rollout, and return what its trainer gets."""
-        pair = event.example_id, event.rollout
-        ledger = self._gateway.ledger
-        charges, apart = ledger.settle(*pair), ledger.settle_apart()
-        row = row_of(event, charges, apart)
-        turns = self.recorder.take(*pair, row.attempt)
-        found = self._forget(pair)
-        ask = _NO_ASK if found is None else found.ask
-        self._withheld.record(event)
-        if ask.tag:
-            row = msgspec.structs.replace(row, state={**row.state, **ask.tag})
-        self._journal.append(row)
-        self._tally.add(row)
-        add_charges(self._journaled, charges)
-        add_charges(self._journaled, apart)
-        line = training_rollout(row, turns, with_messages=ask.messages)
-        self.counts.add(line, is_recorded=ask.record)
-        if found is not None:
-            current = self.policies.current
-            version = None if current is None else current.version
-            self._events.steps.add(line, (event.example_id, found.first), ask.tag, version)
-        self._say_what_to_serve()
-        # No secret of the environment's leaves by its answers.
-        return scrubbed(line, self._setup.scrub)
-
-    def restart(self, example: int, rollout: int) -> None:
-        self.recorder.take(example, rollout, 0)
-
-    def forget(self, example: int, rollout: int) -> None:
-        self.restart(example, rollout)
-        self._forget((example, rollout))
-
-    def _forget(self, pair: RolloutKey) -> "_Request | None":
-        self.policies.forget(*pair)
-        return self._requests.pop(pair, None)
-
-    def hear(self, event: Event) -> PrimeError | None:
-        match event:
-            case Start():
-                if self._start is None:
-                    self._start = event
-                    # How many rollouts there will be only the trainer knows.
-                    self._record.begin(msgspec.structs.replace(event, planned=0))
-                    if self._options.training is not None:
-                        self._numbers = self._options.training.begin(event)
-                    for said in event.said:
-                        self._progress.say(said)
-                    announce_agents(event.agents, self._progress, sandbox=self._setup.plan.sandbox)
-            case AskedVariable():
-                self._withheld.hear(event)
-            case Network():
-                self.outcome.connections.hear(event)
-            case Log():
-                self._progress.say(self._setup.scrub.text(event.text))
-            case End():
-                return failure_of(
-                    event, self._setup.plan, self._setup.scrub, asked=self._withheld.hint()
-                )
-        return None
-
-    def _say_what_to_serve(self) -> None:
-        failure = self.recorder.failure
-        if failure is not None and not self._said_what_to_serve:
-            self._said_what_to_serve = True
-            self._progress.warn(failure.message, hint=failure.hint)
-
     # --- What the service asks ---
 
     def describe(self) -> LoadedEnvironment:
-        plan, start = self._setup.plan, self._start
-        assert start is not None  # noqa: S101 - asked only once the environment is loaded
-        return LoadedEnvironment(
+        part = self.parts[0]
+        plan, start = part.setup.plan, part.start
+        assert start is not None  # noqa: S101 - asked only once all environments are loaded
+        loaded = LoadedEnvironment(
             ref=plan.environment.title,
             sha256=plan.environment.sha256,
             examples=start.examples,
-            numbers=self._numbers or start.numbers,
+            numbers=part.chosen or start.numbers,
             unit=start.unit,
             split=plan.option("split"),
             fingerprint=start.fingerprint,
             family=start.family,
             harness=start.harness,
         )
+        if len(self.parts) == 1:
+            return loaded
+        numbers = mixed_order([part.chosen or [] for part in self.parts], self._options.ratios)
+        return msgspec.structs.replace(
+            loaded,
+            examples=len(set(numbers)),
+            numbers=numbers,
+            environments=[part.name for part in self.parts],
+        )
 
     def expect(self, ask: RolloutAsk, numbers: list[int]) -> None:
-        request = _Request(ask, numbers[0])
-        self._requests.update({(ask.example, number): request for number in numbers})
+        index, example = own_example(ask.example, len(self.parts))
+        self.parts[index].expect(example, numbers, ask)
 
     def give_up(self, failure: PrimeError) -> None:
         self._given_up = self._given_up or failure

@@ -5,7 +5,7 @@ not report of its rollouts is counted here, from those that it was given.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum, sqrt
 from pathlib import Path
@@ -23,8 +23,8 @@ METRICS = "metrics.jsonl"
 CHECKPOINTS = "checkpoints.jsonl"
 TRAINER_LOG = "trainer.log"
 NAMES = (
-    "reward reward_std no_spread rollouts errors truncated segments forked tokens_own tokens_env "
-    "length loss grad_norm entropy kl clip lr version_lag logprob_gap seconds memory_mb"
+    "reward reward_std rewards no_spread rollouts errors truncated segments forked tokens_own "
+    "tokens_env length loss grad_norm entropy kl clip lr version_lag logprob_gap seconds memory_mb"
 ).split()
 """The metrics of a step in the order of a line; a trainer's others are under `extra`."""
 _SAME = 1e-9
@@ -48,8 +48,11 @@ class _Counts:
     tokens_env: int = 0
     lags: list[int] = field(default_factory=list)
     groups: dict[RolloutKey, list[float]] = field(default_factory=lambda: defaultdict(list))
+    rewards: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, line: TrainingRollout, group: RolloutKey, version: int | None) -> None:
+    def add(
+        self, line: TrainingRollout, group: RolloutKey, version: int | None, environment: str
+    ) -> None:
         spans = [span for segment in line.segments for span in segment.spans]
         own = sum(span.end - span.start for span in spans)
         self.rollouts += 1
@@ -63,14 +66,16 @@ class _Counts:
             self.lags += [version - span.version for span in spans]
         if line.reward is not None:
             self.groups[group].append(line.reward)
+            self.rewards[environment].append(line.reward)
 
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self, environments: Sequence[str]) -> dict[str, Any]:
         rewards = [reward for group in self.groups.values() for reward in group]
         compared = [group for group in self.groups.values() if len(group) > 1]
         same = sum(max(group) - min(group) <= _SAME for group in compared)
         counted = {
             "reward": _mean(rewards),
             "reward_std": _deviation(rewards),
+            "rewards": {each: _mean(self.rewards[each]) for each in environments} or None,
             "no_spread": same / len(compared) if compared else None,
             "rollouts": self.rollouts,
             "errors": self.errors,
@@ -85,9 +90,13 @@ class _Counts:
 
 
 class StepMetrics:
-    """Counts rollouts by the `step` of their tag; those without one belong to the next step."""
+    """Counts rollouts by the `step` of their tag; those without one belong to the next step.
 
-    def __init__(self) -> None:
+    Where there are several `environments`, the reward of each is a metric too.
+    """
+
+    def __init__(self, environments: Sequence[str] = ()) -> None:
+        self._environments = environments
         self._steps: dict[int, _Counts] = {}
 
     def add(
@@ -96,6 +105,7 @@ class StepMetrics:
         group: RolloutKey,
         tag: Mapping[str, Any],
         version: int | None,
+        environment: str = "",
     ) -> None:
         """Count a rollout that was handed out; `group` is the first one of its ask.
 
@@ -103,7 +113,7 @@ class StepMetrics:
         """
         tagged = tag.get("step")
         step = tagged if isinstance(tagged, int) else _UNTAGGED
-        self._steps.setdefault(step, _Counts()).add(line, group, version)
+        self._steps.setdefault(step, _Counts()).add(line, group, version, environment)
 
     def line(self, step: TrainingStep) -> dict[str, Any]:
         """The line of a step: what the trainer reports goes before what was counted.
@@ -113,7 +123,7 @@ class StepMetrics:
         counted: dict[str, Any] = {}
         for number in sorted(self._steps):
             if number <= step.step:
-                counted = self._steps.pop(number).metrics()
+                counted = self._steps.pop(number).metrics(self._environments)
         known = {**counted, **step.metrics}
         extra = {name: value for name, value in step.metrics.items() if name not in NAMES}
         own = extra.pop("extra", None)
@@ -125,8 +135,10 @@ class StepMetrics:
 class TrainerEvents:
     """Keeps what a trainer reports in files of `folder`, without secrets, and shows it."""
 
-    def __init__(self, folder: Path, scrub: Scrubber, progress: Progress) -> None:
-        self.steps = StepMetrics()
+    def __init__(
+        self, folder: Path, scrub: Scrubber, progress: Progress, environments: Sequence[str] = ()
+    ) -> None:
+        self.steps = StepMetrics(environments)
         self._folder = folder
         self._scrub = scrub
         self._progress = progress

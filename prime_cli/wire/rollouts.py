@@ -70,6 +70,10 @@ class LoadedEnvironment(msgspec.Struct, kw_only=True, frozen=True):
 
     `numbers` are those of the examples, null if they count from 0. Rollouts of one ask are scored
     together where the `unit` is group. `fingerprint` is the SHA-256 of the examples.
+
+    Of several `environments` the examples are numbered in turn: `number % len(environments)` is the
+    place of an example's environment. `numbers` is then the order to train in, in which an example
+    may come more than once, and all else is of the first.
     """
 
     ref: str
@@ -81,6 +85,7 @@ class LoadedEnvironment(msgspec.Struct, kw_only=True, frozen=True):
     fingerprint: str
     family: str | None
     harness: str | None
+    environments: list[str] = []
 
 
 class PolicyUpdate(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

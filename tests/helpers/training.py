@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ from prime_cli.terminal.output import Output
 from prime_cli.training.engines.catalogue import read_engine
 from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import PreparedTraining
-from prime_cli.training.run import TrainingResult, train_with
+from prime_cli.training.record import folders_of
+from prime_cli.training.run import TrainingResult, make_run_folder, train_with
 from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.live_run import PLAN, interpreter_in, prepared_run
 
@@ -89,13 +91,15 @@ def train_scripted(
     budget: Budget | None = None,
     registry: Registry | None = None,
     progress: Progress | None = None,
+    others: Sequence[Interpreter] = (),
     engine: Path = SCRIPTED,
     python: Path = Path(sys.executable),
     **plan: Any,
 ) -> Trained:
     """Train as `plan` says; in the folder of a training that is `resumed`, if there is one.
 
-    With another `engine` and its `python` the weights are real.
+    With another `engine` and its `python` the weights are real; `others` are the interpreters of
+    more environments.
     """
     options = {} if behaviour is None else {"behaviour": behaviour}
     own = msgspec.structs.replace(TRAINING_PLAN, options=options, **plan)
@@ -114,17 +118,18 @@ def train_scripted(
         progress or said,
         switchboard=SignalRouter() if router is None else router,
     )
-    setup = set_up_run(
-        prepared,
-        interpreter,
-        access_to({}, prepared, context),
-        context,
-        budget,
-        resumed or new_run_folder(folder),
-    )
-    training = PreparedTraining(own, prepared, read_engine(engine))
+    interpreters = (interpreter, *others)
+    training = PreparedTraining(own, (prepared,) * len(interpreters), read_engine(engine))
+    setups = [
+        set_up_run(prepared, each, access_to({}, prepared, context), context, budget, place)
+        for each, place in zip(
+            interpreters,
+            map(make_run_folder, folders_of(resumed or new_run_folder(folder), training.names)),
+            strict=True,
+        )
+    ]
     goes_on = resumed is not None
-    return Trained(train_with(setup, training, python, goes_on=goes_on), said)
+    return Trained(train_with(setups, training, python, goes_on=goes_on), said)
 
 
 if __name__ == "__main__":

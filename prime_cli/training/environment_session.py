@@ -1,0 +1,234 @@
+"""The rollouts of one environment in a session: its gateway, its workers and its journal."""
+
+import math
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from prime_cli.core.errors import PrimeError
+from prime_cli.core.progress import Progress
+from prime_cli.evals.execution.progress_line import announce_agents
+from prime_cli.evals.execution.recorder import row_of
+from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome
+from prime_cli.evals.execution.setup import RunSetup, make_spec, with_gateway, worker_of
+from prime_cli.evals.execution.worker_failures import failure_of
+from prime_cli.models.gateway.holds import CallHold
+from prime_cli.models.gateway.server import Gateway
+from prime_cli.models.prices import Charges, add_charges
+from prime_cli.runs.folder import Journal
+from prime_cli.runs.spending import without
+from prime_cli.runs.tally import Tally
+from prime_cli.runtime.launch import Worker
+from prime_cli.runtime.protocol import AskedVariable, End, Event, Log, Network, Rollout, Start
+from prime_cli.training.demand import Demand
+from prime_cli.training.dump import Counts, scrubbed, training_rollout
+from prime_cli.training.mixture import ALONE, Place
+from prime_cli.training.policies import Policies, Policy, RolloutKey
+from prime_cli.training.recording import TokenRecorder
+from prime_cli.training.trainer_events import StepMetrics
+from prime_cli.wire.rollouts import RolloutAsk, TrainingRollout
+
+Choose = Callable[[Start], list[int] | None]
+"""Chooses the examples to train on once an environment is loaded, None for all."""
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """Where an environment's rollouts are made and kept, and what is known of earlier ones.
+
+    `name` is what it is called among several, `numbers` are those of the next rollouts by example.
+    """
+
+    name: str
+    setup: RunSetup
+    journal: Journal
+    record: RunRecord
+    tally: Tally
+    place: Place = ALONE
+    numbers: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """The ask that a rollout belongs to, and the number of the first rollout of that ask."""
+
+    ask: RolloutAsk
+    first: int
+
+
+_NO_ASK = RolloutAsk(example=0)
+
+
+class EnvironmentSession:
+    """Keeps each finished rollout before it is handed out."""
+
+    def __init__(
+        self,
+        rollouts: Rollouts,
+        steps: StepMetrics,
+        choose: Choose,
+        *,
+        workers: int,
+        has_policy: bool,
+    ) -> None:
+        setup = rollouts.setup
+        sampling = setup.plan.sampling
+        self.setup = setup
+        self.name = rollouts.name
+        self.policies = Policies(Policy(sampling=sampling) if has_policy else None, sampling)
+        self._requests: dict[RolloutKey, _Request] = {}
+        self.recorder = TokenRecorder(
+            self.policies,
+            setup.prepared.endpoint,
+            expects=self._requests.__contains__,
+            place=rollouts.place,
+        )
+        self.counts = Counts()
+        self.outcome = SessionOutcome()
+        self.record = rollouts.record
+        self.start: Start | None = None
+        self.chosen: list[int] | None = None
+        self._journal, self._tally, self._place = rollouts.journal, rollouts.tally, rollouts.place
+        self._steps, self._choose = steps, choose
+        self._journaled: Charges = {}
+        self._progress: Progress = setup.context.progress
+        self._withheld = self.record.withheld(self._progress)
+        self._gateway: Gateway
+        self._said_what_to_serve = False
+        # The workers share what may run at a time.
+        self._concurrency = math.ceil(setup.plan.concurrency / workers)
+        self.demand: Demand[TrainingRollout] = Demand(
+            self._make_worker,
+            self,
+            self._progress,
+            workers=workers,
+            concurrency=self._concurrency,
+            numbers=rollouts.numbers,
+        )
+
+    @asynccontextmanager
+    async def gateway(self, ended: Callable[[], None]) -> AsyncIterator[None]:
+        """Inside, workers can call models; `ended` is called in any thread once none can."""
+        setup = self.setup
+        settings = replace(
+            setup.gateway,
+            tap=self.recorder,
+            policy_of=self.policies.endpoint_of,
+            fail_fast=False,
+        )
+        async with Gateway(
+            setup.prepared.endpoint,
+            setup.prepared.registry,
+            run_id=setup.run_id,
+            environ=setup.context.environ,
+            offline=setup.context.offline,
+            settings=settings,
+            say=self._progress.say,
+        ) as self._gateway:
+            hold = self._gateway.hold
+            hold.on_close(ended)
+            try:
+                yield
+            finally:
+                hold.forget(ended)
+                spent = self._gateway.ledger.totals()
+                self.outcome.spent = spent
+                self.outcome.served = self._gateway.ledger.served
+                self.outcome.unjournaled = without(spent, self._journaled)
+
+    @property
+    def hold(self) -> CallHold:
+        """Whether models can still be called, once the gateway was there."""
+        return self._gateway.hold
+
+    def _make_worker(self) -> Worker:
+        setup, gateway = self.setup, self._gateway
+        walls = with_gateway(setup.access.sandbox or setup.namespace, gateway.socket_path)
+        spec = make_spec(
+            setup.plan,
+            setup.interpreter,
+            gateway.base_url,
+            gateway.token,
+            variables=setup.access.variables,
+            socket=None if walls is None else walls.gateway_socket,
+        )
+        spec = msgspec.structs.replace(
+            spec, offline=setup.context.offline, follow=True, concurrency=self._concurrency
+        )
+        return worker_of(setup, spec, walls)
+
+    # --- What becomes of rollouts ---
+
+    def keep(self, event: Rollout) -> TrainingRollout:
+        """Journal a finished rollout, and return what its trainer gets."""
+        pair = event.example_id, event.rollout
+        ledger = self._gateway.ledger
+        charges, apart = ledger.settle(*pair), ledger.settle_apart()
+        row = row_of(event, charges, apart)
+        turns = self.recorder.take(*pair, row.attempt)
+        found = self._forget(pair)
+        ask = _NO_ASK if found is None else found.ask
+        self._withheld.record(event)
+        if ask.tag:
+            row = msgspec.structs.replace(row, state={**row.state, **ask.tag})
+        self._journal.append(row)
+        self._tally.add(row)
+        add_charges(self._journaled, charges)
+        add_charges(self._journaled, apart)
+        line = training_rollout(row, turns, with_messages=ask.messages)
+        line.example = self._place.number(row.example_id)
+        self.counts.add(line, is_recorded=ask.record)
+        if found is not None:
+            current = self.policies.current
+            version = None if current is None else current.version
+            self._steps.add(line, (line.example, found.first), ask.tag, version, self.name)
+        self._say_what_to_serve()
+        # No secret of the environment's leaves by its answers.
+        return scrubbed(line, self.setup.scrub)
+
+    def restart(self, example: int, rollout: int) -> None:
+        self.recorder.take(example, rollout, 0)
+
+    def forget(self, example: int, rollout: int) -> None:
+        self.restart(example, rollout)
+        self._forget((example, rollout))
+
+    def _forget(self, pair: RolloutKey) -> "_Request | None":
+        self.policies.forget(*pair)
+        return self._requests.pop(pair, None)
+
+    def hear(self, event: Event) -> PrimeError | None:
+        match event:
+            case Start():
+                if self.start is None:
+                    self.start = event
+                    # How many rollouts there will be only the trainer knows.
+                    self.record.begin(msgspec.structs.replace(event, planned=0))
+                    self.chosen = self._choose(event)
+                    for said in event.said:
+                        self._progress.say(said)
+                    announce_agents(event.agents, self._progress, sandbox=self.setup.plan.sandbox)
+            case AskedVariable():
+                self._withheld.hear(event)
+            case Network():
+                self.outcome.connections.hear(event)
+            case Log():
+                self._progress.say(self.setup.scrub.text(event.text))
+            case End():
+                return failure_of(
+                    event, self.setup.plan, self.setup.scrub, asked=self._withheld.hint()
+                )
+        return None
+
+    def _say_what_to_serve(self) -> None:
+        failure = self.recorder.failure
+        if failure is not None and not self._said_what_to_serve:
+            self._said_what_to_serve = True
+            self._progress.warn(failure.message, hint=failure.hint)
+
+    def expect(self, example: int, numbers: list[int], ask: RolloutAsk) -> None:
+        """Rollouts of an example were asked for, and will be kept as the ask says."""
+        request = _Request(ask, numbers[0])
+        self._requests.update({(example, number): request for number in numbers})
