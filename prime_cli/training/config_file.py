@@ -1,138 +1,35 @@
-"""A config file of hosted training, read as the flags of `prime train`.
+"""A config file of hosted training as the flags of `prime train`."""
 
-The form is that of the official client up to 0.17: `model` is a text, `[[env]]` lists environments.
-Since 0.18 the service takes prime-rl's own files, which `--engine prime-rl` passes on.
-"""
-
-import difflib
-import tomllib
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Any
 
-import msgspec
-
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.core.paths import storage_errors
 from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.training.hosted_file import (
+    EnvTable,
+    EvalTable,
+    HostedFile,
+    SamplingTable,
+    WandbTable,
+    read_hosted_file,
+)
 from prime_cli.training.request import Reporter, TrainRequest
-
-LARGEST = 1024 * 1024
-"""The largest file, in bytes."""
-
-Whole = Annotated[int, msgspec.Meta(ge=1)]
-Positive = Annotated[float, msgspec.Meta(gt=0)]
-
-
-class SamplingTable(msgspec.Struct, kw_only=True, frozen=True):
-    """`[sampling]`: of every call of the policy."""
-
-    max_tokens: Whole | None = None
-    temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    temp_scheduler: dict[str, Any] | None = None
-    extra_body: dict[str, Any] = {}
-    enable_thinking: bool | None = None
-    reasoning_effort: str | None = None
-
-
-class EnvTable(msgspec.Struct, kw_only=True, frozen=True):
-    """One `[[env]]`: `id` and `args`, or a `taskset` and `harness` of verifiers v1."""
-
-    id: str | None = None
-    version: str | None = None
-    name: str | None = None
-    args: dict[str, Any] = {}
-    taskset: dict[str, Any] | None = None
-    harness: dict[str, Any] | None = None
-    ratio: Positive | None = None
-    max_retries: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    group_size: Whole | None = None
-    sampling: SamplingTable | None = None
-    max_turns: Whole | None = None
-    max_input_tokens: Whole | None = None
-    max_output_tokens: Whole | None = None
-    max_total_tokens: Whole | None = None
-    timeout: dict[str, Any] | None = None
-    retries: dict[str, Any] | None = None
-    pool: dict[str, Any] | None = None
-    multiplex: Whole | None = None
-    num_examples: int | None = None
-    rollouts_per_example: Whole | None = None
-
-
-class EvalTable(msgspec.Struct, kw_only=True, frozen=True):
-    """`[eval]`: every `interval` steps, on `num_examples` that are not trained on."""
-
-    interval: Whole | None = None
-    num_examples: int | None = None
-    rollouts_per_example: Whole | None = None
-    skip_first_step: bool | None = None
-    eval_base_model: bool | None = None
-    env: list[EnvTable] = []
-    sampling: SamplingTable | None = None
-
-
-class WandbTable(msgspec.Struct, kw_only=True, frozen=True):
-    """`[wandb]`: where the engine reports its metrics."""
-
-    entity: str | None = None
-    project: str | None = None
-    name: str | None = None
-
-
-class CheckpointsTable(msgspec.Struct, kw_only=True, frozen=True):
-    """`[checkpoints]`: saved every `interval` steps."""
-
-    interval: Whole | None = None
-    keep_cloud: int | None = None
-
-
-class HostedFile(msgspec.Struct, kw_only=True, frozen=True):
-    """The whole file; `batch_size` counts rollouts."""
-
-    model: str
-    env: Annotated[list[EnvTable], msgspec.Meta(min_length=1)]
-    name: str | None = None
-    max_steps: Whole | None = None
-    batch_size: Whole | None = None
-    rollouts_per_example: Whole | None = None
-    max_inflight_rollouts: Whole | None = None
-    learning_rate: Positive | None = None
-    lora_alpha: Whole | None = None
-    sampling: SamplingTable = SamplingTable()
-    eval: EvalTable | None = None
-    wandb: WandbTable | None = None
-    checkpoints: CheckpointsTable | None = None
-    env_file: str | list[str] = []
-    env_files: str | list[str] = []
-    loss: str = "rl"
-    teacher: dict[str, Any] | None = None
-    checkpoint_id: str | None = None
-    run_config: dict[str, Any] = {}
-    pre_batch_filters: list[dict[str, Any]] = []
-    post_batch_filters: list[dict[str, Any]] = []
-    val: dict[str, Any] | None = None
-    buffer: dict[str, Any] | None = None
-    adapters: dict[str, Any] | None = None
-    infrastructure: dict[str, Any] | None = None
-    tailscale: dict[str, Any] | None = None
-    cluster_name: str | None = None
-    oversampling_factor: float | None = None
-    max_async_level: int | None = None
-    trajectory_strategy: str | None = None
-    type: str | None = None
 
 
 @dataclass(frozen=True)
 class FileRequest:
     """What a file asks for: `values` are fields of the request by their names.
 
-    `wandb` are variables for the engine, `said` the sentences about what is not done here.
+    `others` are those that differ for each further environment, `ratios` the shares of all. `wandb`
+    are variables for the engine, `said` the sentences about what is not done here.
     """
 
     values: Mapping[str, Any]
+    others: tuple[Mapping[str, Any], ...] = ()
+    ratios: tuple[float, ...] = ()
     wandb: Mapping[str, str] = field(default_factory=dict)
     said: tuple[str, ...] = ()
 
@@ -167,6 +64,10 @@ _REFUSED_OF_ENV = (
 )
 
 
+OF_ENVIRONMENT = frozenset(("environment", "env_args", "extra_args", "max_retries"))
+"""What each `[[env]]` says for itself."""
+
+
 def read_config_file(path: Path) -> FileRequest:
     """The request of the file at `path`.
 
@@ -177,39 +78,24 @@ def read_config_file(path: Path) -> FileRequest:
 
 def with_file(
     file: FileRequest, request: EvalRequest, training: TrainRequest, given: Container[str]
-) -> tuple[EvalRequest, TrainRequest]:
-    """Both requests with the file's values, except for the fields `given` on the command line."""
-    values = {name: each for name, each in file.values.items() if name not in given}
+) -> tuple[list[EvalRequest], TrainRequest]:
+    """A request for each environment and that of the training with the file's values, except for
+    the fields `given` on the command line.
+    """
     names = {each.name for each in fields(TrainRequest)}
+    values = {name: each for name, each in file.values.items() if name not in given}
     own = {name: each for name, each in values.items() if name in names}
-    others = {name: each for name, each in values.items() if name not in names}
-    return replace(request, **others), replace(training, **own)
-
-
-def read_hosted_file(path: Path) -> HostedFile:
-    """The file at `path`; raises NotFound or UsageError."""
-    if not path.is_file():
-        raise NotFound(f"There is no file {path}")
-    with storage_errors(path):
-        content = path.read_bytes()
-    if len(content) > LARGEST:
-        raise UsageError(f"{path} is larger than 1 MiB")
-    try:
-        found = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from error
-    _refuse_other_forms(found, path)
-    _refuse_unknown(found, HostedFile, "", path)
-    try:
-        return msgspec.convert(found, HostedFile)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{path} is invalid: {error}") from error
+    shared = {name: each for name, each in values.items() if name not in names | OF_ENVIRONMENT}
+    requests = []
+    for env in (file.values, *file.others):
+        told = {name: env[name] for name in OF_ENVIRONMENT & env.keys() if name not in given}
+        requests.append(replace(request, **shared, **told))
+    return requests, replace(training, **own)
 
 
 def request_of(file: HostedFile, path: Path) -> FileRequest:
     """What `file` asks for; relative paths in it count from the folder of `path`."""
-    env = _only_env(file, path)
-    _refuse_unsupported(file, env, path)
+    _refuse_unsupported(file, path)
     group = file.rollouts_per_example or GROUP
     batch = file.batch_size or BATCH
     if batch % group:
@@ -218,7 +104,6 @@ def request_of(file: HostedFile, path: Path) -> FileRequest:
             hint="a batch consists of whole groups",
         )
     values = {
-        "environment": _environment_of(env),
         "model": file.model,
         "steps": file.max_steps or STEPS,
         "batch": batch // group,
@@ -226,20 +111,44 @@ def request_of(file: HostedFile, path: Path) -> FileRequest:
         "max_concurrent": file.max_inflight_rollouts,
         "lr": file.learning_rate or LEARNING_RATE,
         "lora": LORA_RANK,
-        "env_args": _args_of(env) or None,
-        "extra_args": {"agent": {"harness": env.harness}} if env.harness else None,
-        "max_retries": env.max_retries,
         "save_every": file.checkpoints and file.checkpoints.interval,
         "env_file": _secrets_of(file, path),
         "report": None if file.wandb is None else Reporter.WANDB,
         **_sampling_of(file.sampling),
         **_evaluation_of(file.eval, file, path),
     }
+    first, *others = map(_values_of, file.env)
     return FileRequest(
-        {name: value for name, value in values.items() if value is not None},
+        first | {name: value for name, value in values.items() if value is not None},
+        tuple(others),
+        _ratios_of(file.env, path),
         _wandb_of(file.wandb),
         tuple(_notes(file)),
     )
+
+
+def _values_of(env: EnvTable) -> dict[str, Any]:
+    """What an `[[env]]` says, as fields of the request."""
+    values = {
+        "environment": _environment_of(env),
+        "env_args": _args_of(env) or None,
+        "extra_args": {"agent": {"harness": env.harness}} if env.harness else None,
+        "max_retries": env.max_retries,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _ratios_of(envs: Sequence[EnvTable], path: Path) -> tuple[float, ...]:
+    """The shares of several environments; none where the file leaves them to their sizes."""
+    found = tuple(env.ratio for env in envs if env.ratio is not None)
+    if len(envs) == 1 or not found:
+        return ()
+    if len(found) < len(envs):
+        raise UsageError(
+            f"{path}: {len(found)} of {len(envs)} environments have a `ratio`",
+            hint="give one to each `[[env]]`, or to none",
+        )
+    return found
 
 
 def _secrets_of(file: HostedFile, path: Path) -> Path | None:
@@ -254,57 +163,14 @@ def _secrets_of(file: HostedFile, path: Path) -> Path | None:
     return path.parent / named[0] if named else None
 
 
-def _refuse_other_forms(found: Mapping[str, Any], path: Path) -> None:
-    if isinstance(found.get("model"), dict) or {"orchestrator", "trainer"} & found.keys():
-        raise UsageError(
-            f"{path} is a file of prime-rl, not of hosted training",
-            hint=f"`prime train ENV -m MODEL --engine prime-rl --engine-dir DIR @ {path}`",
-        )
-    if isinstance(found.get("eval"), list):
-        raise UsageError(f"{path} is a suite of evaluations", hint=f"`prime eval run {path}`")
-    for key, example in (("model", 'model = "Qwen/Qwen3-0.6B"'), ("env", '[[env]] id = "NAME"')):
-        if key not in found:
-            raise UsageError(f"{path} has no `{key}`", hint=f"such as `{example}`")
-
-
-def _refuse_unknown(found: Mapping[str, Any], table: type, place: str, path: Path) -> None:
-    hints = get_type_hints(table)
-    for key, value in found.items():
-        if key not in hints:
-            close = difflib.get_close_matches(key, hints, n=1)
-            hint = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(hints)}"
-            raise UsageError(f"{path}: `{place}{key}` is not a key of the file", hint=hint)
-        inner = next(_tables(hints[key]), None)
-        if inner is not None:
-            for each in value if isinstance(value, list) else [value]:
-                if isinstance(each, dict):
-                    _refuse_unknown(each, inner, f"{place}{key}.", path)
-
-
-def _tables(kind: Any) -> Iterator[type]:
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        yield kind
-    for part in get_args(kind):
-        yield from _tables(part)
-
-
-def _only_env(file: HostedFile, path: Path) -> EnvTable:
-    if len(file.env) > 1:
-        raise UsageError(
-            f"{path} names {pluralize(len(file.env), 'environment')}, and `prime train` takes one",
-            hint="keep one `[[env]]`, or write one environment that combines them",
-        )
-    return file.env[0]
-
-
-def _refuse_unsupported(file: HostedFile, env: EnvTable, path: Path) -> None:
+def _refuse_unsupported(file: HostedFile, path: Path) -> None:
     if file.loss != "rl":
         raise UsageError(f'{path}: loss = "{file.loss}" is not offered', hint='only "rl" is')
     for key, hint in _REFUSED.items():
         if getattr(file, key):
             raise UsageError(f"{path}: `{key}` is not supported here", hint=hint)
     for key in _REFUSED_OF_ENV:
-        if getattr(env, key) is not None:
+        if any(getattr(env, key) is not None for env in file.env):
             raise UsageError(
                 f"{path}: `env.{key}` is not supported here",
                 hint="give it to the environment with `args`, or with the flags of `prime train`",
@@ -344,10 +210,12 @@ def _sampling_of(table: SamplingTable) -> dict[str, Any]:
 def _evaluation_of(table: EvalTable | None, file: HostedFile, path: Path) -> dict[str, Any]:
     if table is None:
         return {}
-    other = [each for each in table.env if _environment_of(each) != _environment_of(file.env[0])]
-    if other:
+    trained = {_environment_of(each) for each in file.env}
+    named = [_environment_of(each) for each in table.env]
+    other = next((each for each in named if each not in trained), None)
+    if other is not None:
         raise UsageError(
-            f"{path}: `[[eval.env]]` names {_environment_of(other[0])}, which is not trained on",
+            f"{path}: `[[eval.env]]` names {other}, which is not trained on",
             hint="evaluate the trained weights on it afterwards: `prime eval run`",
         )
     return {
@@ -368,7 +236,7 @@ def _notes(file: HostedFile) -> Iterator[str]:
     ignored = [key for key in _OF_THE_SERVICE if getattr(file, key) is not None]
     if file.checkpoints is not None and file.checkpoints.keep_cloud is not None:
         ignored.append("checkpoints.keep_cloud")
-    if file.env[0].ratio is not None:
+    if len(file.env) == 1 and file.env[0].ratio is not None:
         ignored.append("env.ratio")
     if file.eval is not None:
         of_eval = ("skip_first_step", "eval_base_model", "sampling")

@@ -230,7 +230,7 @@ def _verdict(found: Comparison) -> Verdict:
         after=found.other.mean,
         difference=found.difference,
         interval=found.interval,
-        p=found.p,
+        p=found.p_adjusted,
         verdict=found.verdict,
         sentence=sentence,
     )

@@ -25,7 +25,7 @@ _TITLES = {
     "memory_mb": "Memory in MB",
 }
 """The charts of a page, in their order; a metric that never changes has none."""
-_SECONDS, _OWN = "seconds.", "extra."
+_SECONDS, _REWARDS, _OWN = "seconds.", "rewards.", "extra."
 
 
 def training_page(
@@ -38,7 +38,7 @@ def training_page(
         f"<div><dt>{escape(label)}</dt><dd>{escape(text)}</dd></div>"
         for label, text in (*facts, ("Exported by", f"prime {__version__}"))
     )
-    subtitle = f"{plan.environment.title} with {plan.model}, since {saved.manifest.started}"
+    subtitle = f"{saved.environments} with {plan.model}, since {saved.manifest.started}"
     charts = files("prime_cli.pages") / "static" / "charts.css"
     style = page_part("page.css") + charts.read_bytes().replace(b"\r\n", b"\n")
     body = (
@@ -62,13 +62,14 @@ def _charts(steps: Sequence[Mapping[str, Any]], evaluations: Sequence[Evaluation
             curves = _with_spread(curves, steps) + _held_out(evaluations)
         if curves:
             parts.append(draw_curves(curves, title))
-    seconds = [
-        Curve(name.removeprefix(_SECONDS), _points(points))
-        for name, points in found.items()
-        if name.startswith(_SECONDS)
-    ]
-    if seconds:
-        parts.append(draw_curves(seconds, "Seconds of a step"))
+    for table, title in ((_REWARDS, "Reward by environment"), (_SECONDS, "Seconds of a step")):
+        curves = [
+            Curve(name.removeprefix(table), _points(points))
+            for name, points in found.items()
+            if name.startswith(table)
+        ]
+        if curves:
+            parts.append(draw_curves(curves, title))
     for name, points in found.items():
         if name.startswith(_OWN):
             own = name.removeprefix(_OWN)
@@ -100,5 +101,9 @@ def _with_spread(curves: Sequence[Curve], steps: Sequence[Mapping[str, Any]]) ->
 
 
 def _held_out(evaluations: Sequence[Evaluation]) -> list[Curve]:
-    points = [Point(each.step, each.reward) for each in evaluations if each.reward is not None]
-    return [Curve("of held-out examples", points)] if points else []
+    points: dict[str, list[Point]] = {}
+    for each in evaluations:
+        if each.reward is not None:
+            where = "" if each.environment is None else f" in {each.environment}"
+            points.setdefault(where, []).append(Point(each.step, each.reward))
+    return [Curve(f"of held-out examples{where}", found) for where, found in points.items()]

@@ -60,18 +60,18 @@ class PreparedTraining:
 
 
 def prepare_training(
-    request: EvalRequest,
+    requests: Sequence[EvalRequest],
     training: TrainRequest,
     lookup: LookupContext,
     environ: Mapping[str, str],
     progress: Progress,
-    others: Sequence[EvalRequest] = (),
     ratios: tuple[float, ...] = (),
 ) -> PreparedTraining:
-    """Decide and fetch; `others` are requests for more environments, `ratios` the shares of all.
+    """Decide and fetch; there is a request for each environment, and `ratios` are their shares.
 
     Raises UsageError, NotFound, and what `evals.planning.prepare` raises.
     """
+    request = requests[0]
     if request.model is None:
         raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
     engine = find_engine(training.engine)
@@ -79,7 +79,7 @@ def prepare_training(
     model = request.model if folder is None else str(folder)
     gpus = find_gpus()
     found = []
-    for each in (request, *others):
+    for each in requests:
         placed = replace(
             each, model=ORACLE, num_examples=ALL, rollouts_per_example=1, max_tokens=None
         )

@@ -250,7 +250,11 @@ class RolloutSession:
         )
         if len(self.parts) == 1:
             return loaded
-        numbers = mixed_order([part.chosen or [] for part in self.parts], self._options.ratios)
+        try:
+            numbers = mixed_order([part.chosen or [] for part in self.parts], self._options.ratios)
+        except UsageError as error:
+            self.give_up(error)
+            raise
         return msgspec.structs.replace(
             loaded,
             examples=len(set(numbers)),

@@ -76,12 +76,17 @@ class Library:
         return run
 
     def _paths(self) -> list[Path]:
-        """The folders of all runs; of those of a trainer too, which the list leaves out."""
+        """The folders of all runs; of those of trainers too, which the list leaves out."""
         listed = [Path(item.path) for item in self.items()]
         outputs = self.cwd / (self.roots.outputs or "outputs")
-        trained = [path.parent for path in outputs.glob("[tr]*/*/*/run.json")]
+        trained = [path.parent for each in _OF_TRAINERS for path in outputs.glob(each)]
         every = {path.resolve(): None for path in (*self.also, *listed, *trained)}
         return list(every)
+
+
+_OWN = ("run.json", "evals/*/*/run.json")
+_OF_TRAINERS = [f"[tr]*/*/*/{place}{each}" for place in ("", "environments/*/") for each in _OWN]
+"""Where trainings and rollout services are, and their evaluations; of several environments too."""
 
 
 def _digest(path: Path) -> str:

@@ -10,11 +10,18 @@ from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.pages.charts import Curve, Point, draw_curves
 from prime_cli.pages.runs import Fact, Link
 from prime_cli.pages.templates import Html, Page, format_moment
+from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.rows import Row
 from prime_cli.runs.transcript import message_blocks
 from prime_cli.statistics.intervals import Interval, precision
 from prime_cli.training.curves import read_steps
-from prime_cli.training.record import Evaluation, TrainingFacts, Verdict, facts_in
+from prime_cli.training.record import (
+    Evaluation,
+    TrainingFacts,
+    Verdict,
+    facts_in,
+    folders_of,
+)
 from prime_cli.training.trainer_events import METRICS, NAMES
 from prime_cli.web.library import Library
 from prime_cli.web.opened import LocalRun
@@ -48,6 +55,7 @@ class EvaluationLine(NamedTuple):
     interval: str
     name: str
     path: str
+    environment: str
 
 
 class SampleLine(NamedTuple):
@@ -91,13 +99,14 @@ def view_training(library: Library, name: str) -> TrainingView:
     if manifest is None or facts is None:
         raise NotFound(f"{run.run_id} is no training", hint="list them with `prime train list`")
     steps = read_steps(run.path / METRICS)
-    folders = [(library.cwd / each.path).resolve() for each in facts.evaluations]
+    folders = [(run.path / each.path).resolve() for each in facts.evaluations]
     found = zip(facts.evaluations, folders, library.names_of(folders), strict=True)
     points = [_Evaluated(each, library, folder, name) for each, folder, name in found]
     path = f"/trainings/{quote(name, safe='~')}"
+    environments = ", ".join(facts.environments) or manifest.plan.environment.title
     return TrainingView(
         path=path,
-        title=f"{manifest.plan.environment.title} with {facts.plan.model}",
+        title=f"{environments} with {facts.plan.model}",
         status=run.status,
         command=f"prime train show {run.run_id}",
         facts=list(_facts(run, facts)),
@@ -106,9 +115,19 @@ def view_training(library: Library, name: str) -> TrainingView:
         charts=list(_charts(steps, points)),
         evaluations=[each.line() for each in points],
         samples=list(_samples(run, name)),
-        links=[Link("All its rollouts", run_path(name))],
+        links=list(_links(library, run, facts, name)),
         stream=f"{path}/events" if run.is_live else None,
     )
+
+
+def _links(library: Library, run: LocalRun, facts: TrainingFacts, name: str) -> Iterator[Link]:
+    if not facts.environments:
+        yield Link("All its rollouts", run_path(name))
+        return
+    folders = [each.path for each in folders_of(RunFolder(run.path), facts.environments)]
+    names = [name, *library.names_of([path.resolve() for path in folders[1:]])]
+    for environment, own in zip(facts.environments, names, strict=True):
+        yield Link(f"All rollouts of {environment}", run_path(own))
 
 
 class _Evaluated:
@@ -133,6 +152,7 @@ class _Evaluated:
             "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}",
             self.name or Path(self.each.path).name,
             self.path,
+            self.each.environment or "",
         )
 
     def point(self) -> Point | None:
@@ -169,9 +189,20 @@ def _verdict_facts(verdict: Verdict) -> Iterator[Fact]:
 
 def _charts(steps: Sequence[Mapping[str, Any]], points: Sequence[_Evaluated]) -> Iterator[Html]:
     """Evaluations with the reward in training; then each metric that changes."""
-    tested = [point for each in points if (point := each.point()) is not None]
-    both = [Curve("in training", _points(steps, "reward")), Curve("held out", tested)]
-    if any(curve.points for curve in both):
+    tested: dict[str, list[Point]] = {"held out": []}
+    trained = {"in training": _points(steps, "reward")}
+    for each in points:
+        where = f", {each.each.environment}" if each.each.environment else ""
+        point = each.point()
+        if point is not None:
+            tested.setdefault(f"held out{where}", []).append(point)
+    for step in steps:
+        for name, reward in (step.get("rewards") or {}).items():
+            if reward is not None:
+                point = Point(float(step["step"]), float(reward))
+                trained.setdefault(f"in training, {name}", []).append(point)
+    both = [Curve(name, found) for name, found in (trained | tested).items() if found]
+    if both:
         yield Html(draw_curves(both, _TITLES["reward"], "Step", "Reward"))
     for name in (*NAMES, _THROUGHPUT, *_others(steps)):
         line = _points(steps, name)

@@ -112,7 +112,8 @@ def test_a_taskset_of_v1_names_the_environment_and_its_arguments(tmp_path: Path)
         (SMALL + "[[eval.env]]\nidd = 1\n", "`eval.env.idd` is not a key", "did you mean `id`?"),
         ("max_steps = 0\n" + SMALL, "max_steps", None),
         ("batch_size = 10\n" + SMALL, "not a multiple", "whole groups"),
-        (SMALL + '[[env]]\nid = "other"\n', "names 2 environments", "one `[[env]]`"),
+        (SMALL + 'ratio = 1\n[[env]]\nid = "b"\n', "1 of 2 environments have a `ratio`", "none"),
+        (SMALL + '[[env]]\nid = "b"\nmax_turns = 3\n', "`env.max_turns`", "`args`"),
         (SMALL + '[[eval.env]]\nid = "other"\n', "which is not trained on", "prime eval run"),
         ('loss = "sft"\n' + SMALL, "is not offered", 'only "rl"'),
         ('checkpoint_id = "c"\n' + SMALL, "`checkpoint_id` is not supported", "`model`"),
@@ -142,7 +143,45 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     file = _read(tmp_path, PUBLISHED)
     given = {"steps", "model"}
     typed = EvalRequest(model="mine"), TrainRequest(steps=3)
-    request, asked = with_file(file, *typed, given)
+    (request,), asked = with_file(file, *typed, given)
     assert (request.model, request.max_tokens, asked.steps, asked.batch) == ("mine", 512, 3, 16)
     assert request.environment == "primeintellect/alphabet-sort"
     assert asked.report is Reporter.WANDB
+
+
+SEVERAL = """
+model = "m"
+[[env]]
+id = "ada/wordle"
+args = { size = 4 }
+ratio = 3
+[[env]]
+id = "ada/letters"
+version = "1.2"
+max_retries = 2
+ratio = 1
+[eval]
+num_examples = 20
+[[eval.env]]
+id = "ada/wordle"
+"""
+
+
+def test_each_environment_is_a_request_of_its_own(tmp_path: Path) -> None:
+    file = _read(tmp_path, SEVERAL)
+    assert file.ratios == (3, 1)
+    assert not file.said
+    requests, asked = with_file(file, EvalRequest(), TrainRequest(), ())
+    assert [(each.environment, each.env_args, each.max_retries) for each in requests] == [
+        ("ada/wordle", {"size": 4}, EvalRequest().max_retries),
+        ("ada/letters@1.2", None, 2),
+    ]
+    assert {each.model for each in requests} == {"m"}
+    assert asked.eval_examples == 20
+    # A flag is for all of them.
+    requests, _ = with_file(file, EvalRequest(env_args={"a": 1}), TrainRequest(), {"env_args"})
+    assert [each.env_args for each in requests] == [{"a": 1}, {"a": 1}]
+
+
+def test_shares_follow_from_the_sizes_where_the_file_has_none(tmp_path: Path) -> None:
+    assert _read(tmp_path, SMALL + '[[env]]\nid = "ada/letters"\n').ratios == ()

@@ -25,3 +25,16 @@ def test_a_training_shows_its_curves_evaluations_rollouts_and_verdict(
     assert "answer 3" in page
     assert f"prime train show {saved.run_id}" in page
     assert f"/trainings/{saved.run_id}" in pages.get("/runs").text
+
+
+def test_a_training_on_several_environments_shows_each(pages: TestClient, tmp_path: Path) -> None:
+    saved, tested = save_training(tmp_path, environments=("wordle", "letters"))
+    page = pages.get(f"/trainings/{saved.run_id}").text
+    assert "wordle, letters with weights" in page
+    assert "held out, letters ends at 0.5" in page
+    assert "in training, wordle ends at 0.75" in page
+    assert f'href="/runs/{saved.run_id}">All rollouts of wordle' in page
+    other = next(word for word in page.split('"') if word.startswith("/runs/letters"))
+    assert "All rollouts of letters" in page
+    assert pages.get(other).status_code == 200
+    assert pages.get(f"/runs/{tested.run_id}").status_code == 200

@@ -23,23 +23,34 @@ VERDICT = Verdict(
 )
 
 
-def save_training(cwd: Path) -> tuple[RunFolder, RunFolder]:
-    """A training of three steps below `cwd`, and the run of the first of its two evaluations."""
+def save_training(cwd: Path, environments: tuple[str, ...] = ()) -> tuple[RunFolder, RunFolder]:
+    """A training of three steps below `cwd`, and the run of the first of its two evaluations.
+
+    Of several environments the evaluations are of the second.
+    """
     tested = save_run(cwd, *(row(n, reward=n % 2) for n in range(8)))
+    # As a training writes it: from its own folder.
+    path = Path("..", "..", "..", tested.path.relative_to(cwd / "outputs")).as_posix()
+    name = environments[1] if environments else None
     facts = TrainingFacts(
         plan=TRAINING_PLAN,
         step=2,
         evaluations=(
-            Evaluation(step=0, path=str(tested.path), reward=0.5),
-            Evaluation(step=2, path="gone", reward=None),
+            Evaluation(step=0, path=path, reward=0.5, environment=name),
+            Evaluation(step=2, path="gone", reward=None, environment=name),
         ),
         verdict=VERDICT,
+        environments=environments,
     )
     done = [row(n, state={"step": n // 2}, completion=f"answer {n}") for n in range(4)]
     saved = save_run(cwd, *done, training=msgspec.to_builtins(facts))
     folder = cwd / "outputs" / "train" / "wordle--weights" / saved.run_id
     folder.parent.mkdir(parents=True)
     saved.path.rename(folder)
+    for each in environments[1:]:
+        other = save_run(cwd, *done)
+        (folder / "environments").mkdir()
+        other.path.rename(folder / "environments" / each)
     steps = [
         {
             "step": n,
@@ -50,6 +61,7 @@ def save_training(cwd: Path) -> tuple[RunFolder, RunFolder]:
             "tokens_own": 50,
             "seconds": 2 + n,
             "extra": {"clip_fraction": n / 10},
+            "rewards": dict.fromkeys(environments, 0.25 + n / 4),
         }
         for n in range(3)
     ]

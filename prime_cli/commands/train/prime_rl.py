@@ -53,16 +53,24 @@ def split_words(arguments: Sequence[str], own: Sequence[str]) -> tuple[list[Path
 
 def train_with_prime_rl(
     session: Session,
-    request: EvalRequest,
+    requests: Sequence[EvalRequest],
     training: TrainRequest,
     files: Sequence[Path],
     own: tuple[str, ...],
     *,
     dry_run: bool,
 ) -> None:
-    """Check everything with prime-rl's own dry run, then train unless that is all."""
+    """Check everything with prime-rl's own dry run, then train unless that is all.
+
+    Raises UsageError for several requests.
+    """
+    if len(requests) > 1:
+        raise UsageError(
+            f"{len(requests)} environments for prime-rl belong into a file of its own form",
+            hint="list them there as `[[orchestrator.train.source]]`: `@ mine.toml`",
+        )
     lookup = session.lookup_context()
-    run = plan_prime_rl(request, training, lookup, os.environ, session.progress, files, own)
+    run = plan_prime_rl(requests[0], training, lookup, os.environ, session.progress, files, own)
     output = session.output
     output.warn("prime-rl runs the environment in its own packages, and ends without a verdict")
     run.check(session.progress)

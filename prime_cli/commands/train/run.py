@@ -1,7 +1,6 @@
 """`prime train run`, which is `prime train`."""
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -31,7 +30,7 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.runs.comparison.compare import require_statistics
 from prime_cli.serving.installation import engine_folder, install, is_installed
 from prime_cli.session import Session
-from prime_cli.training.config_file import ADAPTERS_NOTE, read_config_file, with_file
+from prime_cli.training.config_file import ADAPTERS_NOTE, FileRequest, read_config_file, with_file
 from prime_cli.training.engines.catalogue import PRIME_RL
 from prime_cli.training.engines.launch import check_packages
 from prime_cli.training.prepare import (
@@ -116,18 +115,17 @@ def run(
     session = open_session(ctx)
     if environment is None and resume is None:
         raise UsageError("Missing argument ENVIRONMENT", hint="`prime train ENV -m MODEL`")
-    wandb: Mapping[str, str] = {}
+    requests = [replace(request, environment=environment or "")]
+    file = FileRequest({})
     is_file = environment is not None and environment.endswith(".toml")
     if is_file:
-        request, training, wandb = _read_file(
-            session, ctx, Path(environment or ""), request, training
-        )
-        environment = request.environment
+        file = _read_file(session, ctx, Path(environment or ""))
+        given_here = set(_given(ctx)) - {"environment"}  # which is the file
+        requests, training = with_file(file, request, training, given_here)
     if training.engine == PRIME_RL and resume is None:
         check_flags(_given(ctx), from_file=is_file)
         files, own = split_words(arguments or [], ctx.meta[AFTER_DASHES])
-        request = replace(request, environment=environment or "")
-        train_with_prime_rl(session, request, training, files, own, dry_run=dry_run)
+        train_with_prime_rl(session, requests, training, files, own, dry_run=dry_run)
         return
     if arguments:
         raise UsageError(
@@ -135,18 +133,20 @@ def run(
         )
     if training.eval_examples:
         require_statistics("The verdict at the end")
-    given = given_variables(request.env_vars, request.env_file)
-    request = replace(request, environment=environment or "", env_vars=given.names, env_file=None)
+    given = given_variables(requests[0].env_vars, requests[0].env_file)
+    requests = [replace(each, env_vars=given.names, env_file=None) for each in requests]
     lookup = session.lookup_context()
     saved = None
     if resume is not None:
         _check_resume(ctx)
         saved = find_training(resume or None, Path.cwd())
         prepared = prepare_resume(
-            saved, request, training, lookup, os.environ, session.progress, _given(ctx)
+            saved, requests[0], training, lookup, os.environ, session.progress, _given(ctx)
         )
     else:
-        prepared = prepare_training(request, training, lookup, os.environ, session.progress)
+        prepared = prepare_training(
+            requests, training, lookup, os.environ, session.progress, file.ratios
+        )
     engine = engine_packages(prepared.engine, prepared.plan)
     prepared = replace(prepared, engine=engine)
     _show_plan(session, prepared, training.engine_python, dry_run=dry_run)
@@ -154,7 +154,7 @@ def run(
         return
     python = _engine_python(session, prepared, training.engine_python)
     context = session.run_context(given=given.values)
-    context = replace(context, environ={**context.environ, **wandb})
+    context = replace(context, environ={**context.environ, **file.wandb})
     result = train(prepared, python, context, saved)
     _show(session, result)
     if not result.is_finished:
@@ -197,16 +197,13 @@ def _given(ctx: typer.Context) -> list[str]:
     return [name for name, by in found.items() if by is not None and by.name == "COMMANDLINE"]
 
 
-def _read_file(
-    session: Session, ctx: typer.Context, path: Path, request: EvalRequest, training: TrainRequest
-) -> tuple[EvalRequest, TrainRequest, Mapping[str, str]]:
-    """The requests with what the file says, and its variables for W&B."""
+def _read_file(session: Session, ctx: typer.Context, path: Path) -> FileRequest:
+    """What the file asks for, with a word on what of it is done otherwise here."""
     file = read_config_file(path)
-    given = {name for name in _given(ctx) if name != "environment"}
-    adapters = () if "lora" in given else (ADAPTERS_NOTE,)
+    adapters = () if "lora" in _given(ctx) else (ADAPTERS_NOTE,)
     for sentence in (*adapters, *file.said):
         session.output.say(sentence)
-    return *with_file(file, request, training, given), file.wandb
+    return file
 
 
 def _show_plan(
@@ -218,9 +215,12 @@ def _show_plan(
     if python is None:
         state = "is used" if is_installed(folder) else f"will be installed: {engine.size}"
         where = f"{folder} {state}"
-    title = prepared.rollouts.plan.environment.title
-    lines = [("Environment", title), *plan.lines(), ("Interpreter", where)]
+    titles = [each.plan.environment.title for each in prepared.rollouts]
+    shares = [f", {ratio / sum(plan.ratios):.0%}" for ratio in plan.ratios] or [""] * len(titles)
+    named = [("Environment", "".join(each)) for each in zip(titles, shares, strict=True)]
+    lines = [*named, *plan.lines(), ("Interpreter", where)]
     if dry_run:
+        title = ", ".join(titles)
         record = {"environment": title, "plan": plan, "interpreter": str(python or folder)}
         session.output.show(record, lines=lines)
         return

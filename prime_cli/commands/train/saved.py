@@ -18,6 +18,7 @@ from prime_cli.training.record import (
     STOP,
     SavedTraining,
     TrainingFacts,
+    Verdict,
     find_training,
     last_checkpoint,
     list_trainings,
@@ -79,7 +80,7 @@ def show(
     steps = read_steps(found.folder / METRICS)
     lines = [
         ("Training", found.manifest.run_id),
-        ("Environment", found.manifest.plan.environment.title),
+        ("Environment", found.environments),
         *found.facts.plan.lines(),
         ("Status", _status(found)),
         ("Steps", steps_of(found.facts)),
@@ -88,8 +89,10 @@ def show(
     if html is not None:
         _write_page(session, html, training_page(found, steps, [*lines[1:], *ends]), force=force)
         return
-    for name in DRAWN:
-        values = series(steps, name)
+    curves = {name: series(steps, name) for name in DRAWN}
+    for name in found.facts.environments:
+        curves[f"reward, {name}"] = series([each.get("rewards", {}) for each in steps], name)
+    for name, values in curves.items():
         if values and max(values) > min(values):
             curve = sparkline(values, _WIDEST_CURVE)
             lines.append((name, f"{values[0]:.3g} {curve} {values[-1]:.3g}"))
@@ -146,21 +149,24 @@ def steps_of(facts: TrainingFacts) -> str:
 
 def evaluation_lines(facts: TrainingFacts) -> list[tuple[str, str]]:
     """The rewards on held-out examples, and the verdict."""
-    lines = [
-        (f"Reward at {each.step}", "none" if each.reward is None else f"{each.reward:.3f}")
-        for each in facts.evaluations
-    ]
-    if facts.verdict is None:
-        return lines
-    verdict = facts.verdict
+    lines = []
+    for each in facts.evaluations:
+        where = "" if each.environment is None else f", {each.environment}"
+        reward = "none" if each.reward is None else f"{each.reward:.3f}"
+        lines.append((f"Reward at {each.step}{where}", reward))
+    for verdict in facts.verdicts:
+        lines += _verdict_lines(verdict, f", {verdict.environment}")
+    return lines if facts.verdict is None else lines + _verdict_lines(facts.verdict)
+
+
+def _verdict_lines(verdict: Verdict, where: str = "") -> list[tuple[str, str]]:
     interval = ""
     if verdict.interval is not None:
         low, high = verdict.interval
         interval = f" (95 % {low:+.3f} to {high:+.3f})"
     return [
-        *lines,
-        ("Difference", f"{verdict.difference:+.3f}{interval}, p {verdict.p:.4f}"),
-        ("Verdict", verdict.sentence),
+        (f"Difference{where}", f"{verdict.difference:+.3f}{interval}, p {verdict.p:.4f}"),
+        (f"Verdict{where}", verdict.sentence),
     ]
 
 
@@ -171,7 +177,7 @@ def _row(found: SavedTraining) -> list[str]:
         reward = f"{facts.verdict.before:.3f} to {facts.verdict.after:.3f}"
     return [
         manifest.run_id,
-        manifest.plan.environment.title,
+        found.environments,
         manifest.plan.model,
         f"{facts.step} of {facts.plan.steps}",
         reward,
@@ -184,7 +190,7 @@ def _row(found: SavedTraining) -> list[str]:
 def _record(found: SavedTraining) -> dict[str, object]:
     return {
         "training": found.manifest.run_id,
-        "environment": found.manifest.plan.environment.title,
+        "environment": found.environments,
         "model": found.manifest.plan.model,
         "status": _status(found),
         "started": found.manifest.started,

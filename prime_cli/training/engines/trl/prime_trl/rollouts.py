@@ -51,7 +51,8 @@ class Rollouts:
             own = {"url": self._policy.url, "model": self._config.model, "version": step - 1}
         self._processes.wait_for_everyone()  # by now prime knows the version
         model = trainer.accelerator.unwrap_model(trainer.model)
-        found = self.ask(_grouped(prompts), model, f"train {step}", {"step": step}, own)
+        groups = _grouped(prompts, self._config.group)
+        found = self.ask(groups, model, f"train {step}", {"step": step}, own)
         rows = [row_of(each, self._filler, str(self._config.seed)) for each in found]
         if is_due(step):
             self.gap = logprob_gap(model, rows, self._config.temperature)
@@ -76,11 +77,11 @@ class Rollouts:
         return [rollout for each in waiting for rollout in each.result()]
 
 
-def _grouped(prompts: list[str]) -> list[tuple[int, int]]:
-    """Prompts come repeated, once for each rollout of a group."""
+def _grouped(prompts: list[str], size: int) -> list[tuple[int, int]]:
+    """Prompts come repeated, once for each rollout of a group of that `size`."""
     groups: list[tuple[int, int]] = []
     for example in map(int, prompts):
-        if groups and groups[-1][0] == example:
+        if groups and groups[-1][0] == example and groups[-1][1] < size:
             groups[-1] = example, groups[-1][1] + 1
         else:
             groups.append((example, 1))

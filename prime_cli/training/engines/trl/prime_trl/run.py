@@ -78,7 +78,10 @@ def train(config: Config, service: Service, folder: Path) -> None:
     steps.trainer = trainer
     if config.resume is None:
         if config.probe and processes.is_main_process:
-            _probe(config, rollouts, trainer, numbers)
+            names = environment["environments"] or [""]
+            for place, name in enumerate(names):
+                own = [number for number in numbers if number % len(names) == place]
+                _probe(config, rollouts, trainer, list(dict.fromkeys(own)), name)
         steps.evaluate(0)
     if config.resume is not None and int(Path(config.resume).name) >= config.steps:
         # It was killed in its last evaluation: nothing is left to train.
@@ -107,15 +110,21 @@ def _with_model(config: Config, processes: PartialState, folder: Path) -> Config
     return config
 
 
-def _probe(config: Config, rollouts: Rollouts, trainer: Any, numbers: list[int]) -> None:
-    """Raise Stopped if the rewards of the first examples teach nothing."""
+def _probe(
+    config: Config, rollouts: Rollouts, trainer: Any, numbers: list[int], environment: str
+) -> None:
+    """Raise Stopped if the rewards of the first examples teach nothing.
+
+    The `environment` has a name if there are several.
+    """
     model = trainer.accelerator.unwrap_model(trainer.model)
     groups = [(number, config.group) for number in numbers[:_PROBED]]
     found = rollouts.ask(groups, model, "probe", {"step": 0, "probe": True})
-    _require_spread([rollout["reward"] for rollout in found], config.group)
+    nothing = f"Nothing to learn from in {environment}" if environment else "Nothing to learn from"
+    _require_spread([rollout["reward"] for rollout in found], config.group, nothing)
 
 
-def _require_spread(rewards: list[float | None], group: int) -> None:
+def _require_spread(rewards: list[float | None], group: int, nothing: str) -> None:
     groups = [rewards[start : start + group] for start in range(0, len(rewards), group)]
     if any(len({each for each in one if each is not None}) > 1 for one in groups):
         return
@@ -123,7 +132,7 @@ def _require_spread(rewards: list[float | None], group: int) -> None:
     if not scored:
         raise Stopped(
             "gate_failed",
-            f"Nothing to learn from: none of {len(rewards)} rollouts of the probe has a reward",
+            f"{nothing}: none of {len(rewards)} rollouts of the probe has a reward",
             "see their errors with `prime eval view`",
         )
     if len(scored) == 1:
@@ -132,7 +141,7 @@ def _require_spread(rewards: list[float | None], group: int) -> None:
         what = "in each group of the probe all rollouts earned the same"
     raise Stopped(
         "gate_failed",
-        f"Nothing to learn from: {what}",
+        f"{nothing}: {what}",
         "choose easier examples, a better model or a finer reward; `--no-probe` trains anyway",
     )
 

@@ -1,0 +1,114 @@
+"""A training on two environments, each in its own interpreter, by an engine without weights."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prime_cli.core.errors import EngineFailed, PartialResult
+from prime_cli.models.prices import Budget
+from prime_cli.runs.folder import RunFolder, read_journal
+from prime_cli.runs.manifest import CAPPED, FINISHED, load_manifest
+from prime_cli.runtime.interpreters import Interpreter
+from tests.helpers.environments import small_interpreter
+from tests.helpers.training import TRAINED, train_scripted
+
+Pair = tuple[Interpreter, Interpreter]
+ALTERNATES = TRAINED.replace(
+    "    def same(completion, answer, **kwargs):\n",
+    """    calls = []
+    def same(completion, answer, **kwargs):
+        calls.append(answer)
+        return float(len(calls) % 2)
+""",
+)
+NAMES = ("tiny-env", "tiny-env-2")
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    """One that the scripted policy learns, and one whose rewards have nothing to do with it."""
+    folder = tmp_path_factory.mktemp("both")
+    (folder / "a").mkdir()
+    (folder / "b").mkdir()
+    return small_interpreter(folder / "a", TRAINED), small_interpreter(folder / "b", ALTERNATES)
+
+
+def _train(both: Pair, folder: Path, **more: Any) -> Any:
+    return train_scripted(both[0], folder, others=both[1:], **more)
+
+
+def _steps(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_bytes().splitlines()]
+
+
+def _only(folder: Path) -> RunFolder:
+    (path,) = (each for each in folder.iterdir() if (each / "run.json").is_file())
+    return RunFolder(path)
+
+
+def test_each_environment_has_its_rollouts_evaluations_and_verdict(
+    both: Pair, tmp_path: Path
+) -> None:
+    trained = _train(both, tmp_path, eval_examples=10)
+    facts = trained.result.facts
+    assert facts.environments == NAMES
+    other = trained.folder / "environments" / "tiny-env-2"
+    for folder in (trained.folder, other):
+        rows = list(read_journal(folder / "journal.jsonl"))
+        # A step has two prompts, and the environments take turns.
+        assert len(rows) == 6 * 4
+        assert {row.state["step"] for row in rows} == {1, 2, 3, 4, 5, 6}
+        assert max(row.example_id for row in rows) < 14
+        assert load_manifest(folder / "run.json").status == FINISHED
+    last = _steps(trained.folder)[-1]
+    assert last["rewards"] == {"tiny-env": 1.0, "tiny-env-2": 0.5}
+    assert (last["reward"], last["rollouts"]) == (0.75, 8)
+    assert [(each.step, each.environment, each.reward) for each in facts.evaluations] == [
+        (0, "tiny-env", 0.0),
+        (0, "tiny-env-2", 0.5),
+        (6, "tiny-env", 1.0),
+        (6, "tiny-env-2", 0.5),
+    ]
+    assert all((trained.folder / each.path).is_dir() for each in facts.evaluations)
+    assert facts.verdict is not None
+    verdict = facts.verdict
+    assert (verdict.before, verdict.after, verdict.verdict) == (0.25, 0.75, "higher")
+    found = [(each.environment, each.after, each.verdict) for each in facts.verdicts]
+    assert found == [("tiny-env", 1.0, "higher"), ("tiny-env-2", 0.5, "not decisive")]
+    assert "Evaluated after 6 steps: tiny-env reward 1.000, tiny-env-2 reward 0.500" in (
+        trained.progress.said
+    )
+
+
+def test_a_killed_training_goes_on_in_all_of_them(both: Pair, tmp_path: Path) -> None:
+    with pytest.raises(EngineFailed, match="SIGKILL"):
+        _train(both, tmp_path, behaviour={"die_at": 4})
+    folder = _only(tmp_path)
+    trained = _train(both, tmp_path, resumed=folder)
+    assert trained.result.is_whole
+    assert [line["step"] for line in _steps(folder.path)] == [1, 2, 3, 4, 5, 6]
+    for place in (folder.path, folder.path / "environments" / "tiny-env-2"):
+        manifest = load_manifest(place / "run.json")
+        assert (manifest.status, len(manifest.sessions)) == (FINISHED, 2)
+        # The rollouts of step 3, which was done twice, have the same numbers.
+        pairs = [(row.example_id, row.rollout) for row in read_journal(place / "journal.jsonl")]
+        assert len(pairs) - len(set(pairs)) == 4
+
+
+def test_ratios_say_how_often_an_environment_is_trained_on(both: Pair, tmp_path: Path) -> None:
+    trained = _train(both, tmp_path, ratios=(3.0, 1.0), batch=4)
+    counts = [
+        len(list(read_journal(folder / "journal.jsonl")))
+        for folder in (trained.folder, trained.folder / "environments" / "tiny-env-2")
+    ]
+    assert counts == [6 * 4 * 3, 6 * 4]
+
+
+def test_a_cap_is_of_all_of_them_together(both: Pair, tmp_path: Path) -> None:
+    with pytest.raises(PartialResult, match="token budget"):
+        _train(both, tmp_path, budget=Budget(None, 100), save_every=1)
+    folder = _only(tmp_path)
+    for place in (folder.path, folder.path / "environments" / "tiny-env-2"):
+        assert load_manifest(place / "run.json").status == CAPPED
