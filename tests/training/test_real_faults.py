@@ -35,6 +35,16 @@ def test_a_probe_in_which_all_earn_the_same_ends_a_training(
     assert "`--no-probe`" in (failed.value.hint or "")
 
 
+def test_each_of_two_environments_must_have_something_to_learn(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    (tmp_path / "same").mkdir()
+    both = small_interpreter(tmp_path, VOWELS), small_interpreter(tmp_path / "same", SAME_REWARDS)
+    plan: dict[str, Any] = {**PLAN, **trl, "steps": 2, "probe": True, "others": both[1:]}
+    with pytest.raises(GateFailed, match=r"from in tiny-env-2: every rollout .* earned 0\.5"):
+        train_scripted(both[0], tmp_path / "run", **plan)
+
+
 def test_a_folder_without_a_model_is_not_found(tmp_path: Path, trl: dict[str, Any]) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -77,6 +77,20 @@ def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_be
     assert [_of(step) for step in _steps(folder.path)] == [_of(step) for step in whole[:8]]
 
 
+def test_one_model_learns_in_two_environments_with_a_verdict_for_each(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    (tmp_path / "digits").mkdir()
+    vowels = small_interpreter(tmp_path, VOWELS)
+    digits = small_interpreter(tmp_path / "digits", VOWELS.replace("aeiou", "0123456789"))
+    plan: dict[str, Any] = {**PLAN, **trl, "steps": 15, "eval_examples": 8, "probe": True}
+    facts = train_scripted(vowels, tmp_path / "run", others=[digits], **plan).result.facts
+    assert facts.verdict is not None
+    assert (facts.verdict.verdict, facts.verdict.p < 0.01) == ("higher", True)
+    assert [each.environment for each in facts.verdicts] == ["tiny-env", "tiny-env-2"]
+    assert all(each.difference > 0 for each in facts.verdicts)
+
+
 def test_two_processes_train_as_one_does_and_end_together(
     tmp_path: Path, trl: dict[str, Any]
 ) -> None:
