@@ -12,8 +12,9 @@ from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.progress_line import announce_agents
 from prime_cli.evals.execution.recorder import row_of
 from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome
-from prime_cli.evals.execution.setup import RunSetup, make_spec, with_gateway, worker_of
+from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.evals.execution.worker_failures import failure_of
+from prime_cli.evals.execution.worker_setup import spec_of, worker_of
 from prime_cli.models.gateway.holds import CallHold
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.prices import Charges, add_charges
@@ -144,19 +145,9 @@ class EnvironmentSession:
         return self._gateway.hold
 
     def _make_worker(self) -> Worker:
-        setup, gateway = self.setup, self._gateway
-        walls = with_gateway(setup.access.sandbox or setup.namespace, gateway.socket_path)
-        spec = make_spec(
-            setup.plan,
-            setup.interpreter,
-            gateway.base_url,
-            gateway.token,
-            variables=setup.access.variables,
-            socket=None if walls is None else walls.gateway_socket,
-        )
-        spec = msgspec.structs.replace(
-            spec, offline=setup.context.offline, follow=True, concurrency=self._concurrency
-        )
+        setup = self.setup
+        spec, walls = spec_of(setup, self._gateway)
+        spec = msgspec.structs.replace(spec, follow=True, concurrency=self._concurrency)
         return worker_of(setup, spec, walls)
 
     # --- What becomes of rollouts ---

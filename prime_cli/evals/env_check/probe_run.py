@@ -8,8 +8,8 @@ import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.core.progress import Progress, Task
-from prime_cli.evals.execution.setup import make_spec
 from prime_cli.evals.execution.worker_failures import failure_of
+from prime_cli.evals.execution.worker_setup import make_spec
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import (
     PROBES,

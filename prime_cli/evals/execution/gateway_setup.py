@@ -7,6 +7,9 @@ from prime_cli.evals.execution.setup import RunContext, RunSetup, WorkerAccess, 
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.models.gateway.completion_cache import CompletionStore
 from prime_cli.models.gateway.limits.shared_state import limits_folder
+from prime_cli.models.gateway.oracle import GoldAnswers
+from prime_cli.models.gateway.replay import Recording
+from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings, HubRelay, OpenRelay
 from prime_cli.models.price_book import load_prices
 from prime_cli.models.prices import Budget
@@ -86,6 +89,27 @@ def _open_cache(scrub: Scrubber) -> CompletionStore:
     store = CompletionStore(home_path(prime_home(), "cache") / "responses", scrub)
     store.open()
     return store
+
+
+def gateway_of(
+    setup: RunSetup,
+    gold: GoldAnswers,
+    say: Callable[[str], None],
+    saved: Recording | None = None,
+) -> Gateway:
+    """The gateway of the run; it answers from `saved` what was answered before."""
+    return Gateway(
+        setup.prepared.endpoint,
+        setup.prepared.registry,
+        run_id=setup.run_id,
+        gold=gold,
+        environ=setup.context.environ,
+        offline=setup.context.offline,
+        settings=setup.gateway,
+        recording=setup.prepared.recording,
+        saved=saved,
+        say=say,
+    )
 
 
 def close_cache(setup: RunSetup) -> None:

@@ -19,6 +19,7 @@ from prime_cli.evals.execution.early_stop import (
     interruptible,
     stopping_early,
 )
+from prime_cli.evals.execution.gateway_setup import gateway_of
 from prime_cli.evals.execution.progress_line import (
     WaitingTask,
     calling_every_second,
@@ -27,13 +28,14 @@ from prime_cli.evals.execution.recorder import EventFilter, Recorder
 from prime_cli.evals.execution.run_record import SessionOutcome
 from prime_cli.evals.execution.setup import (
     RunSetup,
-    make_spec,
+)
+from prime_cli.evals.execution.worker_failures import RestartPolicy, failure_of
+from prime_cli.evals.execution.worker_setup import (
+    spec_of,
     with_file,
-    with_gateway,
     without_deadlines,
     worker_of,
 )
-from prime_cli.evals.execution.worker_failures import RestartPolicy, failure_of
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs import rows
@@ -105,18 +107,7 @@ class RolloutLoop:
         """
         setup = self._setup
         self._gold = GoldAnswers()
-        async with Gateway(
-            setup.prepared.endpoint,
-            setup.prepared.registry,
-            run_id=setup.run_id,
-            gold=self._gold,
-            environ=setup.context.environ,
-            offline=setup.context.offline,
-            settings=setup.gateway,
-            recording=setup.prepared.recording,
-            saved=self._saved,
-            say=self._progress.say,
-        ) as gateway:
+        async with gateway_of(setup, self._gold, self._progress.say, saved=self._saved) as gateway:
             task = waiting = WaitingTask(task, gateway.waits, self._slow_load)
             find = (lambda *_: None) if self._saved is None else self._saved.row
             self._recorder = Recorder(self._journal, self._tally, task, gateway.ledger, find)
@@ -171,17 +162,7 @@ class RolloutLoop:
             again = dict(work.again)
             self._work = work = replace(work, again=again)
             return fleet_for(setup, gateway, work, self._restarts, again)
-        walls = with_gateway(setup.access.sandbox or setup.namespace, gateway.socket_path)
-        spec = make_spec(
-            setup.plan,
-            setup.interpreter,
-            gateway.base_url,
-            gateway.token,
-            work,
-            setup.access.variables,
-            socket=None if walls is None else walls.gateway_socket,
-        )
-        spec = msgspec.structs.replace(spec, offline=setup.context.offline)
+        spec, walls = spec_of(setup, gateway, work)
         origin = setup.prepared.origin
         if origin is not None and origin.rescored_of is not None:
             # Judges may call the run's model by its name, but nothing calls it as the policy.

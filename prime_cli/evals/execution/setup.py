@@ -5,22 +5,17 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from prime_cli.core.errors import InternalError, PrimeError, UsageError
+from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import home_path, make_folder, prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.evals.planning.prepare import PreparedRun
-from prime_cli.evals.planning.request import worker_fields
 from prime_cli.evals.planning.source_scan import declared_keys, sandbox_use, warn_of_uncounted
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.gateway.calls import Step
-from prime_cli.models.gateway.oracle import PROBES
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.price_book import PriceBook
 from prime_cli.models.prices import Budget
@@ -31,21 +26,15 @@ from prime_cli.runs.manifest import ModelFlags
 from prime_cli.runs.plan import EvalPlan, RunEnvironment
 from prime_cli.runs.rows import Row
 from prime_cli.runs.scrubber import Scrubber
-from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.runtime.launch import Isolation, Worker
-from prime_cli.runtime.protocol import WorkerSpec
 from prime_cli.runtime.sandbox import NetworkNamespace, Sandbox, find_namespace, find_sandbox
-from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.runtime.variables import (
     PRIME_KEY,
     STAND_IN,
     KnownKeys,
     Variables,
     share,
-    worker_variables,
 )
-from prime_cli.runtime.worker_log import OnPrint
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -223,62 +212,6 @@ _WITH_ITS_OWN = {
 }
 
 
-def make_spec(
-    plan: EvalPlan,
-    interpreter: Interpreter,
-    base_url: str,
-    token: str,
-    work: WorkList | None = None,
-    variables: Variables | None = None,
-    socket: Path | None = None,
-) -> WorkerSpec:
-    """The first line that the worker reads; without `work` it runs the whole plan.
-
-    It names the withheld `variables`. `socket` is the gateway's address for a worker without
-    network.
-    """
-    work = work or WorkList(plan.concurrency)
-    variables = variables or Variables()
-    return WorkerSpec(
-        module=interpreter.module,
-        env_id=plan.environment.name,
-        model=plan.model,
-        base_url=base_url,
-        token=token,
-        generation=cast(Literal["v0", "v1"], interpreter.generation),
-        concurrency=work.concurrency,
-        done=work.done,
-        attempts={f"{e}.{r}": number for (e, r), number in work.attempts.items()},
-        prefix=work.prefix,
-        fingerprint=work.fingerprint,
-        seed=plan.seed,
-        socket=None if socket is None else str(socket),
-        has_network=socket is None or plan.allow_net,
-        call_retries=0,  # the gateway has retried before it answers with a failure
-        timeout_s=plan.deadlines.rollout_seconds,
-        score_s=plan.deadlines.scoring_seconds,
-        blocked_s=plan.deadlines.blocked_seconds,
-        answers=plan.model in (ORACLE, PROBES),  # of 100,000 examples they are megabytes
-        uv=str(Path(find_uv()).parent),
-        withheld=_printable(variables.secret),
-        left_out=_printable(variables.others),
-        **worker_fields(plan),
-    )
-
-
-def without_deadlines(spec: WorkerSpec) -> WorkerSpec:
-    """`spec` for somebody who debugs, and takes the time it takes."""
-    options = {} if isinstance(spec.options, msgspec.UnsetType) else spec.options
-    return msgspec.structs.replace(
-        spec, timeout_s=None, score_s=None, blocked_s=None, options={**options, "debug": True}
-    )
-
-
-def _printable(names: Iterable[str]) -> list[str]:
-    """Drop names that JSON cannot hold."""
-    return [name for name in names if name.isprintable()]
-
-
 def passed_keys(
     plan: EvalPlan, declared: Iterable[str], environ: Mapping[str, str], progress: Progress
 ) -> dict[str, str]:
@@ -328,28 +261,6 @@ def known_keys(
 SANDBOX = "sandbox"
 
 
-def worker_of(
-    setup: RunSetup, spec: WorkerSpec, walls: Isolation | None, on_print: OnPrint | None = None
-) -> Worker:
-    """A worker of the run for `spec`, with the variables and the log that it may have."""
-    variables = worker_variables(
-        setup.access.variables,
-        base_url=spec.base_url,
-        token=spec.token,
-        python=setup.interpreter.python,
-    )
-    return Worker(
-        setup.interpreter.python,
-        spec,
-        env=variables,
-        log_path=setup.folder.log,
-        scrub=setup.scrub,
-        walls=walls,
-        on_print=on_print,
-        terminal=setup.context.debug,
-    )
-
-
 def sandbox_for(plan: EvalPlan) -> Sandbox | None:
     """The sandbox of `plan`; None without `--sandbox`.
 
@@ -380,19 +291,3 @@ def namespace_for(plan: EvalPlan, progress: Progress) -> NetworkNamespace | None
             hint="on Linux, install bubblewrap, which covers all of these",
         )
     return found
-
-
-def with_gateway(walls: Isolation | None, socket: Path | None) -> Isolation | None:
-    """`walls` with the gateway's `socket`, which every sandboxed run needs."""
-    if walls is None:
-        return None
-    if socket is None:
-        raise InternalError("A sandbox needs the gateway's socket, which does not exist")
-    return walls.with_socket(socket)
-
-
-def with_file(walls: Isolation | None, path: Path | None) -> Isolation | None:
-    """`walls` with read access to the file `path`."""
-    if not isinstance(walls, Sandbox) or path is None:
-        return walls
-    return replace(walls, readable=(*walls.readable, path.absolute()))

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from prime_cli.evals.ray.leases import Leases
-from prime_cli.evals.ray.messages import CallsRefused, CallsStopped, Grant, Problem, SpendReport
-from prime_cli.evals.ray.units import NodeWorker
+from prime_cli.evals.ray.messages import CallsStopped, Grant, Problem, SpendReport
+from prime_cli.evals.ray.unit_queue import NodeWorker
 from prime_cli.models.gateway.calls import CallIdentity
+from prime_cli.models.gateway.holds import CallHold
 from prime_cli.models.gateway.ledger import ServedBy
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs.spending import read_charges
@@ -23,7 +24,7 @@ class Accounts:
         gateway: Gateway,
         workers: Mapping[int, NodeWorker],
         count: int,
-        send: Callable[[int, Grant | CallsStopped | CallsRefused], None],
+        send: Callable[[int, Grant | CallsStopped], None],
     ) -> None:
         self._ledger, self._hold = gateway.ledger, gateway.hold
         self._workers = workers
@@ -42,28 +43,18 @@ class Accounts:
 
     def _stop_calls(self) -> None:
         for number, worker in self._workers.items():
-            if worker.is_ready and not worker.has_ended:
-                self._send(number, self._why_closed())
+            if worker.is_open:
+                self._send(number, why_stopped(self._hold))
 
-    def _why_closed(self) -> CallsStopped | CallsRefused:
-        if self._hold.failure is not None:
-            return CallsRefused(Problem.of(self._hold.failure))
-        return CallsStopped(self._hold.capped or "")
-
-    def open(self, number: int) -> None:
-        """A worker begins."""
-        if self._leases is not None:
-            self._leases.open(number)
-
-    def lose(self, number: int) -> None:
-        """A worker is gone."""
-        self._hold.in_flight = sum(each.in_flight for each in self._workers.values())
-        if self._leases is not None:
-            self._leases.lose(number)
+    def stop(self, stopped: CallsStopped) -> None:
+        """A worker cannot go on: nor can the others."""
+        if stopped.problem is not None:
+            self._hold.close(stopped.problem.error())
+        elif self._hold.budget is not None:
+            self._hold.budget.stop(stopped.reason)
 
     def count(self, number: int, spent: SpendReport) -> None:
         """A worker has reported what it spent."""
-        worker = self._workers[number]
         for used in spent.used:
             for payer, spend in read_charges(used.charges).items():
                 identity = CallIdentity(used.example, used.rollout, 1, payer.role)
@@ -72,37 +63,43 @@ class Accounts:
                     self._leases.count(number, spend)
         for role, requested, model, system, count in spent.served:
             self._ledger.served[ServedBy(role, requested, model, system)] += count
+        worker = self._workers[number]
         worker.held, worker.in_flight = set(spent.held), spent.in_flight
-        self._hold.in_flight = sum(each.in_flight for each in self._workers.values())
+        self._sum_up()
+        if worker.held and not self._hold.is_closed:
+            self.grant(number)
+
+    def _sum_up(self) -> None:
+        workers = self._workers.values()
+        self._hold.in_flight = sum(each.in_flight for each in workers)
         if self._hold.is_closed:
             # What was refused a call is dropped, and not waited for.
             self._hold.held.clear()
-            self._hold.held.update(*(each.held for each in self._workers.values()))
-        elif worker.held:
-            self.grant(number)
+            self._hold.held.update(*(each.held for each in workers))
 
     def grant(self, number: int) -> None:
         """Let a worker spend more, if there is more; say so to it if calls have stopped."""
         if self._hold.is_closed:
-            self._send(number, self._why_closed())
-            return
-        if self._leases is None:
-            return
-        grant = self._leases.grant(number)
-        self._workers[number].needs_grant = grant is None
-        if grant is not None:
-            self._send(number, grant)
-            return
-        dry, budget = self._leases.is_dry(), self._hold.budget
-        if dry is not None and budget is not None:
-            budget.stop(dry)
+            self._send(number, why_stopped(self._hold))
+        elif self._leases is not None and self._hold.budget is not None:
+            if (grant := self._leases.grant(number)) is not None:
+                self._send(number, grant)
+            elif (dry := self._leases.why_dry()) is not None:
+                self._hold.budget.stop(dry)
 
     def take_back(self, number: int) -> None:
         """A worker has nothing to do: what it may spend goes to those that wait."""
-        if self._leases is None:
-            return
-        self._leases.take_back(number)
-        self._send(number, self._leases.current(number))
-        for other, worker in self._workers.items():
-            if worker.needs_grant:
-                self.grant(other)
+        if self._leases is not None and (grant := self._leases.take_back(number)) is not None:
+            self._send(number, grant)
+
+    def lose(self, number: int) -> None:
+        """A worker is gone, and no more among `workers`."""
+        self._sum_up()
+        if self._leases is not None:
+            self._leases.lose(number)
+
+
+def why_stopped(hold: CallHold) -> CallsStopped:
+    """Why a closed `hold` lets no more calls through."""
+    problem = None if hold.failure is None else Problem.of(hold.failure)
+    return CallsStopped(hold.capped or "", problem)

@@ -1,4 +1,4 @@
-"""Whether a node that has joined can run what this machine would."""
+"""What a cluster cannot run, and which nodes cannot run what this machine would."""
 
 import sys
 from collections.abc import Iterable
@@ -6,8 +6,32 @@ from collections.abc import Iterable
 from prime_cli import __version__
 from prime_cli.core.errors import UsageError
 from prime_cli.core.http import is_loopback
+from prime_cli.evals.execution.setup import RunContext
+from prime_cli.evals.planning.prepare import PreparedRun
+from prime_cli.evals.planning.source_scan import sandbox_use
 from prime_cli.evals.ray.messages import WorkerJoined
 from prime_cli.models.endpoints import Endpoint
+
+
+def require_for_cluster(prepared: PreparedRun, context: RunContext) -> None:
+    """Raise UsageError for a run that needs this machine."""
+    origin, plan = prepared.origin, prepared.plan
+    here_only = {
+        "A replay": prepared.recording is not None,
+        "Rescoring a run": origin is not None and origin.rescored_of is not None,
+        "`--debug`": context.debug,
+        "Recording tokens": context.tap is not None,
+        "A budget that several runs share": context.budget is not None,
+    }
+    found = next((name for name, applies in here_only.items() if applies), None)
+    if found is not None:
+        raise UsageError(f"{found} works on this machine only", hint="omit `--ray`")
+    use = sandbox_use(prepared.subject.package.path)
+    if use is not None and plan.option("sandbox_provider") != "none":
+        raise UsageError(
+            f"`{plan.environment.name}` asks for sandboxes, which nodes of Ray do not get",
+            hint="run it in parts instead: `--shard I/N`, see docs/clusters.md",
+        )
 
 
 def require_same_prime(joined: WorkerJoined) -> None:

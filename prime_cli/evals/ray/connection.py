@@ -21,14 +21,15 @@ _KEPT_LINES = 12
 
 
 class Connection:
-    """A cluster: `async with Connection(address, without) as cluster`, then `reports()`.
+    """A cluster: `async with Connection(connect, without) as cluster`, then `reports()`.
 
     `without` names variables that Ray must not have, besides all that look like keys.
     """
 
-    def __init__(self, address: str, without: Collection[str]) -> None:
+    def __init__(self, connect: Connect, without: Collection[str]) -> None:
         self.cluster = Connected("", 0, "")
-        self.address = address
+        self.address = connect.address
+        self._connect = connect
         self._without = frozenset(without)
         self._process: asyncio.subprocess.Process
         self._folder: tempfile.TemporaryDirectory[str]
@@ -57,7 +58,7 @@ class Connection:
         )
         self._reading = asyncio.ensure_future(self._keep_errors())
         try:
-            self.send(Connect(self.address))
+            self.send(self._connect)
             async with asyncio.timeout(CONNECT_SECONDS):
                 answer = await self._read()
         except TimeoutError:

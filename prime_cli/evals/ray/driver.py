@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
@@ -24,7 +25,6 @@ from prime_cli.evals.ray.messages import (
     Request,
     SendCommand,
     StartWorker,
-    StoreFile,
     WorkerJoined,
     WorkerLost,
     WorkerMessages,
@@ -51,10 +51,12 @@ def worker_class() -> Any:
 
     # A group each of one thread: commands arrive in their order, also while messages are awaited.
     class PrimeWorker:
-        def __init__(self) -> None:
+        def __init__(self, *files: bytes) -> None:
+            self._files = files
             self._node: Any = None
 
-        def describe(self) -> tuple[str | None, str, str]:
+        def describe(self, names: list[str]) -> tuple[str, str | None, str, list[str]]:
+            import os
             import platform
             from contextlib import suppress
 
@@ -63,15 +65,17 @@ def worker_class() -> Any:
             version: str | None = None
             with suppress(ImportError):
                 from prime_cli import __version__ as version
-            return version, platform.python_version(), ray.util.get_node_ip_address()
+            host = ray.util.get_node_ip_address()
+            lacks = [name for name in names if not os.environ.get(name)]
+            return host, version, platform.python_version(), lacks
 
         @within("commands")
-        def receive(self, command: bytes, *files: bytes) -> None:
+        def receive(self, command: bytes) -> None:
             if self._node is None:
                 from prime_cli.evals.ray.node import Node
 
-                self._node = Node()
-            self._node.receive(command, files)
+                self._node = Node(self._files)
+            self._node.receive(command)
 
         @within("messages")
         def poll(self, seconds: float) -> list[bytes]:
@@ -93,7 +97,8 @@ class Driver:
         self._reports = reports
         self._actors: dict[int, Any] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._files: dict[str, Any] = {}
+        self._files: list[Any] = []
+        self._variables: list[str] = []
         self._class: Any = None
 
     async def run(self) -> None:
@@ -103,44 +108,39 @@ class Driver:
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         while line := await reader.readline():
             match decode(line, Request):
-                case Connect(address):
-                    if not await asyncio.to_thread(self._connect, address):
+                case Connect() as asked:
+                    if not await asyncio.to_thread(self._connect, asked):
                         return
-                case StoreFile(sha256, content):
-                    await asyncio.to_thread(self._store, sha256, content)
                 case StartWorker(worker):
                     self._begin(self._follow(worker))
-                case SendCommand(worker, command, files):
+                case SendCommand(worker, command):
                     if worker in self._actors:
-                        stored = [self._files[sha256] for sha256 in files]
-                        sent = self._actors[worker].receive.remote(bytes(command), *stored)
+                        sent = self._actors[worker].receive.remote(bytes(command))
                         self._begin(self._confirm(worker, sent))
                 case KillWorker(worker):
                     self._kill(worker)
-
-    def _store(self, sha256: str, content: bytes) -> None:
-        import ray
-
-        self._files[sha256] = ray.put(content)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _connect(self, address: str) -> bool:
+    def _connect(self, asked: Connect) -> bool:
         import ray
 
         try:
-            host, _, port = address.rpartition(":")
+            host, _, port = asked.address.rpartition(":")
             if host:  # Ray would ask for a minute
                 socket.create_connection((host, int(port)), _REACH_SECONDS).close()
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+            ray.init(address=asked.address, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, OSError, ValueError, RuntimeError) as error:
             why = " ".join(str(error).split())
             self._report(NoCluster(why[:_LONGEST_WHY], is_other="ersion mismatch" in why))
             return False
         nodes = sum(bool(node["Alive"]) for node in ray.nodes())
+        # Each node fetches these once, however many workers it has.
+        self._files = [ray.put(Path(path).read_bytes()) for path in asked.files]
+        self._variables = asked.variables
         self._class = ray.remote(max_restarts=0, concurrency_groups={"commands": 1, "messages": 1})(
             worker_class()
         )
@@ -150,11 +150,11 @@ class Driver:
     async def _follow(self, worker: int) -> None:
         from ray.exceptions import RayError
 
-        actor = self._class.options(scheduling_strategy="SPREAD", num_cpus=1).remote()
-        self._actors[worker] = actor
+        options = self._class.options(scheduling_strategy="SPREAD", num_cpus=1)
+        actor = self._actors[worker] = options.remote(*self._files)
         try:
-            prime, python, host = await actor.describe.remote()
-            self._report(WorkerJoined(worker, host, prime, python))
+            host, prime, python, lacks = await actor.describe.remote(self._variables)
+            self._report(WorkerJoined(worker, host, prime, python, lacks))
             while True:
                 messages = await actor.poll.remote(_POLL_SECONDS)
                 if messages:

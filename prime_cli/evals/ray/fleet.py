@@ -5,59 +5,46 @@ Each gets a few examples at a time. What a worker that is gone had not finished 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import msgspec
 
 from prime_cli.core.errors import Conflict, EnvironmentFailed, InternalError, Unreachable
+from prime_cli.core.paths import storage_errors
 from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.evals.ray.access import Access
 from prime_cli.evals.ray.accounts import Accounts
-from prime_cli.evals.ray.assignments import Assignments
 from prime_cli.evals.ray.checks import require_reachable, require_same_prime
 from prime_cli.evals.ray.connection import Connection
 from prime_cli.evals.ray.keys import KeyHolder
 from prime_cli.evals.ray.messages import (
-    CallsRefused,
     CallsStopped,
     Command,
-    KeysMissing,
     KillWorker,
     Message,
     Notice,
+    Open,
     PrintedLine,
     SendCommand,
     SpendReport,
     StartWorker,
-    StoreFile,
-    WorkerEvent,
     WorkerFailed,
     WorkerJoined,
     WorkerLost,
     WorkerMessages,
     decode,
 )
-from prime_cli.evals.ray.node_output import NodeOutput
-from prime_cli.evals.ray.units import NodeWorker, UnitKeys, Units
+from prime_cli.evals.ray.unit_queue import NodeWorker, UnitQueue
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs.tally import RolloutKey
 from prime_cli.runs.work_list import GROUP, WorkList
-from prime_cli.runtime.protocol import (
-    Cancel,
-    End,
-    Event,
-    Finish,
-    Rollout,
-    RunRollouts,
-    Start,
-    decode_event,
-)
+from prime_cli.runtime.protocol import Cancel, End, Event, Finish, Rollout, Start
 
 MOST_LOSSES = 5
-"""So many workers in a row may be lost without a finished rollout in between."""
+"""So many losses in a row, beyond one of each worker, and no finished rollout in between."""
 SECONDS_WITHOUT_WORKERS = 600.0
 GRACE_SECONDS = 60.0
 """A node ends a rollout at its deadline; one that has not by then is given up with its worker."""
@@ -70,16 +57,16 @@ _TICK_SECONDS = 1.0
 class FleetWork:
     """What a fleet runs: the unfinished `units` of a started environment, those of `work`.
 
-    `again` gets why rollouts are run once more. `opening` is the first command of each worker,
-    which comes with the `files` by their digests; `access` has its keys.
+    `again` gets why rollouts are run once more. `opening` is the first command of each worker;
+    nodes that lack keys fetch `access`, and all do if they `must_fetch`.
     """
 
     work: WorkList
-    units: Callable[[Start], list[UnitKeys]]
+    units: Callable[[Start], list[list[RolloutKey]]]
     again: dict[RolloutKey, str]
-    opening: Command
+    opening: Open
     access: Access
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    must_fetch: bool
 
 
 class Fleet:
@@ -98,9 +85,10 @@ class Fleet:
         workers: int | None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.last_print = ""
+        """The last line that an environment printed."""
         self._setup = setup
         self._progress = setup.context.progress
-        self._output = NodeOutput(setup)
         self._gateway = gateway
         self._job = job
         self._connection = connection
@@ -110,12 +98,13 @@ class Fleet:
         self._accounts: Accounts
         self._workers: dict[int, NodeWorker] = {}
         self._newest = 0
-        units = Units(job.work.attempts, job.again)
-        self._assignments = Assignments(self._workers, units, self._run, now)
+        self._losses = 0
+        self._queue = UnitQueue(self._workers, self._send, now, job.work.attempts, job.again)
         self._start: Start | None = None
         self._without_workers_since = now()
         self._cancelled = False
         self._give_up_at = 0.0
+        self._said: set[str] = set()
 
     async def __aenter__(self) -> Self:
         await self._connection.__aenter__()
@@ -127,8 +116,6 @@ class Fleet:
             f"Ray {cluster.ray} at {self._connection.address}, {cluster.nodes} nodes: "
             f"{self._count} workers of {self._setup.plan.concurrency} rollouts at a time"
         )
-        for sha256, content in self._job.files.items():
-            self._connection.send(StoreFile(sha256, content))
         for _ in range(self._count):
             self._start_worker()
         return self
@@ -141,15 +128,9 @@ class Fleet:
     async def cancel(self) -> None:
         """Ask all for what is done so far; the events then end at stage "interrupted"."""
         self._cancelled = True
-        for number, worker in self._workers.items():
-            if worker.is_ready and not worker.has_ended:
-                self._send(number, Cancel())
+        for number, _ in self._open():
+            self._send(number, Cancel())
         self._give_up_at = self._now() + _STOP_SECONDS
-
-    @property
-    def last_print(self) -> str:
-        """The last line that an environment printed."""
-        return self._output.last_line
 
     async def ask_oracle(self, *_: Any) -> dict[str, Any]:
         """Nobody asks: each node has an oracle of its own."""
@@ -165,7 +146,7 @@ class Fleet:
                 if done:
                     report = pending.result()
                     pending = asyncio.ensure_future(anext(reports))
-                    for event in await self._handle(report):
+                    async for event in self._handle(report):
                         yield event
                         if isinstance(event, End):
                             return
@@ -181,156 +162,133 @@ class Fleet:
 
     # --- What the cluster reports ---
 
-    async def _handle(self, report: Any) -> list[Event]:
+    async def _handle(self, report: Any) -> AsyncIterator[Event]:
         worker = self._workers.get(getattr(report, "worker", -1))
         if worker is None:
-            return []  # it was given up
+            return  # it was given up
         match report:
             case WorkerJoined():
-                self._join(report, worker)
-            case WorkerMessages():
-                found: list[Event] = []
-                for raw in report.messages:
-                    if report.worker not in self._workers:
-                        break
-                    found += await self._receive(report.worker, worker, decode(raw, Message))
-                return found
-            case WorkerLost():
-                return self._lose(report.worker, report.why)
-        return []
+                await self._join(report, worker)
+            case WorkerMessages(number, messages):
+                for raw in messages:
+                    if number in self._workers:
+                        for event in self._receive(number, worker, decode(raw, Message)):
+                            yield event
+            case WorkerLost(number, why):
+                for event in self._lose(number, why):
+                    yield event
 
-    def _join(self, joined: WorkerJoined, worker: NodeWorker) -> None:
+    async def _join(self, joined: WorkerJoined, worker: NodeWorker) -> None:
         require_same_prime(joined)
         here = self._connection.cluster.host
         require_reachable(self._setup.prepared.endpoint.group, joined.host, here)
         worker.host = joined.host
-        self._send(joined.worker, self._job.opening, [*self._job.files])
-        self._accounts.open(joined.worker)
+        ticket = None
+        if joined.lacks or self._job.must_fetch:
+            await self._keys.open()
+            self._say_once(f"Nodes fetch their keys over TLS: {self._keys.address} listens")
+            ticket = self._keys.ticket(worker.host)
+        self._send(joined.worker, msgspec.structs.replace(self._job.opening, ticket=ticket))
 
-    async def _receive(self, number: int, worker: NodeWorker, message: Message) -> list[Event]:
+    def _receive(self, number: int, worker: NodeWorker, message: Message) -> Iterator[Event]:
         match message:
-            case KeysMissing():
-                await self._keys.open()
-                self._output.say_once(
-                    f"Nodes fetch their keys over TLS: {self._keys.address} listens"
-                )
-                self._send(number, self._keys.ticket(worker.host))
             case SpendReport():
                 self._accounts.count(number, message)
-            case WorkerEvent():
-                return self._take(number, worker, decode_event(bytes(message.event)))
-            case WorkerFailed(problem, died):
-                if not died:
-                    text = f"The node {worker.host}: {problem.message}"
-                    raise msgspec.structs.replace(problem, message=text).error()
-                return self._lose(number, problem.message)
-            case _:
-                self._note(worker, message)
-        return []
-
-    def _note(self, worker: NodeWorker, message: Message) -> None:
-        hold = self._gateway.hold
-        match message:
+            case CallsStopped():
+                self._accounts.stop(message)
             case PrintedLine(line):
-                self._output.print_line(worker.host, line)
+                self._keep_line(worker.host, line)
             case Notice():
-                self._output.show(worker.host, message)
-            case CallsStopped(reason):
-                if hold.budget is not None:
-                    hold.budget.stop(reason)
-            case CallsRefused(problem):
-                hold.close(problem.error())
+                self._show(worker.host, message)
+            case WorkerFailed(problem, died=True):
+                yield from self._lose(number, problem.message)
+            case WorkerFailed(problem):
+                text = f"The node {worker.host}: {problem.message}"
+                raise msgspec.structs.replace(problem, message=text).error()
+            case _:
+                yield from self._take(number, worker, message)
 
-    def _take(self, number: int, worker: NodeWorker, event: Event) -> list[Event]:
+    def _take(self, number: int, worker: NodeWorker, event: Event) -> Iterator[Event]:
         match event:
             case Start():
-                return self._begin(number, worker, event)
+                yield from self._begin(number, worker, event)
             case Rollout():
-                if not self._assignments.settle(worker, event):
-                    return []
-                self._refill(number)
+                if self._queue.settle(worker, event):
+                    self._losses = 0
+                    self._assign()
+                    yield event
             case End():
                 worker.has_ended = True
-                is_own = event.ok or event.stage == "interrupted"
-                return [] if is_own else [event]
-        return [event]
+                if not event.ok and event.stage != "interrupted":
+                    yield event
+            case _:
+                yield event
 
-    def _begin(self, number: int, worker: NodeWorker, start: Start) -> list[Event]:
+    def _begin(self, number: int, worker: NodeWorker, start: Start) -> Iterator[Event]:
         worker.is_ready = True
-        rollouts = self._setup.plan.rollouts_per_example if start.unit == GROUP else 1
+        plan, first = self._setup.plan, self._start
         # A node with little memory runs fewer at a time.
-        worker.concurrency = max(1, start.concurrency) * rollouts
+        worker.concurrency = max(1, start.concurrency)
+        if start.unit == GROUP:
+            worker.concurrency *= plan.rollouts_per_example
         if self._cancelled:
             self._send(number, Cancel())
-            return []
+            return
         self._accounts.grant(number)
-        first, events = self._start, list[Event]()
         if first is None:
             self._start = start
-            owed = self._assignments.add(self._job.units(start))
-            size = min(start.concurrency, self._setup.plan.concurrency) * self._count
-            events.append(msgspec.structs.replace(start, owed=owed, concurrency=size))
+            owed = self._queue.add(self._job.units(start))
+            size = min(start.concurrency, plan.concurrency) * self._count
+            yield msgspec.structs.replace(start, owed=owed, concurrency=size)
         elif start.fingerprint != first.fingerprint:
             raise Conflict(
                 f"The examples on the node {worker.host} are not those of the first one",
                 hint="if the environment shuffles without a seed, set one with `-a`",
             )
-        if start.concurrency < self._setup.plan.concurrency and start.unit != GROUP:
-            self._output.say_once(
+        if start.concurrency < plan.concurrency and start.unit != GROUP:
+            self._say_once(
                 f"The node {worker.host} has memory for {start.concurrency} of "
-                f"{self._setup.plan.concurrency} rollouts at a time"
+                f"{plan.concurrency} rollouts at a time"
             )
-        self._refill(number)
-        return events
+        self._assign()
 
     # --- Work ---
 
-    def _run(self, number: int, rollouts: RunRollouts) -> None:
-        self._send(number, rollouts)
-        if self._workers[number].needs_grant:
-            self._accounts.grant(number)
+    def _assign(self) -> None:
+        """Give out what waits; a worker without any leaves its share of the caps to others."""
+        self._queue.assign()
+        for number, worker in self._open():
+            if not worker.units:
+                self._accounts.take_back(number)
 
-    def _refill(self, number: int) -> None:
-        """Give a worker what it has room for; if that is nothing, others may spend its share."""
-        worker = self._workers[number]
-        self._assignments.refill(number)
-        if worker.is_ready and not worker.is_finishing and not worker.units:
-            self._accounts.take_back(number)
-
-    def _lose(self, number: int, why: str) -> list[Event]:
-        """A worker is gone: others run what it had; returns the rollouts that cost it its life."""
+    def _lose(self, number: int, why: str) -> Iterator[Event]:
+        """A worker is gone: others run what it had. Yields the rollouts that ended too many."""
         worker = self._workers.pop(number)
         self._connection.send(KillWorker(number))
         self._accounts.lose(number)
         if worker.has_ended or self._cancelled:
-            return []
-        losses = self._assignments.losses
-        losses.count(number, worker.host, newest=self._newest)
-        if losses.in_a_row > MOST_LOSSES:
+            return
+        self._losses += 1
+        if self._losses > MOST_LOSSES + self._count:
             raise EnvironmentFailed(
-                f"{losses.in_a_row} workers or nodes in a row were lost without a finished "
-                f"rollout: {why}",
+                f"{self._losses} workers in a row were lost without a finished rollout: {why}",
                 hint="finished rollouts are kept: resume, perhaps here with `--ray none`",
             )
-        dead = self._assignments.requeue(worker, why)
         where = f" on {worker.host}" if worker.host else ""
         self._progress.warn(
             f"A worker{where} is lost ({why}); another one runs what it had in flight"
         )
+        yield from self._queue.requeue(worker, why)
         self._start_worker()
-        self._assignments.share()
-        for each in self._workers:
-            self._refill(each)
-        return dead
+        self._assign()
 
-    def _look_after(self) -> list[Event]:
+    def _look_after(self) -> Iterator[Event]:
         """Give up workers that take too long; raises Unreachable if there is none at all."""
         deadlines, attempts = self._setup.plan.deadlines, 1 + self._setup.plan.max_retries
         # The one before it may take its whole time, too.
         longest = 2 * attempts * deadlines.rollout_seconds + GRACE_SECONDS
-        dead: list[Event] = []
-        for number in self._assignments.overdue(longest):
-            dead += self._lose(number, f"a rollout did not end in {longest:.0f} s")
+        for number in self._queue.overdue(longest):
+            yield from self._lose(number, f"a rollout did not end in {longest:.0f} s")
         if any(worker.host for worker in self._workers.values()):
             self._without_workers_since = self._now()
         waited = self._now() - self._without_workers_since
@@ -340,32 +298,54 @@ class Fleet:
                 hint="see with `ray status` what its nodes lack: a worker takes one CPU",
             )
         if waited > _SLOW_SECONDS:
-            self._output.say_once(
-                "Ray has started no worker yet: `ray status` says what it waits for"
-            )
-        return dead
+            self._say_once("Ray has started no worker yet: `ray status` says what it waits for")
 
     def _end(self) -> End | None:
         """The end of the run, once there is nothing left to do or to wait for."""
-        living = [each for each in self._workers.values() if each.is_ready and not each.has_ended]
+        living = self._open()
         if self._cancelled:
             late = self._now() > self._give_up_at
             return End(ok=False, stage="interrupted") if late or not living else None
-        if self._start is None or not self._assignments.are_done:
+        if self._start is None or not self._queue.is_done:
             return None
-        for number, worker in self._workers.items():
-            if worker in living and not worker.is_finishing:
+        for number, worker in living:
+            if not worker.is_finishing:
                 worker.is_finishing = True
                 self._send(number, Finish())
         return None if living else End(ok=True)
 
-    # --- Messages ---
+    # --- Workers, and what the user sees of them ---
+
+    def _open(self) -> list[tuple[int, NodeWorker]]:
+        return [(number, worker) for number, worker in self._workers.items() if worker.is_open]
 
     def _start_worker(self) -> None:
         self._newest += 1
         self._workers[self._newest] = NodeWorker()
         self._connection.send(StartWorker(self._newest))
 
-    def _send(self, number: int, command: Command, files: list[str] | None = None) -> None:
+    def _send(self, number: int, command: Command) -> None:
         raw = msgspec.Raw(msgspec.json.encode(command))
-        self._connection.send(SendCommand(number, raw, files or []))
+        self._connection.send(SendCommand(number, raw))
+
+    def _say_once(self, text: str) -> None:
+        """Say what is the same on all nodes."""
+        if text not in self._said:
+            self._said.add(text)
+            self._progress.say(text)
+
+    def _show(self, host: str, notice: Notice) -> None:
+        if not notice.is_warning:
+            self._say_once(notice.text)
+        elif notice.text not in self._said:
+            self._said.add(notice.text)
+            self._progress.warn(f"The node {host}: {notice.text}", hint=notice.hint)
+
+    def _keep_line(self, host: str, line: str) -> None:
+        """Keep a printed line in the log of the run; raises StorageFailed."""
+        self.last_print = line
+        setup, path = self._setup, self._setup.folder.log
+        if setup.context.verbose:
+            self._progress.say(f"[{setup.plan.environment.name}] {line}")
+        with storage_errors(path), path.open("ab") as file:
+            file.write(setup.scrub(f"{host}: {line}\n".encode("utf-8", "replace")))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import NotAllowed, Unreachable
 from prime_cli.evals.ray.access import Access, decode_access, encode_access
-from prime_cli.evals.ray.messages import FetchKeys
+from prime_cli.evals.ray.messages import Ticket
 
 _DAYS = 30
 _SECONDS = 30.0
@@ -62,11 +62,11 @@ class KeyHolder:
         if self._server is not None:
             self._server.close()
 
-    def ticket(self, node: str) -> FetchKeys:
+    def ticket(self, node: str) -> Ticket:
         """How the node with the address `node` gets them."""
         token = secrets.token_urlsafe(32)
         self._tokens[token] = node
-        return FetchKeys(self._host, self._port, token, self._certificate)
+        return Ticket(self._host, self._port, token, self._certificate)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -82,7 +82,7 @@ class KeyHolder:
             writer.close()
 
 
-async def fetch(ticket: FetchKeys) -> Access:
+async def fetch(ticket: Ticket) -> Access:
     """The keys; raises Unreachable, and NotAllowed for a token that was used or is another's."""
     context = ssl.create_default_context(cadata=ticket.certificate)
     context.check_hostname = False  # this certificate and no other is trusted

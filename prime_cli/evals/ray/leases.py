@@ -4,8 +4,9 @@ So no more is spent than the cap and the calls in flight, as on one machine.
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from prime_cli.evals.ray.messages import Grant
 from prime_cli.models.prices import CAPS, PICO, Budget, Spend
@@ -20,9 +21,9 @@ def _amounts(spend: Spend) -> tuple[int, int]:
 
 
 @dataclass
-class _Lease:
-    granted: list[int]
-    spent: list[int]
+class _Granted:
+    granted: list[int] = field(default_factory=lambda: [0, 0])
+    spent: list[int] = field(default_factory=lambda: [0, 0])
 
     def left(self, which: int) -> int:
         return max(0, self.granted[which] - self.spent[which])
@@ -36,12 +37,8 @@ class Leases:
         self._workers = workers
         money = None if budget.max_cost is None else round(budget.max_cost * PICO)
         self._caps = (budget.token_budget, money)
-        self._leases: dict[int, _Lease] = {}
+        self._leases: defaultdict[int, _Granted] = defaultdict(_Granted)
         self._lost = [0, 0]
-
-    def open(self, worker: int) -> None:
-        """A worker begins."""
-        self._leases[worker] = _Lease([0, 0], [0, 0])
 
     def count(self, worker: int, spend: Spend) -> None:
         """A worker has reported `spend`, which the budget has counted."""
@@ -50,14 +47,16 @@ class Leases:
 
     def lose(self, worker: int) -> None:
         """A worker is gone: what it had left may have been spent, and is not granted again."""
-        lease = self._leases.pop(worker, None)
-        if lease is not None:
-            self._lost = [lost + lease.left(which) for which, lost in enumerate(self._lost)]
+        lease = self._leases.pop(worker, _Granted())
+        self._lost = [lost + lease.left(which) for which, lost in enumerate(self._lost)]
 
-    def take_back(self, worker: int) -> None:
-        """A worker has nothing to do: what it has left is granted to others."""
+    def take_back(self, worker: int) -> Grant | None:
+        """A worker has nothing to do: what it has left is granted to others; None for nothing."""
         lease = self._leases[worker]
+        if not any(map(lease.left, range(2))):
+            return None
         lease.granted = list(lease.spent)
+        return self._grant_of(lease)
 
     def grant(self, worker: int) -> Grant | None:
         """More for a worker; None if there is nothing."""
@@ -69,15 +68,9 @@ class Leases:
                 return None
             share = min(free, max(free // (2 * self._workers), cap // _SMALLEST_SHARE + 1))
             lease.granted[which] += max(0, share - lease.left(which))
-        return self.current(worker)
+        return self._grant_of(lease)
 
-    def current(self, worker: int) -> Grant:
-        """What a worker has been granted."""
-        granted = self._leases[worker].granted
-        shares = [None if cap is None else granted[which] for which, cap in enumerate(self._caps)]
-        return Grant(*shares)
-
-    def is_dry(self) -> str | None:
+    def why_dry(self) -> str | None:
         """Why nobody gets any more, though the budget is not used up: only lost workers' is left.
 
         None while that may change.
@@ -88,6 +81,10 @@ class Leases:
                 cap = f" ${self._budget.max_cost:g}" if which else ""
                 return f"{name}{cap} is used up, with what nodes may have spent that were lost"
         return None
+
+    def _grant_of(self, lease: _Granted) -> Grant:
+        most = zip(self._caps, lease.granted, strict=True)
+        return Grant(*(None if cap is None else granted for cap, granted in most))
 
     def _free(self) -> Iterator[tuple[int, int, int]]:
         """(which, cap, what is neither spent nor granted), of each cap."""

@@ -3,7 +3,7 @@
 One JSON object per line or message. None can hold a key: an EndpointSecret cannot be encoded here.
 """
 
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -11,10 +11,8 @@ from prime_cli.core import errors
 from prime_cli.evals.ray.access import Access
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.rows import SpentBy
-from prime_cli.runtime.protocol import Cancel, Finish, RunRollouts
+from prime_cli.runtime.protocol import Cancel, Event, Finish, RunRollouts
 from prime_cli.wire.locks import Lock
-
-T = TypeVar("T")
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -37,6 +35,13 @@ class Problem(msgspec.Struct, frozen=True):
         return found
 
 
+class CallsStopped(msgspec.Struct, tag_field="t", tag="calls_stopped", frozen=True):
+    """The whole run ends, everywhere: at a cap, for `reason`, or no call can succeed any more."""
+
+    reason: str
+    problem: Problem | None = None
+
+
 # --- To a worker on a node ---
 
 
@@ -48,34 +53,32 @@ class WheelFile(msgspec.Struct, frozen=True):
     extras: tuple[str, ...] = ()
 
 
-class Open(msgspec.Struct, tag_field="t", tag="open", frozen=True, kw_only=True):
-    """Prepare the interpreter of `lock`, start gateway and worker, and wait for rollouts.
-
-    `access` is without secrets. Its keys are in the variables `names`, which the node may have
-    itself, unless `must_fetch`. `is_capped` says that calls need a Grant. The files of `wheels`
-    come with it; the first one is the environment's.
-    """
-
-    run_id: str
-    plan: EvalPlan
-    access: Access
-    names: list[str]
-    must_fetch: bool
-    is_capped: bool
-    offline: bool
-    prefix: int
-    fingerprint: str | None
-    lock: Lock
-    wheels: list[WheelFile] = []
-
-
-class FetchKeys(msgspec.Struct, tag_field="t", tag="keys", frozen=True):
+class Ticket(msgspec.Struct, frozen=True):
     """Where the keys are, once, for the one with this `token`; PEM of the only `certificate`."""
 
     host: str
     port: int
     token: str
     certificate: str
+
+
+class Open(msgspec.Struct, tag_field="t", tag="open", frozen=True, kw_only=True):
+    """Prepare the interpreter of `lock`, start gateway and worker, and wait for rollouts.
+
+    `access` is without secrets: they are the node's own variables, or fetched with the `ticket`.
+    `is_capped` says that calls need a Grant. The first one of `wheels` is the environment's.
+    """
+
+    run_id: str
+    plan: EvalPlan
+    access: Access
+    is_capped: bool
+    offline: bool
+    prefix: int
+    fingerprint: str | None
+    lock: Lock
+    wheels: list[WheelFile]
+    ticket: Ticket | None = None
 
 
 class Grant(msgspec.Struct, tag_field="t", tag="grant", frozen=True):
@@ -85,13 +88,10 @@ class Grant(msgspec.Struct, tag_field="t", tag="grant", frozen=True):
     picodollars: int | None
 
 
+Command = Open | Grant | CallsStopped | RunRollouts | Finish | Cancel
+
+
 # --- From a worker on a node ---
-
-
-class KeysMissing(msgspec.Struct, tag_field="t", tag="keys_missing", frozen=True):
-    """The node has no such variables, or the keys are in none."""
-
-    missing: list[str]
 
 
 class RolloutUsage(msgspec.Struct, frozen=True):
@@ -105,21 +105,14 @@ class RolloutUsage(msgspec.Struct, frozen=True):
 class SpendReport(msgspec.Struct, tag_field="t", tag="spent", frozen=True):
     """What was used, who `served` it, and the rollouts `held` until there is a larger Grant.
 
-    `in_flight` counts the calls that are under way.
-
-    An item of `served` is role, requested model, model, fingerprint, count.
+    `in_flight` counts the calls that are under way. An item of `served` is role, requested model,
+    model, fingerprint, count.
     """
 
     used: list[RolloutUsage]
     served: list[tuple[str, str, str | None, str | None, int]] = []
     held: list[tuple[int, int]] = []
     in_flight: int = 0
-
-
-class WorkerEvent(msgspec.Struct, tag_field="t", tag="event", frozen=True):
-    """An event of the environment's worker."""
-
-    event: msgspec.Raw
 
 
 class PrintedLine(msgspec.Struct, tag_field="t", tag="printed", frozen=True):
@@ -136,18 +129,6 @@ class Notice(msgspec.Struct, tag_field="t", tag="notice", frozen=True):
     hint: str | None = None
 
 
-class CallsStopped(msgspec.Struct, tag_field="t", tag="calls_stopped", frozen=True):
-    """No more calls can be counted, because of `reason`; the whole run ends everywhere."""
-
-    reason: str
-
-
-class CallsRefused(msgspec.Struct, tag_field="t", tag="calls_refused", frozen=True):
-    """No call of the run can succeed, on any node."""
-
-    problem: Problem
-
-
 class WorkerFailed(msgspec.Struct, tag_field="t", tag="failed", frozen=True):
     """A worker has failed; if it `died`, another one may do better."""
 
@@ -155,33 +136,21 @@ class WorkerFailed(msgspec.Struct, tag_field="t", tag="failed", frozen=True):
     died: bool = False
 
 
-Command = Open | FetchKeys | Grant | CallsStopped | CallsRefused | RunRollouts | Finish | Cancel
-Message = (
-    KeysMissing
-    | SpendReport
-    | WorkerEvent
-    | PrintedLine
-    | Notice
-    | CallsStopped
-    | CallsRefused
-    | WorkerFailed
-)
+Message = SpendReport | PrintedLine | Notice | CallsStopped | WorkerFailed | Event
 
 
 # --- To and from the program that talks to Ray ---
 
 
 class Connect(msgspec.Struct, tag_field="t", tag="connect", frozen=True):
-    """The cluster's address, or `auto`."""
+    """The cluster's address, or `auto`.
+
+    Each worker gets the content of `files` and says which of `variables` its node lacks.
+    """
 
     address: str
-
-
-class StoreFile(msgspec.Struct, tag_field="t", tag="store", frozen=True):
-    """Put a file into Ray's object store, from which each node fetches it once."""
-
-    sha256: str
-    content: bytes
+    files: list[str] = []
+    variables: list[str] = []
 
 
 class StartWorker(msgspec.Struct, tag_field="t", tag="start_worker", frozen=True):
@@ -191,11 +160,10 @@ class StartWorker(msgspec.Struct, tag_field="t", tag="start_worker", frozen=True
 
 
 class SendCommand(msgspec.Struct, tag_field="t", tag="send", frozen=True):
-    """Pass a Command on, with stored `files` by their digests."""
+    """Pass a Command on."""
 
     worker: int
     command: msgspec.Raw
-    files: list[str] = []
 
 
 class KillWorker(msgspec.Struct, tag_field="t", tag="kill", frozen=True):
@@ -204,7 +172,7 @@ class KillWorker(msgspec.Struct, tag_field="t", tag="kill", frozen=True):
     worker: int
 
 
-Request = Connect | StoreFile | StartWorker | SendCommand | KillWorker
+Request = Connect | StartWorker | SendCommand | KillWorker
 
 
 class Connected(msgspec.Struct, tag_field="t", tag="connected", frozen=True):
@@ -229,6 +197,7 @@ class WorkerJoined(msgspec.Struct, tag_field="t", tag="joined", frozen=True):
     host: str
     prime: str | None
     python: str
+    lacks: list[str] = []
 
 
 class WorkerMessages(msgspec.Struct, tag_field="t", tag="messages", frozen=True):

@@ -7,7 +7,7 @@ import asyncio
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,12 +18,7 @@ from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import home_path, make_folder, prime_home, write_atomically
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.gateway_setup import close_cache, complete_setup
-from prime_cli.evals.execution.setup import (
-    RunContext,
-    RunSetup,
-    access_to,
-    sandbox_for,
-)
+from prime_cli.evals.execution.setup import RunContext, RunSetup, access_to, sandbox_for
 from prime_cli.evals.planning.locate import EvalDefaults, ResolvedEnvironment
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.ray.access import Access, with_own_keys
@@ -31,8 +26,6 @@ from prime_cli.evals.ray.keys import fetch
 from prime_cli.evals.ray.leases import Lease
 from prime_cli.evals.ray.messages import (
     Command,
-    FetchKeys,
-    KeysMissing,
     Message,
     Notice,
     Open,
@@ -41,7 +34,6 @@ from prime_cli.evals.ray.messages import (
     WorkerFailed,
     decode,
 )
-from prime_cli.evals.ray.node_folders import node_folder
 from prime_cli.evals.ray.session import Session
 from prime_cli.models.registry import Registry
 from prime_cli.runs.folder import RunFolder
@@ -66,19 +58,21 @@ class _Notices(Silent):
 
 
 class Node:
-    """One worker. `receive` and `poll` may be called in any thread."""
+    """One worker, with the content of the wheels. `receive` and `poll` may be called in any thread.
 
-    def __init__(self) -> None:
+    The first command is Open.
+    """
+
+    def __init__(self, wheels: Sequence[bytes]) -> None:
         self._messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._commands: asyncio.Queue[Command] = asyncio.Queue()
-        self._files: dict[str, bytes] = {}
+        self._wheels = wheels
         self._loop = asyncio.new_event_loop()
         self._scrub = Scrubber({})
         threading.Thread(target=self._run, daemon=True).start()
 
-    def receive(self, command: bytes, files: Iterable[bytes] = ()) -> None:
-        """Take a command and the files that come with it."""
-        self._files.update((digest_bytes(content), content) for content in files)
+    def receive(self, command: bytes) -> None:
+        """Take a command."""
         self._loop.call_soon_threadsafe(self._commands.put_nowait, decode(command, Command))
 
     def poll(self, seconds: float) -> list[bytes]:
@@ -107,39 +101,31 @@ class Node:
 
     async def _live(self) -> None:
         opening = await self._commands.get()
-        while not isinstance(opening, Open):
-            opening = await self._commands.get()
-        access = await self._access(opening)
-        with node_folder() as folder:
-            setup, lease = self._set_up(opening, access, RunFolder(folder))
-            session = Session(opening, setup, lease, self._commands, self._send)
-            await session.run()
-            close_cache(setup)
+        if not isinstance(opening, Open):
+            raise InternalError("A worker on a node is opened first")
+        if opening.ticket is not None:
+            access = await fetch(opening.ticket)
+        else:
+            access = with_own_keys(opening.access, os.environ)
+        setup, lease = self._set_up(opening, access)
+        await Session(opening, setup, lease, self._commands, self._send).run()
+        close_cache(setup)
 
-    async def _access(self, opening: Open) -> Access:
-        """What is named there, with the keys of this node's environment or those of the parent."""
-        missing = [name for name in opening.names if not os.environ.get(name)]
-        if not missing and not opening.must_fetch:
-            return with_own_keys(opening.access, os.environ)
-        self._send(KeysMissing(missing))
-        ticket = await self._commands.get()
-        while not isinstance(ticket, FetchKeys):
-            ticket = await self._commands.get()
-        return await fetch(ticket)
-
-    def _set_up(self, opening: Open, access: Access, folder: RunFolder) -> tuple[RunSetup, Lease]:
+    def _set_up(self, opening: Open, access: Access) -> tuple[RunSetup, Lease]:
         plan, endpoint = opening.plan, access.endpoint
         registry = Registry(entries=access.entries)
         keys = {e.key_var: e.key.reveal() for e in endpoint.group if e.key_var and e.key}
         environ = {**os.environ, **keys}
         secrets = secrets_of(endpoint, environ, access.variables, registry)
         self._scrub = Scrubber({**secrets, **{n: access.variables[n] for n in access.secret}})
-        package, *beside = (self._saved(each) for each in opening.wheels)
-        self._files.clear()
+        package, *beside = map(_saved, opening.wheels, self._wheels)
+        self._wheels = ()
         subject = ResolvedEnvironment(plan.environment, package, EvalDefaults(), opening.lock)
         prepared = PreparedRun(plan, subject, endpoint, registry)
         progress = _Notices(self._send)
-        context = RunContext(folder.path, environ, progress, opening.offline, debug=False)
+        # Nothing is saved here: rows and printed lines are for the parent.
+        folder = RunFolder(prime_home() / "ray" / opening.run_id)
+        context = RunContext(folder.path, environ, progress, opening.offline)
         allowed = access_to(access.variables, prepared, context, sandbox_for(plan))
         # The first worker of a node makes it, the others find it.
         with locked(home_path(prime_home(), "cache") / "ray.lock", seconds=_PREPARE_SECONDS):
@@ -157,20 +143,24 @@ class Node:
                 variables=allowed.variables,
             )
         lease = Lease(plan.max_cost, plan.token_budget)
-        budget = lease if opening.is_capped else None
-        scrub = self._scrub
         setup = complete_setup(
-            prepared, interpreter, allowed, context, folder, budget=budget, scrub=scrub
+            prepared,
+            interpreter,
+            allowed,
+            context,
+            folder,
+            budget=lease if opening.is_capped else None,
+            scrub=self._scrub,
         )
         return setup, lease
 
-    def _saved(self, wheel: WheelFile) -> WheelPackage:
-        """`wheel` where prime keeps wheels here; raises IntegrityError, StorageFailed."""
-        content = self._files.get(wheel.sha256)
-        if content is None:
-            raise IntegrityError(f"{wheel.name} arrived with other content")
-        path = home_path(prime_home(), "wheels") / wheel.sha256 / Path(wheel.name).name
-        if not path.is_file():
-            make_folder(path.parent)
-            write_atomically(path, content)
-        return with_extras(read_package(path), wheel.extras)
+
+def _saved(wheel: WheelFile, content: bytes) -> WheelPackage:
+    """`wheel` where prime keeps wheels here; raises IntegrityError, StorageFailed."""
+    if digest_bytes(content) != wheel.sha256:
+        raise IntegrityError(f"{wheel.name} arrived with other content")
+    path = home_path(prime_home(), "wheels") / wheel.sha256 / Path(wheel.name).name
+    if not path.is_file():
+        make_folder(path.parent)
+        write_atomically(path, content)
+    return with_extras(read_package(path), wheel.extras)

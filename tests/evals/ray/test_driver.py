@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from prime_cli.evals.ray.connection import Connection
-from prime_cli.evals.ray.messages import SendCommand, StartWorker, WorkerJoined, WorkerLost
+from prime_cli.evals.ray.messages import Connect, SendCommand, StartWorker, WorkerJoined, WorkerLost
 from prime_cli.runtime.protocol import Finish
 
+CONNECT = Connect("auto", variables=["K"])
 RAY = """
 import asyncio, json, os, sys
 from types import SimpleNamespace
@@ -33,7 +34,7 @@ class TaskFailed(RayError):
 sys.modules["ray.exceptions"] = sys.modules["ray.util"] = sys.modules["ray"]
 
 async def describe():
-    return "1", "3.11.1", "10.0.0.2"
+    return "10.0.0.2", "1", "3.11.1", ["K"]
 
 async def poll():
     await asyncio.sleep(60)
@@ -85,7 +86,7 @@ def test_ray_uploads_no_working_folder(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "1")
 
     async def scenario() -> str:
-        async with Connection("auto", ()) as connection:
+        async with Connection(CONNECT, ()) as connection:
             return connection.cluster.ray
 
     seen = json.loads(asyncio.run(scenario()))
@@ -98,7 +99,10 @@ def test_ray_uploads_no_working_folder(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.usefixtures("ray")
 def test_a_worker_that_cannot_take_a_command_is_lost() -> None:
     async def scenario() -> list[object]:
-        async with Connection("auto", ()) as connection, asyncio.timeout(20):
+        async with (
+            Connection(CONNECT, ()) as connection,
+            asyncio.timeout(20),
+        ):
             connection.send(StartWorker(1))
             reports = connection.reports()
             joined = await anext(reports)
@@ -107,5 +111,5 @@ def test_a_worker_that_cannot_take_a_command_is_lost() -> None:
 
     joined, lost = asyncio.run(scenario())
 
-    assert joined == WorkerJoined(1, "10.0.0.2", "1", "3.11.1")
+    assert joined == WorkerJoined(1, "10.0.0.2", "1", "3.11.1", ["K"])
     assert lost == WorkerLost(1, "ModuleNotFoundError: No module named 'msgspec'")

@@ -22,8 +22,6 @@ def test_grants_never_add_up_to_more_than_the_cap() -> None:
     budget = Budget(token_budget=1000)
     leases = Leases(budget, workers=3)
     granted = {1: 0, 2: 0, 3: 0}
-    for worker in granted:
-        leases.open(worker)
 
     for turn in range(200):
         worker = turn % 3 + 1
@@ -42,14 +40,12 @@ def test_grants_never_add_up_to_more_than_the_cap() -> None:
 
 def test_what_a_worker_does_not_need_goes_to_others_but_not_what_a_lost_one_had() -> None:
     leases = Leases(Budget(max_cost=1.0), workers=2)
-    for worker in (1, 2):
-        leases.open(worker)
-        assert leases.grant(worker) is not None
-    first = leases.current(1).picodollars
-    assert first == PICO // 4
+    first, second = leases.grant(1), leases.grant(2)
+    assert second is not None
+    assert first == Grant(None, PICO // 4)
 
-    leases.take_back(1)
-    assert leases.current(1).picodollars == 0
+    assert leases.take_back(1) == Grant(None, 0)
+    assert leases.take_back(1) is None
     leases.lose(2)
     total = 0
     while (grant := leases.grant(1)) is not None and grant.picodollars != total:
@@ -63,22 +59,19 @@ def test_what_a_worker_does_not_need_goes_to_others_but_not_what_a_lost_one_had(
 def test_a_budget_that_is_only_held_by_lost_workers_ends_with_a_reason() -> None:
     budget = Budget(token_budget=10)
     leases = Leases(budget, workers=1)
-    leases.open(1)
     while (grant := leases.grant(1)) is not None and grant.tokens != 10:
         budget.count(spend(1))
         leases.count(1, spend(1))
-    assert leases.is_dry() is None or budget.reason
+    assert leases.why_dry() is None or budget.reason
     leases.lose(1)
-    leases.open(2)
 
     assert leases.grant(2) is None
-    assert (leases.is_dry() or "").startswith("The token budget of 10 is used up")
+    assert (leases.why_dry() or "").startswith("The token budget of 10 is used up")
 
 
 def test_after_calls_in_flight_went_beyond_a_grant_the_next_one_is_on_top() -> None:
     budget = Budget(token_budget=10_000)
     leases = Leases(budget, workers=2)
-    leases.open(1)
     first = leases.grant(1)
     assert first is not None
     assert first.tokens is not None

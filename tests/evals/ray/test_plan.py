@@ -7,7 +7,7 @@ import pytest
 
 from prime_cli.core.errors import UsageError
 from prime_cli.evals.planning.parsers import parse_ray
-from prime_cli.evals.ray.plan import require_for_cluster
+from prime_cli.evals.ray.checks import require_for_cluster
 from tests.helpers.cli import Prime
 
 ECHO = ("eval", "run", "starter/alphabet-sort", "-m", "builtin/echo")
@@ -32,7 +32,10 @@ def test_workers_without_a_cluster_are_refused(prime: Prime) -> None:
     assert (refused.code, "`--workers` needs `--ray`" in refused.err) == (2, True)
 
 
-def test_without_the_extra_the_command_that_adds_it_is_told(prime: Prime) -> None:
+def test_without_the_extra_the_command_that_adds_it_is_told(
+    prime: Prime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prime_cli.core.installation.find_spec", lambda _: None)
     refused = prime(*ECHO, "--ray", "auto", "--yes")
     assert refused.code == 2
     assert "`--ray` needs ray, which is not installed" in refused.err

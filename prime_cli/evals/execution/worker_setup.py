@@ -1,0 +1,134 @@
+"""The process of an environment: what it is told, what it may have, and what isolates it."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, cast
+
+import msgspec
+
+from prime_cli.core.errors import InternalError
+from prime_cli.evals.execution.setup import RunSetup
+from prime_cli.evals.planning.request import worker_fields
+from prime_cli.models.gateway.builtin import ORACLE
+from prime_cli.models.gateway.oracle import PROBES
+from prime_cli.models.gateway.server import Gateway
+from prime_cli.runs.plan import EvalPlan
+from prime_cli.runs.work_list import WorkList
+from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.launch import Isolation, Worker
+from prime_cli.runtime.protocol import WorkerSpec
+from prime_cli.runtime.sandbox import Sandbox
+from prime_cli.runtime.uv_tool import find_uv
+from prime_cli.runtime.variables import Variables, worker_variables
+from prime_cli.runtime.worker_log import OnPrint
+
+
+def make_spec(
+    plan: EvalPlan,
+    interpreter: Interpreter,
+    base_url: str,
+    token: str,
+    work: WorkList | None = None,
+    variables: Variables | None = None,
+    socket: Path | None = None,
+) -> WorkerSpec:
+    """The first line that the worker reads; without `work` it runs the whole plan.
+
+    It names the withheld `variables`. `socket` is the gateway's address for a worker without
+    network.
+    """
+    work = work or WorkList(plan.concurrency)
+    variables = variables or Variables()
+    return WorkerSpec(
+        module=interpreter.module,
+        env_id=plan.environment.name,
+        model=plan.model,
+        base_url=base_url,
+        token=token,
+        generation=cast(Literal["v0", "v1"], interpreter.generation),
+        concurrency=work.concurrency,
+        done=work.done,
+        attempts={f"{e}.{r}": number for (e, r), number in work.attempts.items()},
+        prefix=work.prefix,
+        fingerprint=work.fingerprint,
+        seed=plan.seed,
+        socket=None if socket is None else str(socket),
+        has_network=socket is None or plan.allow_net,
+        call_retries=0,  # the gateway has retried before it answers with a failure
+        timeout_s=plan.deadlines.rollout_seconds,
+        score_s=plan.deadlines.scoring_seconds,
+        blocked_s=plan.deadlines.blocked_seconds,
+        answers=plan.model in (ORACLE, PROBES),  # of 100,000 examples they are megabytes
+        uv=str(Path(find_uv()).parent),
+        withheld=_printable(variables.secret),
+        left_out=_printable(variables.others),
+        **worker_fields(plan),
+    )
+
+
+def spec_of(
+    setup: RunSetup, gateway: Gateway, work: WorkList | None = None
+) -> tuple[WorkerSpec, Isolation | None]:
+    """What a worker of the run is told that calls `gateway`, and what isolates it."""
+    walls = setup.access.sandbox or setup.namespace
+    if walls is not None:
+        if gateway.socket_path is None:
+            raise InternalError("A sandbox needs the gateway's socket, which does not exist")
+        walls = walls.with_socket(gateway.socket_path)
+    spec = make_spec(
+        setup.plan,
+        setup.interpreter,
+        gateway.base_url,
+        gateway.token,
+        work,
+        setup.access.variables,
+        socket=None if walls is None else walls.gateway_socket,
+    )
+    return msgspec.structs.replace(spec, offline=setup.context.offline), walls
+
+
+def without_deadlines(spec: WorkerSpec) -> WorkerSpec:
+    """`spec` for somebody who debugs, and takes the time it takes."""
+    options = {} if isinstance(spec.options, msgspec.UnsetType) else spec.options
+    return msgspec.structs.replace(
+        spec, timeout_s=None, score_s=None, blocked_s=None, options={**options, "debug": True}
+    )
+
+
+def _printable(names: Iterable[str]) -> list[str]:
+    """Drop names that JSON cannot hold."""
+    return [name for name in names if name.isprintable()]
+
+
+def worker_of(
+    setup: RunSetup,
+    spec: WorkerSpec,
+    walls: Isolation | None,
+    on_print: OnPrint | None = None,
+    log: Path | None = None,
+) -> Worker:
+    """A worker of the run for `spec`, with the variables that it may have; `log` is the run's."""
+    variables = worker_variables(
+        setup.access.variables,
+        base_url=spec.base_url,
+        token=spec.token,
+        python=setup.interpreter.python,
+    )
+    return Worker(
+        setup.interpreter.python,
+        spec,
+        env=variables,
+        log_path=log or setup.folder.log,
+        scrub=setup.scrub,
+        walls=walls,
+        on_print=on_print,
+        terminal=setup.context.debug,
+    )
+
+
+def with_file(walls: Isolation | None, path: Path | None) -> Isolation | None:
+    """`walls` with read access to the file `path`."""
+    if not isinstance(walls, Sandbox) or path is None:
+        return walls
+    return replace(walls, readable=(*walls.readable, path.absolute()))
