@@ -14,7 +14,6 @@ import stat
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -24,6 +23,7 @@ import msgspec
 from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
 from prime_cli.hub.sandboxes.provider import ExecSpec, SandboxSpec
 from prime_cli.wire.sandboxes import INTERNET, NONE
+from tests.helpers.unprivileged import become, sh
 
 PORT = 8080
 
@@ -90,11 +90,6 @@ sys.stdin.read()
 """Answers at each address once it is told to, until its stdin ends."""
 
 
-def sh(*words: str) -> None:
-    """Run a program."""
-    subprocess.run(words, check=True)
-
-
 def connect(beyond: int) -> None:
     """Give this namespace and that of the process `beyond` their addresses."""
     there = ("nsenter", f"--net=/proc/{beyond}/ns/net", "ip")
@@ -157,24 +152,7 @@ async def look_from_sandbox(folder: Path) -> dict[str, object]:
         await sandbox.end()
 
 
-def show_code(folder: Path) -> None:
-    """Let every user read this code and its Python, also if they are in root's closed home."""
-    needed = {Path(sys.base_prefix), Path(sys.prefix), Path(__file__).parents[2]}
-    for home in {up for each in needed for up in each.parents if not up.stat().st_mode & 1}:
-        kept = {
-            each: tempfile.mkdtemp("-code", dir=folder)
-            for each in needed
-            if each.is_relative_to(home)
-        }
-        for each, copy in kept.items():
-            sh("mount", "--bind", str(each), copy)
-        sh("mount", "-t", "tmpfs", "-o", "mode=755", "none", str(home))
-        for each, copy in kept.items():
-            each.mkdir(parents=True, exist_ok=True)
-            sh("mount", "--bind", copy, str(each))
-
-
-def become(user: int, folder: Path) -> None:
+def become_with_tun(user: int, folder: Path) -> None:
     """Be a user who may open /dev/net/tun, as on most systems."""
     device = folder / "dev"
     device.mkdir()
@@ -182,12 +160,7 @@ def become(user: int, folder: Path) -> None:
     os.mknod(device / "tun", stat.S_IFCHR, Path("/dev/net/tun").stat().st_rdev)
     (device / "tun").chmod(0o666)
     sh("mount", "--bind", str(device / "tun"), "/dev/net/tun")
-    show_code(folder)
-    os.chown(folder, user, user)
-    os.setgroups([])
-    os.setgid(user)
-    os.setuid(user)
-    os.environ["HOME"] = str(folder)
+    become(user, folder)
 
 
 def main() -> None:
@@ -213,7 +186,7 @@ def main() -> None:
         threading.Thread(target=serve_names, args=(names,), daemon=True).start()
         said = subprocess.check_output([sys.executable, "-c", PROBE, *PLACES])
         if user:
-            become(user, folder)
+            become_with_tun(user, folder)
         found = {"machine": json.loads(said), **asyncio.run(look_from_sandbox(folder))}
     print(json.dumps(found))
 

@@ -1,6 +1,7 @@
 """How a hub connects to a container engine."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -57,6 +58,19 @@ def find_engine(environ: Mapping[str, str] = os.environ) -> str | None:
 def is_on_this_machine(url: str) -> bool:
     """Whether the address is a socket here; another process may still pass it on."""
     return url.startswith("unix:")
+
+
+def may_enter_containers(url: str) -> bool:
+    """Whether the kernel lets us into the namespaces of its containers: root, and the user whose
+    engine it is, but not who reaches the socket of root's engine by its group.
+    """
+    if sys.platform == "win32" or not is_on_this_machine(url):
+        return False
+    try:
+        owner = Path(url.removeprefix("unix:").removeprefix("//")).stat().st_uid
+    except OSError:
+        return False
+    return os.geteuid() in (0, owner)
 
 
 _SCHEMES = ("unix", "tcp", "http", "https")

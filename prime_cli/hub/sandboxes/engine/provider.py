@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.formatting import format_bytes
 from prime_cli.core.installation import install_command
-from prime_cli.hub.compute.engine.entry import find_engine, is_on_this_machine
+from prime_cli.hub.compute.engine.entry import (
+    find_engine,
+    is_on_this_machine,
+    may_enter_containers,
+)
 from prime_cli.hub.sandboxes.internet import can_filter, filter_network
 from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
 from prime_cli.hub.sandboxes.provider import PROCESSES, RunningSandbox, SandboxSpec
@@ -58,6 +62,13 @@ class EngineProvider:
             raise UsageError(
                 "The network `packages` needs an engine on this machine",
                 hint="use the network `none` or `internet`",
+            )
+        if spec.network == PACKAGES and not may_enter_containers(self._url):
+            raise UsageError(
+                "The network `packages` needs an engine of your own: only root may hold the "
+                "network of this one's containers",
+                hint="start your own (`systemctl --user start podman.socket`), or use the network "
+                "`none` or `internet`",
             )
         differs = [] if found else [f"{spec.image} is fetched first"]
         if spec.network == INTERNET and not self._can_filter():

@@ -8,7 +8,11 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.compute.engine.entry import find_engine, open_provider
+from prime_cli.hub.compute.engine.entry import (
+    find_engine,
+    may_enter_containers,
+    open_provider,
+)
 from prime_cli.hub.compute.registry import ProviderContext
 from tests.helpers.tools import needs_root
 
@@ -58,6 +62,28 @@ def test_an_engine_of_root_alone_is_none_for_a_user() -> None:
                 assert find_engine(environ) != f"unix://{closed}/podman.sock"
             finally:
                 os.seteuid(0)
+
+
+@needs_root
+def test_containers_of_root_s_engine_are_entered_by_root_alone() -> None:
+    with TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        shared, own = Path(place, "docker.sock"), Path(place, "podman.sock")
+        for each in (shared, own):
+            each.touch()
+        os.chown(own, 65533, 65533)
+        assert may_enter_containers(f"unix://{shared}")
+        os.seteuid(65533)
+        try:
+            assert may_enter_containers(f"unix://{own}")
+            assert not may_enter_containers(f"unix://{shared}")
+        finally:
+            os.seteuid(0)
+
+
+@pytest.mark.parametrize("url", ["tcp://a:2375", "unix:///nowhere/podman.sock"])
+def test_containers_elsewhere_are_not_entered(url: str) -> None:
+    assert not may_enter_containers(url)
 
 
 def test_a_hub_that_was_not_configured_for_pods_has_none(folder: Path) -> None:
