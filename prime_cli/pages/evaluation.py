@@ -16,6 +16,7 @@ from prime_cli.pages.runs import (
     EVERYTHING,
     NOTHING,
     Cell,
+    ErrorLine,
     Fact,
     GridLine,
     Link,
@@ -35,7 +36,7 @@ from prime_cli.pages.samples import sample_of
 from prime_cli.pages.templates import Html, Page
 from prime_cli.statistics.intervals import bounds, precision
 from prime_cli.wire.codec import decode
-from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
+from prime_cli.wire.evaluations import CLOSED, EvaluationDetail, SampleQuery
 
 SAMPLES_PER_PAGE = 200
 _LARGEST_SAMPLE = 2 << 20
@@ -74,6 +75,7 @@ class Overview(NamedTuple):
     scale: Scale = Scale()
     intervals: Sequence[Fact] = ()
     charts: Sequence[Html] = ()
+    errors: Sequence[ErrorLine] = ()
 
     @classmethod
     def of(
@@ -83,10 +85,11 @@ class Overview(NamedTuple):
         *,
         total: int,
         errors: int,
+        kinds: Sequence[ErrorLine] = (),
     ) -> "Overview":
         """Of these `lines`, with intervals if they are all `total`; `metrics` are values by name.
 
-        `errors` is the number of samples with an error.
+        `errors` is the number of samples with an error, and `kinds` what they were.
         """
         examples: dict[str, list[float]] = {}
         for line in lines:
@@ -95,7 +98,7 @@ class Overview(NamedTuple):
         rewards = [line.reward for line in lines if line.reward is not None]
         intervals = _bounds(list(examples.values()), errors) if len(lines) == total else ()
         charts = [reward_chart(rewards), *metric_charts(metrics)]
-        return cls(Scale.of(rewards), list(intervals), charts)
+        return cls(Scale.of(rewards), list(intervals), charts, kinds)
 
 
 class EvaluationSamples(NamedTuple):
@@ -124,9 +127,10 @@ def evaluation_page(
         command=f"prime eval get {detail.evaluation_id}",
         facts=list(_facts(detail, samples.overview.intervals)),
         parameters=list(_parameters(detail)),
-        notes=list(_notes(detail)),
+        notes=list(_notes(detail, samples.overview.errors)),
         charts=samples.overview.charts,
         metrics=list(_metrics(detail)),
+        errors=samples.overview.errors,
         filter=filters,
         problem=problem,
         found=f"{pluralize(samples.total, 'sample')} found" if filters.is_set else "",
@@ -135,6 +139,7 @@ def evaluation_page(
         previous=path + filters.query(page=page - 1) if page > 1 else None,
         next=path + filters.query(page=page + 1) if page < pages else None,
         downloads=download_links(path) if detail.total_samples else (),
+        stream=f"{path}/events" if detail.status not in CLOSED else None,
         others=[Link(name, environment_path(name)) for name in detail.environment_names],
     )
     return render_run(view)
@@ -171,12 +176,16 @@ def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact
     if detail.avg_score is not None:
         yield Fact("Mean reward", f"{detail.avg_score:.4g}")
     yield from intervals
-    errors = detail.summary.errors if detail.summary is not None else 0
+    errors = _errors_of(detail)
     yield Fact("Samples", f"{detail.total_samples:,}")
     if errors:
         yield Fact("Errors", f"{errors:,}")
     if detail.owner:
         yield Fact("Pushed by", detail.owner)
+
+
+def _errors_of(detail: EvaluationDetail) -> int:
+    return detail.summary.errors if detail.summary is not None else 0
 
 
 def _bounds(examples: Sequence[Sequence[float]], errors: int) -> Iterator[Fact]:
@@ -205,9 +214,12 @@ def _parameters(detail: EvaluationDetail) -> Iterator[Fact]:
     yield from some_facts((name, shown_text(value).text) for name, value in stated)
 
 
-def _notes(detail: EvaluationDetail) -> Iterator[str]:
+def _notes(detail: EvaluationDetail, kinds: Sequence[ErrorLine]) -> Iterator[str]:
     if detail.error_message:
         yield f"It failed: {detail.error_message}"
+    errors, counted = _errors_of(detail), sum(each.rollouts for each in kinds)
+    if counted < errors:
+        yield f"Errors are listed for {counted:,} of {errors:,} samples"
     own = detail.metadata.get("prime")
     counts = own.get("asked_again") if isinstance(own, dict) else None
     if not isinstance(counts, dict):

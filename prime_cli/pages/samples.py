@@ -1,10 +1,11 @@
 """A sample of an evaluation, as clients push it, as the record of a rollout's page."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from prime_cli.pages.conversation import finite, shown_text
-from prime_cli.pages.runs import NOTHING, Fact, Sample
+from prime_cli.pages.runs import NOTHING, ErrorLine, Fact, Sample
 from prime_cli.runs.export.page import seconds_of
 from prime_cli.runs.export.text import spent_of
 from prime_cli.runs.rows import numeric
@@ -77,6 +78,25 @@ def usage_facts(usage: Mapping[str, Any]) -> Iterator[Fact]:
     known.pop("cost", None)
     for label, text in spent_of(known).items():
         yield Fact(label.removeprefix("Mean ").capitalize(), text)
+
+
+def count_errors(errors: Iterable[Any]) -> list[ErrorLine]:
+    """The errors of samples by class and type, the most frequent first, each with a message."""
+    counts: Counter[tuple[str, str]] = Counter()
+    messages: dict[tuple[str, str], str] = {}
+    for error in errors:
+        known = error if isinstance(error, dict) else {}
+        kind, kind_of = (str(known.get(name) or "")[:_LONGEST_KIND] for name in ("class", "type"))
+        # vf-eval keeps the type where others have the message.
+        place = kind, kind_of or str(known.get("error") or "error")[:_LONGEST_KIND]
+        counts[place] += 1
+        found, _ = _error_of(error)
+        messages.setdefault(place, found.text[:_LONGEST_MESSAGE] if found else "")
+    return [ErrorLine(*place, count, messages[place]) for place, count in counts.most_common(50)]
+
+
+_LONGEST_KIND = 100
+_LONGEST_MESSAGE = 500
 
 
 def _error_of(value: Any) -> tuple[Fact | None, str]:

@@ -2,10 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
-from typing import Any
 
 import anyio
-import msgspec
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, find_asset
+from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event
 from prime_cli.pages.runs import RunFilter, render_rollout, render_run
 from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
 from prime_cli.runs.transcript import parse_position
@@ -165,29 +164,24 @@ def _static(request: Request) -> Response:
 async def _events(request: Request) -> Response:
     """Server-sent events: `grown` with counts when rollouts were added, `ended` at the end."""
     run = await to_thread.run_sync(_found, request)
-    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-    return StreamingResponse(watch(run), headers=headers, media_type="text/event-stream")
+    return StreamingResponse(watch(run), headers=EVENT_HEADERS)
 
 
 async def watch(run: LocalRun) -> AsyncIterator[bytes]:
     """The events of a run from now on, until it ends; other requests refresh the same run."""
     known, quiet = len(run.index), 0.0
-    yield b"retry: 2000\n\n"
+    yield FIRST_EVENT
     while True:
         await to_thread.run_sync(run.refresh)
         count = len(run.index)
         if count != known:
             known, quiet = count, 0.0
-            yield _event("grown", {"lines": count})
+            yield event("grown", lines=count)
         if not run.is_live:
-            yield _event("ended", {"status": run.status})
+            yield event("ended", status=run.status)
             return
         await anyio.sleep(_LOOK_SECONDS)
         quiet += _LOOK_SECONDS
         if quiet >= _ALIVE_SECONDS:
             quiet = 0.0
-            yield b": waiting\n\n"
-
-
-def _event(name: str, data: Any) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(data))
+            yield STILL_THERE

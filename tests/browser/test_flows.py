@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.site import Site
+from tests.browser.site import Site, samples
 from tests.browser.watched import NARROW, Visit
+from tests.hub.evaluating import finalize, made, push
 
 pytestmark = pytest.mark.slow
 
@@ -87,3 +88,20 @@ def test_nobody_sees_what_is_private(site: Site, browse: Callable[..., Visit]) -
     window.picture("not-found")
     page = window.open("/?search=hidden")
     assert "ada/hidden" not in page.content()
+
+
+def test_samples_of_an_evaluation_that_goes_on_arrive_by_themselves(
+    site: Site, browse: Callable[..., Visit]
+) -> None:
+    with site.client("ada") as ada:
+        going_on = made(ada, name="going on", is_public=True)
+        push(ada, going_on, samples(2)[:4])
+        page = browse(site.url).open(f"/dashboard/evaluations/{going_on}")
+        cells = page.locator("table.grid td a")
+        expect(cells).to_have_count(4)
+        page.evaluate("window.stayed = true")
+        push(ada, going_on, samples(2)[4:])
+        expect(cells).to_have_count(10)
+        finalize(ada, going_on)
+        expect(page.get_by_text("completed", exact=True)).to_be_visible()
+        assert page.evaluate("window.stayed")

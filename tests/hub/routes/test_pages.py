@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,29 @@ def test_evaluation_page_shows_what_came_out(client: httpx.Client, word: Push) -
     assert "<script>" not in samples[0].text + samples[1].text
     environment = client.get("/dashboard/environments/ada/word/evaluations")
     assert f"/dashboard/evaluations/{wanted}" in environment.text
+
+
+def test_evaluation_page_counts_errors_by_class(client: httpx.Client, word: Push) -> None:
+    timeout = {"class": "infra", "type": "APITimeoutError", "message": "after <60> s"}
+    official = {"error": "KeyError", "error_chain_str": "KeyError: 'a'", "class": "environment"}
+    errors: list[Any] = [timeout, official, timeout, "it broke"]
+    wanted = finished(client, [{"reward": None, "error": each} for each in errors])
+    text = client.get(f"/dashboard/evaluations/{wanted}").text
+    rows = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td><td.*?>(\d)</td><td>(.*?)</td>", text)
+    assert rows == [
+        ("infra", "APITimeoutError", "2", "after &lt;60&gt; s"),
+        ("environment", "KeyError", "1", "KeyError: &#39;a&#39;"),
+        ("", "error", "1", "it broke"),
+    ]
+
+
+def test_events_of_a_finished_evaluation_end_at_once(client: httpx.Client, word: Push) -> None:
+    wanted = evaluate(client, word)
+    answer = client.get(f"/dashboard/evaluations/{wanted}/events")
+    assert answer.headers["content-type"] == "text/event-stream"
+    assert 'event: ended\ndata: {"status":"COMPLETED"}' in answer.text
+    assert "data-live=" not in client.get(f"/dashboard/evaluations/{wanted}").text
+    assert client.get("/dashboard/evaluations/ev_nothing/events").status_code == 404
 
 
 def test_samples_off_the_page_are_read_again_only_after_a_push(

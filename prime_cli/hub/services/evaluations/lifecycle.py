@@ -29,6 +29,7 @@ from prime_cli.hub.tokens import new_id
 from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import (
     CANCELLED,
+    CLOSED,
     COMPLETED,
     FAILED,
     PENDING,
@@ -258,8 +259,6 @@ def _find_version(
 
 # --- Completion, changes, deletion ---
 
-_CLOSED = (COMPLETED, FAILED, CANCELLED)
-
 
 def finalize(
     hub: Hub, caller: Caller, evaluation_id: str, request: FinalizeRequest
@@ -308,7 +307,7 @@ def change(
             raise taken_down(f"Evaluation `{row.id}`", row.taken_down)
         now = hub.now()
         if request.status is not None and request.status != row.status:
-            if row.status in _CLOSED:
+            if row.status in CLOSED:
                 raise Conflict(f"Evaluation `{row.id}` is closed already: {row.status}")
             columns |= {"status": request.status, "finished_at": now}
         connection.execute(

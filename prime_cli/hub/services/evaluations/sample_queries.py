@@ -17,6 +17,7 @@ from prime_cli.hub.db.tables import evaluated, evaluations, owners, samples
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.evaluations.queries import find_evaluation, summarize, visible_to
 from prime_cli.pages.evaluation import EvaluationSamples, Overview, SampleLine
+from prime_cli.pages.samples import count_errors
 from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import (
     COMPLETED,
@@ -151,6 +152,8 @@ def _parts(rows: Sequence[Row[Any]]) -> Iterator[tuple[int, ...]]:
 
 _DRAWN = 10_000
 _DRAWN_METRICS = 2_000
+_FAILED = 200
+_LARGEST_FAILED = 32 * 1024
 _LINE = (samples.c.number, samples.c.identity, samples.c.reward, samples.c.failed)
 _SCORES = msgspec.json.Decoder(dict[str, float])
 
@@ -187,12 +190,28 @@ def _overview_of(connection: Connection, evaluation: Row[Any]) -> Overview:
     texts = connection.execute(scores.order_by(samples.c.number)).scalars().all()
     summary = summarize(evaluation)
     errors = summary.errors if summary is not None else 0
-    found = Overview.of(every, _columns(texts), total=evaluation.sample_count, errors=errors)
+    kinds = count_errors(_errors(connection, mine)) if errors else []
+    found = Overview.of(
+        every, _columns(texts), total=evaluation.sample_count, errors=errors, kinds=kinds
+    )
     with _guard:
         _overviews[state] = found
         while len(_overviews) > _KEPT:
             _overviews.popitem(last=False)
     return found
+
+
+def _errors(connection: Connection, mine: ColumnElement[bool]) -> Iterator[Any]:
+    """The errors of the first failed samples that are not too large."""
+    wanted = mine, samples.c.failed, samples.c.size <= _LARGEST_FAILED
+    bodies = select(samples.c.body).where(*wanted).order_by(samples.c.number).limit(_FAILED)
+    decoder = msgspec.json.Decoder(_Failed)
+    for body in connection.execute(bodies).scalars():
+        yield decoder.decode(body.encode()).error
+
+
+class _Failed(Struct):
+    error: Any = None
 
 
 _KEPT = 64

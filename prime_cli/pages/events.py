@@ -1,0 +1,18 @@
+"""Server-sent events, by which a page learns that what it shows has grown."""
+
+from typing import Any
+
+import msgspec
+
+EVENT_HEADERS = {
+    "content-type": "text/event-stream",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+}
+FIRST_EVENT = b"retry: 2000\n\n"
+STILL_THERE = b": waiting\n\n"
+
+
+def event(name: str, **data: Any) -> bytes:
+    """An event: `grown` after which a page is fetched again, or `ended`."""
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(data))
