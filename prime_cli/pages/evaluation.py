@@ -139,7 +139,7 @@ def evaluation_page(
         previous=path + filters.query(page=page - 1) if page > 1 else None,
         next=path + filters.query(page=page + 1) if page < pages else None,
         downloads=download_links(path) if detail.total_samples else (),
-        stream=f"{path}/events" if detail.status not in CLOSED else None,
+        stream=_stream(detail, path),
         others=[Link(name, environment_path(name)) for name in detail.environment_names],
     )
     return render_run(view)
@@ -165,6 +165,11 @@ def sample_page(detail: EvaluationDetail, line: SampleLine, content: bytes, tota
         command=command,
     )
     return render_rollout(view)
+
+
+def _stream(detail: EvaluationDetail, path: str) -> str | None:
+    is_closed = detail.status in CLOSED
+    return None if is_closed else f"{path}/events?known={detail.total_samples}"
 
 
 def _sample_path(path: str, number: int) -> str:

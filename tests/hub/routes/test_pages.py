@@ -150,9 +150,14 @@ def test_evaluation_page_counts_errors_by_class(client: httpx.Client, word: Push
 
 def test_events_of_a_finished_evaluation_end_at_once(client: httpx.Client, word: Push) -> None:
     wanted = evaluate(client, word)
-    answer = client.get(f"/dashboard/evaluations/{wanted}/events")
+    events = f"/dashboard/evaluations/{wanted}/events"
+    answer = client.get(f"{events}?known=2")
     assert answer.headers["content-type"] == "text/event-stream"
     assert 'event: ended\ndata: {"status":"COMPLETED"}' in answer.text
+    assert "grown" not in answer.text
+    assert "id: 2\nevent: grown" in client.get(f"{events}?known=1").text
+    again = client.get(f"{events}?known=1", headers={"last-event-id": "2"})
+    assert "grown" not in again.text
     assert "data-live=" not in client.get(f"/dashboard/evaluations/{wanted}").text
     assert client.get("/dashboard/evaluations/ev_nothing/events").status_code == 404
 

@@ -13,48 +13,55 @@ from prime_cli.hub.routes.pages.evaluation_downloads import ChunksAnswer
 from prime_cli.hub.routes.responses import answer_page_error
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import queries
-from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event
+from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, event
 from prime_cli.wire.evaluations import CLOSED, EvaluationDetail
 
 router = Router()
 
 _LOOK_SECONDS = 2.0
-_LOOKS = 300
-"""Of one answer; a browser asks again after it."""
-_ALIVE = 8
+_LOOKS = 3
+"""Of one answer, after which a browser asks again: a hub that stops waits for its answers."""
 _MOST = 200
 """Pages that one process watches for."""
+_LONGEST_NUMBER = 12
 
 
 @router.page("/dashboard/evaluations/{id}/events")
 async def events(request: Request) -> Response:
-    """Server-sent events: `grown` when samples were added, `ended` at the end."""
+    """Server-sent events: `grown` when there are other than `known` samples, `ended` at the end."""
     try:
-        known = await call(request, queries.get_evaluation, request.path_params["id"])
+        found = await call(request, queries.get_evaluation, request.path_params["id"])
         if _watched.pages >= _MOST:
             raise RateLimited("Too many pages wait for evaluations", hint="reload the page")
     except PrimeError as error:
         return answer_page_error(request, error)
-    return ChunksAnswer(_watch(request, known), EVENT_HEADERS)
+    return ChunksAnswer(_watch(request, found, _known(request)), EVENT_HEADERS)
 
 
-async def _watch(request: Request, known: EvaluationDetail) -> AsyncGenerator[bytes]:
+def _known(request: Request) -> int | None:
+    """How many samples the page shows, or has been told of since."""
+    given = request.headers.get("last-event-id") or request.query_params.get("known", "")
+    is_number = given.isascii() and given.isdecimal() and len(given) <= _LONGEST_NUMBER
+    return int(given) if is_number else None
+
+
+async def _watch(
+    request: Request, found: EvaluationDetail, known: int | None
+) -> AsyncGenerator[bytes]:
     with _watched.one():
         yield FIRST_EVENT
-        for look in range(_LOOKS):
-            if known.status in CLOSED:
-                yield event("ended", status=known.status)
+        for _ in range(_LOOKS):
+            if found.total_samples != known:
+                known = found.total_samples
+                yield event("grown", at=known, lines=known)
+            if found.status in CLOSED:
+                yield event("ended", status=found.status)
                 return
             await anyio.sleep(_LOOK_SECONDS)
             try:
-                found = await call(request, queries.get_evaluation, known.evaluation_id)
+                found = await call(request, queries.get_evaluation, found.evaluation_id)
             except PrimeError:  # deleted, or hidden from this caller since
                 return
-            if found.total_samples != known.total_samples:
-                yield event("grown", lines=found.total_samples)
-            elif look % _ALIVE == 0:
-                yield STILL_THERE
-            known = found
 
 
 class _Watched:
