@@ -13,7 +13,7 @@ from prime_cli.commands.options import (
     common_options,
     open_session,
 )
-from prime_cli.commands.sandbox.lookup import SandboxArg, find_sandbox
+from prime_cli.commands.sandbox.lookup import SandboxArg, find_living
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.core.paths import storage_errors
@@ -43,7 +43,7 @@ def upload(
     See also: `prime sandbox download`, `prime sandbox cp`.
     """
     session = open_session(ctx)
-    size = _upload(session, find_sandbox(session.hub, sandbox).id, file, target)
+    size = _upload(session, find_living(session.hub, sandbox).id, file, target)
     session.output.done(f"Uploaded {file} ({format_bytes(size)})")
 
 
@@ -67,7 +67,7 @@ def download(
     place = _local(source, target)
     if place.exists() and not force:
         raise Conflict(f"{place} exists", hint="overwrite it with `--force`")
-    size = _download(session, find_sandbox(session.hub, sandbox).id, source, place)
+    size = _download(session, find_living(session.hub, sandbox).id, source, place)
     session.output.done(f"Downloaded {place} ({format_bytes(size)})")
 
 
@@ -100,7 +100,7 @@ def cp(
     boxes = {name for name, _ in sources}
     if len({*boxes, box}) != len((None, "box")) or len(boxes) > 1 or None not in {*boxes, box}:
         raise UsageError("One side must be in a sandbox, and the other here", hint=_SIDES)
-    found = find_sandbox(session.hub, box or boxes.pop() or "")
+    found = find_living(session.hub, box or boxes.pop() or "")
     for _, source in sources:
         if box is not None:
             _upload(session, found.id, Path(source), target, several=len(sources) > 1)

@@ -21,19 +21,39 @@ _HIDDEN = "********"
 
 
 def find_sandbox(hub: HubClient, word: str) -> Sandbox:
-    """The sandbox that `word` means; raises NotFound, or Conflict if it means several."""
+    """The sandbox that `word` means, or else the last of those that have ended.
+
+    Raises NotFound, or Conflict if it means several.
+    """
     try:
         return hub.sandboxes.get(word)
     except NotFound:
-        living = hub.sandboxes.all(SandboxQuery(is_active=True, per_page=1000))
-        found = [each for each in living if each.name == word or each.id.startswith(word)]
+        found = _find_named(hub, word, SandboxQuery(is_active=True, per_page=1000))
     if len(found) > 1:
         raise Conflict(
             f"`{word}` means {len(found)} sandboxes", hint="use an id: `prime sandbox list`"
         )
+    found = found or _find_named(hub, word, SandboxQuery(per_page=1000))
     if not found:
         raise NotFound(f"There is no sandbox `{word}`", hint="see `prime sandbox list --all`")
-    return found[0]
+    return max(found, key=lambda each: each.created_at)
+
+
+def find_living(hub: HubClient, word: str) -> Sandbox:
+    """As find_sandbox; raises Conflict with how it ended if it has."""
+    found = find_sandbox(hub, word)
+    if found.status not in LIVE:
+        why = found.error_message or found.termination_reason
+        raise Conflict(
+            f"The sandbox `{word}` has ended ({found.status}{f': {why}' if why else ''})",
+            hint="create another with `prime sandbox create`",
+        )
+    return found
+
+
+def _find_named(hub: HubClient, word: str, query: SandboxQuery) -> list[Sandbox]:
+    listed = hub.sandboxes.all(query)
+    return [each for each in listed if each.name == word or each.id.startswith(word)]
 
 
 def ids_of(hub: HubClient, words: Sequence[str]) -> list[str]:

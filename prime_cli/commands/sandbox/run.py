@@ -12,7 +12,7 @@ import typer
 
 from prime_cli.api.sandbox_gateway import SandboxGateway
 from prime_cli.commands.options import CONTEXT, OFFLINE, QUIET, common_options, open_session
-from prime_cli.commands.sandbox.lookup import SandboxArg, find_sandbox, parse_pairs
+from prime_cli.commands.sandbox.lookup import SandboxArg, find_living, parse_pairs
 from prime_cli.core.config import PRIME_API_URL
 from prime_cli.core.errors import ExitCode, PrimeError, TooSlow
 from prime_cli.wire.sandboxes_connect import STDERR, CommandSpec, Ended, Output, StartRequest
@@ -63,7 +63,7 @@ def run(
     session = open_session(ctx)
     words = shlex.split(command[0]) if len(command) == 1 else command
     variables = parse_pairs(env or [], "--env")
-    found = find_sandbox(session.hub, sandbox)
+    found = find_living(session.hub, sandbox)
     gateway = session.hub.sandboxes.gateway(found.id)
     name = uuid.uuid4().hex
     # Sessions of the public hub have no end of stdin: what reads to it would wait forever.

@@ -49,6 +49,10 @@ def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime
         prime("sandbox", "delete", "box", "--yes").ok()
         assert prime("sandbox", "list", "-o", "json").ok().json["sandboxes"] == []
         assert prime("sandbox", "get", made["id"], "-o", "json").ok().json["status"] == "TERMINATED"
+        for words in ("run box -- true", "upload box a.txt /tmp/", "cp box:/tmp/a.txt c.txt"):
+            late = prime("sandbox", *words.split(), cwd=tmp_path)
+            assert (late.code, "`box` has ended (TERMINATED)" in late.err) == (7, True)
+        assert prime("sandbox", "get", "box", "-o", "json").ok().json["id"] == made["id"]
         assert prime("gc", "-o", "json").ok().json["leaks"] == []
 
 

@@ -36,15 +36,16 @@ _LEAST = 0.05
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DOMAIN = re.compile(r"(\*\.)?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*(:(80|443))?", re.ASCII)
 
+_CLOUD = "Prime's cloud (`--context prime`)"
 
 _NOT_HERE = {
     "gpu_count": ("GPUs", "rent a machine with `prime pods create`"),
     "gpu_type": ("GPUs", "rent a machine with `prime pods create`"),
-    "volumes": ("volumes", "upload the files with `prime sandbox upload`"),
-    "checkpoint_id": ("checkpoints", "create one from an image, as `python:3.11-slim`"),
+    "volumes": ("volumes", f"upload the files with `prime sandbox upload`; {_CLOUD} has them"),
+    "checkpoint_id": ("checkpoints", f"name an image, as `python:3.11-slim`; {_CLOUD} has them"),
     "registry_credentials_id": ("logins of registries", "log in the engine with `podman login`"),
-    "region": ("regions, as it is one machine", "omit the region"),
-    "guaranteed": ("guaranteed capacity", "omit it"),
+    "region": ("regions, as it is one machine", f"omit the region; {_CLOUD} has them"),
+    "guaranteed": ("guaranteed capacity", f"omit it; {_CLOUD} has it"),
 }
 """What no provider of a hub has, and what to do instead."""
 
@@ -73,7 +74,7 @@ def check_denylist(entries: list[str] | None) -> None:
         _refuse(
             "Sandboxes of this hub cannot block single hosts",
             "network_denylist",
-            "list the hosts that are allowed, or deny all with an empty `allowlist`",
+            f"list the hosts that are allowed, or take the network `none`; {_CLOUD} can",
         )
 
 
@@ -145,7 +146,7 @@ def read_hosts(
                 f"`{each[:80]}` is not the name of a host: sandboxes of this hub reach hosts by "
                 "their names, not addresses or ranges of them",
                 "network_allowlist",
-                "name hosts, such as `pypi.org` or `*.example.org`",
+                f"name hosts, such as `pypi.org` or `*.example.org`; {_CLOUD} takes both",
             )
         found += [entry] if ":" in entry else [f"{entry}:443", f"{entry}:80"]
     here = [each for each in found if each in indexes.hosts]
