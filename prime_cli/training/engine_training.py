@@ -30,7 +30,13 @@ from prime_cli.training.step_checks import StepChecks
 from prime_cli.wire.rollouts import EngineFailure, Evaluated, StepAnswer
 
 _HOUR = 3600.0
-_OUT_OF_MEMORY = ("SIGKILL", "out of memory", "OutOfMemory", "MemoryError")
+_LESS = "use less: `--batch`, `-t` or `--lora`"
+_OUT_OF_MEMORY = {
+    "CUDA out of memory": f"the memory of the GPU is full: {_LESS}",
+    "SIGKILL": f"it was killed, perhaps as this machine's memory was full: {_LESS}",
+    **dict.fromkeys(("out of memory", "OutOfMemory", "MemoryError"), f"memory is full: {_LESS}"),
+}
+"""What is found in the last words of an engine, and what it means; the first one counts."""
 
 
 class EngineTraining:
@@ -122,8 +128,9 @@ class EngineTraining:
         if self._failure is not None:
             return self._failure
         last_words = f"{failure.message}\n{failure.detail}"
-        if any(word in last_words for word in _OUT_OF_MEMORY):
-            failure.hint = f"use less: `--batch`, `-t` or `--lora`; see {self._files.log}"
+        meant = next((hint for word, hint in _OUT_OF_MEMORY.items() if word in last_words), None)
+        if meant is not None:
+            failure.hint = f"{meant}; see {self._files.log}"
         return failure
 
     async def _watch(self, engine: RunningEngine) -> None:

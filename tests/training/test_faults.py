@@ -31,19 +31,21 @@ def _only(folder: Path) -> RunFolder:
 
 
 @pytest.mark.parametrize(
-    ("last_words", "code"),
+    ("last_words", "code", "whose"),
     [
-        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n", 1),
-        ("Killed\n", 137),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n", 1, "of the GPU"),
+        ("MemoryError\n", 1, "memory is full"),
+        ("Killed\n", 137, "this machine's memory"),
     ],
 )
-def test_an_engine_out_of_memory_ends_with_what_needs_less(
-    talker: Interpreter, tmp_path: Path, last_words: str, code: int
+def test_an_engine_out_of_memory_ends_with_whose_it_was_and_what_needs_less(
+    talker: Interpreter, tmp_path: Path, last_words: str, code: int, whose: str
 ) -> None:
     behaviour = {"crash_at": 4, "last_words": last_words, "code": code}
     with pytest.raises(EngineFailed) as failed:
         train_scripted(talker, tmp_path, behaviour=behaviour)
     assert failed.value.exit_code == 9
+    assert whose in (failed.value.hint or "")
     assert "`--batch`" in (failed.value.hint or "")
     assert "checkpoints/2" in (failed.value.hint or "")
     assert last_words.strip() in (failed.value.detail or "")

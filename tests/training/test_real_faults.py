@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from prime_cli.core.errors import GateFailed, NotFound, NotLoggedIn
+from prime_cli.core.errors import GateFailed, NotFound, NotLoggedIn, StorageFailed
+from prime_cli.runs.folder import RunFolder
 from tests.helpers.environments import small_interpreter
 from tests.helpers.training import train_scripted
 from tests.helpers.venvs import install_into
@@ -43,6 +44,27 @@ def test_each_of_two_environments_must_have_something_to_learn(
     plan: dict[str, Any] = {**PLAN, **trl, "steps": 2, "probe": True, "others": both[1:]}
     with pytest.raises(GateFailed, match=r"from in tiny-env-2: every rollout .* earned 0\.5"):
         train_scripted(both[0], tmp_path / "run", **plan)
+
+
+def test_a_checkpoint_without_room_ends_a_training_which_more_room_continues(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    # There is room for the weights (0.8 MB), not for the state of their optimizer.
+    small = tmp_path / "python"
+    small.write_text(f'#!/bin/sh\nulimit -f 2048\nexec {trl["python"]} "$@"\n', encoding="utf-8")
+    small.chmod(0o755)
+    interpreter = small_interpreter(tmp_path, VOWELS)
+    plan: dict[str, Any] = {**PLAN, "steps": 2, "save_every": 1}
+    with pytest.raises(StorageFailed, match="A checkpoint cannot be written") as failed:
+        train_scripted(interpreter, tmp_path / "run", **plan, **{**trl, "python": small})
+    assert failed.value.exit_code == 74
+    (folder,) = (tmp_path / "run").iterdir()
+    assert not list((folder / "checkpoints").glob("[0-9]*"))
+    resumed = train_scripted(
+        interpreter, tmp_path / "run", resumed=RunFolder(folder), **plan, **trl
+    )
+    assert resumed.result.is_whole
+    assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["1", "2"]
 
 
 def test_a_folder_without_a_model_is_not_found(tmp_path: Path, trl: dict[str, Any]) -> None:

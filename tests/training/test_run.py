@@ -258,6 +258,9 @@ def test_what_the_engine_says_of_its_end_is_the_failure(
 def test_an_engine_that_hangs_is_ended(talker: Interpreter, tmp_path: Path) -> None:
     with pytest.raises(EngineFailed, match="No rollout and no step has ended for 1s"):
         train_scripted(talker, tmp_path, behaviour={"hang_at": 2}, stall=1)
+    if sys.platform != "win32":
+        # Where it hung is in the log.
+        assert "in misbehave" in (_only(tmp_path).path / "engine.log").read_text()
 
 
 def test_a_training_has_one_writer(talker: Interpreter, tmp_path: Path) -> None:

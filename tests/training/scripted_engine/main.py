@@ -3,9 +3,11 @@
 Its policy is right more often with each version, so that a training of it is decisive.
 """
 
+import faulthandler
 import json
 import os
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -148,6 +150,8 @@ def train() -> None:
 
 
 if __name__ == "__main__":
+    if sys.platform != "win32":
+        faulthandler.register(signal.SIGUSR1, all_threads=True)
     threading.Thread(target=end_with_stdin, daemon=True).start()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Policy)
     threading.Thread(target=server.serve_forever, daemon=True).start()

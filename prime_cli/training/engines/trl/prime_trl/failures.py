@@ -6,7 +6,13 @@ import signal
 import torch
 
 _OUT_OF_MEMORY = "use less: fewer prompts (`--batch`), fewer tokens (`-t`), or `--lora 16`"
-_FULL = ("No space left", "os error 28", "File too large", "os error 27", "file write failed")
+_FULL = (
+    *("No space left", "os error 28", "File too large", "os error 27"),
+    *("file write failed", "unexpected pos"),  # torch's writer of files
+)
+
+_CANNOT_ALLOCATE = "DefaultCPUAllocator: can't allocate memory"
+"""Torch raises a plain RuntimeError where the machine's memory is full."""
 
 
 class Stopped(Exception):
@@ -39,15 +45,17 @@ def reason_of(error: BaseException) -> Stopped | None:
     """What prime shall say about `error`; None for what only its traceback tells."""
     if isinstance(error, Stopped):
         return error
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return Stopped("engine_failed", "The engine is out of memory", _OUT_OF_MEMORY)
+    if isinstance(error, torch.OutOfMemoryError):
+        return Stopped("engine_failed", "The memory of the GPU is full", _OUT_OF_MEMORY)
+    if isinstance(error, MemoryError) or _CANNOT_ALLOCATE in str(error):
+        return Stopped("engine_failed", "The memory of this machine is full", _OUT_OF_MEMORY)
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     # safetensors and torch have errors of their own for it.
     if full or any(words in str(error) for words in _FULL):
-        first = str(error).strip().partition("\n")[0]
+        why = (isinstance(error, OSError) and error.strerror) or "no room is left for it"
         return Stopped(
             "storage_failed",
-            f"A checkpoint cannot be written: {first}",
+            f"A checkpoint cannot be written: {why}",
             "make room, or keep fewer with `--keep-checkpoints`; then `prime train --resume`",
         )
     return None
