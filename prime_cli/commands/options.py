@@ -4,12 +4,14 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from inspect import Parameter
+from math import isfinite
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import typer
 
+from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option, OptionField, is_record, option_fields, record_class
 from prime_cli.core.refs import EnvRef
 from prime_cli.session import Session
@@ -256,6 +258,8 @@ def _field_value(field: OptionField, value: Any) -> Any:
     """What the field holds for what Typer read."""
     if field.option.parse is not None:
         return field.option.parse(value) if value or value == "" else field.default
+    if isinstance(value, float) and not isfinite(value):  # which no bound of Typer's refuses
+        raise UsageError(f"`{field.names[0]}`: {value} is not a number")
     if _item_of_tuple(field) is None:
         return value
     return tuple(value) if value else field.default

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -27,6 +26,7 @@ from prime_cli.training.prepare import engine_config
 from prime_cli.training.record import STOP, Evaluation, TrainingRecord
 from prime_cli.training.session import RolloutSession
 from prime_cli.training.step_checks import StepChecks
+from prime_cli.training.step_progress import StepProgress
 from prime_cli.wire.rollouts import EngineFailure, Evaluated, StepAnswer
 
 _HOUR = 3600.0
@@ -57,9 +57,8 @@ class EngineTraining:
         self._failure: PrimeError | None = None
         self._stopping = self._evaluation_stopped = False
         self._ended = asyncio.Event()
-        self._task: Task | None = None
+        self._shown: StepProgress
         self._began = time.monotonic()
-        self._first_step = record.facts.step
         self._checks = StepChecks(setup.folder.path)
 
     @property
@@ -69,10 +68,10 @@ class EngineTraining:
         is_evaluated = any(each.step >= facts.steps for each in facts.evaluations)
         return facts.step >= facts.steps and (is_evaluated or not self._plan.eval_examples)
 
-    def show_on(self, task: Task, step: int) -> None:
-        """Show the steps on `task`; `step` of them were done by earlier sessions."""
-        self._task = task
-        task.advance(step)
+    def show_on(self, task: Task) -> None:
+        """Show the steps on `task`, those of earlier sessions too."""
+        title = self._files.engine.title
+        self._shown = StepProgress(self._plan, task, self._record.facts.step, engine=title)
 
     # --- The engine ---
 
@@ -138,6 +137,8 @@ class EngineTraining:
         last, seen = time.monotonic(), (-1, -1, -1)
         while True:
             await asyncio.sleep(1.0)
+            has_policy = self._session.policies.current is not None
+            self._shown.look(self._session.played, has_policy=has_policy)
             if self._session.failure is not None:
                 self._failure = self._session.failure
                 raise self._failure
@@ -174,9 +175,7 @@ class EngineTraining:
         """Show a step, and say whether it is the last one."""
         facts = msgspec.structs.replace(self._record.facts, step=step)
         self._record.note(facts, save=True)
-        if self._task is not None:
-            self._task.advance()
-            self._task.update(note=self._note(line))
+        self._shown.add_step(step, line)
         self._failure = self._failure or self._session.failure or self._checks.add(line)
         finished = self._failure is None and self._checks.learned is not None
         if finished:
@@ -195,21 +194,6 @@ class EngineTraining:
             self._stopping = True
         return self._stopping or self._failure is not None
 
-    def _note(self, metrics: Mapping[str, Any]) -> str:
-        words = [
-            _labelled("reward", metrics.get("reward"), ".3f"),
-            _labelled("spread", metrics.get("reward_std"), ".3f"),
-            _labelled("length", metrics.get("length"), ".0f"),
-        ]
-        seconds = (metrics.get("seconds") or {}).get("generate")
-        if seconds:
-            words.append(f"{metrics.get('tokens_own', 0) / seconds:,.0f} tokens/s")
-        done = self._record.facts.step - self._first_step
-        if done > 0:
-            left = (time.monotonic() - self._began) / done * (self._plan.steps - done)
-            words.append(f"{left / 60:.0f}m left" if left > 90 else f"{left:.0f}s left")  # noqa: PLR2004
-        return ", ".join(word for word in words if word)
-
     async def evaluate(self, step: int) -> Evaluated:
         """Evaluate the weights of a step, once; raises PrimeError."""
         known = self._record.facts.evaluations
@@ -219,7 +203,8 @@ class EngineTraining:
             if policy is None or policy.endpoint is None:
                 raise Conflict("There is no policy to evaluate yet")
             try:
-                found = await asyncio.to_thread(self._held.evaluate, policy.endpoint.url, step)
+                with self._shown.evaluating():
+                    found = await asyncio.to_thread(self._held.evaluate, policy.endpoint.url, step)
             except PrimeError as error:
                 self._evaluation_stopped = self._stopping and type(error) is EnvironmentFailed
                 if not self._evaluation_stopped:
@@ -248,9 +233,6 @@ class EngineTraining:
 
 
 def _rewarded(evaluation: Evaluation) -> str:
-    reward = _labelled("reward", evaluation.reward, ".3f") or "no rollout has a reward"
+    found = evaluation.reward
+    reward = "no rollout has a reward" if found is None else f"reward {found:.3f}"
     return reward if evaluation.environment is None else f"{evaluation.environment} {reward}"
-
-
-def _labelled(word: str, value: Any, form: str) -> str:
-    return f"{word} {value:{form}}" if isinstance(value, float | int) else ""

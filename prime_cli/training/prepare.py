@@ -16,6 +16,7 @@ from prime_cli.evals.planning.request import EvalRequest, completed_by
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.prices import FREE
+from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.plan import ALL
 from prime_cli.serving.engines import find_gpus
 from prime_cli.serving.plan import model_folder
@@ -104,8 +105,14 @@ def prepare_resume(
 ) -> PreparedTraining:
     """The training that is resumed, as it was planned but for the limits that are `given` again.
 
-    Raises Conflict if its environment has changed, and as `prepare_training`.
+    Raises Conflict if it is finished or its environment has changed, and as `prepare_training`.
     """
+    if saved.manifest.status == FINISHED:
+        raise Conflict(
+            f"{saved.manifest.run_id} is finished: {pluralize(saved.facts.step, 'step')} were done",
+            hint=f"`prime train show {saved.manifest.run_id}`, or train its `model/` further",
+        )
+    _require_time(training)
     plan = saved.facts.plan
     rollouts = []
     for manifest in saved.manifests():
@@ -172,13 +179,20 @@ def _plan(
             "A group of one rollout teaches nothing: its reward is compared with no other",
             hint="`-r 8`",
         )
+    if not training.lr:
+        raise UsageError("A learning rate of 0 changes no weight", hint="`--lr 1e-6`")
+    _require_time(training)
     sampling = prepared.plan.sampling
     temperature = sampling["temperature"]
-    if not temperature:
+    if temperature <= 0:
         raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")
     if training.engine == DEFAULT:
         _require_supported(sampling)
     length = next((sampling[name] for name in LENGTHS if sampling.get(name)), request.max_tokens)
+    if length is not None and length < 1:
+        raise UsageError(
+            f"An answer needs at least one token, not {length}", hint=f"`-t {MAX_TOKENS}`"
+        )
     return TrainingPlan(
         model=model,
         engine=lasting_name(training.engine),
@@ -229,6 +243,14 @@ def processes_of(asked: int | None, batch: int, engine: Engine, gpus: tuple[str,
             hint=f"`--batch {asked * max(1, round(batch / asked))}`, or fewer `--processes`",
         )
     return asked
+
+
+def _require_time(training: TrainRequest) -> None:
+    if training.max_hours is not None and training.max_hours <= 0:
+        raise UsageError(
+            f"`--max-hours {training.max_hours:g}` leaves no time to train",
+            hint="`--max-hours 0.5`",
+        )
 
 
 def _require_supported(sampling: Mapping[str, Any]) -> None:

@@ -172,7 +172,7 @@ def _train(
         session = RolloutSession(parts, options)
         try:
             with setup.context.progress.task(_title(setup, names), total=plan.steps) as task:
-                training.show_on(task, step)
+                training.show_on(task)
                 signal = run_loop(session.run(lambda *_: None))
         except BaseException as failure:
             if isinstance(failure, PrimeError):

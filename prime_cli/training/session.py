@@ -145,6 +145,10 @@ class RolloutSession:
         """How many rollouts have ended."""
         return sum(part.counts.rollouts for part in self.parts)
 
+    def played(self, step: int) -> int:
+        """How many rollouts of a running step have ended."""
+        return self._events.steps.played(step)
+
     def _choose(self, index: int, start: Start) -> list[int] | None:
         training = self._options.training
         return None if training is None else training.begin(index, start)

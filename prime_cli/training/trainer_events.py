@@ -115,6 +115,10 @@ class StepMetrics:
         step = tagged if isinstance(tagged, int) else _UNTAGGED
         self._steps.setdefault(step, _Counts()).add(line, group, version, environment)
 
+    def played(self, step: int) -> int:
+        """The rollouts of a step that has no line yet."""
+        return self._steps[step].rollouts if step in self._steps else 0
+
     def line(self, step: TrainingStep) -> dict[str, Any]:
         """The line of a step: what the trainer reports goes before what was counted.
 

@@ -1,4 +1,4 @@
-"""TRL's own reports, written on this machine: W&B offline, and trackio."""
+"""TRL's own reports, written on this machine: W&B offline, trackio and TensorBoard."""
 
 import json
 import os
@@ -18,7 +18,7 @@ KEY = "0a1b2c3d4e5f60718293a4b5c6d70a1b2c3d4e5f"
 
 
 @pytest.mark.sample(1, "report")
-@pytest.mark.parametrize("report", ["wandb", "trackio"])
+@pytest.mark.parametrize("report", ["wandb", "trackio", "tensorboard"])
 def test_each_step_is_reported_and_no_file_has_the_key(
     tmp_path: Path, trl: dict[str, Any], monkeypatch: pytest.MonkeyPatch, report: str
 ) -> None:
@@ -28,8 +28,7 @@ def test_each_step_is_reported_and_no_file_has_the_key(
     interpreter = small_interpreter(tmp_path, VOWELS)
     plan: dict[str, Any] = {**PLAN, **trl, "steps": 5, "report": report}
     trained = train_scripted(interpreter, tmp_path / "run", **plan)
-    steps = {"wandb": _steps_of_wandb, "trackio": _steps_of_trackio}[report]
-    assert steps(trained.folder) >= 5
+    assert STEPS[report](trained.folder) >= 5
     files = [*trained.folder.rglob("*"), *Path(os.environ["HOME"]).rglob("*")]
     assert [each for each in files if each.is_file() and KEY.encode() in each.read_bytes()] == []
 
@@ -48,3 +47,15 @@ def _steps_of_trackio(folder: Path) -> int:
         rows = database.execute("SELECT run_name, metrics FROM metrics").fetchall()
     assert {name for name, _ in rows} == {folder.name}
     return sum("train/step_time" in json.loads(metrics) for _, metrics in rows)
+
+
+def _steps_of_tensorboard(folder: Path) -> int:
+    (events,) = folder.glob("tensorboard/**/events.out.tfevents.*")
+    return events.read_bytes().count(b"train/step_time")
+
+
+STEPS = {
+    "wandb": _steps_of_wandb,
+    "trackio": _steps_of_trackio,
+    "tensorboard": _steps_of_tensorboard,
+}

@@ -58,3 +58,23 @@ def test_sampling_that_the_policy_of_trl_would_ignore_is_refused(
     done = prime("train", environment, "-m", "some/model", "-S", sampling, "--dry-run")
     assert done.code == 2
     assert "`top_p` cannot be set with TRL" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--lr", "0"), "A learning rate of 0 changes no weight"),
+        (("--lr", "nan"), "`--lr`: nan is not a number"),
+        (("--lr", "inf"), "`--lr`: inf is not a number"),
+        (("--max-hours", "0"), "`--max-hours 0` leaves no time to train"),
+        (("-T", "-0.5"), "give a temperature above 0"),
+        (("-t", "0"), "An answer needs at least one token, not 0"),
+        (("-r", "1"), "A group of one rollout teaches nothing"),
+    ],
+)
+def test_numbers_that_no_training_can_have_are_refused(
+    prime: Prime, environment: str, words: tuple[str, ...], sentence: str
+) -> None:
+    done = prime("train", environment, "-m", "some/model", *words, "--dry-run")
+    assert done.code == 2
+    assert sentence in done.err

@@ -1,0 +1,89 @@
+"""What a training shows of itself while it runs: the running step, the last one, the time left."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from prime_cli.core.formatting import pluralize
+from prime_cli.core.progress import Task
+from prime_cli.training.plan import TrainingPlan
+
+_SLOW = 3.0
+"""Steps that take longer show their rollouts too."""
+
+
+class StepProgress:
+    """Shows the steps of a session on `task`; `step` of them were done by earlier sessions.
+
+    The time left follows from the steps alone: the engine's start and the probe come once.
+    """
+
+    def __init__(
+        self,
+        plan: TrainingPlan,
+        task: Task,
+        step: int,
+        *,
+        engine: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._plan, self._task, self._engine, self._clock = plan, task, engine, clock
+        self._first = self._step = step
+        self._began = self._changed = clock()
+        self._metrics = ""
+        self._is_evaluating = False
+        task.advance(step)
+        task.update(note=f"starting {engine}")
+
+    def add_step(self, step: int, metrics: Mapping[str, Any]) -> None:
+        """A step was done."""
+        self._step, self._changed = step, self._clock()
+        words = [
+            _labelled("reward", metrics.get("reward"), ".3f"),
+            _labelled("spread", metrics.get("reward_std"), ".3f"),
+            _labelled("length", metrics.get("length"), ".0f"),
+        ]
+        seconds = (metrics.get("seconds") or {}).get("generate")
+        if seconds:
+            words.append(f"{metrics.get('tokens_own', 0) / seconds:,.0f} tokens/s")
+        left = (self._changed - self._began) / (step - self._first) * (self._plan.steps - step)
+        words.append(f"{left / 60:.0f}m left" if left > 90 else f"{left:.0f}s left")  # noqa: PLR2004
+        self._metrics = ", ".join(word for word in words if word)
+        self._task.advance()
+        self._task.update(note=self._metrics)
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """While the context is open an evaluation runs, which has a bar of its own."""
+        self._is_evaluating = True
+        self._task.update(note=self._metrics)
+        try:
+            yield
+        finally:
+            self._is_evaluating, self._changed = False, self._clock()
+
+    def look(self, played: Callable[[int], int], *, has_policy: bool) -> None:
+        """Show what goes on, now and then; `played` counts the finished rollouts of a step."""
+        if self._is_evaluating:
+            return
+        now, step = self._clock(), self._step + 1
+        count = played(step)
+        if step == self._first + 1 and not count:
+            self._began = self._changed = now
+            probed = played(0)
+            if probed:
+                self._task.update(note=f"probe: {pluralize(probed, 'rollout')}")
+            elif has_policy:
+                self._task.update(note="")
+        elif now - self._changed > _SLOW and step <= self._plan.steps:
+            words = [f"step {step}: {self._running(count)}", self._metrics]
+            self._task.update(note=", ".join(filter(None, words)))
+
+    def _running(self, count: int) -> str:
+        planned = self._plan.batch * self._plan.group
+        return f"{count} of {planned} rollouts" if count < planned else "updating the weights"
+
+
+def _labelled(word: str, value: Any, form: str) -> str:
+    return f"{word} {value:{form}}" if isinstance(value, float | int) else ""
