@@ -33,6 +33,7 @@ class StepProgress:
         self._began = self._changed = clock()
         self._metrics = ""
         self._is_evaluating = False
+        self._is_probing = True
         task.advance(step)
         task.update(note=f"starting {engine}")
 
@@ -61,7 +62,8 @@ class StepProgress:
         try:
             yield
         finally:
-            self._is_evaluating, self._changed = False, self._clock()
+            self._is_evaluating = self._is_probing = False  # which comes before any evaluation
+            self._changed = self._clock()
 
     def look(self, played: Callable[[int], int], *, has_policy: bool) -> None:
         """Show what goes on, now and then; `played` counts the finished rollouts of a step."""
@@ -71,7 +73,7 @@ class StepProgress:
         count = played(step)
         if step == self._first + 1 and not count:
             self._began = self._changed = now
-            probed = played(0)
+            probed = played(0) if self._is_probing else 0
             if probed:
                 self._task.update(note=f"probe: {pluralize(probed, 'rollout')}")
             elif has_policy:

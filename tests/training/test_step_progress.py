@@ -48,6 +48,7 @@ def test_before_the_first_step_its_start_and_the_probe_are_shown() -> None:
     assert screen.look(9) == "probe: 5 rollouts"
     with screen.shown.evaluating():
         assert screen.look(12) == ""
+    assert screen.look(13) == ""
 
 
 def test_the_time_left_counts_from_the_first_step() -> None:
