@@ -44,6 +44,14 @@ def _numbers(step: Mapping[str, Any], table: str = "") -> Iterator[tuple[str, fl
             yield f"{table}{name}", float(value)
 
 
+def throughput(step: Mapping[str, Any]) -> float | None:
+    """The tokens that were sampled in a second of generating; None if the trainer reports none."""
+    seconds, tokens = step.get("seconds"), step.get("tokens_own")
+    generated = seconds.get("generate") if isinstance(seconds, Mapping) else None
+    is_known = isinstance(generated, float | int) and isinstance(tokens, float | int)
+    return tokens / generated if is_known and generated else None
+
+
 def series(steps: Sequence[dict[str, Any]], name: str) -> list[float]:
     """The values of one metric, without steps that lack it."""
     found = (step.get(name) for step in steps)

@@ -7,6 +7,7 @@ from typing import Any
 
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.progress import Task
+from prime_cli.training.curves import throughput
 from prime_cli.training.plan import TrainingPlan
 
 _SLOW = 3.0
@@ -45,9 +46,8 @@ class StepProgress:
             _labelled("spread", metrics.get("reward_std"), ".3f"),
             _labelled("length", metrics.get("length"), ".0f"),
         ]
-        seconds = (metrics.get("seconds") or {}).get("generate")
-        if seconds:
-            words.append(f"{metrics.get('tokens_own', 0) / seconds:,.0f} tokens/s")
+        if speed := throughput(metrics):
+            words.append(f"{speed:,.0f} tokens/s")
         left = (self._changed - self._began) / (step - self._first) * (self._plan.steps - step)
         words.append(f"{left / 60:.0f}m left" if left > 90 else f"{left:.0f}s left")  # noqa: PLR2004
         self._metrics = ", ".join(word for word in words if word)

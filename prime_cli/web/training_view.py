@@ -14,7 +14,7 @@ from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.rows import Row
 from prime_cli.runs.transcript import message_blocks
 from prime_cli.statistics.intervals import Interval, precision
-from prime_cli.training.curves import read_steps
+from prime_cli.training.curves import read_steps, throughput
 from prime_cli.training.record import (
     Evaluation,
     TrainingFacts,
@@ -222,8 +222,7 @@ def _points(steps: Sequence[Mapping[str, Any]], name: str) -> list[Point]:
 
 def _value(step: Mapping[str, Any], name: str) -> Any:
     if name == _THROUGHPUT:
-        tokens, seconds = step.get("tokens_own"), step.get("seconds")
-        return tokens / seconds if tokens and seconds else None
+        return throughput(step)
     extra = step.get("extra")
     return step.get(name, extra.get(name) if isinstance(extra, dict) else None)
 

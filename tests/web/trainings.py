@@ -59,7 +59,7 @@ def save_training(cwd: Path, environments: tuple[str, ...] = ()) -> tuple[RunFol
             "loss": 1 / (n + 1),
             "length": 40 + n,
             "tokens_own": 50,
-            "seconds": 2 + n,
+            "seconds": {"generate": 2 + n, "train": 1},
             "extra": {"clip_fraction": n / 10},
             "rewards": dict.fromkeys(environments, 0.25 + n / 4),
         }
