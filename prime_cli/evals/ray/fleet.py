@@ -13,6 +13,7 @@ from typing import Any, Self
 import msgspec
 
 from prime_cli.core.errors import Conflict, EnvironmentFailed, InternalError, Unreachable
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.evals.ray.access import Access
@@ -112,9 +113,10 @@ class Fleet:
         self._keys = KeyHolder(self._job.access, cluster.host)
         self._count = self._wanted or cluster.nodes
         self._accounts = Accounts(self._gateway, self._workers, self._count, self._send)
+        nodes, workers = pluralize(cluster.nodes, "node"), pluralize(self._count, "worker")
         self._progress.say(
-            f"Ray {cluster.ray} at {self._connection.address}, {cluster.nodes} nodes: "
-            f"{self._count} workers of {self._setup.plan.concurrency} rollouts at a time"
+            f"Ray {cluster.ray} at {self._connection.address}, {nodes}: {workers} of "
+            f"{self._setup.plan.concurrency} rollouts at a time"
         )
         for _ in range(self._count):
             self._start_worker()

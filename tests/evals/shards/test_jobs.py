@@ -1,7 +1,9 @@
 """Printed jobs are what their engines take, and hold no secret."""
 
 import json
+import os
 import shlex
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -78,6 +80,38 @@ def test_skypilot_takes_the_tasks_of_the_pipeline() -> None:
     assert parts["secrets"] == dict.fromkeys(JOB.secrets)
     assert shlex.split(parts["run"]) == JOB.part("auto", "/parts/parts")
     assert shlex.split(merge["run"]) == [*JOB.merge("/parts/parts"), "--output-dir", "/parts"]
+
+
+LOAD = """
+import inspect, json, sys
+from sky.utils.dag_utils import load_chain_dag_from_yaml as load
+keys = [(name, "x") for name in sys.argv[2:]]
+name = next(each for each in inspect.signature(load).parameters if each.startswith("secret"))
+dag = load(sys.argv[1], **{name: keys})
+print(json.dumps([dag.name, [[task.name, task.num_nodes, task.run] for task in dag.tasks]]))
+"""
+
+
+@pytest.mark.slow
+def test_an_installed_skypilot_loads_the_pipeline(tmp_path: Path) -> None:
+    command = shutil.which("sky")
+    if command is None:
+        pytest.skip("no SkyPilot: its command `sky` is not on PATH")
+    (tmp_path / "job.yaml").write_text(write_job(JOB, "sky"), "utf-8")
+    done = subprocess.run(
+        [str(Path(command).resolve().with_name("python")), "-c", LOAD, "job.yaml", *JOB.secrets],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path), "SKYPILOT_DISABLE_USAGE_COLLECTION": "1"},
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    name, tasks = json.loads(done.stdout.splitlines()[-1])
+    assert (name, [task[:2] for task in tasks]) == (
+        JOB.name,
+        [[f"{JOB.name}-parts", JOB.shards], [f"{JOB.name}-merge", 1]],
+    )
+    assert shlex.split(tasks[0][2]) == JOB.part("auto", "/parts/parts")
 
 
 def test_slurm_gets_an_array_and_a_merge_that_depends_on_it(tmp_path: Path) -> None:
