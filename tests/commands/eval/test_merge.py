@@ -59,10 +59,19 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("starter", STARTERS)
 def test_the_parts_of_a_replay_are_what_was_recorded(starter: str, tmp_path: Path) -> None:
     whole = run(tmp_path, starter, "builtin/oracle")
-    for number in (1, 2):
-        run(
-            *(tmp_path, starter, f"builtin/replay:{whole}"),
-            *("--shard", f"{number}/2", "--output-dir", "parts"),
-        )
-    done = prime_process("eval", "merge", "parts", "--output", "json", cwd=tmp_path)
-    assert rows_of(tmp_path / done.ok().json["path"]) == rows_of(whole)
+    parts = [
+        run(tmp_path, starter, f"builtin/replay:{whole}", "--shard", f"{number}/2")
+        for number in (1, 2)
+    ]
+    one, other = (merged(tmp_path, *order) for order in (parts, parts[::-1]))
+    assert rows_of(one) == rows_of(whole)
+    names = {path.name for path in one.iterdir()} - {"run.json", ".lock"}
+    assert names >= {"journal.jsonl", "results.jsonl", "metadata.json"}
+    for name in names:  # run.json names the folder that it is in
+        assert (one / name).read_bytes() == (other / name).read_bytes()
+
+
+def merged(folder: Path, *parts: Path) -> Path:
+    outputs = f"merged-{parts[0].name}"
+    words = ("eval", "merge", *map(str, parts), "--output-dir", outputs, "--output", "json")
+    return folder / str(prime_process(*words, cwd=folder).ok().json["path"])
