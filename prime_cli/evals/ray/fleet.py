@@ -4,6 +4,7 @@ Each gets a few examples at a time. What a worker that is gone had not finished 
 """
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
@@ -206,7 +207,9 @@ class Fleet:
                 yield from self._lose(number, problem.message)
             case WorkerFailed(problem):
                 text = f"The node {worker.host}: {problem.message}"
-                raise msgspec.structs.replace(problem, message=text).error()
+                # What its environment prints is logged here.
+                hint = (problem.hint or "").replace(os.devnull, str(self._setup.folder.log))
+                raise msgspec.structs.replace(problem, message=text, hint=hint or None).error()
             case _:
                 yield from self._take(number, worker, message)
 

@@ -1,6 +1,7 @@
 """The workers of a run on a cluster that is scripted."""
 
 import asyncio
+import os
 import platform
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -241,14 +242,15 @@ def test_a_model_at_a_loopback_address_needs_nodes_on_this_machine(tmp_path: Pat
         run(far, tmp_path, workers=1, examples=1, url=url)
 
 
-def test_a_failure_names_its_node(tmp_path: Path) -> None:
+def test_a_failure_names_its_node_and_the_log_that_is_here(tmp_path: Path) -> None:
     async def scenario(cluster: Scripted, _: Gateway) -> None:
         await cluster.join(1, "10.0.0.2")
-        broken = WorkerFailed(Problem("EnvironmentFailed", "No module `x`"))
+        broken = WorkerFailed(Problem("EnvironmentFailed", "No module `x`", f"see {os.devnull}"))
         await cluster.report(WorkerMessages(1, [raw(broken)]))
 
-    with pytest.raises(EnvironmentFailed, match=r"The node 10\.0\.0\.2: No module `x`"):
+    with pytest.raises(EnvironmentFailed, match=r"The node 10\.0\.0\.2: No module `x`") as failed:
         run(scenario, tmp_path, workers=1, examples=1)
+    assert failed.value.hint == f"see {tmp_path / 'log'}"
 
 
 def test_nodes_hear_that_calls_have_stopped_also_those_that_come_later(tmp_path: Path) -> None:
