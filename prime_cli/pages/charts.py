@@ -20,7 +20,7 @@ from prime_cli.runs.rows import LARGEST
 COLOURS = 6
 """Series beyond these share colours and dashes."""
 _WIDTH, _HEIGHT = 640, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 12, 12, 54
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 26, 12, 54
 _TICKS = 6
 _BINS = 20
 _LONGEST_LABEL = 12

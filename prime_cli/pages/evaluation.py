@@ -177,10 +177,10 @@ def _sample_path(path: str, number: int) -> str:
 
 
 def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact]:
-    yield Fact("Model", detail.model_name or "unknown")
     if detail.avg_score is not None:
         yield Fact("Mean reward", f"{detail.avg_score:.4g}")
     yield from intervals
+    yield Fact("Model", detail.model_name or "unknown")
     errors = _errors_of(detail)
     yield Fact("Samples", f"{detail.total_samples:,}")
     if errors:
