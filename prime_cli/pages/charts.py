@@ -24,8 +24,10 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 26, 12, 54
 _TICKS = 6
 _BINS = 20
 _LONGEST_LABEL = 12
-_MOST_POINTS = 300
+_MOST_POINTS = 200
 """Points of a drawn curve; those of longer ones are averaged."""
+_MOST_ROWS, _ROWS_OF_ONE = 60, 20
+"""Of the table behind curves, for the same reason: a training has twenty charts on its page."""
 _MOST_DOTS = 1000
 _TINY = 1e-90
 _FLAT = 1e-9
@@ -90,10 +92,13 @@ def draw_curves(
 
     With `names`, each `x` is the place of one of them, which stands instead of a number.
     """
-    known = [Curve(each.name, _drawn(each.points)) for each in curves]
-    known = [each for each in known if each.points]
-    if not known:
+    whole = [Curve(each.name, _drawn(each.points)) for each in curves]
+    whole = [each for each in whole if each.points]
+    if not whole:
         return _empty(title)
+    known = [Curve(each.name, _averaged(each.points, _MOST_POINTS)) for each in whole]
+    most = max(_MOST_ROWS // len(whole), _ROWS_OF_ONE)
+    listed = [Curve(each.name, _averaged(each.points, most)) for each in whole]
     points = [point for each in known for point in each.points]
     across = Axis.over(min(p.x for p in points), max(p.x for p in points))
     ends = [end for p in points for end in (p.y, p.low, p.high) if end is not None]
@@ -108,10 +113,10 @@ def draw_curves(
             _text(p.low),
             _text(p.high),
         )
-        for each in known
+        for each in listed
         for p in each.points
     ]
-    ends_at = [(each.name, f"ends at {_text(each.points[-1].y)}") for each in known]
+    ends_at = [(each.name, f"ends at {_text(each.points[-1].y)}") for each in whole]
     is_one = len(known) == 1 and known[0].name == title
     last = ends_at[0][1] if is_one else ", ".join(map(" ".join, ends_at))
     legend = _legend([each.name for each in known]) if len(known) > 1 else ""
@@ -271,11 +276,15 @@ def _place(across: Axis, up: Axis, x: float, y: float) -> str:
 
 
 def _drawn(points: Sequence[Point]) -> list[Point]:
-    known = [_with_interval(point) for point in points if _is_drawn(point.x) and _is_drawn(point.y)]
-    if len(known) <= _MOST_POINTS:
-        return known
-    bounds = [len(known) * place // _MOST_POINTS for place in range(_MOST_POINTS + 1)]
-    return [_average(known[low:high]) for low, high in pairwise(bounds)]
+    return [_with_interval(point) for point in points if _is_drawn(point.x) and _is_drawn(point.y)]
+
+
+def _averaged(points: Sequence[Point], most: int) -> Sequence[Point]:
+    """At most so many points."""
+    if len(points) <= most:
+        return points
+    bounds = [len(points) * place // most for place in range(most + 1)]
+    return [_average(points[low:high]) for low, high in pairwise(bounds)]
 
 
 def _with_interval(point: Point) -> Point:
