@@ -5,6 +5,7 @@ known are skipped, as protobuf does.
 """
 
 import struct
+import zlib
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final
@@ -22,7 +23,7 @@ LARGEST_MESSAGE = 16 * 1024 * 1024
 # --- Frames ---
 
 _HEADER: Final = struct.Struct(">BI")
-_END = 2
+_COMPRESSED, _END = 1, 2
 
 
 class Code(StrEnum):
@@ -68,9 +69,21 @@ def unframe(content: bytes) -> bytes:
     if length > LARGEST_MESSAGE:
         raise TooLarge(f"The message has more than {LARGEST_MESSAGE} bytes")
     message = content[_HEADER.size : _HEADER.size + length]
-    if flags or len(message) < length:
-        raise UsageError("The request is no Connect frame: it is compressed or cut off")
-    return message
+    if flags not in (0, _COMPRESSED) or len(message) < length:
+        raise UsageError("The request is no Connect frame: it is cut off")
+    return _unpack(message) if flags else message
+
+
+def _unpack(message: bytes) -> bytes:
+    """A message as the clients 0.2.27 to 0.2.36 pack it, by gzip."""
+    unpacking = zlib.decompressobj(wbits=31)
+    try:
+        content = unpacking.decompress(message, LARGEST_MESSAGE)
+    except zlib.error as error:
+        raise UsageError(f"The message is not packed by gzip: {error}") from error
+    if not unpacking.eof:
+        raise UsageError(f"The message is cut off, or has more than {LARGEST_MESSAGE} bytes")
+    return content
 
 
 # --- Requests ---

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import prime_sandboxes
 from prime_sandboxes import APIClient, CreateSandboxRequest, SandboxClient
 
 # Some methods are of some releases alone.
@@ -79,13 +80,42 @@ ssh = {"public_key": "ssh-ed25519 AAAA me"} if "public_key" in takes else {}
 # What a sandbox does not have here is refused, in the words that the client shows.
 for name, ask in {
     "expose": lambda: client.expose(box, 8000),
+    "unexpose": lambda: client.unexpose(box, "1"),
     "list_exposed_ports": lambda: client.list_exposed_ports(box),
+    "list_all_exposed_ports": getattr(client, "list_all_exposed_ports", None),
     "create_ssh_session": lambda: client.create_ssh_session(box, **ssh),
+    "close_ssh_session": lambda: client.close_ssh_session(box, "1"),
+    "is_vm": lambda: client.is_vm(box),
     "get_network": lambda: client.get_network(box),
+    "set_network": lambda: client.set_network(box, allow=["pypi.org"]),
     "get_sandbox_statuses": lambda: client.get_sandbox_statuses([box]),
+    "get_background_job_status": lambda: client.get_background_job_status(box, started),
+    "get_background_job_statuses": lambda: client.get_background_job_statuses([started]),
+    "get_background_jobs": lambda: client.get_background_jobs([started]),
+    "checkpoint": lambda: client.checkpoint(box),
+    "list_checkpoints": lambda: client.list_checkpoints(box),
+    "get_checkpoint": lambda: client.get_checkpoint("1"),
+    "get_checkpoints": lambda: client.get_checkpoints(["1"]),
+    "wait_for_checkpoint": lambda: client.wait_for_checkpoint("1", timeout_seconds=5),
+    "delete_checkpoint": lambda: client.delete_checkpoint("1"),
+    "delete_sandbox_checkpoints": lambda: client.delete_sandbox_checkpoints(box),
+    "list_lan_networks": getattr(client, "list_lan_networks", None),
+    "create_lan_network": lambda: client.create_lan_network("lan"),
+    "get_lan_network": lambda: client.get_lan_network("1"),
+    "set_lan_rules": lambda: client.set_lan_rules("1", []),
+    "add_lan_member": lambda: client.add_lan_member("1", box),
+    "remove_lan_member": lambda: client.remove_lan_member("1", box),
+    "delete_lan_network": lambda: client.delete_lan_network("1"),
+    "clear_auth_cache": client.clear_auth_cache,
 }.items():
     if hasattr(client, name):
         note(name, ask)
+if hasattr(getattr(prime_sandboxes, "ImageClient", None), "list"):
+    note("images", lambda: prime_sandboxes.ImageClient().list())
+if hasattr(prime_sandboxes, "TemplateClient"):
+    templates: Any = prime_sandboxes.TemplateClient()
+    note("check-image", lambda: templates.check_docker_image("python:3.11-slim"))
+    note("credentials", templates.list_registry_credentials)
 stranger = SandboxClient(APIClient(api_key="not-a-key"))
 note("unknown-key", stranger.list)
 client.execute_command(box, "kill -9 -1")

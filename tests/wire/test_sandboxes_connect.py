@@ -1,5 +1,7 @@
 """Command sessions on the wire: bytes as protobuf's own library writes and reads them."""
 
+import gzip
+
 import pytest
 
 from prime_cli.core.errors import TooLarge, UsageError
@@ -53,7 +55,20 @@ def test_frames_carry_messages_and_the_last_one_an_error() -> None:
     assert connect.end_frame(error)[5:] == b'{"error":{"code":"not_found","message":"gone"}}'
 
 
-@pytest.mark.parametrize("content", [b"", b"\0\0\0\0\x05abc", b"\x01\0\0\0\0"])
+def test_a_packed_message_is_unpacked_as_far_as_it_may_be_large() -> None:
+    def frame(packed: bytes) -> bytes:
+        return b"\x01" + len(packed).to_bytes(4, "big") + packed
+
+    assert connect.unframe(frame(gzip.compress(START))) == START
+    with pytest.raises(UsageError, match="cut off"):
+        connect.unframe(frame(gzip.compress(START)[:-9]))
+    with pytest.raises(UsageError, match="has more than"):
+        connect.unframe(frame(gzip.compress(bytes(connect.LARGEST_MESSAGE + 1))))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0\0\0\0\x05abc", b"\x01\0\0\0\0", b"\x01\0\0\0\x03abc", b"\x04\0\0\0\0"]
+)
 def test_what_is_no_frame_is_refused(content: bytes) -> None:
     with pytest.raises(UsageError):
         connect.unframe(content)

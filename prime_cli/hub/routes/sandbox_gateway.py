@@ -104,7 +104,10 @@ async def _chunks(response: RelayedResponse) -> AsyncIterator[bytes]:
         await response.close()
 
 
-_PASSED = ("content-type", "content-length", "connect-timeout-ms", "connect-protocol-version")
+_PASSED = (
+    *("content-type", "content-length", "content-encoding"),
+    *("connect-timeout-ms", "connect-protocol-version"),
+)
 
 
 def _passed(request: Request) -> dict[str, str]:

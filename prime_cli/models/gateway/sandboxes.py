@@ -271,7 +271,8 @@ class SandboxRelay:
         # As it was written: a path in it may hold `&`.
         _, mark, query = request.raw_path.partition("?")
         address = f"{self._origins[number]}{path}{mark}{query}"
-        headers = _headers_of(request, *_PASSED, "authorization", "content-length")
+        length = () if "content-encoding" in request.headers else ("content-length",)  # unpacked
+        headers = _headers_of(request, *_PASSED, "authorization", *length)
         if (request.content_length or _CHUNK) < _CHUNK:
             content: Iterator[bytes] | bytes | None = await request.read()
         else:
