@@ -29,8 +29,9 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     `model` is a folder or a name on Hugging Face, `batch` counts prompts a step, `group` rollouts
     of each. `examples` bounds the training data, -1 for all. `options` go to the engine unchanged.
-    The prompts of a step are divided among `processes` of the engine. Where there are several
-    environments, `ratios` are their shares, and `examples` and `eval_examples` those of each.
+    The prompts of a step are divided among `processes` of the engine, in which vLLM answers if
+    `vllm`, else the model itself. Where there are several environments, `ratios` are their shares,
+    and `examples` and `eval_examples` those of each.
     """
 
     model: str
@@ -58,6 +59,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     gpus: tuple[str, ...] = ()
     processes: int = 1
     ratios: tuple[float, ...] = ()
+    vllm: bool = False
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -96,7 +98,8 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
         # One process has one GPU, whichever it finds first.
         used = self.gpus[: self.processes]
         rest = f" ({len(used)} of {len(self.gpus)} GPUs)" if len(used) < len(self.gpus) else ""
-        return f"{count}on {', '.join(used) or 'CPU'}{rest}"
+        answers = ", vLLM answers" if self.vllm else ""
+        return f"{count}on {', '.join(used) or 'CPU'}{rest}{answers}"
 
 
 def require_token_ids(request: EvalRequest) -> None:

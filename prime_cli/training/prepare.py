@@ -1,6 +1,6 @@
 """What a training will do, decided before anything starts."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ TINY = "builtin/tiny"
 OWN = "training"
 """The endpoint in the plan of a training: the engine's, whose address is new each time."""
 
+_DECIDED = frozenset(("use_vllm", "vllm_mode", "vllm_tensor_parallel_size"))
 _SAMPLED_BY = LENGTHS | {"temperature", "chat_template_kwargs"}
 
 
@@ -188,6 +189,7 @@ def _plan(
         raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")
     if training.engine == DEFAULT:
         _require_supported(sampling)
+        _require_own_choices(training.options)
     length = next((sampling[name] for name in LENGTHS if sampling.get(name)), request.max_tokens)
     if length is not None and length < 1:
         raise UsageError(
@@ -218,7 +220,27 @@ def _plan(
         options=parse_settings(training.options),
         gpus=gpus,
         processes=processes_of(training.processes, training.batch, engine, gpus),
+        vllm=uses_vllm(training, engine, gpus),
     )
+
+
+def uses_vllm(training: TrainRequest, engine: Engine, gpus: tuple[str, ...]) -> bool:
+    """Whether vLLM answers in the engine: if it was asked for, else where a GPU is and the
+    interpreter is prime's own. Raises UsageError where it cannot.
+    """
+    own = training.engine_python is not None
+    if training.vllm is None:
+        return engine.vllm is not None and bool(gpus) and not own
+    if not training.vllm:
+        return False
+    if engine.vllm is None:
+        raise UsageError(f"{engine.title} cannot let vLLM answer", hint="omit `--vllm`")
+    if not gpus and not own:
+        raise UsageError(
+            "vLLM needs a GPU, and none is visible on this machine",
+            hint="omit `--vllm`; a build for the CPU is used by `--engine-python PYTHON`",
+        )
+    return True
 
 
 def processes_of(asked: int | None, batch: int, engine: Engine, gpus: tuple[str, ...]) -> int:
@@ -265,8 +287,20 @@ def _require_supported(sampling: Mapping[str, Any]) -> None:
         )
 
 
+def _require_own_choices(options: Iterable[str]) -> None:
+    """Raise UsageError for settings of TRL that its engine decides."""
+    found = _DECIDED & parse_settings(options).keys()
+    if found:
+        raise UsageError(
+            f"`{min(found)}` is no setting of the engine, in whose process vLLM answers",
+            hint="choose by `--vllm` or `--no-vllm`",
+        )
+
+
 def engine_packages(engine: Engine, plan: TrainingPlan) -> Engine:
-    """The engine with what this plan needs besides."""
+    """The engine with what this plan needs besides, or instead."""
+    if plan.vllm and engine.vllm is not None:
+        engine = replace(engine, packages=engine.vllm.requires, size=engine.vllm.size)
     if plan.report is None:
         return engine
     return replace(engine, packages=(*engine.packages, plan.report))

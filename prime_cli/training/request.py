@@ -103,6 +103,10 @@ class TrainRequest:
         "An interpreter with the engine, instead of one made by prime.", ("--engine-python",),
         metavar="PYTHON", panel=_ENGINE
     )] = None
+    vllm: Annotated[bool | None, Option(
+        "Let vLLM answer in the engine.", ("--vllm/--no-vllm",), show_default="with a GPU",
+        panel=_ENGINE
+    )] = None
     engine_dir: Annotated[Path | None, Option(
         "The folder of an installed checkout of prime-rl.", ("--engine-dir",), metavar="FOLDER",
         panel=_ENGINE

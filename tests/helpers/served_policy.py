@@ -20,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from prime_trl.generation import Generating
 from prime_trl.policy import Policy
 from prime_trl.tiny import write_tiny_model
 
@@ -27,12 +28,13 @@ write_tiny_model(Path(sys.argv[2]), 0)
 model = AutoModelForCausalLM.from_pretrained(sys.argv[2], dtype=torch.float32)
 # As Qwen2.5 has one; the policy must not sample by it.
 model.generation_config.repetition_penalty = 1.5
-policy = Policy(AutoTokenizer.from_pretrained(sys.argv[2]), seed=0, most=16)
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[2])
+policy = Policy(tokenizer, seed=0, most=16)
 print(policy.url, flush=True)
 asked = []
 reading = threading.Thread(target=lambda: asked.append(sys.stdin.readline()), daemon=True)
 reading.start()
-policy.pump(model, lambda: bool(asked))
+policy.pump(Generating(lambda: model, tokenizer), lambda: bool(asked))
 largest, tokens = 0.0, 0
 for segment in json.loads(asked[0]):
     with torch.no_grad():

@@ -19,9 +19,14 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.packages import WheelPackage
-from prime_cli.training.engines.catalogue import find_engine
+from prime_cli.training.engines.catalogue import Engine, find_engine
 from prime_cli.training.plan import for_training
-from prime_cli.training.prepare import processes_of, resumed_plan
+from prime_cli.training.prepare import (
+    engine_packages,
+    processes_of,
+    resumed_plan,
+    uses_vllm,
+)
 from prime_cli.training.request import TrainRequest
 from tests.helpers.live_run import PLAN, prepared_run
 from tests.helpers.scripted_model import ScriptedModel
@@ -158,3 +163,44 @@ def test_a_plan_names_its_processes_and_their_devices() -> None:
     assert engine(processes=2) == "scripted, 2 processes on CPU"
     assert engine(processes=2, gpus=("A", "B")) == "scripted, 2 processes on A, B"
     assert engine(gpus=("A", "B")) == "scripted, on A (1 of 2 GPUs)"
+
+
+# --- vLLM ---
+
+GPU = ("NVIDIA H100",)
+OWN = Path("/own/python")
+
+
+@pytest.mark.parametrize(
+    ("asked", "python", "gpus", "used"),
+    [
+        (None, None, GPU, True),
+        (None, None, (), False),
+        (None, OWN, GPU, False),
+        (False, None, GPU, False),
+        (True, OWN, (), True),
+    ],
+)
+def test_vllm_answers_where_a_gpu_is_unless_told_otherwise(
+    asked: bool | None, python: Path | None, gpus: tuple[str, ...], used: bool
+) -> None:
+    training = TrainRequest(vllm=asked, engine_python=python)
+    assert uses_vllm(training, TRL, gpus) is used
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"), [(TRL, "vLLM needs a GPU"), (replace(TRL, vllm=None), "cannot let vLLM")]
+)
+def test_vllm_is_refused_where_it_cannot_answer(engine: Engine, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        uses_vllm(TrainRequest(vllm=True), engine, ())
+
+
+def test_with_vllm_the_engine_has_packages_that_fit_it() -> None:
+    plan = msgspec.structs.replace(TRAINING_PLAN, vllm=True, gpus=GPU, report="trackio")
+    *packages, last = engine_packages(TRL, plan).packages
+    assert any(each.startswith("vllm") for each in packages)
+    assert last == "trackio"
+    assert dict(plan.lines())["Engine"] == "scripted, on NVIDIA H100, vLLM answers"
+    without = msgspec.structs.replace(plan, vllm=False, report=None)
+    assert not any("vllm" in each for each in engine_packages(TRL, without).packages)

@@ -43,6 +43,13 @@ _OWN_PROGRAMS = {
 """Trainers that are started by their own programs, by the names that people type."""
 
 
+class WithVllm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[vllm]` of engine.toml: what an engine requires instead where vLLM answers in it."""
+
+    requires: tuple[str, ...]
+    size: str
+
+
 class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """engine.toml; `title` is its name in sentences, `size` what a download is said to need."""
 
@@ -55,6 +62,7 @@ class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     takes: tuple[Literal["v0", "v1"], ...] = ("v0", "v1")
     distributed: bool = False
     size: str = "several GB"
+    vllm: WithVllm | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,8 @@ class Engine:
 
     `packages` are requirements for uv, `python` a specifier such as `>=3.11`. It `needs` devices,
     and `takes` environments of these generations of verifiers. One that is `distributed` starts as
-    many processes as its config names. `size` is said before an install.
+    many processes as its config names. `size` is said before an install. With `vllm` it can let
+    vLLM answer in its own process, and needs these packages then.
     """
 
     name: str
@@ -75,6 +84,7 @@ class Engine:
     takes: tuple[str, ...]
     distributed: bool
     size: str
+    vllm: WithVllm | None = None
 
 
 def read_engine(folder: Path) -> Engine:
@@ -102,6 +112,7 @@ def read_engine(folder: Path) -> Engine:
         found.takes,
         found.distributed,
         found.size,
+        found.vllm,
     )
 
 

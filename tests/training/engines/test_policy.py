@@ -17,6 +17,7 @@ from urllib.request import Request, urlopen
 sys.path.insert(0, sys.argv[1])
 import torch
 from prime_trl.failures import Stopped
+from prime_trl.generation import Generating
 from prime_trl.policy import Policy
 from prime_trl.tiny import _tokenizer
 from transformers import GenerationConfig
@@ -54,7 +55,7 @@ for template in (qwen3_chat_template, tokenizer.chat_template):
     for _ in range(2):
         waiting = pool.submit(ask, messages)
         try:
-            policy.pump(model, waiting.done)
+            policy.pump(Generating(lambda: model, tokenizer), waiting.done)
         except Stopped as stopped:
             print(json.dumps([stopped.code, stopped.message]))
             break

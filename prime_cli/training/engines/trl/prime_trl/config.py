@@ -10,8 +10,8 @@ from typing import Any
 class Config:
     """engine.json; `batch` counts prompts a step, `group` rollouts of each.
 
-    They are divided among `processes`. `resume` is a checkpoint's folder. `options` are fields of
-    GRPOConfig, from `--set`.
+    They are divided among `processes`. `vllm` samples instead of transformers. `resume` is a
+    checkpoint's folder. `options` are fields of GRPOConfig, from `--set`.
     """
 
     model: str
@@ -29,6 +29,7 @@ class Config:
     probe: bool = True
     lora: int = 0
     processes: int = 1
+    vllm: bool = False
     report: str | None = None
     resume: str | None = None
     trust_remote_code: bool = False

@@ -33,11 +33,15 @@ def logprob_gap(model: Any, rows: list[TrainingRow], temperature: float) -> floa
     model.train(was_training)
     gap = sum(gaps) / len(gaps) if gaps else 0.0
     dtype = next(model.parameters()).dtype
-    most = 0.1 if dtype == torch.float32 else 0.5
+    require_close(gap, 0.1 if dtype == torch.float32 else 0.5)
+    return gap
+
+
+def require_close(gap: float, most: float = 0.1) -> None:
+    """Raise Stopped for a mean difference of more than `most` nats."""
     if not gap <= most:  # nor is NaN
         raise Stopped(
             "engine_failed",
             f"The recorded log-probabilities are not those of the model: {gap:.3g} nats apart",
             "train a model whose server and trainer agree; `engine.log` has the details",
         )
-    return gap

@@ -13,6 +13,10 @@ _FULL = (
 
 _CANNOT_ALLOCATE = "DefaultCPUAllocator: can't allocate memory"
 """Torch raises a plain RuntimeError where the machine's memory is full."""
+_SHARE = (
+    "give it more with `--set vllm_gpu_memory_utilization=0.5`, or a shorter context with "
+    "`--set vllm_max_model_length=4096`, or omit it with `--no-vllm`"
+)
 
 
 class Stopped(Exception):
@@ -49,6 +53,9 @@ def reason_of(error: BaseException) -> Stopped | None:
         return Stopped("engine_failed", "The memory of the GPU is full", _OUT_OF_MEMORY)
     if isinstance(error, MemoryError) or _CANNOT_ALLOCATE in str(error):
         return Stopped("engine_failed", "The memory of this machine is full", _OUT_OF_MEMORY)
+    if isinstance(error, ValueError) and "gpu_memory_utilization" in str(error):
+        first = str(error).strip().partition("\n")[0]
+        return Stopped("engine_failed", f"vLLM has too little memory: {first}", _SHARE)
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     # safetensors and torch have errors of their own for it.
     if full or any(words in str(error) for words in _FULL):

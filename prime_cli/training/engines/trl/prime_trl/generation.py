@@ -1,38 +1,53 @@
-"""Answers of the policy: one `generate` for calls that wait together, each call with its own dice.
+"""Sampling by transformers: one `generate` for calls that wait together, each with its own dice.
 
 What a call gets depends on its prompt, its seed and the weights alone, not on what it happened to
 be batched with; so a training that is resumed goes on as if it had never been stopped.
 """
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
-STOP, LENGTH = "stop", "length"
+from .sampling import LENGTH, STOP, Answer, Wanted
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """One call: its prompt, at most how many tokens, at which temperature, and its seed."""
+class Generating:
+    """The `Sampler` of the model that is trained: it answers all calls that wait, then others."""
 
-    ids: list[int]
-    most: int
-    temperature: float
-    seed: str
+    def __init__(self, model: Callable[[], Any], tokenizer: Any) -> None:
+        """`model` gives the one whose weights are current."""
+        self._model, self._tokenizer = model, tokenizer
+        self._waiting: dict[int, Wanted] = {}
 
+    @contextmanager
+    def awake(self) -> Iterator[None]:
+        """Switch off what a model does only while it is trained."""
+        model = self._model()
+        was_training = model.training
+        model.eval()
+        try:
+            yield
+        finally:
+            model.train(was_training)
 
-@dataclass(frozen=True)
-class Answer:
-    """The sampled tokens, one log-probability for each, and why they end."""
+    def take(self, number: int, wanted: Wanted) -> None:
+        """Keep the call for the next batch."""
+        self._waiting[number] = wanted
 
-    ids: list[int]
-    logprobs: list[float]
-    ended: str
+    def work(self) -> list[tuple[int, Answer]]:
+        """Answer those that wait, in the order of their seeds."""
+        chosen = sorted(self._waiting, key=lambda number: self._waiting[number].seed)
+        wanted = [self._waiting.pop(number) for number in chosen]
+        pad, end = self._tokenizer.pad_token_id, self._tokenizer.eos_token_id
+        return list(zip(chosen, generate(self._model(), wanted, pad=pad, end=end), strict=True))
+
+    def drop(self, numbers: Iterable[int]) -> None:
+        """Forget calls."""
+        for number in numbers:
+            self._waiting.pop(number, None)
 
 
 class _Draws(LogitsProcessor):  # type: ignore[misc]
@@ -45,7 +60,7 @@ class _Draws(LogitsProcessor):  # type: ignore[misc]
         self.logprobs: list[torch.Tensor] = []
         self._heat = torch.tensor([[each.temperature or 1.0] for each in wanted])
         self._greedy = torch.tensor([each.temperature == 0 for each in wanted])
-        self._dice = [_generator(each.seed) for each in wanted]
+        self._dice = [torch.Generator().manual_seed(each.seed_number) for each in wanted]
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         heat, greedy = self._heat.to(scores.device), self._greedy.to(scores.device)
@@ -60,11 +75,6 @@ class _Draws(LogitsProcessor):  # type: ignore[misc]
         chosen = torch.where(greedy[:, None], logprobs.argmax(-1, keepdim=True), drawn)
         self.logprobs.append(logprobs.gather(-1, chosen))
         return torch.full_like(scores, float("-inf")).scatter(-1, chosen, 0.0)
-
-
-def _generator(seed: str) -> torch.Generator:
-    number = int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=8).digest(), "big")
-    return torch.Generator().manual_seed(number >> 1)
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]

@@ -5,14 +5,18 @@ from pathlib import Path
 import psutil
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
+from trl import GRPOConfig
 
 from .config import Config
 from .failures import Stopped
 
 _WHOLE = 16
 """Bytes for a parameter in float32: itself, its gradient, and two moments of Adam."""
+_WITHOUT_GRADIENTS = 12
+"""The same between two steps."""
 _LOGIT = 16
 """Bytes for a logit: itself, its softmax, and their gradients."""
+_SHARE = GRPOConfig.vllm_gpu_memory_utilization
 _FROZEN = 5
 """The same under adapters, which are small."""
 
@@ -32,9 +36,15 @@ def require_memory(config: Config) -> None:
         )
     count = sum(parameter.numel() for parameter in model.parameters())
     needed, there = count * (_FROZEN if config.lora else _WHOLE), free_memory(config.processes)
+    hint = "use a smaller model" if config.lora else "train adapters alone with `--lora 16`"
+    if config.vllm:
+        # It sleeps while gradients are there.
+        share = float(config.options.get("vllm_gpu_memory_utilization", _SHARE))
+        sampling = count * (_FROZEN if config.lora else _WITHOUT_GRADIENTS)
+        needed = max(needed, sampling + int(share * _all_memory(config.processes)))
+        hint += ", or give vLLM less with `--set vllm_gpu_memory_utilization=0.2`"
     if needed <= there:
         return
-    hint = "use a smaller model" if config.lora else "train adapters alone with `--lora 16`"
     raise Stopped(
         "engine_failed",
         f"{Path(config.model).name} has {count:,} parameters, which need {_gb(needed)} to be "

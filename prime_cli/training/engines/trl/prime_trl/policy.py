@@ -1,11 +1,12 @@
 """The policy as a server on loopback, in vLLM's dialect of chat completions.
 
-HTTP has a thread of its own; tokens are generated on the thread that calls `pump`, so that only one
+HTTP has a thread of its own; a `Sampler` works on the thread that calls `pump`, so that only one
 ever touches the model. A conversation continues with the very tokens that were sampled: only what
 is new in it is tokenized, so that a rollout of several turns stays one row.
 """
 
 import asyncio
+import itertools
 import json
 import queue
 import threading
@@ -14,15 +15,17 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 from aiohttp import web
 
 from .failures import Stopped
-from .generation import Answer, Wanted, generate
+from .sampling import Answer, Sampler, TooLong, Wanted
 from .tools import ToolFormat, template_of, with_objects
 
 _LARGEST_REQUEST = 64 << 20
+_QUIET = 0.02
 _MOST_TOGETHER = 128
 _Call = tuple[Wanted, "Future[Answer]"]
 
@@ -40,6 +43,8 @@ class Policy:
         self._tools: ToolFormat | None = None
         self._refused: Stopped | None = None
         self._calls: queue.Queue[_Call] = queue.Queue()
+        self._numbers = itertools.count()
+        self._open: dict[int, Future[Answer]] = {}
         self._known: dict[tuple[str, str], list[int]] = {}
         self._same: Counter[str] = Counter()
         ready = threading.Event()
@@ -52,50 +57,52 @@ class Policy:
         self._known.clear()
         self._same.clear()
 
-    def pump(self, model: Any, until: Callable[[], bool]) -> None:
+    def pump(self, sampler: Sampler, until: Callable[[], bool]) -> None:
         """Answer calls on this thread until `until()` is true; raises Stopped for tools that no
         answer can call.
         """
-        was_training = model.training
-        model.eval()
-        try:
-            while self._refused is None and not until():
-                began = time.perf_counter()
-                calls = self._take()
-                self.waited += time.perf_counter() - began
-                if calls:
-                    self._answer(model, calls)
-        finally:
-            model.train(was_training)
+        with sampler.awake():
+            try:
+                while self._refused is None and not until():
+                    self._go_on(sampler)
+            finally:
+                self._give_up(sampler)
         if self._refused is not None:
             raise self._refused
 
-    def _take(self, quiet: float = 0.02) -> list[_Call]:
+    def _go_on(self, sampler: Sampler) -> None:
+        began = time.perf_counter()
+        # Whoever works already need not wait for calls that come together.
+        for wanted, future in self._come(0.0 if self._open else _QUIET):
+            number = next(self._numbers)
+            try:
+                sampler.take(number, wanted)
+            except TooLong as error:
+                future.set_exception(error)
+            else:
+                self._open[number] = future
+        taken = time.perf_counter()
+        self.waited += taken - began
+        if self._open:
+            for number, answer in sampler.work():
+                self.tokens += len(answer.ids)
+                self._open.pop(number).set_result(answer)
+            self.generated += time.perf_counter() - taken
+
+    def _come(self, quiet: float) -> list[_Call]:
         """The calls that come with less than `quiet` seconds between them."""
         calls: list[_Call] = []
-        while len(calls) < _MOST_TOGETHER:
-            try:
-                calls.append(self._calls.get(timeout=quiet))
-            except queue.Empty:
-                break
-        return sorted(calls, key=lambda call: call[0].seed)
+        with suppress(queue.Empty):
+            while len(calls) < _MOST_TOGETHER:
+                calls.append(self._calls.get(block=quiet > 0, timeout=quiet))
+        return calls
 
-    def _answer(self, model: Any, calls: list[_Call]) -> None:
-        began = time.perf_counter()
-        tokenizer = self._tokenizer
-        wanted = [each for each, _ in calls]
-        try:
-            answers = generate(
-                model, wanted, pad=tokenizer.pad_token_id, end=tokenizer.eos_token_id
-            )
-        except BaseException as error:
-            for _, future in calls:
-                future.set_exception(RuntimeError(f"the policy failed: {error}"))
-            raise
-        for (_, future), answer in zip(calls, answers, strict=True):
-            self.tokens += len(answer.ids)
-            future.set_result(answer)
-        self.generated += time.perf_counter() - began
+    def _give_up(self, sampler: Sampler) -> None:
+        """Forget what is left: their rollouts have ended without waiting for it."""
+        sampler.drop(self._open)
+        for future in self._open.values():
+            future.set_exception(RuntimeError("the policy answers no more calls"))
+        self._open.clear()
 
     # --- HTTP ---
 
@@ -130,7 +137,10 @@ class Policy:
             self._seed_of(ids, who),
         )
         self._calls.put((wanted, future))
-        answer = await asyncio.wrap_future(future)
+        try:
+            answer = await asyncio.wrap_future(future)
+        except TooLong as error:
+            return _refusal(str(error))
         said = self._message(ids, answer.ids, tools)
         if who:
             self._known[who, _key(with_objects([*messages, said]))] = ids + answer.ids
@@ -147,7 +157,7 @@ class Policy:
         sentence = f"The environment has tools, which the model cannot call: {error}"
         hint = "train a model whose chat template has tools, such as Qwen/Qwen3-0.6B"
         self._refused = Stopped("usage", sentence, hint)
-        return web.json_response({"error": {"message": sentence}}, status=400)
+        return _refusal(sentence)
 
     def _seed_of(self, ids: list[int], who: str) -> str:
         same = f"{self._seed} {self._phase} {who} {ids}"
@@ -181,6 +191,10 @@ class Policy:
                 added = self._tokenizer.encode(whole[cut:], add_special_tokens=False)
                 return known + list(added)
         return list(self._tokenizer.encode(whole, add_special_tokens=False))
+
+
+def _refusal(sentence: str) -> web.Response:
+    return web.json_response({"error": {"message": sentence}}, status=400)
 
 
 def _completion(

@@ -82,16 +82,23 @@ def _tell(failures: Mapping[int, ProcessFailure], count: int) -> None:
         Service().fail(reason.code, reason.message, reason.hint)
 
 
-def join(*, has_gpu: bool) -> PartialState:
+def join(*, has_gpu: bool, vllm: bool = False) -> PartialState:
     """The processes of the training, of which this is one; the only one if it was not launched."""
-    if (meeting := os.environ.get(_MEETING)) is not None:
+    meeting = os.environ.get(_MEETING)
+    backend = "nccl" if has_gpu else "gloo"
+    if meeting is not None:
         if has_gpu:
             torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         torch.distributed.init_process_group(
-            "nccl" if has_gpu else "gloo",
+            backend,
             init_method=Path(meeting).as_uri(),
             rank=int(os.environ[_RANK]),
             world_size=int(os.environ["WORLD_SIZE"]),
             timeout=_LONGEST,
         )
-    return PartialState(cpu=not has_gpu)
+    state = PartialState(cpu=not has_gpu)
+    if meeting is None and vllm:
+        # vLLM makes a group of one otherwise, with a store that listens on every interface.
+        alone = torch.distributed.HashStore()
+        torch.distributed.init_process_group(backend, store=alone, rank=0, world_size=1)
+    return state

@@ -9,13 +9,14 @@ from .config import Config
 from .exactness import is_due, logprob_gap
 from .policy import Policy
 from .rows import TrainingRow, row_of
+from .sampling import Sampler
 from .service import Service
 
 
 class Rollouts:
     """TRL's `rollout_func`: asks prime for the groups of a step, and makes rows of them.
 
-    Each of several processes asks for groups of its own, which its own model answers.
+    Each of several processes asks for groups of its own, which its own `sampler` answers.
     """
 
     def __init__(
@@ -26,6 +27,7 @@ class Rollouts:
         processes: PartialState,
         filler: int,
     ) -> None:
+        self.sampler: Sampler
         self.gap: float | None = None
         self.seconds = 0.0
         self._config, self._service, self._policy = config, service, policy
@@ -50,11 +52,11 @@ class Rollouts:
         else:
             own = {"url": self._policy.url, "model": self._config.model, "version": step - 1}
         self._processes.wait_for_everyone()  # by now prime knows the version
-        model = trainer.accelerator.unwrap_model(trainer.model)
         groups = _grouped(prompts, self._config.group)
-        found = self.ask(groups, model, f"train {step}", {"step": step}, own)
+        found = self.ask(groups, f"train {step}", {"step": step}, own)
         rows = [row_of(each, self._filler, str(self._config.seed)) for each in found]
         if is_due(step):
+            model = trainer.accelerator.unwrap_model(trainer.model)
             self.gap = logprob_gap(model, rows, self._config.temperature)
         self.seconds = time.perf_counter() - began
         return _columns(rows)
@@ -62,18 +64,17 @@ class Rollouts:
     def ask(
         self,
         groups: list[tuple[int, int]],
-        model: Any,
         phase: str,
         tag: dict[str, Any],
         policy: dict[str, Any] | None = None,
     ) -> list[Any]:
-        """The rollouts of (example, count), in order; the model answers until all are there.
+        """The rollouts of (example, count), in order; the sampler answers until all are there.
 
         `policy` is where this process answers, unless prime asks it by default.
         """
         self._policy.begin(phase)
         waiting = [self._service.group(example, count, tag, policy) for example, count in groups]
-        self._policy.pump(model, lambda: all(each.done() for each in waiting))
+        self._policy.pump(self.sampler, lambda: all(each.done() for each in waiting))
         return [rollout for each in waiting for rollout in each.result()]
 
 

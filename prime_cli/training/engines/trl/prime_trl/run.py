@@ -19,11 +19,13 @@ from transformers import AutoTokenizer
 from .checkpoints import publish, remove_old
 from .config import Config, read_config
 from .failures import Stopped, reason_of
+from .generation import Generating
 from .memory import require_memory
 from .policy import Policy
 from .processes import join
 from .reports import prepare_reports
 from .rollouts import Rollouts, reward_of_environment
+from .sampling import Sampler
 from .service import Refused, Service
 from .steps import Steps
 from .tiny import NAME as TINY
@@ -53,7 +55,10 @@ def main(path: str) -> int:
 
 def train(config: Config, service: Service, folder: Path) -> None:
     """Train, evaluate before and after, and save; raises Stopped for what users must know."""
-    processes = join(has_gpu=torch.cuda.is_available())
+    processes = join(has_gpu=torch.cuda.is_available(), vllm=config.vllm)
+    if config.vllm and not torch.cuda.is_available():
+        # Compiled code would go on with the weights that vLLM has packed for the CPU at first.
+        os.environ["TORCH_COMPILE_DISABLE"] = "1"
     prepare_reports(config, folder, processes)
     config = _with_model(config, processes, folder)
     tokenizer = _tokenizer(config)
@@ -76,12 +81,13 @@ def train(config: Config, service: Service, folder: Path) -> None:
         peft_config=_lora(config),
     )
     steps.trainer = trainer
+    rollouts.sampler = _sampler(config, trainer, tokenizer)
     if config.resume is None:
         if config.probe and processes.is_main_process:
             names = environment["environments"] or [""]
             for place, name in enumerate(names):
                 own = [number for number in numbers if number % len(names) == place]
-                _probe(config, rollouts, trainer, list(dict.fromkeys(own)), name)
+                _probe(config, rollouts, list(dict.fromkeys(own)), name)
         steps.evaluate(0)
     if config.resume is not None and int(Path(config.resume).name) >= config.steps:
         # It was killed in its last evaluation: nothing is left to train.
@@ -110,16 +116,21 @@ def _with_model(config: Config, processes: PartialState, folder: Path) -> Config
     return config
 
 
-def _probe(
-    config: Config, rollouts: Rollouts, trainer: Any, numbers: list[int], environment: str
-) -> None:
+def _sampler(config: Config, trainer: Any, tokenizer: Any) -> Sampler:
+    if config.vllm:
+        from .colocated import ColocatedVllm
+
+        return ColocatedVllm(trainer)
+    return Generating(lambda: trainer.accelerator.unwrap_model(trainer.model), tokenizer)
+
+
+def _probe(config: Config, rollouts: Rollouts, numbers: list[int], environment: str) -> None:
     """Raise Stopped if the rewards of the first examples teach nothing.
 
     The `environment` has a name if there are several.
     """
-    model = trainer.accelerator.unwrap_model(trainer.model)
     groups = [(number, config.group) for number in numbers[:_PROBED]]
-    found = rollouts.ask(groups, model, "probe", {"step": 0, "probe": True})
+    found = rollouts.ask(groups, "probe", {"step": 0, "probe": True})
     nothing = f"Nothing to learn from in {environment}" if environment else "Nothing to learn from"
     _require_spread([rollout["reward"] for rollout in found], config.group, nothing)
 

@@ -10,6 +10,7 @@ from accelerate.utils import broadcast_object_list
 from transformers import TrainerCallback
 
 from .config import Config
+from .exactness import require_close
 from .failures import not_finite
 from .policy import Policy
 from .rollouts import Rollouts
@@ -50,8 +51,7 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         if self._config.evaluate and self._processes.is_main_process:
             self._policy.begin(f"eval {step}")
             waiting = self._service.evaluate(step)
-            model = self.trainer.accelerator.unwrap_model(self.trainer.model)
-            self._policy.pump(model, waiting.done)
+            self._policy.pump(self._rollouts.sampler, waiting.done)
             waiting.result()
         self._processes.wait_for_everyone()
 
@@ -97,6 +97,9 @@ class Steps(TrainerCallback):  # type: ignore[misc]
             "train": time.perf_counter() - began - self._rollouts.seconds,
         }
         known = {name: logs.get(key) for name, key in _NAMES.items()}
+        gap = self._rollouts.gap
+        if (found := logs.get(_GAP)) is not None:  # with vLLM TRL compares all of them each time
+            require_close(gap := float(found))
         extra = {
             name: value
             for name, value in logs.items()
@@ -104,7 +107,7 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         }
         return {
             **known,
-            "logprob_gap": self._rollouts.gap,
+            "logprob_gap": gap,
             "seconds": {name: round(value, 3) for name, value in seconds.items()},
             "memory_mb": _memory_mb(),
             "extra": extra,
@@ -121,6 +124,7 @@ _NAMES = {
     "length": "completions/mean_length",
 }
 """Names of metrics.jsonl by TRL's own."""
+_GAP = "sampling/sampling_logp_difference/mean"
 _REPORTED = {*_NAMES.values(), "reward", "reward_std", "frac_reward_zero_std"}
 """TRL's names that are in a line: prime counts what it knows of the rollouts itself."""
 

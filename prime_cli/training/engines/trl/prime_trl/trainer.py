@@ -54,6 +54,11 @@ class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
             raise not_finite("loss", self.state.global_step)
         return loss
 
+    def _generate(self, prompts: list[Any]) -> Any:
+        """Ask for rollouts; the weights are copied into vLLM by who samples, evaluations too."""
+        self._last_loaded_step = self.state.global_step
+        return super()._generate(prompts)
+
     def _get_train_sampler(self, dataset: Any = None) -> Any:
         found = super()._get_train_sampler(dataset)
         return EpochOrder(
@@ -107,6 +112,9 @@ def training_arguments(config: Config, run_folder: Path) -> GRPOConfig:
         "save_strategy": "no",
         "seed": config.seed,
         "gradient_checkpointing": has_gpu,
+        "use_vllm": config.vllm,
+        # Else its share of the memory would be missing while the weights are updated.
+        "vllm_enable_sleep_mode": config.vllm and has_gpu,
         "disable_tqdm": True,
         "dataloader_pin_memory": has_gpu,
         "model_init_kwargs": {"dtype": "float32", "trust_remote_code": config.trust_remote_code},
