@@ -1,4 +1,5 @@
-"""For servers that take no null for a field that is not there, such as transformers' own.
+"""For servers that take no null for a field that is not there: transformers' own, and vLLM for a
+message without both text and tool calls.
 
 The API of OpenAI has `"tool_calls": null` and no such field mean the same, and clients send both.
 Imported once a server has failed.
@@ -14,10 +15,14 @@ from prime_cli.models.gateway.calls import Reply
 
 _UNEXPECTED = b"Internal Server Error"
 """What uvicorn and Starlette answer, as text, when a server's code raises what nobody expects."""
+_REFUSED = b"'input': 'None'"
+"""How vLLM says what pydantic found in a field."""
 
 
-def is_crash(reply: Reply) -> bool:
-    """Whether the server's own code failed on the request, and can say nothing of it."""
+def may_be_of_nulls(reply: Reply) -> bool:
+    """Whether the server may have failed for nulls: its own code did, or its check of fields."""
+    if reply.status == HTTPStatus.BAD_REQUEST:
+        return _REFUSED in reply.body
     return reply.status == HTTPStatus.INTERNAL_SERVER_ERROR and reply.body.strip() == _UNEXPECTED
 
 

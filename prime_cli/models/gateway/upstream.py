@@ -157,16 +157,16 @@ class ModelRouter:
         if may_have_nulls and endpoint.url in self._takes_no_nulls:
             call = _without_nulls(call)
         reply = await self._send(endpoint, call)
-        if may_have_nulls and reply.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        if may_have_nulls and reply.status in _OF_NULLS:
             return await self._after_failure(endpoint, call, reply)
         return reply
 
     async def _after_failure(self, endpoint: Endpoint, call: Call, reply: Reply) -> Reply:
-        """The answer to the same without nulls, if the server's own code failed on the call."""
+        """The answer to the same without nulls, if they may be why the server failed."""
         from prime_cli.models.gateway import null_fields
 
         shorter = _without_nulls(call)
-        if shorter is call or not null_fields.is_crash(reply):
+        if shorter is call or not null_fields.may_be_of_nulls(reply):
             return reply
         # Noted first: the server may also close the connection, and the call is then retried.
         if endpoint.url not in self._takes_no_nulls:
@@ -213,6 +213,7 @@ def _without_nulls(call: Call) -> Call:
 
 
 CONNECT_SECONDS = 15.0
+_OF_NULLS = (HTTPStatus.BAD_REQUEST, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 _LARGE_BODY = 2**20
 

@@ -1,5 +1,7 @@
 """Calls go where their model is served, each with the key of that place and no other."""
 
+import json
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -188,21 +190,33 @@ def fails_on_null(request: Received) -> Scripted:
     return Scripted("fine")
 
 
+def refuses_two_nulls(request: Received) -> Scripted:
+    """As vLLM 0.32 does."""
+    if any("content" in m and m["content"] is m.get("tool_calls", "") for m in request.messages):
+        found = "20 validation errors:\n  {'type': 'iterable_type', 'input': 'None'}"
+        return Scripted(status=400, raw=json.dumps({"error": {"message": found}}).encode())
+    return Scripted("fine")
+
+
 WITH_NULL = [
     {"role": "assistant", "content": "a", "tool_calls": None},
     {"role": "user", "content": "b"},
 ]
 
 
-def test_a_server_that_fails_on_null_fields_gets_calls_without_them() -> None:
+@pytest.mark.parametrize(("server", "content"), [(fails_on_null, "a"), (refuses_two_nulls, None)])
+def test_a_server_that_fails_on_null_fields_gets_calls_without_them(
+    server: Callable[[Received], Scripted], content: str | None
+) -> None:
+    messages = [{**WITH_NULL[0], "content": content}, *WITH_NULL[1:]]
     said: list[str] = []
 
     async def scenario() -> list[int]:
         async with Gateway(Endpoint("m", model.url), say=said.append) as gate:
-            answers = [await ask(gate, model="m", messages=WITH_NULL) for _ in range(2)]
+            answers = [await ask(gate, model="m", messages=messages) for _ in range(2)]
             return [answer.status for answer in answers]
 
-    with ScriptedModel(fails_on_null) as model:
+    with ScriptedModel(server) as model:
         assert run(scenario()) == [200, 200]
     # Only the first call is sent as it was.
     assert ["tool_calls" in each.messages[0] for each in model.requests] == [True, False, False]
