@@ -42,7 +42,8 @@ def test_a_model_learns_from_what_vllm_samples_with_its_newest_weights(
     plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained = _train(tmp_path, monkeypatch, plan)
-    steps = [json.loads(line) for line in (trained.folder / "metrics.jsonl").open("rb")]
+    lines = (trained.folder / "metrics.jsonl").read_bytes().splitlines()
+    steps = [json.loads(line) for line in lines]
     assert max(step["logprob_gap"] for step in steps) < _MOST
     assert all(step["segments"] == step["rollouts"] == 64 for step in steps)
     assert steps[-1]["reward"] > 2 * steps[0]["reward"]
