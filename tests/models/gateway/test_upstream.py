@@ -198,7 +198,7 @@ def refuses_two_nulls(request: Received) -> Scripted:
     return Scripted("fine")
 
 
-WITH_NULL = [
+WITH_NULL: list[dict[str, Any]] = [
     {"role": "assistant", "content": "a", "tool_calls": None},
     {"role": "user", "content": "b"},
 ]
