@@ -17,13 +17,13 @@ from prime_cli.hub.services.access import (
     taken_down,
 )
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.evaluations.figures import figures_of
 from prime_cli.hub.services.evaluations.queries import (
     describe_result,
     describe_ticket,
     lock_evaluation,
     select_evaluated,
 )
+from prime_cli.hub.services.evaluations.sample_batches import figures_of
 from prime_cli.hub.services.evaluations.standings import forget_standing, update_standing
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.codec import encode

@@ -72,7 +72,8 @@ class SampleTotals(msgspec.Struct):
     def merge(self, other: "SampleTotals") -> None:
         """Add all counts of `other`."""
         self.errors += other.errors
-        self.interval = None
+        if other.errors or other.scores:
+            self.interval = None
         for name, moments in other.scores.items():
             if name in self.scores or len(self.scores) < _MOST_NAMES:
                 self.scores.setdefault(name, RunningMoments()).merge(moments)
