@@ -25,6 +25,8 @@ def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime
 
         ended = prime_outside("sandbox", "run", "box", "--", "python", "-c", SCRIPT)
         assert (ended.code, ended.out, ended.err) == (4, "42\n", "oops\n")
+        other = prime_outside("sandbox", "run", "box", "--user", "nobody", "--", "id")
+        assert (other.code, "provider `engine`" in other.err) == (2, True)
         piped = prime_outside("sandbox", "run", "box", "--", "wc", "-c", stdin="x" * 300_000)
         assert piped.ok().out.strip() == "300000"
         began = time.monotonic()

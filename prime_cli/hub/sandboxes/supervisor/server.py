@@ -309,7 +309,8 @@ _HTTP_OF = {
 
 def _connect_error(error: PrimeError) -> ConnectError:
     code = next((code for kind, code in _CODES if isinstance(error, kind)), Code.UNAVAILABLE)
-    return ConnectError(code, error.message)
+    # The protocol has no place for a hint, which names who can do it.
+    return ConnectError(code, f"{error.message}: {error.hint}" if error.hint else error.message)
 
 
 async def listen(server: Server, path: Path) -> web.AppRunner:
