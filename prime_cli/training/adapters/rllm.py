@@ -5,7 +5,8 @@
         trainer.n_gpus_per_node=1 …
 
 `env_id`, `env_args`, `max_samples` and `sampling_args` go to prime; all other words are verl's keys
-and go to its trainer, with what makes it ask prime (see verl.py). rLLM itself is not needed.
+and go to its trainer, with what makes it ask prime (see verl.py). rLLM itself is not needed, and
+words for its trainer (`rllm.…`) are left out.
 """
 
 import json
@@ -20,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
 TRAINER = "verl.trainer.main_ppo"
@@ -49,19 +52,26 @@ class Words:
 
 def sorted_words(words: Sequence[str]) -> Words:
     """Read them as Hydra would; raises SystemExit with a sentence for what is not known."""
-    ours, verl, backend = [], [], "verl"
+    verl, backend = [], "verl"
+    parser, config = OverridesParser.create(), OmegaConf.create()
     for word in words:
         plain = word.lstrip("+")
         if plain.startswith("verifiers."):
-            ours.append(plain)
+            try:
+                read = parser.parse_override(plain)
+            except HydraException as error:
+                sys.exit(f"{word} cannot be read: {error}")
+            OmegaConf.update(config, read.key_or_group, read.value(), force_add=True)
+        elif plain.startswith("rllm."):
+            sys.stderr.write(f"{word} has no effect: it is for rLLM's own trainer\n")
         elif plain.startswith("backend="):
             backend = plain.partition("=")[2]
         else:
             verl.append(word)
     if backend != "verl":
         sys.exit(f"backend={backend} is not offered here: see prime_adapters.tinker for Tinker")
-    config: Any = OmegaConf.to_container(OmegaConf.from_dotlist(ours))
-    table = config.get("verifiers", {})
+    found: Any = OmegaConf.to_container(config)
+    table = found.get("verifiers", {})
     unknown = sorted(set(table) - set(_KNOWN))
     if unknown or "env_id" not in table:
         wrong = (
