@@ -1,13 +1,19 @@
-"""Real releases of verifiers: what the model's server sampled is exactly what the segments hold."""
+"""Real releases of verifiers: what the model's server sampled is exactly what the segments hold,
+and what TRL's model computes for it again.
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from prime_cli.training.curves import read_steps
+from prime_cli.training.trainer_events import METRICS
 from tests.helpers.environments import interpreter_with
 from tests.helpers.rollout_service import Trainer, serve
 from tests.helpers.scripted_model import ScriptedModel
+from tests.helpers.training import train_scripted
 from tests.helpers.vllm import Vllm
 from tests.runtime.worker.runs import ENVIRONMENTS
 
@@ -57,3 +63,27 @@ def test_the_tokens_of_each_release_are_exactly_those_that_were_sampled(
 
     with ScriptedModel(vllm) as model:
         serve(replace(interpreter, generation=case.generation), tmp_path, scenario, url=model.url)
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.sample(1, "version")
+@pytest.mark.parametrize("version", CASES)
+def test_what_trl_trains_on_has_the_log_probabilities_of_its_model(
+    version: str, tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    case = CASES[version]
+    source = Path(ENVIRONMENTS, f"{case.module}.py").read_text(encoding="utf-8")
+    found = interpreter_with(tmp_path, source, verifiers=version)
+    interpreter = replace(found, generation=case.generation)
+    plan: dict[str, Any] = {
+        "model": "builtin/tiny",
+        "steps": 2,
+        "max_tokens": 8,
+        "batch": 1,
+        "group": 8,
+    }
+    trained = train_scripted(interpreter, tmp_path / "run", **trl, **plan)
+    steps = read_steps(trained.folder / METRICS)
+    assert [step["rollouts"] for step in steps] == [8, 8]
+    assert all(step["errors"] < 8 and step["logprob_gap"] <= 1e-4 for step in steps)
