@@ -33,6 +33,23 @@ def load_environment(size: int = 32):
         return sum(letter in "aeiou" for letter in text) / max(len(text), 1)
     return vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[vowels]))
 """
+TWO_TURNS = """
+import verifiers as vf
+from datasets import Dataset
+
+class Twice(vf.MultiTurnEnv):
+    async def env_response(self, messages, state, **kwargs):
+        return [{"role": "user", "content": "and once more"}]
+
+def load_environment(size: int = 32):
+    rows = [{"question": f"vowels please ({n})", "answer": "a"} for n in range(size)]
+    def vowels(completion, **kwargs):
+        said = [each["content"] or "" for each in completion if each["role"] == "assistant"]
+        text = "".join(said)
+        return (len(said) == 2) * sum(letter in "aeiou" for letter in text) / max(len(text), 1)
+    data = Dataset.from_list(rows)
+    return Twice(eval_dataset=data, rubric=vf.Rubric(funcs=[vowels]), max_turns=2)
+"""
 PLAN: dict[str, Any] = {
     "model": "builtin/tiny",
     "group": 8,
@@ -75,6 +92,18 @@ def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_be
     folder = _killed_after(after, killed, tmp_path, own)
     train_scripted(interpreter, killed, resumed=folder, **trl, **PLAN, **shorter)
     assert [_of(step) for step in _steps(folder.path)] == [_of(step) for step in whole[:8]]
+
+
+def test_a_random_model_learns_through_two_turns(tmp_path: Path, trl: dict[str, Any]) -> None:
+    interpreter = interpreter_with(tmp_path, TWO_TURNS)
+    plan: dict[str, Any] = {**PLAN, **trl, "steps": 20, "eval_examples": 8, "save_every": 20}
+    trained = train_scripted(interpreter, tmp_path / "run", **plan)
+    verdict = trained.result.facts.verdict
+    assert verdict is not None
+    assert (verdict.verdict, verdict.p < 0.01) == ("higher", True)
+    steps = _steps(trained.folder)
+    assert all(step["segments"] == step["rollouts"] for step in steps)
+    assert max(step["logprob_gap"] for step in steps[:2]) < 1e-4
 
 
 def test_one_model_learns_in_two_environments_with_a_verdict_for_each(
