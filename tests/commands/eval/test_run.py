@@ -20,7 +20,7 @@ from tests.helpers.wild import write_project
         (("-r", "-1"), "`-r -1` is not a number of rollouts"),
         (("--max-error-rate", "2"), "is not between 0 and 1"),
         (("--max-cost", "0"), "`--max-cost 0` is not an amount in USD"),
-        (("--max-cost", "nan"), "`--max-cost nan` is not an amount in USD"),
+        (("--max-cost", "nan"), "`--max-cost`: nan is not a number"),
         (("--token-budget", "0"), "`--token-budget 0` is not a number of tokens"),
         (("--header", "no colon"), "`--header` is not `Name: value`"),
     ],
