@@ -59,7 +59,9 @@ class Sandboxes:
 
     def plan(self, creation: SandboxCreation) -> SandboxPlan:
         """What creating one would give; raises UsageError as that would, and creates nothing."""
-        answer = self._connection.call("POST", "/sandbox/plan", body=creation, repeatable=True)
+        answer = self._connection.call(
+            "POST", "/sandbox/plan", body=creation, seconds=_CREATE_SECONDS, repeatable=True
+        )
         return answer.read_exactly(SandboxPlan)
 
     def page(self, query: SandboxQuery) -> SandboxPage:

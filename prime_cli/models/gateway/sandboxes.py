@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing, closing, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -19,8 +19,9 @@ import msgspec
 from aiohttp import web
 
 from prime_cli.api.client import HubClient
+from prime_cli.api.transports import HTTP_ERROR
 from prime_cli.core.config import PRIME_API_URL
-from prime_cli.core.errors import PrimeError
+from prime_cli.core.errors import PrimeError, Unreachable
 from prime_cli.models.gateway.threads import chunks_of, in_thread, wait_for
 from prime_cli.runtime.variables import HUB
 from prime_cli.wire.sandboxes import LIVE, NONE, PACKAGES, RUN_LABEL, SandboxDeletion
@@ -46,7 +47,8 @@ _CLOSED = (
     "`network_allowlist` and `network`, or run with `--sandbox --allow-net`"
 )
 _NO_TUNNEL = "prime has no tunnel from a sandbox to this machine"
-_PASSED = ("accept", "content-type", "connect-protocol-version", "connect-timeout-ms", "user-agent")
+_PASSED = ("accept", "content-type", "connect-protocol-version", "connect-timeout-ms", "user-agent",
+           "connect-content-encoding")  # fmt: skip
 _KEPT = ("content-type", "retry-after")
 _ANSWERED = (*_KEPT, "content-encoding", "content-length")
 _STREAMED = ("Start", "Connect", "download")
@@ -174,7 +176,8 @@ class SandboxRelay:
         body["labels"] = [*labels, self._access.label]
         if isinstance(key := body.get("idempotency_key"), str):
             # The key of another run's sandbox must not lead to that.
-            body["idempotency_key"] = _digest(f"{self._access.label} {key}")
+            own = f"{self._access.label} {key}".encode()
+            body["idempotency_key"] = hashlib.sha256(own).hexdigest()
         for name in ("team_id", "user_id", "provider", "process"):
             body.pop(name, None)
         if self._is_kept_closed(hub) and not _asks_for_none(body):
@@ -307,11 +310,11 @@ async def _ask(
     """The whole answer to a request."""
 
     def ask() -> tuple[int, Mapping[str, str], bytes]:
-        found = hub.sandboxes.pass_on(method, address, headers, content)
-        try:
-            return found.status_code, found.headers, found.read()
-        finally:
-            found.close()
+        with closing(hub.sandboxes.pass_on(method, address, headers, content)) as found:
+            try:
+                return found.status_code, found.headers, found.read()
+            except HTTP_ERROR as error:
+                raise Unreachable(f"The hub ended its answer early: {error}") from error
 
     status, headers_back, body = await in_thread(ask)
     kept = {name: headers_back[name] for name in _KEPT if name in headers_back}
@@ -360,10 +363,6 @@ def _list(body: Fields, name: str) -> list[Any]:
 
 def _is_of_a_run(label: object) -> bool:
     return isinstance(label, str) and label.startswith(RUN_LABEL)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _headers_of(request: web.BaseRequest, *names: str) -> dict[str, str]:

@@ -29,10 +29,15 @@ Json = dict[str, Any]
 
 
 class Chunks(httpx.SyncByteStream):
-    """A body that comes in two parts."""
+    """A body that comes in two parts, of which the second may fail."""
+
+    def __init__(self, *, cut_off: bool = False) -> None:
+        self.cut_off = cut_off
 
     def __iter__(self) -> Iterator[bytes]:
         yield b"one "
+        if self.cut_off:
+            raise httpx.ReadError("reset")
         yield b"two"
 
 
@@ -44,6 +49,7 @@ class ScriptedHub:
     refuses: tuple[int, Json] | None = None
     alive: set[str] = field(default_factory=set)
     is_down: bool = False
+    cuts_off: bool = False
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         request.read()
@@ -51,7 +57,8 @@ class ScriptedHub:
             raise httpx.ConnectError("refused", request=request)
         self.asked.append(request)
         if request.url.host != "hub.example":
-            return httpx.Response(200, headers={"content-type": "text/plain"}, stream=Chunks())
+            content = Chunks(cut_off=self.cuts_off)
+            return httpx.Response(200, headers={"content-type": "text/plain"}, stream=content)
         path = request.url.path.removeprefix("/api/v1/sandbox").strip("/")
         status, body = self._many(request) if not path else self._one(request.method, path)
         return httpx.Response(status, json=body)
@@ -199,6 +206,39 @@ def test_the_inside_of_a_sandbox_is_reached_through_the_gateway_with_its_own_tok
     assert inside.headers["authorization"] == "Bearer t-1"
     assert json.loads(inside.content) == {"command": "true"}
     assert KEY not in str(inside.headers)
+
+
+def test_a_stream_that_is_packed_is_said_to_be() -> None:
+    """As the clients 0.2.27 to 0.2.36 pack what they send; a server refuses it otherwise."""
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            await run.ask(*CREATE)
+            _, auth = await run.ask("POST", "/hub/api/v1/sandbox/box1/auth")
+            sent = {"connect-content-encoding": "gzip", "authorization": "Bearer t-1"}
+            url = f"{auth['gateway_url']}/u/j/process.Process/Start"
+            async with run.client.post(url, data=b"packed", headers=sent) as answer:
+                assert answer.status == 200
+
+    asyncio.run(scenario())
+    inside = next(each for each in hub.asked if each.url.host == "inside.example")
+    assert inside.headers["connect-content-encoding"] == "gzip"
+
+
+def test_an_answer_that_is_cut_off_is_said_to_be() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            await run.ask(*CREATE)
+            _, auth = await run.ask("POST", "/hub/api/v1/sandbox/box1/auth")
+            hub.cuts_off = True
+            status, refused = await run.ask("POST", f"{auth['gateway_url']}/u/j/exec", {}, "t-1")
+            assert status == 503
+            assert "ended its answer early" in refused["detail"]
+
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,19 @@ def isolation_options(spec: SandboxSpec, python: StandIn, size: int) -> list[str
 def _system_options() -> Sequence[str]:
     """Not /usr as a whole: /usr/local is to be in the same memory, which has a size."""
     parts = sorted(str(each) for each in Path("/usr").iterdir() if each.name != "local")
-    words: list[str] = []
-    for path in (*parts, *(path for path in SYSTEM if path != "/usr")):
-        if Path(path).is_symlink():
-            words += ["--symlink", str(Path(path).readlink()), path]
-        elif Path(path).exists():
-            words += ["--ro-bind", path, path]
-    return words
+    paths = (*parts, *(path for path in SYSTEM if path != "/usr"))
+    return [word for path in paths for word in _shown(Path(path))]
+
+
+def _shown(path: Path) -> list[str]:
+    """What shows a path of this machine inside, also if it is gone by then.
+
+    A link stays one if what it leads to is shown as well: certificates may be in /var.
+    """
+    target = path.resolve()
+    if path.is_symlink() and any(target.is_relative_to(each) for each in SYSTEM):
+        return ["--symlink", str(path.readlink()), str(path)]
+    return ["--ro-bind-try", str(path), str(path)] if path.exists() else []
 
 
 def _python_options(python: StandIn) -> list[str]:

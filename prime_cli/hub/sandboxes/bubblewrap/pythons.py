@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from prime_cli.core.errors import EnvironmentFailed, UsageError
-from prime_cli.core.process import run
+from prime_cli.core.process import TimedOut, run
 from prime_cli.runtime.pythons import Python, find_pythons, running_python
 
 _IMAGE = re.compile(
@@ -88,9 +88,14 @@ async def compiled(source: Path, python: Path) -> bytes:
 @cache
 def _compiled(source: Path, python: Path) -> bytes:
     words = [str(python), "-I", "-S", "-c", _COMPILE]
-    done = run(words, env={}, input=source.read_text(encoding="utf-8"), timeout=_SECONDS)
+    try:
+        done = run(words, env={}, input=source.read_text(encoding="utf-8"), timeout=_SECONDS)
+    except (OSError, TimedOut) as error:
+        raise EnvironmentFailed(f"{python} cannot compile the sandbox's agent: {error}") from error
     if not done.ok:
-        raise EnvironmentFailed(f"{python} compiles nothing: {done.last_lines(1)}")
+        raise EnvironmentFailed(
+            f"{python} cannot compile the sandbox's agent: {done.last_lines(1)}"
+        )
     return bytes.fromhex(done.out)
 
 

@@ -1,13 +1,14 @@
 """Sandboxes in a Kubernetes cluster: labels are the only record of them."""
 
 import asyncio
+import math
 import secrets
 import time
 from collections.abc import Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from prime_cli.core.errors import Conflict, EnvironmentFailed, NotFound, PrimeError
+from prime_cli.core.errors import Conflict, EnvironmentFailed, NotFound, PrimeError, UsageError
 from prime_cli.core.installation import require
 from prime_cli.hub.sandboxes.kubernetes.inspection import read_isolation, read_limits
 from prime_cli.hub.sandboxes.kubernetes.manifests import (
@@ -45,6 +46,8 @@ _PLACE_SECONDS = 180.0
 """How long a pod may wait for a node with room, which a cluster may add."""
 _PROBE_SECONDS = 60.0
 """How long a pod that only tries the network may take: the hub waits for the answer."""
+_PROBE_AGAIN_SECONDS = 60.0
+"""How long what it said is kept, if it did not see the network filtered."""
 _JOBS, _POLICIES = "apis/batch/v1", "apis/networking.k8s.io/v1"
 
 
@@ -62,6 +65,8 @@ class KubernetesProvider:
         self._is_filtered = False
         """Whether a pod of this cluster was seen to be kept from what its policy does not name."""
         self._probing = asyncio.Lock()
+        self._probed: tuple[float, PrimeError | None] = -math.inf, None
+        """When a pod of ours last tried that, and why it did not see it."""
 
     async def check(self, spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
         """As `SandboxProvider.check`: the cluster itself is asked, by a creation that it forgets.
@@ -109,30 +114,40 @@ class KubernetesProvider:
         return sandbox
 
     async def _probe(self) -> tuple[str, ...]:
-        """Make a pod of ours, once: none starts where the network is not filtered.
+        """Have a pod of ours try the network: none starts where it is not filtered.
 
-        So this is known before a model is paid. Raises UsageError; what could not be seen is told.
+        So this is known before a model is paid. Creations that come together wait for one pod, and
+        not again for a while. Raises UsageError; what could not be seen is told.
         """
         async with self._probing:
             if self._is_filtered:
                 return ()
-            cluster, _ = await self._connect()
-            spec = SandboxSpec(
-                tag=f"prime-probe-{secrets.token_hex(8)}",
-                id="probe",
-                image=cluster.settings.probe_image,
-                stop_at=time.time() + 2 * _PROBE_SECONDS,
-                cpu_cores=0.1,
-                memory_gb=0.1,
-                disk_size_gb=0.1,
-                network=NONE,
-            )
-            most = min(self._place_seconds, _PROBE_SECONDS)
-            try:
-                await (await self._create(spec, most, _PROBE_SECONDS)).end()
-            except EnvironmentFailed as error:
-                return (f"its network is tried only as it starts: {error.message}",)
-            return ()
+            at, failure = self._probed
+            if time.monotonic() - at > _PROBE_AGAIN_SECONDS:
+                failure = await self._try_network()
+                self._probed = time.monotonic(), failure
+        if isinstance(failure, UsageError):
+            raise failure
+        return (f"its network is tried only as it starts: {failure.message}",) if failure else ()
+
+    async def _try_network(self) -> EnvironmentFailed | UsageError | None:
+        cluster, _ = await self._connect()
+        spec = SandboxSpec(
+            tag=f"prime-probe-{secrets.token_hex(8)}",
+            id="probe",
+            image=cluster.settings.probe_image,
+            stop_at=time.time() + 2 * _PROBE_SECONDS,
+            cpu_cores=0.1,
+            memory_gb=0.1,
+            disk_size_gb=0.1,
+            network=NONE,
+        )
+        most = min(self._place_seconds, _PROBE_SECONDS)
+        try:
+            await (await self._create(spec, most, _PROBE_SECONDS)).end()
+        except (EnvironmentFailed, UsageError) as error:
+            return error
+        return None
 
     async def list_tags(self, prefix: str) -> Collection[str]:
         """As `SandboxProvider.list_tags`."""
@@ -245,6 +260,7 @@ class KubernetesProvider:
                     await cluster.close()
                     raise
                 self._connected, self._is_filtered = (cluster, PodWatch(cluster)), False
+                self._probed = -math.inf, None
             return self._connected
 
 

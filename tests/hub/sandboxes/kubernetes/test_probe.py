@@ -1,5 +1,6 @@
 """Whether a cluster filters the network of its pods is tried by an image that is not an owner's."""
 
+import asyncio
 import socket
 import subprocess
 import threading
@@ -66,6 +67,21 @@ def test_a_cluster_that_is_full_tells_that_its_network_is_not_tried_yet(
         return await provider.check(a_spec(), may_fetch=True)
 
     assert "its network is tried only as it starts" in with_provider(work, 0.2)[-1]
+
+
+@pytest.mark.parametrize("state", [{"phase": "Pending"}, probed(OPEN)], ids=["full", "open"])
+def test_creations_that_come_together_wait_for_one_probe(
+    cluster: ScriptedCluster, state: dict[str, Any]
+) -> None:
+    cluster.states = [state]
+
+    async def work(provider: KubernetesProvider) -> list[object]:
+        checks = (provider.check(a_spec(), may_fetch=True) for _ in range(5))
+        return list(await asyncio.gather(*checks, return_exceptions=True))
+
+    said = with_provider(work, 0.2)
+    assert len(set(map(str, said))) == 1
+    assert [each["kind"] for each in cluster.made] == ["Job", "NetworkPolicy"]
 
 
 @needs("busybox")
