@@ -34,6 +34,7 @@ from prime_cli.pages.runs import (
 )
 from prime_cli.pages.samples import sample_of
 from prime_cli.pages.templates import Html, Page
+from prime_cli.runs.rows import LARGEST
 from prime_cli.statistics.intervals import bounds, precision
 from prime_cli.wire.codec import decode
 from prime_cli.wire.evaluations import CLOSED, EvaluationDetail, SampleQuery
@@ -93,9 +94,8 @@ class Overview(NamedTuple):
         """
         examples: dict[str, list[float]] = {}
         for line in lines:
-            if line.reward is not None:
-                examples.setdefault(line.place[0], []).append(line.reward)
-        rewards = [line.reward for line in lines if line.reward is not None]
+            examples.setdefault(line.place[0], []).extend(_rewards([line]))
+        rewards = _rewards(lines)
         intervals = _bounds(list(examples.values()), errors) if len(lines) == total else ()
         charts = [reward_chart(rewards), *metric_charts(metrics)]
         return cls(Scale.of(rewards), list(intervals), charts, kinds)
@@ -251,13 +251,19 @@ def _grid(lines: Sequence[SampleLine], scale: Scale, path: str) -> list[GridLine
     return [_grid_line(name, found, columns, scale, base) for name, found in examples.items()]
 
 
+def _rewards(lines: Sequence[SampleLine]) -> list[float]:
+    """Those that can be added up."""
+    known = (line.reward for line in lines if line.reward is not None)
+    return [reward for reward in known if abs(reward) <= LARGEST]
+
+
 def _grid_line(
     name: str, lines: Sequence[SampleLine], columns: int, scale: Scale, base: str
 ) -> GridLine:
     cells: list[Cell] = [
         scale.cell(line.reward, "error", _sample_path(base, line.number)) for line in lines
     ]
-    rewards = [line.reward for line in lines if line.reward is not None]
+    rewards = _rewards(lines)
     mean = f"{math.fsum(rewards) / len(rewards):.3g}" if rewards else ""
     return GridLine(name, mean, [*cells, *[EMPTY] * (columns - len(cells))])
 

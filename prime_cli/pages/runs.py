@@ -213,7 +213,7 @@ class Scale:
         note = "cut short by a token limit" if is_truncated else ""
         if reward is None:
             return Cell(error or "none", "error", path, note)
-        part = (reward - self.low) / (self.high - self.low)
+        part = (min(max(reward, self.low), self.high) - self.low) / (self.high - self.low)
         return Cell(f"{reward:.3g}", f"r{min(int(part * LEVELS), LEVELS - 1)}", path, note)
 
 

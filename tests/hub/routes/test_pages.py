@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from prime_cli.hub.context import open_hub
 from prime_cli.hub.db.tables import samples
-from tests.hub.evaluating import finished
+from tests.hub.evaluating import finalize, finished, made, push_bytes
 from tests.hub.evaluating import push as push_samples
 from tests.hub.pushing import Push, data, open_app, settings_for
 from tests.hub.services.test_version_documents import put_report, report_of
@@ -229,3 +229,28 @@ def test_data_of_a_push_is_what_the_page_shows(client: httpx.Client, word: Push)
     detail = data(client.get(f"{API}/environmentshub/ada/word/@latest"))
     page = client.get("/dashboard/environments/ada/word/versions")
     assert detail["content_hash"][:12] in page.text
+
+
+@pytest.mark.parametrize("rewards", [("1e308", "1e308"), ("1e308", "-1e308"), ("1e160", "-1e160")])
+def test_evaluation_with_huge_rewards_is_finalized_and_shown(
+    client: httpx.Client, word: Push, rewards: tuple[str, str]
+) -> None:
+    evaluation = made(client)
+    listed = ", ".join(f'{{"reward": {reward}}}' for reward in (*rewards, "0", "1"))
+    content = f'{{"samples": [{listed}]}}'
+    assert push_bytes(client, evaluation, content.encode()).status_code == 200
+    assert client.get(f"/dashboard/evaluations/{evaluation}").status_code == 200
+    assert finalize(client, evaluation).json()["avg_score"] == 0.5
+    assert client.get(f"/dashboard/evaluations/{evaluation}").status_code == 200
+
+
+@pytest.mark.parametrize("number", ["1e999", "9" * 5000])
+def test_error_that_cannot_be_read_is_not_listed(
+    client: httpx.Client, word: Push, number: str
+) -> None:
+    evaluation = made(client)
+    content = f'{{"samples": [{{"error": {{"class": {number}}}}}, {{"error": "lost"}}]}}'
+    assert push_bytes(client, evaluation, content.encode()).status_code == 200
+    page = client.get(f"/dashboard/evaluations/{evaluation}")
+    assert page.status_code == 200
+    assert "Errors are listed for 1 of 2 samples" in page.text

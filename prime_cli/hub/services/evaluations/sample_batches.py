@@ -19,6 +19,7 @@ from prime_cli.hub.services.evaluations.queries import find_writable, lock_evalu
 from prime_cli.hub.services.evaluations.standings import update_standing
 from prime_cli.hub.services.evaluations.statistics import REWARD, SampleTotals
 from prime_cli.pages.evaluation import SampleLine
+from prime_cli.runs.rows import LARGEST
 from prime_cli.statistics.intervals import precision
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.evaluations import (
@@ -343,11 +344,14 @@ def _totals_of(connection: Connection, evaluation_id: str) -> SampleTotals:
 
 
 def _interval_of(connection: Connection, evaluation_id: str) -> tuple[float, float] | None:
-    """That of 95 % around the mean reward, over examples."""
+    """That of 95 % around the mean reward, over examples; of rewards that the mean counts."""
     examples: dict[str, list[float]] = {}
     for row in connection.execute(
         select(samples.c.number, samples.c.identity, samples.c.reward, samples.c.failed)
-        .where(samples.c.evaluation_id == evaluation_id, samples.c.reward.is_not(None))
+        .where(
+            samples.c.evaluation_id == evaluation_id,
+            samples.c.reward.between(-LARGEST, LARGEST),
+        )
         .order_by(samples.c.number)
     ):
         line = SampleLine(*row)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, Select, desc, func, or_, select
 
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluated, evaluations, owners, samples
@@ -18,7 +18,7 @@ from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.evaluations.queries import find_evaluation, summarize, visible_to
 from prime_cli.pages.evaluation import EvaluationSamples, Overview, SampleLine
 from prime_cli.pages.samples import count_errors
-from prime_cli.wire.codec import encode
+from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.evaluations import (
     COMPLETED,
     EvaluationHistory,
@@ -202,12 +202,14 @@ def _overview_of(connection: Connection, evaluation: Row[Any]) -> Overview:
 
 
 def _errors(connection: Connection, mine: ColumnElement[bool]) -> Iterator[Any]:
-    """The errors of the first failed samples that are not too large."""
+    """The errors of the first failed samples that are not too large, and can be read."""
     wanted = mine, samples.c.failed, samples.c.size <= _LARGEST_FAILED
     bodies = select(samples.c.body).where(*wanted).order_by(samples.c.number).limit(_FAILED)
-    decoder = msgspec.json.Decoder(_Failed)
     for body in connection.execute(bodies).scalars():
-        yield decoder.decode(body.encode()).error
+        try:
+            yield decode(body.encode(), _Failed).error
+        except UsageError:  # such as 1e999; the page says how many errors it lists
+            continue
 
 
 class _Failed(Struct):
