@@ -48,8 +48,9 @@ class StepProgress:
         ]
         if speed := throughput(metrics):
             words.append(f"{speed:,.0f} tokens/s")
-        left = (self._changed - self._began) / (step - self._first) * (self._plan.steps - step)
-        words.append(f"{left / 60:.0f}m left" if left > 90 else f"{left:.0f}s left")  # noqa: PLR2004
+        if (done := step - self._first) > 0:  # an engine may report the step that it began at
+            left = (self._changed - self._began) / done * (self._plan.steps - step)
+            words.append(f"{left / 60:.0f}m left" if left > 90 else f"{left:.0f}s left")  # noqa: PLR2004
         self._metrics = ", ".join(word for word in words if word)
         self._task.advance()
         self._task.update(note=self._metrics)

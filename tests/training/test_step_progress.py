@@ -51,6 +51,12 @@ def test_before_the_first_step_its_start_and_the_probe_are_shown() -> None:
     assert screen.look(13) == ""
 
 
+def test_the_time_left_is_omitted_where_no_step_was_added() -> None:
+    screen = Screen(step=3)
+    screen.shown.add_step(3, {"reward": 0.5})
+    assert screen.task.note == "reward 0.500"
+
+
 def test_the_time_left_counts_from_the_first_step() -> None:
     screen = Screen()
     screen.look(1000)
