@@ -31,6 +31,7 @@ from prime_cli.wire.rollouts import EngineFailure, Evaluated, StepAnswer
 
 _HOUR = 3600.0
 _LESS = "use less: `--batch`, `-t` or `--lora`"
+_NO_PAIR = "no example has a reward before and after the training"
 _OUT_OF_MEMORY = {
     "CUDA out of memory": f"the memory of the GPU is full: {_LESS}",
     "SIGKILL": f"it was killed, perhaps as this machine's memory was full: {_LESS}",
@@ -162,7 +163,7 @@ class EngineTraining:
 
     # --- What the session calls ---
 
-    def begin(self, index: int, start: Start) -> list[int] | None:
+    def begin(self, index: int, start: Start) -> list[int]:
         """Choose what is trained on, and what is held out."""
         left, words = self._held.choose(index, start)
         if self._plan.eval_examples:
@@ -227,7 +228,11 @@ class EngineTraining:
         facts = self._record.facts
         verdict, verdicts = judge(self._setup.folder.path, facts.evaluations)
         if verdict is None and self._plan.eval_examples:
-            self._progress.warn("No verdict: no example has a reward before and after the training")
+            self._progress.warn(f"No verdict: {_NO_PAIR}")
+        judged = {each.environment for each in verdicts}
+        for name in facts.environments if verdict is not None else ():
+            if name not in judged:
+                self._progress.warn(f"No verdict for {name}: {_NO_PAIR}")
         facts = msgspec.structs.replace(facts, verdict=verdict, verdicts=verdicts)
         self._record.note(facts, save=True)
 

@@ -13,7 +13,7 @@ from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE
 from prime_cli.runs.comparison.compare import CompareOptions, Comparison, compare_all
-from prime_cli.runs.comparison.sides import Side, side_of
+from prime_cli.runs.comparison.sides import Side, pair, side_of
 from prime_cli.runs.plan import ALL
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.protocol import Start
@@ -24,40 +24,29 @@ from prime_cli.training.record import Evaluation, Verdict
 EVAL = "eval"
 EVALUATED = "evals/*/*/journal.jsonl"
 """The rollouts of evaluations in the folder of a training."""
+EVALUATIONS = "evals/*/*/run.json"
 
 
 @dataclass(frozen=True)
 class HeldOut:
     """The examples to evaluate on: the first `count` of `split`, or those of the `numbers`.
 
-    `left` are the examples that may be trained on; None for all. `words` say which is which.
+    `left` are the examples that may be trained on. `words` say which is which.
     """
 
     count: int
-    left: list[int] | None
+    left: list[int]
     words: str
     split: str | None = None
     numbers: str | None = None
 
 
-def hold_out(start: Start, plan: TrainingPlan, split: str | None, *, alone: bool = True) -> HeldOut:
+def _hold_out(start: Start, plan: TrainingPlan, split: str | None) -> HeldOut:
     """Choose them for an environment that has loaded its training data.
 
     Those that it has for evaluation, else the last ones of its training data, which are then not
-    trained on; at most half of these. Raises EnvironmentFailed for a single example, UsageError if
-    it is `alone` and fewer are left than a step has prompts.
+    trained on; at most half of these. Raises EnvironmentFailed for a single example.
     """
-    found = _hold_out(start, plan, split)
-    left = start.examples if found.left is None else len(found.left)
-    if alone and left < plan.batch:
-        raise UsageError(
-            f"{pluralize(left, 'example')} to train on cannot fill a step of {plan.batch} prompts",
-            hint=f"`--batch {left}`, or hold out fewer: `--eval-examples N`",
-        )
-    return found
-
-
-def _hold_out(start: Start, plan: TrainingPlan, split: str | None) -> HeldOut:
     numbers = list(range(start.examples)) if start.numbers is None else start.numbers
     most = len(numbers) if plan.examples == ALL else plan.examples
     if not plan.eval_examples:
@@ -105,17 +94,26 @@ class HeldOutExamples:
         words = self._held[index].words
         return words if len(self._setups) == 1 else f"{self._names[index]}: {words}"
 
-    def choose(self, index: int, start: Start) -> tuple[list[int] | None, str]:
-        """Choose for an environment that is loaded; returns what is trained on, None for all, and
-        words for what is held out.
+    def choose(self, index: int, start: Start) -> tuple[list[int], str]:
+        """Choose for an environment that is loaded; returns what is trained on, and words for what
+        is held out.
+
+        Raises EnvironmentFailed for a single example, and UsageError for the last environment if
+        all together have fewer to train on than a step has prompts.
         """
-        alone = len(self._setups) == 1
         split = self._setups[index].plan.option("split")
-        self._held[index] = hold_out(start, self._plan, split, alone=alone)
-        left = self._held[index].left
-        if left is None and not alone:
-            left = list(range(start.examples))
-        return left, self._words(index)
+        self._held[index] = _hold_out(start, self._plan, split)
+        if len(self._held) == len(self._setups):
+            self._require_a_step(sum(len(each.left) for each in self._held.values()))
+        return self._held[index].left, self._words(index)
+
+    def _require_a_step(self, left: int) -> None:
+        batch = self._plan.batch
+        if left < batch:
+            raise UsageError(
+                f"{pluralize(left, 'example')} to train on cannot fill a step of {batch} prompts",
+                hint=f"`--batch {left}`, or hold out fewer: `--eval-examples N`",
+            )
 
     def evaluate(self, url: str, step: int) -> list[Evaluation]:
         """Evaluate the weights that answer at `url`, in one environment after the other; in a
@@ -171,7 +169,8 @@ def judge(
     folder: Path, evaluations: Sequence[Evaluation]
 ) -> tuple[Verdict | None, tuple[Verdict, ...]]:
     """The last evaluation against that of the untrained weights, over all examples, and then for
-    each of several environments. None if either is missing. Raises UsageError without scipy.
+    each of several environments. None if either is missing, or no example has a reward in both; an
+    environment without such an example has no verdict. Raises UsageError without scipy.
     """
     last = max((each.step for each in evaluations), default=0)
     before, after = (
@@ -179,30 +178,36 @@ def judge(
     )
     if not last or not before:
         return None, ()
-    names = [name for name in before if name in after]
-    couples = [
-        (
-            side_of(open_run(folder / before[name].path)),
-            side_of(open_run(folder / after[name].path)),
-        )
-        for name in names
-    ]
-    whole = tuple(_together([couple[index] for couple in couples]) for index in (0, 1))
-    try:
-        verdict = _verdict(compare_all([(whole[0], whole[1])], CompareOptions())[0])
-        if len(couples) == 1:
-            return verdict, ()
-        found = compare_all(couples, CompareOptions())
-    except Conflict:  # no example has a reward in both
+    both = {
+        name: (_side(folder / before[name].path), _side(folder / after[name].path))
+        for name in before
+        if name in after
+    }
+    couples = {name: couple for name, couple in both.items() if _has_pairs(*couple)}
+    if not couples:
         return None, ()
+    first, other = (_together([couple[index] for couple in couples.values()]) for index in (0, 1))
+    verdict = _verdict(compare_all([(first, other)], CompareOptions())[0])
+    if None in couples:  # it is the only environment
+        return verdict, ()
+    found = compare_all(list(couples.values()), CompareOptions())
     return verdict, tuple(
         msgspec.structs.replace(_verdict(one), environment=name)
-        for name, one in zip(names, found, strict=True)
+        for name, one in zip(couples, found, strict=True)
     )
 
 
 def _side(folder: Path) -> Side:
     return side_of(open_run(folder))
+
+
+def _has_pairs(first: Side, other: Side) -> bool:
+    """Whether an example has a reward in both."""
+    try:
+        pair(first, other)
+    except Conflict:
+        return False
+    return True
 
 
 def _together(sides: Sequence[Side]) -> Side:

@@ -19,7 +19,7 @@ from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.run import set_up_run
 from prime_cli.evals.execution.run_record import RunRecord
 from prime_cli.evals.execution.setup import RunContext, RunSetup, grant_access
-from prime_cli.evals.planning.cost import budget_of
+from prime_cli.evals.planning.cost import budget_of, count_earlier
 from prime_cli.runs.folder import (
     Journal,
     RunFolder,
@@ -29,10 +29,11 @@ from prime_cli.runs.folder import (
     writing,
 )
 from prime_cli.runs.manifest import FINISHED, INTERRUPTED
+from prime_cli.runs.spending import sum_of
 from prime_cli.training.engine_training import EngineTraining
 from prime_cli.training.engines.launch import EngineFiles
 from prime_cli.training.environment_session import Rollouts
-from prime_cli.training.evaluation import HeldOutExamples
+from prime_cli.training.evaluation import EVALUATIONS, HeldOutExamples
 from prime_cli.training.mixture import Place
 from prime_cli.training.prepare import PreparedTraining
 from prime_cli.training.record import (
@@ -43,7 +44,13 @@ from prime_cli.training.record import (
     folders_of,
     last_checkpoint,
 )
-from prime_cli.training.session import RolloutSession, ServiceOptions, run_loop
+from prime_cli.training.session import (
+    RolloutSession,
+    ServiceOptions,
+    continue_words,
+    partial_at_cap,
+    run_loop,
+)
 from prime_cli.training.trainer_events import forget_steps_after
 
 
@@ -146,6 +153,7 @@ def _train(
         facts = msgspec.structs.replace(
             facts, plan=plan, step=step, finished_at=finished_at, evaluations=kept
         )
+    _require_room(setups, earliest)
     record = TrainingRecord(setup, earlier, facts)
     records = [record, *map(RunRecord, setups[1:], earliest[1:])]
     for each in reversed(records):  # where there is one of the training, there are all
@@ -181,6 +189,27 @@ def _train(
             raise
         session.close(FINISHED if training.is_whole else INTERRUPTED)
     return TrainingResult(folder, record.facts, training.is_whole, signal)
+
+
+def _require_room(setups: Sequence[RunSetup], earliest: Sequence[EarlierSessions]) -> None:
+    """Count what rollouts and evaluations of earlier sessions cost, in all environments.
+
+    Raises PartialResult if that exhausts the budget, which they share.
+    """
+    setup = setups[0]
+    budget = setup.gateway.budget
+    if budget is None:
+        return
+    evaluations = (
+        RunFolder(manifest.parent)
+        for each in setups
+        for manifest in each.folder.path.glob(EVALUATIONS)
+    )
+    sessions = [*earliest, *map(read_earlier_sessions, evaluations)]
+    spent = [spend for each in sessions for spend in each.spent.values()]
+    count_earlier(budget, sum_of(spent), setup.context.progress)
+    if budget.reason is not None:
+        raise partial_at_cap(budget.reason, continue_words(setup.run_id))
 
 
 def _name_checkpoint(folder: RunFolder, failure: PrimeError) -> None:

@@ -101,7 +101,7 @@ class Training(Protocol):
     async def stop(self) -> None:
         """Stop after the running step, and wait for that."""
 
-    def begin(self, index: int, start: Start) -> list[int] | None:
+    def begin(self, index: int, start: Start) -> list[int]:
         """An environment is loaded; returns its examples to train on, None for all."""
 
     def judge_step(self, step: int, line: dict[str, Any]) -> StepAnswer:

@@ -111,6 +111,18 @@ def run_loop(main: Coroutine[Any, Any, T]) -> T:
     return uvloop.run(main)
 
 
+def continue_words(run_id: str) -> str:
+    """How a training goes on after a cap."""
+    return f"continue: `prime train --resume {run_id} --max-cost USD`"
+
+
+def partial_at_cap(reason: str, again: str) -> PartialResult:
+    """The error of a session that a cap has stopped; `again` says how it goes on."""
+    if reason.startswith(CAPS):
+        return PartialResult(reason, hint=f"raise the limit, and {again}")
+    return PartialResult(reason, hint=f"add prices to {own_path()}, or omit this cap, and {again}")
+
+
 class RolloutSession:
     """The live session: a service, and the rollouts of one or several environments."""
 
@@ -189,16 +201,12 @@ class RolloutSession:
         for part, hold in closed:
             part.outcome.capped = None if hold.failure else hold.capped
         for _, hold in closed:
-            raise hold.failure or self._capped(hold.capped or "")
-
-    def _capped(self, reason: str) -> PartialResult:
-        again = "start the service again"
-        if self._options.training is not None:
-            again = f"continue: `prime train --resume {self._run_id} --max-cost USD`"
-        if reason.startswith(CAPS):
-            return PartialResult(reason, hint=f"raise the limit, and {again}")
-        hint = f"add prices to {own_path()}, or omit this cap, and {again}"
-        return PartialResult(reason, hint=hint)
+            if hold.failure is not None:
+                raise hold.failure
+            again = "start the service again"
+            if self._options.training is not None:
+                again = continue_words(self._run_id)
+            raise partial_at_cap(hold.capped or "", again)
 
     async def _until_the_end(
         self, demand: MixedDemand, service: RolloutService, announce: Announce

@@ -172,6 +172,12 @@ def test_what_its_judges_cost_ends_a_training_which_a_higher_limit_continues(
         manifest = load_manifest(folder.manifest)
         assert manifest.status == CAPPED
         before = len(model.requests)
+        with pytest.raises(PartialResult, match="The cap of") as again:  # the same one
+            train_scripted(
+                interpreter, tmp_path, resumed=folder, budget=Budget(2.0), registry=registry
+            )
+        assert f"prime train --resume {folder.run_id} --max-cost" in (again.value.hint or "")
+        assert len(model.requests) == before
         trained = train_scripted(interpreter, tmp_path, resumed=folder, registry=registry)
     assert trained.result.is_whole
     assert load_manifest(folder.manifest).status == FINISHED

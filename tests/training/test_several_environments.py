@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.core.errors import EngineFailed, PartialResult
+from prime_cli.core.errors import EngineFailed, PartialResult, UsageError
 from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import RunFolder, read_journal
 from prime_cli.runs.manifest import CAPPED, FINISHED, load_manifest
@@ -21,6 +21,12 @@ ALTERNATES = TRAINED.replace(
     def same(completion, answer, **kwargs):
         calls.append(answer)
         return float(len(calls) % 2)
+""",
+)
+BROKEN = TRAINED.replace(
+    "    def same(completion, answer, **kwargs):\n",
+    """    def same(completion, answer, **kwargs):
+        raise ValueError("no reward")
 """,
 )
 NAMES = ("tiny-env", "tiny-env-2")
@@ -95,6 +101,26 @@ def test_a_killed_training_goes_on_in_all_of_them(both: Pair, tmp_path: Path) ->
         # The rollouts of step 3, which was done twice, have the same numbers.
         pairs = [(row.example_id, row.rollout) for row in read_journal(place / "journal.jsonl")]
         assert len(pairs) - len(set(pairs)) == 4
+
+
+def test_one_that_gives_no_reward_leaves_the_verdict_of_the_others(
+    both: Pair, tmp_path: Path
+) -> None:
+    (tmp_path / "broken").mkdir()
+    broken = small_interpreter(tmp_path / "broken", BROKEN)
+    trained = _train((both[0], broken), tmp_path / "outputs", eval_examples=10)
+    facts = trained.result.facts
+    assert facts.verdict is not None
+    assert (facts.verdict.before, facts.verdict.after) == (0.0, 1.0)
+    assert [each.environment for each in facts.verdicts] == ["tiny-env"]
+    assert "No verdict for tiny-env-2: no example has a reward before and after the training" in (
+        trained.progress.warned
+    )
+
+
+def test_all_together_must_fill_a_step(both: Pair, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="examples to train on cannot fill a step of 400 prompts"):
+        _train(both, tmp_path, batch=400)
 
 
 def test_ratios_say_how_often_an_environment_is_trained_on(both: Pair, tmp_path: Path) -> None:

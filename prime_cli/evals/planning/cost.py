@@ -191,14 +191,19 @@ def require_room(
     budget: Budget, spent: Spend, run_id: str, plan: EvalPlan, progress: Progress
 ) -> None:
     """Count what earlier sessions spent; raises PartialResult if that exhausts the budget."""
+    count_earlier(budget, spent, progress)
+    if budget.reason is not None:
+        raise partial_at_cap(budget.reason, run_id, plan)
+
+
+def count_earlier(budget: Budget, spent: Spend, progress: Progress) -> None:
+    """Count what earlier sessions spent; the budget's reason says whether that exhausts it."""
     if spent.unpriced and budget.needs_prices:
         progress.warn(
             f"{spent.unpriced} calls of earlier sessions have no known cost, "
             "so the cap does not count them"
         )
     budget.count(spent)
-    if budget.reason is not None:
-        raise partial_at_cap(budget.reason, run_id, plan)
 
 
 def check_cap(summary: Summary, plan: EvalPlan) -> None:
