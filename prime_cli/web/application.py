@@ -14,11 +14,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, find_asset
+from prime_cli.pages.comparison import render_comparison, render_sides
 from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event
 from prime_cli.pages.runs import RunFilter, render_rollout, render_run
 from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
 from prime_cli.runs.transcript import parse_position
-from prime_cli.web.comparison import render_comparison, render_sides, view_comparison, view_sides
+from prime_cli.web.comparison import view_comparison, view_sides
 from prime_cli.web.downloads import download
 from prime_cli.web.library import Library
 from prime_cli.web.opened import LocalRun
@@ -137,7 +138,8 @@ def _training(request: Request) -> Response:
 
 def _compare(request: Request) -> Response:
     names = request.query_params.getlist("run")
-    view = view_comparison(_library(request), names, _page(request))
+    force = request.query_params.get("force") == "1"
+    view = view_comparison(_library(request), names, _page(request), force=force)
     return answer_page(request, render_comparison(view))
 
 

@@ -158,6 +158,22 @@ def test_runs_are_compared_with_those_that_changed_first(pages: TestClient, tmp_
     assert "Choose two to four runs" in text_of(pages, f"/compare?run={first.run_id}")
 
 
+def test_runs_of_other_examples_are_compared_where_they_are_alike(
+    pages: TestClient, tmp_path: Path
+) -> None:
+    first = save_run(tmp_path, *(row(n, prompt=f"Guess {n}") for n in range(4)))
+    other = save_run(tmp_path, *(row(n, prompt=f"Guess {n // 3 * 3}") for n in range(4)))
+    query = f"run={first.run_id}&run={other.run_id}"
+
+    refused = text_of(pages, f"/compare?{query}")
+    forced = text_of(pages, f"/compare?{query}&force=1")
+
+    assert "2 of 4 examples" in refused
+    assert f"/compare?{query}&force=1".replace("&", "&amp;") in refused
+    assert "2 examples cannot reliably detect" in forced
+    assert "--force" in forced
+
+
 def test_the_events_of_a_run_that_has_ended_say_so(pages: TestClient, tmp_path: Path) -> None:
     folder = save_run(tmp_path, row(0))
 
