@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,11 @@ import msgspec
 
 from prime_cli.core.errors import Conflict, GateFailed, NotFound, UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
+from prime_cli.evals.sharing.samples import rows_of_evaluation
 from prime_cli.runs.comparison.compare import CompareOptions, Comparison, compare_all
-from prime_cli.runs.comparison.sides import Side, gather, own_side, side_of
+from prime_cli.runs.comparison.sides import Side, evaluation_side, gather, side_of
 from prime_cli.runs.listing import find_run
+from prime_cli.runs.pushed_manifest import manifest_of
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.summary import Summary
 
@@ -144,12 +145,4 @@ def read_baseline(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> Side:
 def _on_hub(hub: "HubClient", evaluation_id: str) -> Side:
     detail = hub.evaluations.get(evaluation_id)
     examples = gather(rows_of_evaluation(hub, evaluation_id))
-    manifest = manifest_of(detail)
-    if manifest is not None:
-        return replace(own_side(manifest, examples), run=evaluation_id)
-    return Side(
-        run=evaluation_id,
-        environment=next(iter(detail.environment_names), detail.name),
-        model=detail.model_name or "?",
-        examples=examples,
-    )
+    return evaluation_side(detail, manifest_of(detail), examples)

@@ -60,7 +60,8 @@ def find_source(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> RerunSo
 
 
 def _on_hub(hub: "Callable[[], HubClient]", name: str) -> RerunSource:
-    from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
+    from prime_cli.evals.sharing.samples import rows_of_evaluation
+    from prime_cli.runs.pushed_manifest import manifest_of
 
     try:
         detail = hub().evaluations.get(name)

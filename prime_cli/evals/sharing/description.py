@@ -11,9 +11,9 @@ from prime_cli.core.errors import BadReference, NotFound, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, is_reference
-from prime_cli.evals.sharing.samples import MANIFEST
 from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.plan import RunEnvironment
+from prime_cli.runs.pushed_manifest import MANIFEST
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.summary import EnvironmentFacts, Summary

@@ -15,9 +15,10 @@ from prime_cli.core.progress import Progress, Task
 from prime_cli.core.refs import EnvRef, is_reference
 from prime_cli.evals.sharing.description import PUSH_KEY
 from prime_cli.evals.sharing.push_record import PushRecord, content_of, key_of, save_record
-from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
+from prime_cli.evals.sharing.samples import rows_of_evaluation
 from prime_cli.runs.folder import Journal, RunFolder, runs_folder
 from prime_cli.runs.manifest import RunManifest, save_manifest
+from prime_cli.runs.pushed_manifest import manifest_of
 from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.vf_eval_writer import official_metadata, write_results

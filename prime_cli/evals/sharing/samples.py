@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.rows import SCHEMA, Row
 from prime_cli.runs.vf_eval_reader import number_of_examples, number_rows
 from prime_cli.runs.vf_eval_writer import official_row
-from prime_cli.wire.evaluations import EvaluationDetail
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -97,9 +95,6 @@ def _given_back(row: Row, sample: dict[str, Any]) -> Row:
         raise UsageError(f"A sample differs from what prime pushed: {error}") from error
 
 
-MANIFEST = "prime_run"
-"""The key in an evaluation's metadata that holds the run.json."""
-
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -113,33 +108,3 @@ def rows_of_evaluation(hub: "HubClient", evaluation_id: str) -> Iterator[Row]:
     examples = number_of_examples(detail.metadata, lambda: detail.total_samples)
     samples = (_DECODER.decode(each) for each in hub.evaluations.all_samples(evaluation_id))
     return rows_of(samples, examples)
-
-
-def manifest_of(detail: EvaluationDetail) -> RunManifest | None:
-    """The manifest that was pushed with an evaluation; None from another client.
-
-    Facts about its machine (addresses of endpoints, names of keys, paths) are removed: a rerun
-    would send the user's own key to any address it names. Raises UsageError for one of a newer
-    prime.
-    """
-    found = detail.metadata.get(MANIFEST)
-    if not isinstance(found, dict):
-        return None
-    schema = found.get("schema")
-    if isinstance(schema, int) and schema > SCHEMA:
-        raise UsageError(
-            f"{detail.evaluation_id} was pushed by a newer prime (schema {schema})",
-            hint="upgrade prime to read it",
-        )
-    try:
-        return _without_places(msgspec.convert(found, RunManifest))
-    except msgspec.ValidationError as error:
-        raise UsageError(
-            f"The manifest of {detail.evaluation_id} cannot be read: {error}"
-        ) from error
-
-
-def _without_places(manifest: RunManifest) -> RunManifest:
-    environment = msgspec.structs.replace(manifest.plan.environment, path=None)
-    plan = msgspec.structs.replace(manifest.plan, environment=environment, env_vars=())
-    return msgspec.structs.replace(manifest, plan=plan, asked=None)

@@ -14,6 +14,7 @@ from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.rows import AskedAgain, Row
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.statistics.pairs import Pairs
+from prime_cli.wire.evaluations import EvaluationDetail
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 
@@ -91,6 +92,20 @@ def own_side(manifest: RunManifest, examples: Mapping[int, Example]) -> Side:
         fingerprint=manifest.fingerprint or None,
         settings={"sampling": plan.sampling, "arguments": plan.env_args | plan.extra_args},
         asked_again=manifest.asked_again,
+    )
+
+
+def evaluation_side(
+    detail: EvaluationDetail, manifest: RunManifest | None, examples: Mapping[int, Example]
+) -> Side:
+    """The Side of an evaluation on a hub, with its gathered examples, and its run's manifest."""
+    if manifest is not None:
+        return replace(own_side(manifest, examples), run=detail.evaluation_id)
+    return Side(
+        run=detail.evaluation_id,
+        environment=next(iter(detail.environment_names), detail.name),
+        model=detail.model_name or "?",
+        examples=examples,
     )
 
 

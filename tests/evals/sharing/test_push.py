@@ -8,9 +8,10 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import Conflict, NotFound, PartialResult, UsageError
-from prime_cli.evals.sharing.samples import manifest_of, rows_of_evaluation
+from prime_cli.evals.sharing.samples import rows_of_evaluation
 from prime_cli.runs.folder import RunFolder, writing
 from prime_cli.runs.plan import Labels
+from prime_cli.runs.pushed_manifest import manifest_of
 from tests.evals.sharing.pushing import (
     ROWS,
     change_environment,

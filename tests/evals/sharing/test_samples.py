@@ -9,8 +9,9 @@ import pytest
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.sharing.samples import MANIFEST, manifest_of, rows_of_evaluation, sample_of
+from prime_cli.evals.sharing.samples import rows_of_evaluation, sample_of
 from prime_cli.runs.manifest import ModelFlags, RunManifest
+from prime_cli.runs.pushed_manifest import MANIFEST, manifest_of
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.wire.environments import ResolveRequest
 from prime_cli.wire.evaluations import EnvironmentReference, EvaluationDetail, EvaluationRequest

@@ -7,39 +7,19 @@ from functools import lru_cache, partial
 from math import fsum
 from typing import Any, NamedTuple
 
-import msgspec
-from sqlalchemy import func, select
-
-from prime_cli.core.errors import Conflict
+from prime_cli.core.errors import Conflict, TooLarge, UsageError
 from prime_cli.hub.context import Hub
-from prime_cli.hub.db.tables import samples
-from prime_cli.hub.services.evaluations.sample_queries import read_numbers, read_samples
+from prime_cli.hub.services.evaluations.rewards import read_rewards
 from prime_cli.pages.leaderboard import LeaderboardRow, Neighbour
 from prime_cli.runs.comparison.compare import SEED, require_statistics, verdict_of
-from prime_cli.runs.comparison.sides import Side, gather, pair
-from prime_cli.runs.vf_eval_reader import number_rows
+from prime_cli.runs.comparison.sides import Side, pair
 
 _MOST_PAIRS = 20
 """Of one leaderboard, from its top."""
-_LARGEST = 8 * 1024 * 1024
-_MOST_SAMPLES = 5_000
-"""Of one evaluation, as its bytes; larger ones are left to the command."""
 _KEPT = 512
 
 
-ReadSide = Callable[[LeaderboardRow], Side | None]
-
-
-class _Sample(msgspec.Struct):
-    """What a comparison reads of a sample."""
-
-    example_id: Any = None
-    id: Any = None
-    rollout_number: Any = None
-    reward: Any = None
-    error: Any = None
-    prompt: Any = None
-    answer: Any = None
+ReadSide = Callable[[LeaderboardRow], Side]
 
 
 class _Difference(NamedTuple):
@@ -99,7 +79,9 @@ def _difference(read: ReadSide, upper: LeaderboardRow, lower: LeaderboardRow) ->
             return known
     try:
         found = _compare(read(upper), read(lower))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except TooLarge:
+        found = _Difference(reason="too large to be compared on a page")
+    except UsageError:
         found = _Difference(reason="their samples cannot be read")
     with _guard:
         _differences[state] = found
@@ -108,11 +90,9 @@ def _difference(read: ReadSide, upper: LeaderboardRow, lower: LeaderboardRow) ->
     return found
 
 
-def _compare(upper: Side | None, lower: Side | None) -> _Difference:
+def _compare(upper: Side, lower: Side) -> _Difference:
     from prime_cli.statistics.effect import p_value
 
-    if lower is None or upper is None:
-        return _Difference(reason="too large to be compared on a page")
     try:
         pairs = pair(lower, upper)
     except Conflict:
@@ -121,18 +101,6 @@ def _compare(upper: Side | None, lower: Side | None) -> _Difference:
     return _Difference(mean, p_value(pairs, seed=SEED))
 
 
-def _read_side(hub: Hub, row: LeaderboardRow) -> Side | None:
-    """The rewards of an evaluation by example; None if it is too large."""
-    if row.samples > _MOST_SAMPLES:
-        return None
-    with hub.database.read() as connection:
-        mine = samples.c.evaluation_id == row.evaluation_id
-        size = connection.execute(select(func.sum(samples.c.size)).where(mine)).scalar() or 0
-        if size > _LARGEST:
-            return None
-        parts = list(read_numbers(connection, row.evaluation_id))
-    bodies = (body for part in parts for body in read_samples(hub, row.evaluation_id, part))
-    decoder = msgspec.json.Decoder(_Sample)
-    lines = (msgspec.to_builtins(decoder.decode(body)) for body in bodies)
-    examples = gather(number_rows(lines, row.examples or max(1, row.samples)))
-    return Side(run=row.evaluation_id, environment="", model=row.model, examples=examples)
+def _read_side(hub: Hub, row: LeaderboardRow) -> Side:
+    found = read_rewards(hub, row.evaluation_id, row.samples, row.examples)
+    return Side(run=row.evaluation_id, environment="", model=row.model, examples=found.examples)
