@@ -2,9 +2,9 @@
 
 Started by the sandbox's own Python (3.9 or later) with the descriptor of an inherited socket and
 when to end, in seconds since the epoch. Requests are marshalled datagrams with the ends of the
-command's stdio beside them, so no byte of output passes through here; answers are JSON,
-`{"id", "pid"}` and `{"id", "code"}`. With a port it first hands out a socket that listens there, on
-the sandbox's own loopback. Whoever kills this process ends the sandbox, and nothing else.
+command's stdio beside them, so no byte of output passes through here; the answer is JSON,
+`{"id", "code"}`. With a port it first hands out a socket that listens there, on the sandbox's own
+loopback. Whoever kills this process ends the sandbox, and nothing else.
 
 It imports only what is written in C, and comes compiled: to read this text, and Python's `os`,
 `json`, `subprocess` and `socket`, took more of a start than all the rest.
@@ -43,14 +43,15 @@ class Agent:
         self.stop_at = stop_at
         self.children: dict[int, int] = {}
         """The processes by the number of their request."""
+        self.home = posix.open(".", posix.O_RDONLY)
         self.wake, waker = posix.pipe()
         posix.set_blocking(waker, False)
         posix.set_blocking(self.wake, False)
         _signal.set_wakeup_fd(waker)
         _signal.signal(_signal.SIGCHLD, lambda *_: None)
 
-    def tell(self, key: int, what: str, value: int) -> None:
-        self.control.send(b'{"id": %d, "%b": %d}' % (key, what.encode(), value))
+    def tell(self, key: int, code: int) -> None:
+        self.control.send(b'{"id": %d, "code": %d}' % (key, code))
 
     def serve(self) -> None:
         while True:
@@ -82,15 +83,13 @@ class Agent:
     def start(self, ask: "dict[str, Any]", fds: "list[int]") -> None:
         key = ask["id"]
         try:
-            pid = posix.fork()
-        except OSError as error:
-            posix.write(fds[2], f"{error}\n".encode())
-            self.tell(key, "code", 126)
-        else:
-            if not pid:
-                become(ask, fds)
-            self.children[key] = pid
-            self.tell(key, "pid", pid)
+            # Of this process: what it starts takes it over, and a relative one begins at home.
+            posix.fchdir(self.home)
+            posix.chdir(ask["cwd"])
+            self.children[key] = spawn(ask["argv"], ask["env"], fds)
+        except (OSError, ValueError) as error:
+            complain(fds[2], error)
+            self.tell(key, 127 if isinstance(error, FileNotFoundError) else 126)
         finally:
             for fd in fds:
                 posix.close(fd)
@@ -101,42 +100,48 @@ class Agent:
             if pid:
                 del self.children[key]
                 code = posix.waitstatus_to_exitcode(status)
-                self.tell(key, "code", code if code >= 0 else 128 - code)
+                self.tell(key, code if code >= 0 else 128 - code)
 
 
-def become(ask: "dict[str, Any]", fds: "list[int]") -> None:
-    """Make this new process the command; never returns."""
-    code = 126
-    try:
-        posix.setsid()
-        for number, fd in enumerate(fds):
-            posix.dup2(fd, number)
-        # Python ignores these, and what it starts would.
-        for name in ("SIGPIPE", "SIGXFSZ"):
-            _signal.signal(getattr(_signal, name), _signal.SIG_DFL)
-        posix.chdir(ask["cwd"])
-        argv: list[str] = ask["argv"]
-        execute(argv, ask["env"])
-    except (OSError, ValueError) as error:
-        posix.write(2, f"{error}\n".encode())
-        code = 127 if isinstance(error, FileNotFoundError) else 126
-    finally:
-        posix._exit(code)  # noqa: SLF001 - its name
+def spawn(argv: "list[str]", env: "dict[str, str]", fds: "list[int]") -> int:
+    """Start a program with `fds` as its stdio; raises OSError.
 
-
-def execute(argv: "list[str]", env: "dict[str, str]") -> None:
-    """Replace this process by a program, found on PATH as by `os.execvpe`; raises OSError."""
-    program, refusal = argv[0], None
-    if "/" in program:
-        posix.execve(program, argv, env)
-    for folder in env.get("PATH", "/usr/bin:/bin").split(":"):
+    In a group of its own, which can be killed. Not by a fork, which copies all of this process.
+    """
+    stdio = [(posix.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(fds)]
+    refusal = None
+    for path in places(argv[0], env):
         try:
-            posix.execve(f"{folder or '.'}/{program}", argv, env)
+            # Python ignores these signals, and what it starts would.
+            return posix.posix_spawn(
+                path,
+                argv,
+                env,
+                file_actions=stdio,
+                setpgroup=0,
+                setsigdef=[_signal.SIGPIPE, _signal.SIGXFSZ],
+            )
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             refusal = refusal or error
-    raise refusal or FileNotFoundError(_ENOENT, "No such file or directory", program)
+    raise refusal or FileNotFoundError(_ENOENT, "No such file or directory", argv[0])
+
+
+def complain(fd: int, error: Exception) -> None:
+    """Say on the command's stderr why it was not started, unless nobody reads that any more."""
+    try:  # noqa: SIM105 - importing contextlib takes time
+        posix.write(fd, f"{error}\n".encode())
+    except OSError:
+        pass
+
+
+def places(program: str, env: "dict[str, str]") -> "list[str]":
+    """Where a program may be: on PATH unless it names a folder, as by `os.execvpe`."""
+    if "/" in program:
+        return [program]
+    folders = env.get("PATH", "/usr/bin:/bin").split(":")
+    return [f"{folder or '.'}/{program}" for folder in folders]
 
 
 def receive(control: _socket.socket) -> "tuple[bytes, list[int]]":
