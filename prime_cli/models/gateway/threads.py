@@ -1,5 +1,6 @@
 """Blocking calls beside the event loop, in threads that the end of the process does not await."""
 
+import _thread
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable
@@ -73,5 +74,6 @@ async def in_thread(call: Callable[[], T]) -> T:
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(finish, result, failure)
 
-    threading.Thread(target=work, name="prime-sandbox", daemon=True).start()
+    # `threading.Thread` waits here until the new thread runs, and the loop with it.
+    _thread.start_new_thread(work, ())
     return await done
