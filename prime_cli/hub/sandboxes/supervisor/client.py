@@ -146,10 +146,16 @@ class Supervisor:
         body: bytes | Iterable[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
         seconds: float = _SECONDS,
+        start: bool = False,
     ) -> Iterator[http.client.HTTPResponse]:
-        """The answer to a request, while it is read. Raises Unreachable."""
+        """The answer to a request, while it is read; from one that it may `start` for that.
+
+        Raises Unreachable, and what `start` raises.
+        """
         connection = UnixConnection(self.paths.socket, seconds)
         try:
+            if start:
+                self._connect(connection)
             connection.request(method, path, body=body, headers=dict(headers or {}))
             yield connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
@@ -174,6 +180,14 @@ class Supervisor:
             if lock is not None:
                 self._spawn(lock)
             self._wait()
+
+    def _connect(self, connection: "UnixConnection") -> None:
+        """Connect, having started it if nobody listens."""
+        with suppress(OSError):
+            connection.connect()
+            return
+        self.start()
+        connection.connect()
 
     def _spawn(self, lock: int) -> None:
         # What leads to an engine, uv and a cluster.
@@ -222,10 +236,8 @@ class Supervisor:
         *,
         start: bool = True,
     ) -> T:
-        if start:
-            self.start()
         content = None if body is None else encode(body)
-        with self.request(method, path, body=content) as response:
+        with self.request(method, path, body=content, start=start) as response:
             answer = response.read()
             if response.status >= _ERRORS:
                 raise read_problem(response.status, answer)
@@ -267,6 +279,11 @@ class UnixConnection(http.client.HTTPConnection):
         """Connect to the socket."""
         if sys.platform == "win32":
             raise OSError("There are no Unix sockets on Windows")
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))
+        found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            found.settimeout(self.timeout)
+            found.connect(str(self._path))
+        except BaseException:
+            found.close()
+            raise
+        self.sock = found

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, func, insert, select
+from sqlalchemy import ColumnElement, Row, bindparam, func, insert, select
 
 from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.core.formatting import pluralize
@@ -163,16 +163,23 @@ def open_gateway(hub: Hub, caller: Caller, sandbox_id: str, base: str) -> Sandbo
     )
 
 
+# Made once: every command asks for it.
+_ENTERED = (
+    select(sandboxes)
+    .join(sandbox_tokens)
+    .where(
+        sandbox_tokens.c.digest == bindparam("of_token"),
+        sandbox_tokens.c.sandbox_id == bindparam("entered"),
+        sandbox_tokens.c.expires_at > bindparam("at"),
+    )
+)
+
+
 def find_entered(hub: Hub, sandbox_id: str, token: str) -> Row[Any] | None:
     """The row of the sandbox that a token opens now; None if it opens none, or not this one."""
-    valid = (
-        sandbox_tokens.c.digest == token_digest(token),
-        sandbox_tokens.c.sandbox_id == sandbox_id,
-        sandbox_tokens.c.expires_at > hub.now(),
-    )
-    query = select(sandboxes).join(sandbox_tokens).where(*valid)
+    given = {"of_token": token_digest(token), "entered": sandbox_id, "at": hub.now()}
     with hub.database.read() as connection:
-        return connection.execute(query).one_or_none()
+        return connection.execute(_ENTERED, given).one_or_none()
 
 
 # --- Ending ---

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, or_, select, update
@@ -29,6 +30,9 @@ _ORDER = (*LIVE, TERMINATED)
 _BEGINS_WITHIN = timedelta(seconds=60)
 """A creation that took longer was interrupted, or the supervisor would know of it."""
 
+_CALLERS = 256
+"""Whose conditions are kept: to make one takes longer than the database does to answer."""
+
 LOST = "its supervisor was ended"
 INTERRUPTED = "its creation was interrupted"
 
@@ -45,6 +49,7 @@ def supervisor_of(hub: Hub) -> Supervisor:
 # --- Access: a sandbox is seen by its user; one of a team by the team's members ---
 
 
+@lru_cache(maxsize=_CALLERS)
 def visible_to(caller: Caller) -> ColumnElement[bool]:
     """The condition for a caller to see a sandbox, and to use it."""
     teams = select(owners.c.id).where(
@@ -53,6 +58,7 @@ def visible_to(caller: Caller) -> ColumnElement[bool]:
     return or_(is_of(sandboxes, caller, caller.reads), sandboxes.c.team_id.in_(teams))
 
 
+@lru_cache(maxsize=_CALLERS)
 def endable_by(caller: Caller) -> ColumnElement[bool]:
     """The condition for a caller to end a sandbox, and to enter it."""
     return or_(is_of(sandboxes, caller, caller.writes), is_managed_by(sandboxes, caller))
