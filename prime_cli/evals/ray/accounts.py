@@ -45,9 +45,12 @@ class Accounts:
         for number, worker in self._workers.items():
             if worker.is_open:
                 self._send(number, why_stopped(self._hold))
+        self.sum_up()
 
-    def stop(self, stopped: CallsStopped) -> None:
-        """A worker cannot go on: nor can the others."""
+    def stop(self, number: int, stopped: CallsStopped) -> None:
+        """A worker makes no more calls: nor may the others."""
+        self._workers[number].has_stopped = True
+        self.sum_up()
         if stopped.problem is not None:
             self._hold.close(stopped.problem.error())
         elif self._hold.budget is not None:
@@ -65,14 +68,17 @@ class Accounts:
             self._ledger.served[ServedBy(role, requested, model, system)] += count
         worker = self._workers[number]
         worker.held, worker.in_flight = set(spent.held), spent.in_flight
-        self._sum_up()
+        self.sum_up()
         if worker.held and not self._hold.is_closed:
             self.grant(number)
 
-    def _sum_up(self) -> None:
+    def sum_up(self) -> None:
+        """Have the hold say how many calls are in flight, and which rollouts wait for one."""
         workers = self._workers.values()
         self._hold.in_flight = sum(each.in_flight for each in workers)
         if self._hold.is_closed:
+            # Until a worker has answered that it stopped, it may have begun calls.
+            self._hold.in_flight += sum(each.is_open and not each.has_stopped for each in workers)
             # What was refused a call is dropped, and not waited for.
             self._hold.held.clear()
             self._hold.held.update(*(each.held for each in workers))
@@ -94,7 +100,7 @@ class Accounts:
 
     def lose(self, number: int) -> None:
         """A worker is gone, and no more among `workers`."""
-        self._sum_up()
+        self.sum_up()
         if self._leases is not None:
             self._leases.lose(number)
 

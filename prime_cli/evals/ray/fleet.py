@@ -198,7 +198,7 @@ class Fleet:
             case SpendReport():
                 self._accounts.count(number, message)
             case CallsStopped():
-                self._accounts.stop(message)
+                self._accounts.stop(number, message)
             case PrintedLine(line):
                 self._keep_line(worker.host, line)
             case Notice():
@@ -224,6 +224,7 @@ class Fleet:
                     yield event
             case End():
                 worker.has_ended = True
+                self._accounts.sum_up()
                 if not event.ok and event.stage != "interrupted":
                     yield event
             case _:
@@ -234,8 +235,6 @@ class Fleet:
         plan, first = self._setup.plan, self._start
         # A node with little memory runs fewer at a time.
         worker.concurrency = max(1, start.concurrency)
-        if start.unit == GROUP:
-            worker.concurrency *= plan.rollouts_per_example
         if self._cancelled:
             self._send(number, Cancel())
             return
@@ -290,8 +289,7 @@ class Fleet:
     def _look_after(self) -> Iterator[Event]:
         """Give up workers that take too long; raises Unreachable if there is none at all."""
         deadlines, attempts = self._setup.plan.deadlines, 1 + self._setup.plan.max_retries
-        # The one before it may take its whole time, too.
-        longest = 2 * attempts * deadlines.rollout_seconds + GRACE_SECONDS
+        longest = attempts * deadlines.rollout_seconds + GRACE_SECONDS
         for number in self._queue.overdue(longest):
             yield from self._lose(number, f"a rollout did not end in {longest:.0f} s")
         if any(worker.host for worker in self._workers.values()):

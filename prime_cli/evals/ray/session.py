@@ -60,8 +60,7 @@ class Session:
         """Until the worker ends; raises WorkerDied."""
         gateway = gateway_of(self._setup, self._gold, lambda text: self._send(Notice(text)))
         async with gateway as self._gateway:
-            hold = gateway.hold
-            hold.on_close(lambda: self._send(why_stopped(hold)))
+            gateway.hold.on_close(self._say_stopped)
             async with self._make_worker() as self._worker:
                 beside = [
                     asyncio.ensure_future(each) for each in (self._handle_commands(), self._tick())
@@ -84,6 +83,11 @@ class Session:
         return worker_of(
             setup, spec, walls, lambda line: self._send(PrintedLine(line)), Path(os.devnull)
         )
+
+    def _say_stopped(self) -> None:
+        """Say that calls have stopped, after how many are still in flight."""
+        self._report()
+        self._send(why_stopped(self._gateway.hold))
 
     async def _listen(self) -> None:
         async for event in self._worker.events():

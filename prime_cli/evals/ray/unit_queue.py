@@ -1,4 +1,9 @@
-"""Which worker runs which rollouts: each has a few at a time, and those of a lost one move on."""
+"""Which worker runs which rollouts, and who runs those of a lost one.
+
+A rollout is in flight from when it is given to a worker until its result is here. A worker has no
+more of them than it runs at a time: it gets the next one for a result. So what is lost with it, and
+is paid for a second time, is never more than that.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +21,7 @@ MOST_DEATHS = 3
 class Unit:
     """Rollouts that a worker is given together: one, or a group. `left` are the unfinished ones.
 
-    It was in flight at `deaths` ends of workers, and is with its worker `since` then.
+    It was in flight at `deaths` ends of workers, and is in flight `since` then.
     """
 
     rollouts: list[RolloutKey]
@@ -32,10 +37,10 @@ class Unit:
 
 @dataclass(eq=False)
 class NodeWorker:
-    """A worker on a node, and the `units` that it has, in the order in which it begins them.
+    """A worker on a node, and its `units` in flight, of which it runs `concurrency` at a time.
 
-    It runs `concurrency` rollouts at a time. `held` rollouts wait for a larger grant, and
-    `in_flight` counts its calls.
+    `held` rollouts wait for a larger grant, and `in_flight` counts its calls; once it `has_stopped`
+    there are no new ones.
     """
 
     host: str = ""
@@ -43,19 +48,15 @@ class NodeWorker:
     is_ready: bool = False
     has_ended: bool = False
     is_finishing: bool = False
+    has_stopped: bool = False
     held: set[RolloutKey] = field(default_factory=set)
     in_flight: int = 0
     units: list[Unit] = field(default_factory=list)
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be told anything."""
+        """Whether it takes commands."""
         return self.is_ready and not self.has_ended
-
-    @property
-    def rollouts(self) -> int:
-        """The rollouts of the units that it has."""
-        return sum(len(unit.rollouts) for unit in self.units)
 
 
 class UnitQueue:
@@ -105,11 +106,9 @@ class UnitQueue:
 
     def _next(self) -> tuple[int, Unit] | None:
         """A worker with room, and a unit for it."""
-        # Some wait at their worker, so that it need not wait for them; not the last ones of a run.
-        ahead = len(self._waiting) // max(1, len(self._workers))
-        for number, worker in sorted(self._workers.items(), key=lambda each: each[1].rollouts):
-            most = worker.concurrency + min(worker.concurrency, ahead)
-            if not worker.is_open or worker.is_finishing or worker.rollouts >= most:
+        for number, worker in sorted(self._workers.items(), key=lambda each: len(each[1].units)):
+            is_full = len(worker.units) >= worker.concurrency
+            if is_full or not worker.is_open or worker.is_finishing:
                 continue
             if self._suspects and not any(unit.is_suspect for unit in worker.units):
                 return number, self._suspects.popleft()
@@ -132,12 +131,9 @@ class UnitQueue:
         """Have others run what a lost worker had; returns what was in flight at too many losses."""
         dead: list[Rollout] = []
         again: list[Unit] = []
-        begun = 0
         for unit in worker.units:
-            if begun < worker.concurrency:  # the others waited there
-                begun += len(unit.rollouts)
-                unit.deaths += 1
-                self._again.update(dict.fromkeys(unit.rollouts, WORKER_DIED))
+            unit.deaths += 1
+            self._again.update(dict.fromkeys(unit.rollouts, WORKER_DIED))
             if unit.deaths >= MOST_DEATHS:
                 dead += [self._dead(pair, why) for pair in unit.rollouts]
             else:

@@ -153,6 +153,7 @@ class Program:
 def test_a_node_that_dies_costs_its_rollouts_in_flight_and_no_more(
     cluster: Ray, tmp_path: Path
 ) -> None:
+    # A worker gets a rollout for a result, so that no more than CONCURRENCY are lost with it.
     before = cluster.calls()
     examples = ROLLOUTS // 2
     run = cluster.start(tmp_path, "-n", str(examples), "-r", "2")
@@ -163,14 +164,15 @@ def test_a_node_that_dies_costs_its_rollouts_in_flight_and_no_more(
     printed, _ = run.communicate(timeout=300)
 
     assert run.returncode == 0, printed
-    assert "is lost (its process or its node died)" in " ".join(printed.split())
+    lost = " ".join(printed.split()).count("is lost (its process or its node died)")
+    assert lost >= 1  # under load Ray may give up another one
     assert "Nodes fetch their keys over TLS" in printed
     rows = [json.loads(line) for line in journal.read_bytes().splitlines()]
     assert len(rows) == ROLLOUTS
     assert {(row["example_id"], row["rollout"]) for row in rows} == {
         (example, rollout) for example in range(examples) for rollout in (0, 1)
     }
-    assert cluster.calls() - before <= ROLLOUTS + CONCURRENCY
+    assert cluster.calls() - before <= ROLLOUTS + lost * CONCURRENCY
 
 
 def test_a_cap_holds_for_all_nodes_together(cluster: Ray, tmp_path: Path) -> None:
@@ -190,7 +192,8 @@ def test_a_cap_holds_for_all_nodes_together(cluster: Ray, tmp_path: Path) -> Non
 
 def test_ctrl_c_keeps_what_is_done_and_a_resume_runs_the_rest(cluster: Ray, tmp_path: Path) -> None:
     flags = ("-n", "150", "-r", "1", "--workers", "2")
-    run = cluster.start(tmp_path, *flags)
+    # Four at a time: there is time to stop it.
+    run = cluster.start(tmp_path, *flags, "-c", "2")
     _when_it_has(tmp_path, 20)
     run.send_signal(signal.SIGINT)
     printed, _ = run.communicate(timeout=300)
