@@ -10,7 +10,7 @@ import msgspec
 from prime_cli.core.errors import TooLarge
 from prime_cli.core.formatting import pluralize
 from prime_cli.pages.conversation import shown_text
-from prime_cli.pages.links import environment_path, evaluation_path
+from prime_cli.pages.links import comparison_path, environment_path, evaluation_path
 from prime_cli.pages.runs import (
     EMPTY,
     EVERYTHING,
@@ -21,6 +21,7 @@ from prime_cli.pages.runs import (
     GridLine,
     Link,
     MetricLine,
+    RolloutView,
     RunFilter,
     RunView,
     Scale,
@@ -140,13 +141,20 @@ def evaluation_page(
         next=path + filters.query(page=page + 1) if page < pages else None,
         downloads=download_links(path) if detail.total_samples else (),
         stream=_stream(detail, path),
-        others=[Link(name, environment_path(name)) for name in detail.environment_names],
+        others=list(_others(detail)),
     )
     return render_run(view)
 
 
 def sample_page(detail: EvaluationDetail, line: SampleLine, content: bytes, total: int) -> Page:
     """The page of one sample of `total`, from its JSON; raises TooLarge."""
+    return render_rollout(view_sample(detail, line, content, total))
+
+
+def view_sample(
+    detail: EvaluationDetail, line: SampleLine, content: bytes, total: int
+) -> RolloutView:
+    """One sample of `total`, from its JSON; raises TooLarge."""
     path = evaluation_path(detail.evaluation_id)
     command = f"prime eval samples {detail.evaluation_id} -n 1 -p {line.number}"
     if len(content) > _LARGEST_SAMPLE:
@@ -155,7 +163,7 @@ def sample_page(detail: EvaluationDetail, line: SampleLine, content: bytes, tota
             hint=f"get it with `{command}`",
         )
     example, rollout = line.place
-    view = view_rollout(
+    return view_rollout(
         sample_of(decode(content, dict[str, Any])),
         path=_sample_path(path, line.number),
         run=Link(detail.name, path),
@@ -164,7 +172,12 @@ def sample_page(detail: EvaluationDetail, line: SampleLine, content: bytes, tota
         next=_sample_path(path, line.number + 1) if line.number < total else None,
         command=command,
     )
-    return render_rollout(view)
+
+
+def _others(detail: EvaluationDetail) -> Iterator[Link]:
+    yield from (Link(name, environment_path(name)) for name in detail.environment_names)
+    if detail.total_samples:
+        yield Link("Compare with others", comparison_path(detail.evaluation_id))
 
 
 def _stream(detail: EvaluationDetail, path: str) -> str | None:

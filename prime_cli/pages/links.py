@@ -3,6 +3,7 @@
 from urllib.parse import quote, urlencode
 
 CATALOGUE = "/"
+COMPARISON = "/dashboard/compare"
 
 
 def environment_path(slug: str, tab: str = "", version: str = "") -> str:
@@ -24,6 +25,11 @@ def file_path(files: str, path: str) -> str:
 def evaluation_path(evaluation_id: str) -> str:
     """The page of an evaluation."""
     return f"/dashboard/evaluations/{quote(evaluation_id, safe='')}"
+
+
+def comparison_path(evaluation_id: str) -> str:
+    """Where to choose what an evaluation is compared with."""
+    return f"{COMPARISON}?{urlencode({'evaluation': evaluation_id})}"
 
 
 def catalogue_path(**query: str | None) -> str:

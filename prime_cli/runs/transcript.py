@@ -72,11 +72,17 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
+_LONGEST_POSITION = 40
+"""Python refuses to read numbers of thousands of digits."""
+
+
 def parse_position(text: str) -> tuple[int, int]:
     """`I.J` (example.rollout, both from 0); raises UsageError."""
     example, dot, rollout = text.partition(".")
-    if not (dot and example.isdecimal() and rollout.isdecimal()):
+    is_number = example.isdecimal() and rollout.isdecimal() and len(text) <= _LONGEST_POSITION
+    if not (dot and is_number):
         raise UsageError(
-            f"`{text}` is not a rollout", hint="write example.rollout, as in `--rollout 0.2`"
+            f"`{text[:_LONGEST_POSITION]}` is not a rollout",
+            hint="write example.rollout, as in `--rollout 0.2`",
         )
     return int(example), int(rollout)

@@ -16,6 +16,7 @@ from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, find_asset
 from prime_cli.pages.comparison import render_comparison, render_sides
 from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event
+from prime_cli.pages.links import COMPARISON
 from prime_cli.pages.runs import RunFilter, render_rollout, render_run
 from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
 from prime_cli.runs.transcript import parse_position
@@ -32,6 +33,7 @@ NAVIGATION = (NavigationLink("/runs", "Runs"), NavigationLink("/", "Environments
 _LOOK_SECONDS = 0.5
 _ALIVE_SECONDS = 15.0
 _MOST_PAGES = 1_000_000
+_HUB_PAGES = ("/dashboard/environments/", "/dashboard/evaluations/", COMPARISON)
 
 Answer = Callable[[Request], Response]
 
@@ -64,7 +66,7 @@ class PagesOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
-        is_page = path == "/" or path.startswith(("/dashboard/environments/", "/dashboard/eval"))
+        is_page = path == "/" or path.startswith(_HUB_PAGES)
         if not is_page:
             raise NotFound(f"{path[:200]} was not found")
         await self.app(scope, receive, send)

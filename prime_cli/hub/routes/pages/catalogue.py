@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.dispatch import call
+from prime_cli.hub.routes.requests import page_number
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.catalogue_cards import list_cards
@@ -24,7 +25,6 @@ from prime_cli.wire.evaluations import SampleQuery
 router = Router()
 
 _LAST = 2**31 - 1
-_LONGEST_NUMBER = 6
 
 
 @router.page(STATIC + "{name}")
@@ -56,7 +56,7 @@ async def evaluation(request: Request) -> Response:
     evaluation_id = request.path_params["id"]
     given = request.query_params
     filters = RunFilter(given.get("reward", ""), given.get("errors") == "1", given.get("text", ""))
-    page = _page_number(given.get("page", ""))
+    page = page_number(request)
     query = sample_query(filters, page)
     try:
         detail = await call(request, queries.get_evaluation, evaluation_id)
@@ -79,9 +79,3 @@ async def sample(request: Request) -> Response:
         return await show_page(request, sample_page, detail, *found)
     except PrimeError as error:
         return answer_page_error(request, error)
-
-
-def _page_number(text: str) -> int:
-    """A page from 1; the first for what is no number."""
-    is_number = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
-    return max(int(text), 1) if is_number else 1

@@ -1,14 +1,13 @@
 """Which neighbours on a leaderboard differ, by the statistics of `prime eval compare`."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from math import fsum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from prime_cli.core.errors import Conflict, TooLarge, UsageError
 from prime_cli.hub.context import Hub
+from prime_cli.hub.services.evaluations.kept import Kept
 from prime_cli.hub.services.evaluations.rewards import read_rewards
 from prime_cli.pages.leaderboard import LeaderboardRow, Neighbour
 from prime_cli.runs.comparison.compare import SEED, require_statistics, verdict_of
@@ -16,7 +15,6 @@ from prime_cli.runs.comparison.sides import Side, pair
 
 _MOST_PAIRS = 20
 """Of one leaderboard, from its top."""
-_KEPT = 512
 
 
 ReadSide = Callable[[LeaderboardRow], Side]
@@ -62,8 +60,7 @@ def _pairs(rows: Sequence[LeaderboardRow]) -> Iterator[tuple[LeaderboardRow, Lea
             yield row, lower
 
 
-_guard = threading.Lock()
-_differences: OrderedDict[tuple[Any, ...], _Difference] = OrderedDict()
+_differences: Kept[_Difference] = Kept(512)
 
 
 def _difference(read: ReadSide, upper: LeaderboardRow, lower: LeaderboardRow) -> _Difference:
@@ -72,22 +69,16 @@ def _difference(read: ReadSide, upper: LeaderboardRow, lower: LeaderboardRow) ->
         (each.evaluation_id, each.date, each.samples, each.errors, each.mean)
         for each in (upper, lower)
     )
-    with _guard:
-        known = _differences.get(state)
-        if known is not None:
-            _differences.move_to_end(state)
-            return known
+    return _differences.get(state, lambda: _compared(read, upper, lower))
+
+
+def _compared(read: ReadSide, upper: LeaderboardRow, lower: LeaderboardRow) -> _Difference:
     try:
-        found = _compare(read(upper), read(lower))
+        return _compare(read(upper), read(lower))
     except TooLarge:
-        found = _Difference(reason="too large to be compared on a page")
+        return _Difference(reason="too large to be compared on a page")
     except UsageError:
-        found = _Difference(reason="their samples cannot be read")
-    with _guard:
-        _differences[state] = found
-        while len(_differences) > _KEPT:
-            _differences.popitem(last=False)
-    return found
+        return _Difference(reason="their samples cannot be read")
 
 
 def _compare(upper: Side, lower: Side) -> _Difference:

@@ -1,8 +1,6 @@
 """The results of evaluations: samples page by page, and their history by version."""
 
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +13,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluated, evaluations, owners, samples
 from prime_cli.hub.services.access import find_environment
+from prime_cli.hub.services.evaluations.kept import Kept
 from prime_cli.hub.services.evaluations.queries import find_evaluation, summarize, visible_to
 from prime_cli.pages.evaluation import EvaluationSamples, Overview, SampleLine
 from prime_cli.pages.samples import count_errors
@@ -176,14 +175,16 @@ def list_samples(
         return EvaluationSamples(shown, total, _overview_of(connection, evaluation))
 
 
+_overviews: Kept[Overview] = Kept(64)
+
+
 def _overview_of(connection: Connection, evaluation: Row[Any]) -> Overview:
     """The overview, kept until samples change: every push writes what it is kept under."""
     state = (evaluation.id, evaluation.updated_at, evaluation.sample_count, evaluation.summary)
-    with _guard:
-        known = _overviews.get(state)
-        if known is not None:
-            _overviews.move_to_end(state)
-            return known
+    return _overviews.get(state, lambda: _overview(connection, evaluation))
+
+
+def _overview(connection: Connection, evaluation: Row[Any]) -> Overview:
     mine = samples.c.evaluation_id == evaluation.id
     every = _lines(connection, mine, samples.c.number <= _DRAWN)
     scores = select(samples.c.scores).where(mine, samples.c.number <= _DRAWN_METRICS)
@@ -191,14 +192,9 @@ def _overview_of(connection: Connection, evaluation: Row[Any]) -> Overview:
     summary = summarize(evaluation)
     errors = summary.errors if summary is not None else 0
     kinds = count_errors(_errors(connection, mine)) if errors else []
-    found = Overview.of(
+    return Overview.of(
         every, _columns(texts), total=evaluation.sample_count, errors=errors, kinds=kinds
     )
-    with _guard:
-        _overviews[state] = found
-        while len(_overviews) > _KEPT:
-            _overviews.popitem(last=False)
-    return found
 
 
 def _errors(connection: Connection, mine: ColumnElement[bool]) -> Iterator[Any]:
@@ -214,11 +210,6 @@ def _errors(connection: Connection, mine: ColumnElement[bool]) -> Iterator[Any]:
 
 class _Failed(Struct):
     error: Any = None
-
-
-_KEPT = 64
-_guard = threading.Lock()
-_overviews: OrderedDict[tuple[Any, ...], Overview] = OrderedDict()
 
 
 def read_sample(
