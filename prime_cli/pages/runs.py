@@ -98,6 +98,7 @@ class RunFilter:
     reward: str = ""
     errors: bool = False
     text: str = ""
+    step: str = ""
 
     @property
     def is_set(self) -> bool:
@@ -105,7 +106,8 @@ class RunFilter:
 
     def query(self, **others: object) -> str:
         """The query string, with its `?`; empty for no filter."""
-        given = {"reward": self.reward, "errors": "1" if self.errors else "", "text": self.text}
+        errors = "1" if self.errors else ""
+        given = {"step": self.step, "reward": self.reward, "errors": errors, "text": self.text}
         known = {name: value for name, value in (given | others).items() if value}
         return f"?{urlencode(known)}" if known else ""
 
@@ -118,7 +120,8 @@ class RunView:
     """The page of a run.
 
     `path` is its address; `tables` are reward and counts. `found` says how many rollouts the filter
-    matched. `stream` is the address of server-sent events while the run goes on.
+    matched; `has_steps` that they are of a training. `stream` is the address of server-sent
+    events while the run goes on.
     """
 
     path: str
@@ -132,6 +135,7 @@ class RunView:
     metrics: Sequence[MetricLine] = ()
     errors: Sequence[ErrorLine] = ()
     filter: RunFilter = EVERYTHING
+    has_steps: bool = False
     problem: str = ""
     found: str = ""
     grid: Sequence[GridLine] = ()

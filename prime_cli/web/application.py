@@ -122,7 +122,12 @@ def _runs(request: Request) -> Response:
 
 def _run(request: Request) -> Response:
     given = request.query_params
-    wanted = RunFilter(given.get("reward", ""), given.get("errors") == "1", given.get("text", ""))
+    wanted = RunFilter(
+        given.get("reward", ""),
+        given.get("errors") == "1",
+        given.get("text", ""),
+        given.get("step", ""),
+    )
     view = view_run(_found(request), request.path_params["name"], wanted, _page(request))
     return answer_page(request, render_run(view))
 

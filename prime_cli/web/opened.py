@@ -12,7 +12,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, TypeVar
 
-from prime_cli.evals.viewer.filters import Filter, Search
+from prime_cli.evals.viewer.filters import Filter, Search, has_steps
 from prime_cli.evals.viewer.grid import Grid, Layout
 from prime_cli.pages.runs import MetricLine, metric_charts, metric_lines
 from prime_cli.pages.templates import Html
@@ -85,6 +85,11 @@ class LocalRun:
     def is_live(self) -> bool:
         """Whether more rollouts may come."""
         return self.status == RUNNING
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether these are the rollouts of a training. Raises StorageFailed, UsageError."""
+        return self.once("steps", lambda: has_steps(self.index))
 
     def refresh(self) -> bool:
         """Read what was written since; returns whether there was anything. Raises UsageError."""

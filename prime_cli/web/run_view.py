@@ -54,7 +54,7 @@ def view_run(run: LocalRun, name: str, wanted: RunFilter, page: int) -> RunView:
     path = run_path(name)
     problem, found = "", None
     try:
-        found = run.find(Filter(wanted.reward, wanted.errors, wanted.text))
+        found = run.find(Filter(wanted.reward, wanted.errors, wanted.text, wanted.step))
     except PrimeError as error:
         problem = problem_of(error)
         found = run.find(Filter())
@@ -80,6 +80,7 @@ def view_run(run: LocalRun, name: str, wanted: RunFilter, page: int) -> RunView:
         metrics=statistics.metrics if statistics else (),
         errors=_errors(statistics),
         filter=wanted,
+        has_steps=run.has_steps,
         problem=problem,
         found=_found(found.grid.matches, found.searched, found.total) if wanted.is_set else "",
         grid=shown,

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.evals.viewer.filters import step_of
 from prime_cli.pages.charts import Curve, Point, draw_curves
-from prime_cli.pages.runs import Fact, Link
+from prime_cli.pages.runs import Fact, Link, RunFilter
 from prime_cli.pages.templates import Html, Page, format_moment
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.rows import Row
@@ -59,13 +60,14 @@ class EvaluationLine(NamedTuple):
 
 
 class SampleLine(NamedTuple):
-    """A rollout of a step, and how its completion begins."""
+    """A rollout of a step, and how its completion begins; `of_step` leads to all of that step."""
 
     step: str
     name: str
     path: str
     reward: str
     text: str
+    of_step: str
 
 
 @dataclass(frozen=True)
@@ -240,13 +242,15 @@ def _samples(run: LocalRun, name: str) -> Iterator[SampleLine]:
     lines = sorted({place * (count - 1) // (_SAMPLES - 1) for place in range(_SAMPLES)})
     for row in run.index.read(lines if count else []):
         position = f"{row.example_id}.{row.rollout}"
-        step = row.state.get("step")
+        number = step_of(row)
+        step = "" if number is None else f"{number:g}"
         yield SampleLine(
-            "" if step is None else str(step),
+            step,
             position,
             f"{run_path(name)}/rollouts/{position}",
             "error" if row.reward is None else f"{row.reward:.3g}",
             _beginning(row),
+            f"{run_path(name)}{RunFilter(step=step).query()}#rollouts" if step else "",
         )
 
 

@@ -23,8 +23,22 @@ def test_a_training_shows_its_curves_evaluations_rollouts_and_verdict(
     assert "none" in page
     assert f"/runs/{saved.run_id}/rollouts/3.0" in page
     assert "answer 3" in page
+    assert f'href="/runs/{saved.run_id}?step=1#rollouts">1</a>' in page
     assert f"prime train show {saved.run_id}" in page
     assert f"/trainings/{saved.run_id}" in pages.get("/runs").text
+
+
+def test_rollouts_are_found_by_the_step_of_their_training(
+    pages: TestClient, tmp_path: Path
+) -> None:
+    saved, tested = save_training(tmp_path)
+    page = pages.get(f"/runs/{saved.run_id}?step=1").text
+    assert "2 rollouts found" in page
+    assert 'name="step" value="1"' in page
+    assert "/rollouts/3.0" in page
+    assert "/rollouts/1.0" not in page
+    assert "`much` is not a range of steps" in pages.get(f"/runs/{saved.run_id}?step=much").text
+    assert 'name="step"' not in pages.get(f"/runs/{tested.run_id}").text
 
 
 def test_a_training_on_several_environments_shows_each(pages: TestClient, tmp_path: Path) -> None:

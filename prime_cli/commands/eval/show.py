@@ -182,8 +182,9 @@ def view(
 ) -> None:
     """Browse saved evaluations in a full-screen viewer.
 
-    Shows runs by environment and model, rollouts with filters for reward, error and text, two runs
-    side by side, and runs in progress. The keys are listed at the bottom of the screen.
+    Shows runs by environment and model, rollouts with filters for reward, error and text (and those
+    of a training by step), two runs side by side, and runs in progress. The keys are listed at the
+    bottom of the screen.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Filter rollouts by reward, error and text; a run is searched incrementally."""
+"""Filter rollouts by step, reward, error and text; a run is searched incrementally."""
 
 import json
 import operator
@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from prime_cli.core.errors import UsageError
 from prime_cli.runs.index.entries import IndexEntry
@@ -32,12 +32,13 @@ _COMPARES: dict[str, Callable[[float, float], bool]] = {
 class Filter:
     """All conditions must match; `reward` is in the syntax of `parse_reward`, `text` is plain.
 
-    Case is ignored.
+    `step` is in that of `parse_step`. Case is ignored.
     """
 
     reward: str = ""
     errors: bool = False
     text: str = ""
+    step: str = ""
 
     def accepts(self) -> Callable[[IndexEntry], bool]:
         """The conditions that the index can check; raises UsageError for an invalid reward."""
@@ -53,18 +54,43 @@ class Filter:
 
 def parse_reward(text: str) -> Accepts:
     """`0.5`, `>0.5`, `<=0.5`, `0.2..0.8` (both ends too) or `none`; raises UsageError."""
-    wanted = text.strip().lower()
-    if wanted == "none":
+    if text.strip().lower() == "none":
         return lambda reward: reward is None
+    accepts = _parse_range(text)
+    if accepts is None:
+        raise UsageError(
+            f"`{text}` is not a range of rewards", hint="write 0.5, >0.5, <=0.5, 0.2..0.8 or none"
+        )
+    return accepts
+
+
+def parse_step(text: str) -> Accepts:
+    """`3`, `>=10` or `10..20` (both ends too); raises UsageError."""
+    accepts = _parse_range(text)
+    if accepts is None:
+        raise UsageError(f"`{text}` is not a range of steps", hint="write 3, >=10 or 10..20")
+    return accepts
+
+
+def _parse_range(text: str) -> Accepts | None:
+    wanted = text.strip()
     if span := _SPAN.fullmatch(wanted):
         low, high = sorted(map(float, span.groups()))
-        return lambda reward: reward is not None and low <= reward <= high
+        return lambda value: value is not None and low <= value <= high
     if bound := _BOUND.fullmatch(wanted):
         compare, limit = _COMPARES[bound[1]], float(bound[2])
-        return lambda reward: reward is not None and compare(reward, limit)
-    raise UsageError(
-        f"`{text}` is not a range of rewards", hint="write 0.5, >0.5, <=0.5, 0.2..0.8 or none"
-    )
+        return lambda value: value is not None and compare(value, limit)
+    return None
+
+
+class LineCondition(Protocol):
+    """What only the line of a rollout can tell."""
+
+    def may_hold(self, line: bytes) -> bool:
+        """Whether `line` must be decoded to know."""
+        ...
+
+    def holds(self, row: Row) -> bool: ...
 
 
 class TextSearch:
@@ -77,7 +103,6 @@ class TextSearch:
         self._needle = json.dumps(text)[1:-1].lower().encode() if plain else None
 
     def may_hold(self, line: bytes) -> bool:
-        """Whether `line` must be decoded to know."""
         return self._needle is None or self._needle in line.lower()
 
     def holds(self, row: Row) -> bool:
@@ -88,6 +113,33 @@ class TextSearch:
         return any(
             self._wanted in text.casefold() for value in (*values, told) for text in _texts(value)
         )
+
+
+_STEP = re.compile(rb'"step":\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)')
+
+
+class StepSearch:
+    """Finds rollouts of the steps of a training, which their state names."""
+
+    def __init__(self, text: str) -> None:
+        self._accepts = parse_step(text)
+
+    def may_hold(self, line: bytes) -> bool:
+        return any(map(self._accepts, map(float, _STEP.findall(line))))
+
+    def holds(self, row: Row) -> bool:
+        return self._accepts(step_of(row))
+
+
+def step_of(row: Row) -> int | float | None:
+    """The step of a training that a rollout was asked for in; None in an evaluation."""
+    step = row.state.get("step")
+    return step if isinstance(step, int | float) and not isinstance(step, bool) else None
+
+
+def has_steps(index: RunIndex) -> bool:
+    """Whether the rollouts are those of a training; raises StorageFailed, UsageError."""
+    return len(index) > 0 and step_of(index.read_row(0)) is not None
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -116,7 +168,11 @@ class Search:
     def __init__(self, index: RunIndex, wanted: Filter) -> None:
         self._index = index
         self._accepts = wanted.accepts()
-        self._text = TextSearch(wanted.text) if wanted.text else None
+        self._conditions: list[LineCondition] = []
+        if wanted.step.strip():
+            self._conditions.append(StepSearch(wanted.step))
+        if wanted.text:
+            self._conditions.append(TextSearch(wanted.text))
         self._all = wanted == Filter()
         self._found: set[int] = set()
         self.searched = 0
@@ -146,13 +202,14 @@ class Search:
 
     def _look_at(self, numbers: range) -> None:
         passed = [number for number in numbers if self._accepts(self._index.entries[number])]
-        self._found.update(passed if self._text is None else self._having(self._text, passed))
+        self._found.update(self._having(passed) if self._conditions else passed)
         self.searched = numbers.stop
 
-    def _having(self, text: TextSearch, numbers: list[int]) -> list[int]:
-        entries = self._index.entries
-        return [
-            number
-            for number, line in self._index.lines(numbers)
-            if text.may_hold(line) and text.holds(self._index.decode(line, number, entries[number]))
-        ]
+    def _having(self, numbers: list[int]) -> list[int]:
+        return [number for number, line in self._index.lines(numbers) if self._holds(number, line)]
+
+    def _holds(self, number: int, line: bytes) -> bool:
+        if not all(condition.may_hold(line) for condition in self._conditions):
+            return False
+        row = self._index.decode(line, number, self._index.entries[number])
+        return all(condition.holds(row) for condition in self._conditions)

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from threading import RLock
 
-from prime_cli.evals.viewer.filters import Filter, Search
+from prime_cli.evals.viewer.filters import Filter, Search, has_steps
 from prime_cli.evals.viewer.grid import Grid, Layout
 from prime_cli.evals.viewer.page import RolloutView, page_of
 from prime_cli.runs.manifest import RUNNING
@@ -39,6 +39,7 @@ class OpenedRun:
         self._search = Search(self._index, Filter())
         self._facts = _facts(_about(saved), self._layout)
         self._shown: tuple[tuple[Layout, Search, int], Grid] | None = None
+        self._has_steps = has_steps(self._index)
 
     @property
     def name(self) -> str:
@@ -60,10 +61,17 @@ class OpenedRun:
         """Whether more rollouts may come."""
         return self._facts.about.status == RUNNING
 
-    def filter(self, *, reward: str = "", errors: bool = False, text: str = "") -> None:
+    @property
+    def has_steps(self) -> bool:
+        """Whether these are the rollouts of a training."""
+        return self._has_steps
+
+    def filter(
+        self, *, step: str = "", reward: str = "", errors: bool = False, text: str = ""
+    ) -> None:
         """Set the filter; raises UsageError and keeps the previous one."""
         # Not under the lock: whoever asks must not wait for a search that goes on.
-        self._search = Search(self._index, Filter(reward, errors, text))
+        self._search = Search(self._index, Filter(reward, errors, text, step))
 
     def refresh(self) -> bool:
         """Read what was written since; returns whether there was anything. Raises UsageError."""
@@ -71,6 +79,7 @@ class OpenedRun:
             about = _about(open_run(self.path))
             if self._index.refresh():
                 self._layout = Layout(self._index)
+                self._has_steps = self._has_steps or has_steps(self._index)
             elif about == self._facts.about:
                 return False
             self._facts = _facts(about, self._layout)

@@ -21,7 +21,9 @@ _EVERY = 1.0
 _QUESTIONS = {
     "text": "text in any message",
     "reward": "reward, as 0.5 or >0.5 or 0..0.5 or none",
+    "step": "step of the training, as 3 or >=10 or 10..20",
 }
+_NO_FILTER = dict.fromkeys(_QUESTIONS, "")
 
 
 class RunScreen(ViewerScreen):
@@ -31,6 +33,7 @@ class RunScreen(ViewerScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "ask('text')", "Text"),
         Binding("r", "ask('reward')", "Reward"),
+        Binding("s", "ask('step')", "Step"),
         Binding("e", "errors", "Errors"),
         Binding("x", "clear", "All"),
     ]
@@ -46,7 +49,7 @@ class RunScreen(ViewerScreen):
         super().__init__()
         self._run = run
         self._finding: SearchState | None = None
-        self._filter = {"text": "", "reward": ""}
+        self._filter = _NO_FILTER
         self._only_errors = False
         self._question = ""
 
@@ -91,6 +94,7 @@ class RunScreen(ViewerScreen):
     def _show(self, finding: SearchState) -> None:
         self._finding = finding
         self._head()
+        self.refresh_bindings()  # the first rollout may have come, and with it the steps
         self.query_one(RolloutGrid).fill(finding.grid)
         self.say("status", self._status(finding))
 
@@ -99,10 +103,10 @@ class RunScreen(ViewerScreen):
         self.name_columns(self.query_one(RolloutGrid).header)
 
     def _status(self, finding: SearchState) -> str:
-        criteria = [f"reward {self._filter['reward']}" if self._filter["reward"] else ""]
-        criteria.append("errors" if self._only_errors else "")
-        criteria.append(f"text {self._filter['text']}" if self._filter["text"] else "")
-        filtered = " and ".join(part for part in criteria if part)
+        shown = {name: f"{name} {typed}" for name, typed in self._filter.items() if typed}
+        shown |= {"errors": "errors"} if self._only_errors else {}
+        order = ("step", "reward", "errors", "text")
+        filtered = " and ".join(shown[name] for name in order if name in shown)
         if not filtered:
             return "live" if self._run.is_live else ""
         count = finding.grid.matches
@@ -110,6 +114,10 @@ class RunScreen(ViewerScreen):
         if not finding.is_done:
             found += f" · searched {finding.searched:,} of {finding.total:,} …"
         return found
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer a filter by step for the rollouts of a training alone."""
+        return (action, parameters) != ("ask", ("step",)) or self._run.has_steps
 
     def action_ask(self, what: str) -> None:
         """Open the question about one part of the filter."""
@@ -131,7 +139,7 @@ class RunScreen(ViewerScreen):
 
     def action_clear(self) -> None:
         """Remove every filter."""
-        self._apply({"text": "", "reward": ""}, errors=False)
+        self._apply(_NO_FILTER, errors=False)
 
     def _apply(self, criteria: dict[str, str], *, errors: bool) -> None:
         try:

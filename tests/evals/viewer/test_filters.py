@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.evals.viewer.filters import TextSearch, parse_reward
+from prime_cli.evals.viewer.filters import StepSearch, TextSearch, parse_reward, parse_step
 from prime_cli.runs.rows import Row
 from tests.runs.rows import row
 
@@ -41,6 +41,26 @@ def test_an_invalid_range_is_refused_with_examples(text: str) -> None:
     with pytest.raises(UsageError, match="not a range") as caught:
         parse_reward(text)
     assert "0.2..0.8" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("text", ["", "none", "first", "1..", "2 3"])
+def test_an_invalid_step_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(UsageError, match="not a range of steps") as caught:
+        parse_step(text)
+    assert "10..20" in str(caught.value.hint)
+
+
+@given(
+    st.one_of(st.integers(0, 2**53), st.floats(allow_nan=False, allow_infinity=False)),
+    st.booleans(),
+)
+def test_no_line_of_a_step_is_ruled_out(step: float, is_spaced: bool) -> None:
+    separators = (", ", ": ") if is_spaced else (",", ":")
+    line = json.dumps({"state": {"step": step}}, separators=separators).encode()
+    wanted = StepSearch(f"{step!r}")
+    assert wanted.may_hold(line)
+    assert wanted.holds(row(0, state={"step": step}))
+    assert not wanted.holds(row(0, state={"step": True}))
 
 
 def lines_of(value: Any) -> list[bytes]:

@@ -87,6 +87,42 @@ def test_filters_hold_together(
     assert result.grid.matches == len(expected)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"step": "2"}, [1, 2]),
+        ({"step": "2..3", "text": "cat"}, [2, 3]),
+        ({"step": ">=2", "reward": "<0.5"}, [2]),
+        ({"step": "30"}, []),
+    ],
+)
+def test_rollouts_of_a_training_are_found_by_step(
+    tmp_path: Path, wanted: dict[str, Any], expected: list[int]
+) -> None:
+    rows = [
+        row(0, reward=0.1, state={"step": 1}, info={"step": 2}, completion='a cat {"step": 2}'),
+        row(1, reward=0.5, state={"step": 2}),
+        row(2, reward=0.2, state={"step": 2, "version": 3}, completion="a cat"),
+        row(3, reward=0.9, state={"step": 3}, completion="a cat"),
+    ]
+    run = opened(save_run(tmp_path, *rows))
+    assert run.has_steps
+    result = found(run, **wanted)
+    assert list(cells(result.grid)) == expected
+
+
+def test_an_evaluation_has_no_steps_until_a_rollout_of_one_came(tmp_path: Path) -> None:
+    folder = save_run(tmp_path, status="running")
+    with writing(folder):
+        run = opened(folder)
+        known = [run.has_steps]
+        with Journal(folder.journal, Scrubber({})) as journal:
+            journal.append(row(0, state={"step": 1}))
+            assert run.refresh()
+        assert [*known, run.has_steps] == [False, True]
+    assert not opened(save_run(tmp_path, *ROWS)).has_steps
+
+
 def test_a_filter_that_cannot_be_read_leaves_the_one_there_was(tmp_path: Path) -> None:
     run = opened(save_run(tmp_path, *ROWS))
     found(run, errors=True)

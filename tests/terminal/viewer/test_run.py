@@ -76,6 +76,33 @@ def test_text_is_searched_and_added_to_the_other_filters(folder: RunFolder) -> N
     look_at_run(folder.path, steps)
 
 
+def test_rollouts_of_a_training_are_filtered_by_step(tmp_path: Path) -> None:
+    folder = save_run(tmp_path, *(row(n, 0, n / 8, state={"step": 1 + n // 2}) for n in range(6)))
+
+    async def steps(eyes: Eyes) -> None:
+        await eyes.see("s Step")
+        await eyes.press("s")
+        await eyes.see("step of the training, as 3")
+        await eyes.type("2..3")
+        await eyes.see("4 rollouts with step 2..3", without="0.125")
+        await eyes.press("r")
+        await eyes.type(">0.3")
+        await eyes.see("3 rollouts with step 2..3 and reward >0.3")
+        await eyes.press("enter", "p")
+        await eyes.see("example 3, rollout 0", "that was the first one")
+
+    look_at_run(folder.path, steps)
+
+
+def test_an_evaluation_is_not_asked_for_its_steps(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        await eyes.see("r Reward", without="s Step")
+        await eyes.press("s")
+        await eyes.see("0.625", without="step of the training")
+
+    look_at_run(folder.path, steps)
+
+
 def test_a_question_that_is_left_changes_nothing(folder: RunFolder) -> None:
     async def steps(eyes: Eyes) -> None:
         await eyes.press("slash", "c", "a", "t", "escape")
