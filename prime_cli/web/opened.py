@@ -63,7 +63,7 @@ class LocalRun:
         self._lock = threading.RLock()
         self.saved: SavedRun = open_run(path)
         self.index = self.saved.index()
-        self.layout = Layout(self.index)
+        self.layout = Layout.of(self.index)
         self._searches: OrderedDict[Filter, Search] = OrderedDict()
         self._statistics: Statistics | None = None
         self._computing: Future[Statistics] | None = None
@@ -97,7 +97,7 @@ class LocalRun:
             before = self.saved.manifest
             self.saved = open_run(self.path)
             if self.index.refresh():
-                self.layout = Layout(self.index)
+                self.layout = Layout.of(self.index)
                 return True
             return before != self.saved.manifest
 
@@ -109,7 +109,8 @@ class LocalRun:
             while len(self._searches) > _SEARCHES:
                 self._searches.popitem(last=False)
             search.advance(_SEARCH_SECONDS)
-            return Found(Grid(self.layout, search.found), search.searched, len(self.index))
+            grid = Grid(self.layout, search.found, only_matches=search.is_of_steps)
+            return Found(grid, search.searched, len(self.index))
 
     def rewards(self) -> "array[float]":
         """The rewards of the last attempts that have one, by example and rollout."""

@@ -174,6 +174,8 @@ class Search:
         if wanted.text:
             self._conditions.append(TextSearch(wanted.text))
         self._all = wanted == Filter()
+        self.is_of_steps = bool(wanted.step.strip())
+        """Whether it is among the rollouts of some steps alone."""
         self._found: set[int] = set()
         self.searched = 0
 

@@ -36,13 +36,21 @@ class GridRow:
 class Layout:
     """The last attempts of a run, sorted, and where each example begins among them."""
 
-    def __init__(self, index: RunIndex) -> None:
-        self.entries: IndexEntries = index.entries
-        self.latest = index.latest
+    def __init__(self, entries: IndexEntries, latest: "array[int]") -> None:
+        self.entries, self.latest = entries, latest
         examples = self.entries.examples(self.latest)
         changes = (index for index, (a, b) in enumerate(pairwise(examples), 1) if a != b)
         self.starts = array("q", [0, *changes] if examples else [])
         self.starts.append(len(self.latest))
+
+    @classmethod
+    def of(cls, index: RunIndex) -> "Layout":
+        """That of all rollouts."""
+        return cls(index.entries, index.latest)
+
+    def among(self, found: Collection[int]) -> "Layout":
+        """That of the rollouts in these lines alone."""
+        return Layout(self.entries, array("q", filter(found.__contains__, self.latest)))
 
     @cached_property
     def rewards(self) -> Sequence[float]:
@@ -72,11 +80,25 @@ class Layout:
 
 
 class Grid:
-    """The examples that have a rollout among `found` (line numbers), or all of them for None."""
+    """The examples that have a rollout among `found` (line numbers), or all of them for None.
 
-    def __init__(self, layout: Layout, found: Collection[int] | None = None) -> None:
+    Their other rollouts stay beside these, unless the grid has `only_matches`: an example of a
+    training has many, and those of a step are what was compared.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        found: Collection[int] | None = None,
+        *,
+        only_matches: bool = False,
+    ) -> None:
+        if only_matches and found is not None:
+            layout, found = layout.among(found), None
         self._layout = layout
         self._found = found
+        self.is_numbered = not only_matches
+        """Whether a rollout is in the column of its number."""
         every = range(layout.examples)
         self._shown: Sequence[int] = every
         self.matches = len(layout.latest)

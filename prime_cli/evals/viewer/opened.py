@@ -35,7 +35,7 @@ class OpenedRun:
         self.path = saved.folder.path
         self._index = saved.index()
         self._lock = RLock()
-        self._layout = Layout(self._index)
+        self._layout = Layout.of(self._index)
         self._search = Search(self._index, Filter())
         self._facts = _facts(_about(saved), self._layout)
         self._shown: tuple[tuple[Layout, Search, int], Grid] | None = None
@@ -78,7 +78,7 @@ class OpenedRun:
         with self._lock:
             about = _about(open_run(self.path))
             if self._index.refresh():
-                self._layout = Layout(self._index)
+                self._layout = Layout.of(self._index)
                 self._has_steps = self._has_steps or has_steps(self._index)
             elif about == self._facts.about:
                 return False
@@ -96,7 +96,8 @@ class OpenedRun:
         """The matching rollouts, rebuilt only if there are more."""
         key = (self._layout, search, search.count)
         if self._shown is None or self._shown[0] != key:
-            self._shown = key, Grid(self._layout, search.found)
+            only = search.is_of_steps
+            self._shown = key, Grid(self._layout, search.found, only_matches=only)
         return self._shown[1]
 
     def page(self, number: int) -> RolloutView:

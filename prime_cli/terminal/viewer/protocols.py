@@ -71,10 +71,15 @@ class ExampleRow(Protocol):
 
 
 class Examples(Protocol):
-    """The examples with a rollout that passes the filter; `matches` counts these rollouts."""
+    """The examples with a rollout that passes the filter; `matches` counts these rollouts.
+
+    If it `is_numbered`, a rollout is in the column of its number.
+    """
 
     @property
     def columns(self) -> int: ...
+    @property
+    def is_numbered(self) -> bool: ...
     @property
     def matches(self) -> int: ...
     def __len__(self) -> int: ...

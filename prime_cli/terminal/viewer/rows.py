@@ -162,7 +162,10 @@ class RolloutGrid(Rows):
         """The names of the columns that are in view."""
         rollouts = range(self._left, self._left + self._fitting)
         columns = self._examples.columns if self._examples else 0
-        names = "".join(f"{f'r{rollout}':>{_CELL}}" for rollout in rollouts if rollout < columns)
+        shown = [rollout for rollout in rollouts if rollout < columns]
+        is_numbered = self._examples is None or self._examples.is_numbered
+        labels = (f"r{rollout}" if is_numbered else str(rollout + 1) for rollout in shown)
+        names = "".join(f"{label:>{_CELL}}" for label in labels)
         more = " →" if self._left + self._fitting < columns else ""
         return f"{'example':>{_EXAMPLE}}{'mean':>{_MEAN}}{names}{more}"
 

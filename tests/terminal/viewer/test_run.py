@@ -77,19 +77,33 @@ def test_text_is_searched_and_added_to_the_other_filters(folder: RunFolder) -> N
 
 
 def test_rollouts_of_a_training_are_filtered_by_step(tmp_path: Path) -> None:
-    folder = save_run(tmp_path, *(row(n, 0, n / 8, state={"step": 1 + n // 2}) for n in range(6)))
+    # Each of two examples is played twice in each of three steps.
+    rows = [
+        row(example, 2 * step + n, (4 * step + 2 * example + n) / 8, state={"step": step + 1})
+        for step in range(3)
+        for example in range(2)
+        for n in range(2)
+    ]
+    folder = save_run(tmp_path, *rows)
 
     async def steps(eyes: Eyes) -> None:
-        await eyes.see("s Step")
+        await eyes.see("r5", "s Step")
         await eyes.press("s")
         await eyes.see("step of the training, as 3")
-        await eyes.type("2..3")
-        await eyes.see("4 rollouts with step 2..3", without="0.125")
+        await eyes.type("2")
+        await eyes.see("4 rollouts with step 2")
+        assert [line.split() for line in eyes.lines[3:6]] == [
+            ["example", "mean", "1", "2"],
+            ["0", "0.562", "0.5", "0.625"],
+            ["1", "0.812", "0.75", "0.875"],
+        ]
         await eyes.press("r")
-        await eyes.type(">0.3")
-        await eyes.see("3 rollouts with step 2..3 and reward >0.3")
-        await eyes.press("enter", "p")
-        await eyes.see("example 3, rollout 0", "that was the first one")
+        await eyes.type(">0.6")
+        await eyes.see("3 rollouts with step 2 and reward >0.6", without="0.5 ")
+        await eyes.press("enter")
+        await eyes.see("example 0, rollout 3")
+        await eyes.press("n", "n", "n")
+        await eyes.see("example 1, rollout 3", "that was the last one")
 
     look_at_run(folder.path, steps)
 
