@@ -104,6 +104,7 @@ def fill_pages(ada: httpx.Client) -> dict[str, str]:
     about: dict[str, Any] = {"environments": [{"id": "ada/pages-word"}], "is_public": True}
     evaluation = finished(ada, many, name="ten thousand", model_name="large-70b", **about)
     finished(ada, samples(3), name="ten", model_name="small-1b", **about)
+    compared = "&".join(f"evaluation={each}" for each in _comparable(ada, about))
     long = finished(
         ada, [using_tools(200, 5_000)], name="1 MB", environments=[{"id": "ada/pages-evil"}],
         model_name="small-1b", is_public=True,
@@ -123,11 +124,28 @@ def fill_pages(ada: httpx.Client) -> dict[str, str]:
         "evaluation of 10,000 rollouts": f"/dashboard/evaluations/{evaluation}",
         "the same, filtered by reward": f"/dashboard/evaluations/{evaluation}?reward=%3E0.5",
         "a rollout": f"/dashboard/evaluations/{evaluation}/samples/5000",
+        "two evaluations of 5,000 rollouts compared": f"/dashboard/compare?{compared}",
+        "rollouts of both side by side": f"/dashboard/compare/2000.0?{compared}",
         "hostile environment": evil,
         "hostile, a table of a million cells": f"{at}/pages-table",
         "hostile, details": f"{evil}/details",
         "hostile, a rollout with 1 MB of tool results": f"/dashboard/evaluations/{long}/samples/1",
     }
+
+
+def _comparable(ada: httpx.Client, about: dict[str, Any]) -> list[str]:
+    """Two evaluations of 5,000 rollouts, of which a tenth are right in one of them alone."""
+    return [
+        finished(
+            ada,
+            [
+                {**samples(7)[0], "example_id": n, "rollout_number": 0, "reward": float(n % 10 < k)}
+                for n in range(5_000)
+            ],
+            name=f"five thousand by {model}", model_name=model, **about,
+        )
+        for model, k in (("medium-7b", 5), ("larger-9b", 6))
+    ]  # fmt: skip
 
 
 def using_tools(calls: int, size: int) -> dict[str, Any]:

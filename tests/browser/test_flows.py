@@ -54,6 +54,27 @@ def test_a_command_is_copied(site: Site, browse: Callable[..., Visit]) -> None:
 
 
 @pytest.mark.parametrize("javascript", [True, False])
+def test_evaluations_are_ticked_compared_and_read_beside_each_other(
+    site: Site, browse: Callable[..., Visit], javascript: bool
+) -> None:
+    window = browse(site.url, javascript=javascript, width=NARROW)
+    page = window.open("/dashboard/environments/ada/word/evaluations")
+    for model in ("small-1b", "large-70b"):
+        page.get_by_label(f"Compare {model} 0.2.0 by ada").check()
+    page.get_by_role("button", name="Compare two to four").click()
+    expect(page.get_by_role("heading", name="Compare evaluations")).to_be_visible()
+    expect(page.get_by_text("examples have a different mean reward")).to_be_visible()
+    page.get_by_role("rowheader").first.get_by_role("link").click()
+    expect(page.get_by_role("link", name="By itself")).to_have_count(2)
+    page.get_by_role("link", name="Compare evaluations").click()
+    page.get_by_role("link", name="word by large-70b").first.click()
+    page.get_by_role("link", name="Compare with others").click()
+    page.get_by_label("Compare with small-1b 0.2.0 by ada").check()
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_text("against word by large-70b")).to_be_visible()
+
+
+@pytest.mark.parametrize("javascript", [True, False])
 def test_links_lead_from_the_list_to_a_file_and_an_evaluation(
     site: Site, browse: Callable[..., Visit], javascript: bool
 ) -> None:

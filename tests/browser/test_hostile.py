@@ -88,6 +88,7 @@ def hostile(site: Site) -> list[str]:
         *(f"{at}/{tab}" for tab in ("@6.6.6/files", "versions", "evaluations", "details")),
         f"{at}/versions?from=6.6.6&to=6.6.7",
         f"/dashboard/evaluations/{evaluation}",
+        f"/dashboard/compare?evaluation={evaluation}&evaluation={site.evaluations['small-1b']}",
     ]
 
 

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 
 def pages(site: Site) -> dict[str, str]:
     """The addresses of public pages, by the name of their screenshots."""
+    small, large = (f"evaluation={site.evaluations[each]}" for each in ("small-1b", "large-70b"))
     return {
         "catalogue": "/",
         "catalogue-empty": "/?search=nothing-has-this-name",
@@ -24,6 +25,9 @@ def pages(site: Site) -> dict[str, str]:
         "versions-compared": "/dashboard/environments/ada/word/versions?from=0.1.0&to=0.2.0",
         "file": "/dashboard/environments/ada/word/@0.2.0/files/word.py",
         "evaluation": f"/dashboard/evaluations/{site.evaluations['large-70b']}",
+        "evaluation-compare-with": f"/dashboard/compare?{small}",
+        "evaluations-compared": f"/dashboard/compare?{small}&{large}",
+        "evaluations-rollouts": f"/dashboard/compare/2.0?{small}&{large}",
         "login": "/dashboard/tokens/challenge",
         "join": "/join",
         "api": "/docs",
