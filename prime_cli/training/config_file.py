@@ -238,6 +238,12 @@ def _notes(file: HostedFile) -> Iterator[str]:
         ignored.append("checkpoints.keep_cloud")
     if len(file.env) == 1 and file.env[0].ratio is not None:
         ignored.append("env.ratio")
+    if file.eval is not None and file.eval.env:
+        named = {_environment_of(each) for each in file.eval.env}
+        others = [env for env in map(_environment_of, file.env) if env not in named]
+        if others:
+            also = ", ".join(others)
+            yield f"All environments are evaluated, also {also}, which `[[eval.env]]` leaves out"
     if file.eval is not None:
         of_eval = ("skip_first_step", "eval_base_model", "sampling")
         ignored += [f"eval.{key}" for key in of_eval if getattr(file.eval, key) is not None]

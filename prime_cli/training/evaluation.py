@@ -41,8 +41,8 @@ class HeldOut:
     numbers: str | None = None
 
 
-def _hold_out(start: Start, plan: TrainingPlan, split: str | None) -> HeldOut:
-    """Choose them for an environment that has loaded its training data.
+def _hold_out(start: Start, plan: TrainingPlan, split: str | None, who: str) -> HeldOut:
+    """Choose them for an environment, called `who`, that has loaded its training data.
 
     Those that it has for evaluation, else the last ones of its training data, which are then not
     trained on; at most half of these. Raises EnvironmentFailed for a single example.
@@ -57,7 +57,7 @@ def _hold_out(start: Start, plan: TrainingPlan, split: str | None) -> HeldOut:
     count = min(plan.eval_examples, len(numbers) // 2)
     if not count:
         raise EnvironmentFailed(
-            "The environment has a single example: there is none to evaluate on",
+            f"{who} has a single example: there is none to evaluate on",
             hint="train without a verdict: `--eval-examples 0`",
         )
     kept, held = numbers[:-count], numbers[-count:]
@@ -102,7 +102,8 @@ class HeldOutExamples:
         all together have fewer to train on than a step has prompts.
         """
         split = self._setups[index].plan.option("split")
-        self._held[index] = _hold_out(start, self._plan, split)
+        who = "The environment" if len(self._setups) == 1 else self._names[index]
+        self._held[index] = _hold_out(start, self._plan, split, who)
         if len(self._held) == len(self._setups):
             self._require_a_step(sum(len(each.left) for each in self._held.values()))
         return self._held[index].left, self._words(index)

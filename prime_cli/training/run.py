@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.core.paths import storage_errors
+from prime_cli.core.paths import make_folder
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions, read_earlier_sessions
 from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.evals.execution.interpreter import choose_interpreter
@@ -100,19 +100,14 @@ def train(
         else:
             folder = RunFolder(resumed.folder)
         budget = budget_of(plan)  # all environments share it
-        folders = [make_run_folder(each) for each in folders_of(folder, prepared.names)]
+        folders = folders_of(folder, prepared.names)
+        for own in folders:
+            make_folder(own.path)
         setups = [
             set_up_run(each, interpreter, access, context, budget, own)
             for (each, interpreter, access), own in zip(chosen, folders, strict=True)
         ]
         return train_with(setups, prepared, python, goes_on=resumed is not None)
-
-
-def make_run_folder(folder: RunFolder) -> RunFolder:
-    """The same folder, which is there now; raises StorageFailed."""
-    with storage_errors(folder.path):
-        folder.path.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def train_with(
@@ -153,6 +148,7 @@ def _train(
         facts = msgspec.structs.replace(
             facts, plan=plan, step=step, finished_at=finished_at, evaluations=kept
         )
+        setup.context.progress.say(_resumed_at(step, checkpoint))
     _require_room(setups, earliest)
     record = TrainingRecord(setup, earlier, facts)
     records = [record, *map(RunRecord, setups[1:], earliest[1:])]
@@ -210,6 +206,12 @@ def _require_room(setups: Sequence[RunSetup], earliest: Sequence[EarlierSessions
     count_earlier(budget, sum_of(spent), setup.context.progress)
     if budget.reason is not None:
         raise partial_at_cap(budget.reason, continue_words(setup.run_id))
+
+
+def _resumed_at(step: int, checkpoint: Path | None) -> str:
+    if checkpoint is None:
+        return "There is no checkpoint yet: the training begins again with its first step"
+    return f"Resuming after step {step}, from {checkpoint}"
 
 
 def _name_checkpoint(folder: RunFolder, failure: PrimeError) -> None:

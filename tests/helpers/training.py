@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from prime_cli.core.paths import make_folder
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.evals.execution.run import set_up_run
@@ -25,7 +26,7 @@ from prime_cli.training.engines.catalogue import read_engine
 from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import PreparedTraining
 from prime_cli.training.record import folders_of
-from prime_cli.training.run import TrainingResult, make_run_folder, train_with
+from prime_cli.training.run import TrainingResult, train_with
 from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.live_run import PLAN, interpreter_in, prepared_run
 
@@ -120,13 +121,12 @@ def train_scripted(
     )
     interpreters = (interpreter, *others)
     training = PreparedTraining(own, (prepared,) * len(interpreters), read_engine(engine))
+    places = folders_of(resumed or new_run_folder(folder), training.names)
+    for place in places:
+        make_folder(place.path)
     setups = [
         set_up_run(prepared, each, access_to({}, prepared, context), context, budget, place)
-        for each, place in zip(
-            interpreters,
-            map(make_run_folder, folders_of(resumed or new_run_folder(folder), training.names)),
-            strict=True,
-        )
+        for each, place in zip(interpreters, places, strict=True)
     ]
     goes_on = resumed is not None
     return Trained(train_with(setups, training, python, goes_on=goes_on), said)

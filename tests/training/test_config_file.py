@@ -169,7 +169,8 @@ id = "ada/wordle"
 
 def test_each_environment_is_a_request_of_its_own(tmp_path: Path) -> None:
     file = _read(tmp_path, SEVERAL)
-    assert (file.ratios, file.said) == ((3, 1), ())
+    also = "All environments are evaluated, also ada/letters@1.2, which `[[eval.env]]` leaves out"
+    assert (file.ratios, file.said) == ((3, 1), (also,))
     requests, asked = with_file(file, EvalRequest(), TrainRequest(), ())
     assert [(each.environment, each.env_args, each.max_retries) for each in requests] == [
         ("ada/wordle", {"size": 4}, EvalRequest().max_retries),

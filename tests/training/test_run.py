@@ -77,6 +77,8 @@ def test_a_training_that_was_killed_goes_on_at_its_last_checkpoint(
     assert last_checkpoint(folder) == (2, folder.path / "checkpoints" / "2")
     assert [line["step"] for line in _steps(folder.path)] == [1, 2, 3]
     trained = train_scripted(talker, tmp_path, resumed=folder)
+    checkpoint = folder.path / "checkpoints" / "2"
+    assert f"Resuming after step 2, from {checkpoint}" in trained.progress.said
     assert [line["step"] for line in _steps(folder.path)] == [1, 2, 3, 4, 5, 6]
     manifest = load_manifest(folder.manifest)
     assert (manifest.status, len(manifest.sessions)) == (FINISHED, 2)
@@ -84,6 +86,16 @@ def test_a_training_that_was_killed_goes_on_at_its_last_checkpoint(
     # The rollouts of step 3, which was done twice, have the same numbers.
     pairs = [(row.example_id, row.rollout) for row in read_journal(folder.journal)]
     assert len(pairs) - len(set(pairs)) == 8
+
+
+def test_a_training_without_a_checkpoint_says_that_it_begins_again(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    with pytest.raises(EngineFailed, match="SIGKILL"):
+        train_scripted(talker, tmp_path, behaviour={"die_at": 2})
+    trained = train_scripted(talker, tmp_path, resumed=_only(tmp_path))
+    assert "There is no checkpoint yet" in str(trained.progress.said)
+    assert trained.result.is_whole
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.core.errors import EngineFailed, PartialResult, UsageError
+from prime_cli.core.errors import EngineFailed, EnvironmentFailed, PartialResult, UsageError
 from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import RunFolder, read_journal
 from prime_cli.runs.manifest import CAPPED, FINISHED, load_manifest
@@ -116,6 +116,15 @@ def test_one_that_gives_no_reward_leaves_the_verdict_of_the_others(
     assert "No verdict for tiny-env-2: no example has a reward before and after the training" in (
         trained.progress.warned
     )
+
+
+def test_the_one_with_a_single_example_is_named(both: Pair, tmp_path: Path) -> None:
+    (tmp_path / "single").mkdir()
+    single = small_interpreter(
+        tmp_path / "single", TRAINED.replace("size: int = 24", "size: int = 1")
+    )
+    with pytest.raises(EnvironmentFailed, match="tiny-env-2 has a single example"):
+        _train((both[0], single), tmp_path / "outputs", eval_examples=10)
 
 
 def test_all_together_must_fill_a_step(both: Pair, tmp_path: Path) -> None:

@@ -213,7 +213,8 @@ def _show_plan(
     folder = engine_folder(engine, prime_home(), has_gpu=bool(plan.gpus))
     where = f"{python} is used"
     if python is None:
-        state = "is used" if is_installed(folder) else f"will be installed: {engine.size}"
+        size = f": {engine.size}" if dry_run else ""  # else the installation says it
+        state = "is used" if is_installed(folder) else f"will be installed{size}"
         where = f"{folder} {state}"
     titles = [each.plan.environment.title for each in prepared.rollouts]
     shares = [f", {ratio / sum(plan.ratios):.0%}" for ratio in plan.ratios] or [""] * len(titles)

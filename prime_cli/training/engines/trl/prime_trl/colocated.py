@@ -4,6 +4,7 @@ TRL makes the engine and copies the weights into it. The calls are ours, so that
 length, temperature and seed, and a new one need not wait until those before it are answered.
 """
 
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,7 @@ class ColocatedVllm:
         self._trainer, self._vllm = trainer, trainer.vllm_generation
         self._engine = self._vllm.llm.llm_engine
         self._copied: int | None = None
+        self.synced = 0.0
 
     @contextmanager
     def awake(self) -> Iterator[None]:
@@ -30,7 +32,9 @@ class ColocatedVllm:
         """
         vllm, step = self._vllm, self._trainer.state.global_step
         if vllm._llm_weights_sleeping or self._copied != step:  # noqa: SLF001
+            began = time.perf_counter()
             self._copy_weights()
+            self.synced += time.perf_counter() - began
             self._copied = step
         if vllm.enable_sleep_mode:
             vllm.llm.wake_up(tags=["kv_cache"])

@@ -21,6 +21,7 @@ class Generating:
         """`model` gives the one whose weights are current."""
         self._model, self._tokenizer = model, tokenizer
         self._waiting: dict[int, Wanted] = {}
+        self.synced = 0.0  # they answer themselves
 
     @contextmanager
     def awake(self) -> Iterator[None]:

@@ -39,7 +39,12 @@ class Answer:
 
 
 class Sampler(Protocol):
-    """Samples with the current weights, on the thread that asks."""
+    """Samples with the current weights, on the thread that asks.
+
+    `synced` counts the seconds in which weights were copied to where they answer.
+    """
+
+    synced: float
 
     def awake(self) -> AbstractContextManager[None]:
         """Within it calls can be taken, and the weights are those that were trained last."""

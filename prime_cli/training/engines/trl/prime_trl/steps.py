@@ -35,13 +35,15 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         self.finished = False
         self._config, self._service = config, service
         self._rollouts, self._policy, self._processes = rollouts, policy, processes
-        self._mark = (time.perf_counter(), 0.0, 0.0)
+        self._mark = (time.perf_counter(), 0.0, 0.0, 0.0)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Evaluate if that was asked for after the last step, and note when this one began."""
         if self._is_to_be_evaluated(state.global_step):
             self.evaluate(state.global_step)
-        self._mark = time.perf_counter(), self._policy.generated, self._policy.waited
+        policy = self._policy
+        synced = self._rollouts.sampler.synced
+        self._mark = time.perf_counter(), policy.generated, policy.waited, synced
 
     def evaluate(self, step: int) -> None:
         """Let prime evaluate the current weights, while those of the main process answer.
@@ -89,12 +91,13 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         return every > 0 and step > 0 and step % every == 0
 
     def _metrics(self, logs: dict[str, Any]) -> dict[str, Any]:
-        began, generated, waited = self._mark
+        began, generated, waited, synced = self._mark
         seconds = {
             "rollouts": self._rollouts.seconds,
             "generate": self._policy.generated - generated,
             "wait": self._policy.waited - waited,
             "train": time.perf_counter() - began - self._rollouts.seconds,
+            "sync": self._rollouts.sampler.synced - synced,
         }
         known = {name: logs.get(key) for name, key in _NAMES.items()}
         gap = self._rollouts.gap
