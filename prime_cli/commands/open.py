@@ -27,7 +27,7 @@ PortOpt = Annotated[
         metavar="PORT",
         min=0,
         max=65535,
-        help="The port of this machine.",
+        help="The port to listen on.",
         show_default="a free one",
     ),
 ]
@@ -49,8 +49,8 @@ def open_pages(
 ) -> None:
     """Show runs and environments in a browser.
 
-    Serves the runs and trainings of this folder, also those in progress, and the environments of
-    the hub on this machine, to your browser alone, until Ctrl-C.
+    Shows the runs and trainings of this folder, including those in progress, and the environments
+    of the hub on this machine. Only your browser can open the pages. Ctrl-C stops the server.
 
     \b
     Example:

@@ -42,9 +42,9 @@ def serve(
 ) -> None:
     """Serve a model on this machine with the OpenAI API.
 
-    Starts vLLM on an NVIDIA GPU, else transformers' server, in an environment of its own that is
-    made on first use. When a first call has been answered, the entry for endpoints.toml goes to
-    stdout. Ctrl-C ends the server.
+    Starts vLLM on an NVIDIA GPU, otherwise transformers' server, which is installed in its own
+    virtual environment on first use. Prints the entry for endpoints.toml to stdout once the server
+    has answered a first call. Ctrl-C stops it.
 
     \b
     Example:

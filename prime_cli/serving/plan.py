@@ -59,7 +59,7 @@ class ServeRequest:
     temperature: Annotated[
         float | None,
         Option(
-            "Of every call (transformers' server, which cannot do it call by call).",
+            "Temperature of every call (transformers' server only).",
             ("--temperature", "-T"),
             least=0,
             show_default="as the model's generation_config.json says",
@@ -67,7 +67,7 @@ class ServeRequest:
     ] = None
     start_timeout: Annotated[
         float,
-        Option("Seconds until the first answer, downloads of weights included.", least=1),
+        Option("Maximum seconds until the first answer, including downloads.", least=1),
     ] = 1800.0
 
 

@@ -48,10 +48,10 @@ class TrainRequest:
 
     # fmt: off
     steps: Annotated[int, Option(
-        "Updates of the weights.", ("--steps",), least=1, panel=_TRAINING
+        "Number of weight updates.", ("--steps",), least=1, panel=_TRAINING
     )] = 100
     batch: Annotated[int, Option(
-        "Prompts of each step.", ("--batch",), least=1, panel=_TRAINING
+        "Prompts per step.", ("--batch",), least=1, panel=_TRAINING
     )] = 8
     lr: Annotated[float, Option(
         "Learning rate.", ("--lr",), least=0, panel=_TRAINING
@@ -61,7 +61,7 @@ class TrainRequest:
         panel=_TRAINING, show_default=False
     )] = 0
     seed: Annotated[int, Option(
-        "Of the order of prompts, and of every sampled token.", ("--seed",), panel=_TRAINING
+        "Seed for the order of prompts and for sampling.", ("--seed",), panel=_TRAINING
     )] = 0
     save_every: Annotated[int, Option(
         "Steps between checkpoints.", ("--save-every",), least=1, panel=_TRAINING
@@ -89,11 +89,11 @@ class TrainRequest:
         panel=_CHECKS
     )] = 4
     probe: Annotated[bool, Option(
-        "Refuse to start where all rewards of a group are equal.", ("--probe/--no-probe",),
+        "Refuse to start if no group has different rewards.", ("--probe/--no-probe",),
         show_default="probe", panel=_CHECKS
     )] = True
     stall: Annotated[int, Option(
-        "Stop if no rollout and no step ends for so long.", ("--stall",), metavar="SPAN",
+        "Stop if no rollout or step finishes for this long.", ("--stall",), metavar="SPAN",
         parse=partial(parse_span, flag="--stall"), show_default="30m", panel=_CHECKS
     )] = 1800
     engine: Annotated[str, Option(
@@ -104,8 +104,8 @@ class TrainRequest:
         metavar="PYTHON", panel=_ENGINE
     )] = None
     vllm: Annotated[bool | None, Option(
-        "Let vLLM answer in the engine.", ("--vllm/--no-vllm",), show_default="with a GPU",
-        panel=_ENGINE
+        "Generate with vLLM in the engine's process.", ("--vllm/--no-vllm",), panel=_ENGINE,
+        show_default="with a GPU"
     )] = None
     engine_dir: Annotated[Path | None, Option(
         "The folder of an installed checkout of prime-rl.", ("--engine-dir",), metavar="FOLDER",
@@ -116,7 +116,7 @@ class TrainRequest:
         panel=_ENGINE
     )] = ()
     report: Annotated[Reporter | None, Option(
-        "Let the engine report its metrics there too.", ("--report",), panel=_ENGINE
+        "Also report the engine's metrics to this service.", ("--report",), panel=_ENGINE
     )] = None
     trust_remote_code: Annotated[bool, Option(
         "Run Python code that comes with the model.", ("--trust-remote-code",), panel=_ENGINE

@@ -27,16 +27,16 @@ def adapter(
     ctx: typer.Context,
     trainer: Annotated[Trainer, typer.Argument(help="The trainer.")],
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="The project that trains.")
+        Path, typer.Argument(metavar="FOLDER", help="Your training project.")
     ] = Path(),
     *,
     force: ForceOpt = False,
 ) -> None:
-    """Copy the adapter of a trainer into a project.
+    """Copy a trainer's adapter into a project.
 
     Writes the package prime_adapters, whose modules let verl, the Tinker cookbook, SkyRL, ART, or
-    rLLM's example for verifiers train on what `prime rollouts serve` gives them. They need nothing
-    of prime, and may be changed.
+    rLLM's example for verifiers train on rollouts from `prime rollouts serve`. They do not import
+    prime, and you may edit them.
 
     \b
     Example:

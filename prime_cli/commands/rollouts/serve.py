@@ -60,8 +60,8 @@ def serve(
     """Serve rollouts with token ids to a trainer.
 
     Prints the URL and the token of an HTTP service on this machine, as variables for a shell. The
-    trainer names its policy by PUT /v1/policy, unless `-b` and `-m` do, and asks for rollouts by
-    POST /v1/rollouts. Ctrl-C and SIGTERM end the service.
+    trainer names its policy with PUT /v1/policy, unless you do with `-b` and `-m`, and requests
+    rollouts with POST /v1/rollouts. Ctrl-C or SIGTERM ends the service.
 
     \b
     Example:

@@ -64,7 +64,7 @@ class SandboxOptions:
         "The type of its GPUs.", metavar="TYPE", panel=_SIZE
     )] = None
     network: Annotated[str | None, Option(
-        "What it can reach.", metavar="|".join(NETWORKS), panel=_NETWORK, parse=_network,
+        "What the sandbox can reach.", metavar="|".join(NETWORKS), panel=_NETWORK, parse=_network,
         show_default="the hub's setting"
     )] = None
     network_allow: Annotated[tuple[str, ...], Option(
@@ -118,8 +118,8 @@ def create(
 ) -> None:
     """Create a sandbox.
 
-    Options that no provider of the hub supports are refused, with what to use instead. It does
-    not ask before it creates; on the public hub, a sandbox costs money.
+    Refuses options that no provider of the hub supports, and says what to use instead. Does not
+    ask for confirmation; on the public hub, a sandbox costs money.
 
     \b
     Example:

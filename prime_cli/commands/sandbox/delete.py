@@ -43,9 +43,9 @@ def delete(
         typer.Option("--user", "-u", metavar="ID", help="Those of this user, for admins."),
     ] = None,
 ) -> None:
-    """End sandboxes.
+    """Delete sandboxes.
 
-    Files in them are lost. One that has ended already counts as ended.
+    Their files are lost. Succeeds for sandboxes that have already ended.
 
     \b
     Example:

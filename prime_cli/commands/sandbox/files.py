@@ -32,9 +32,9 @@ def upload(
         str, typer.Argument(metavar="REMOTE", help="Its path there; `/` at the end keeps the name.")
     ],
 ) -> None:
-    """Store a file in a sandbox.
+    """Upload a file to a sandbox.
 
-    Folders on the way are made. Links are resolved inside the sandbox.
+    Creates missing folders. Links are resolved inside the sandbox.
 
     \b
     Example:
@@ -55,7 +55,7 @@ def download(
     target: Annotated[Path, typer.Argument(metavar="FILE", help="Where to store it.")],
     force: ForceOpt = False,
 ) -> None:
-    """Get a file out of a sandbox.
+    """Download a file from a sandbox.
 
     \b
     Example:
@@ -84,7 +84,7 @@ def cp(
 ) -> None:
     """Copy files to or from a sandbox.
 
-    Existing files are overwritten, as cp does. A folder goes by `tar` through `prime sandbox run`.
+    Overwrites existing files, as cp does. To copy a folder, use `tar` with `prime sandbox run`.
 
     \b
     Example:

@@ -22,22 +22,20 @@ def network(
     *,
     allow: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="HOSTS", help="Reach only these, with commas between; `*` is everything."
-        ),
+        typer.Option(metavar="HOSTS", help="Allow only these, comma-separated; `*` is everything."),
     ] = None,
     deny: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOSTS", help="Reach all but these; `*` is everything."),
+        typer.Option(metavar="HOSTS", help="Block these, comma-separated; `*` is everything."),
     ] = None,
     level: Annotated[
         str | None,
-        typer.Option(metavar="|".join(NETWORKS), help="Set the level of the network instead."),
+        typer.Option(metavar="|".join(NETWORKS), help="Set the network level instead."),
     ] = None,
 ) -> None:
-    """Show or change what a sandbox reaches.
+    """Show or change what a sandbox can reach.
 
-    A change takes effect at once: connections to other hosts are cut.
+    Changes take effect at once, and cut connections to other hosts.
 
     \b
     Example:

@@ -40,7 +40,7 @@ def run(
     ] = None,
     timeout: Annotated[
         int,
-        typer.Option("--timeout", metavar="SECONDS", min=1, help="Kill it after so long."),
+        typer.Option("--timeout", metavar="SECONDS", min=1, help="Kill it after this long."),
     ] = _DEFAULT_SECONDS,
     user: Annotated[
         str | None,

@@ -10,7 +10,7 @@ app = group(
         "run": (f"{_HERE}.run:run", "Train a model on an environment."),
         "list": (f"{_HERE}.saved:list_saved", "List the trainings in the current folder."),
         "show": (f"{_HERE}.saved:show", "Show a training: its steps, evaluations and verdict."),
-        "stop": (f"{_HERE}.saved:stop", "Stop a training after its running step."),
+        "stop": (f"{_HERE}.saved:stop", "Stop a training after its current step."),
     },
     default="run",
 )

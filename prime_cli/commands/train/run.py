@@ -56,7 +56,7 @@ _CHANGES = {
     "rollouts_per_example": {
         "names": ("--rollouts-per-example", "-r", "--group"),
         "show_default": "8",
-        "help": "Rollouts of each prompt, whose rewards are compared.",
+        "help": "Rollouts per prompt, whose rewards are compared.",
     },
     "max_tokens": {"show_default": "2048"},
     "temperature": {"show_default": "1.0"},
@@ -98,9 +98,9 @@ def run(
 ) -> None:
     """Train a model on an environment.
 
-    Rollouts of the environment are scored as in `prime eval run`, and an engine in a virtual
-    environment of its own, made on first use, updates the weights by them. At the end the trained
-    and the untrained weights are compared on examples that were not trained on.
+    prime runs and scores rollouts as in `prime eval run`, and an engine updates the weights. The
+    engine is installed in its own virtual environment on first use. At the end, the trained and
+    untrained weights are compared on held-out examples.
 
     \b
     Example:

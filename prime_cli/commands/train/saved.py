@@ -61,7 +61,7 @@ def show(
     *,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write it to one HTML file, with its curves."),
+        typer.Option("--html", metavar="FILE", help="Write a single HTML file, with curves."),
     ] = None,
     force: ForceOpt = False,
 ) -> None:
@@ -118,7 +118,7 @@ def _write_page(session: Session, path: Path, page: bytes, *, force: bool) -> No
 
 @local_options()
 def stop(ctx: typer.Context, training: TrainingArg = None) -> None:
-    """Stop a training after its running step.
+    """Stop a training after its current step.
 
     \b
     Example:

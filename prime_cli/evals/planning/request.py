@@ -210,7 +210,7 @@ class EvalRequest:
         "With --resume, rerun all errored rollouts.", panel=_RESUME, suite=()
     )] = False
     verifiers: Annotated[str | None, Flag(
-        "Run with this verifiers, such as 0.1.14.", metavar="SPEC", panel=_ENVIRONMENT,
+        "Run with this version of verifiers, such as 0.1.14.", metavar="SPEC", panel=_ENVIRONMENT,
         plan="verifiers"
     )] = None
     python: Annotated[str | None, Flag(
@@ -234,7 +234,7 @@ class EvalRequest:
         fixed=False, worker="only_gateway"
     )] = False
     sandbox_provider: Annotated[str | None, Flag(
-        "Where the environment's own sandboxes are.", metavar="local|prime|none",
+        "Where to create the environment's own sandboxes.", metavar="local|prime|none",
         show_default="the current hub", panel=_ENVIRONMENT, parse=parse_sandbox_provider,
         plan=OPTIONS, fixed=False
     )] = None
