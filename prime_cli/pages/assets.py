@@ -23,6 +23,11 @@ PAGE_HEADERS = {
     # With `no-referrer` browsers would send forms with the origin `null`.
     "referrer-policy": "same-origin",
 }
+TEXT_HEADERS = PAGE_HEADERS | {
+    "content-type": "text/plain; charset=utf-8",
+    "content-security-policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+}
+"""Of what strangers wrote, by itself."""
 ASSET_HEADERS = {
     "cache-control": "public, max-age=31536000, immutable",
     "x-content-type-options": "nosniff",

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from prime_cli.core.errors import Conflict, PrimeError
-from prime_cli.pages.runs import EMPTY, Cell, Link, RolloutView, Scale
+from prime_cli.pages.rollout import RolloutView
+from prime_cli.pages.runs import EMPTY, Cell, Link, Scale
 from prime_cli.pages.templates import Page, Problem, problem_of
 from prime_cli.runs.comparison.compare import (
     CompareOptions,

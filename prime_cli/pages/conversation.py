@@ -1,44 +1,37 @@
-"""The messages of a rollout as turns for a page: each tool call with its result beside it."""
+"""The messages of a rollout as turns for a page: each tool call with its result beside it.
 
-import json
-import math
+Who pushes a sample decides how much it has, so a page shows as many turns as it has room for, and
+of a long text the beginning; links lead to the other turns and to all of a text.
+"""
+
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
-
-import msgspec
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from prime_cli.pages.json_diff import JsonDiff, diff_json
-from prime_cli.runs.transcript import as_text
+from prime_cli.pages.texts import MOST_BYTES, Address, Text, decode_json, html_bytes, show
+from prime_cli.pages.tokens import MOST, NO_TOKENS, TOKEN_BYTES, Tokens, tokens_of
 
-MOST_CHARACTERS = 20_000
-"""Of one text on a page; the rest is in the downloads."""
-_MOST_TURNS = 400
-_MOST_PARTS = 2_000
-"""Texts, pictures and calls of a page; who pushes a sample decides how many it has."""
-_MOST_PAGE_CHARACTERS = 1_000_000
-_MOST_JSON = 150_000
-"""Characters of a page that are indented, which takes a hundred times as long as to show them."""
-_MOST_TOKENS = 5_000
-"""Of a page; each is an element of it."""
+ROOM = 80_000
+"""Bytes of HTML for the turns of a page."""
+_MOST_TURNS = 100
+_MOST_PARTS = 200
+"""Texts and pictures of a message, and its calls."""
+_PART_BYTES = 300
+"""Of the elements around a part."""
+_PICTURE_BYTES = 3_000
+"""What counts for a picture, which is no text: a page has about thirty."""
+_SHORTEST = 400
 _IMAGES = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/webp;base64,")
 _LARGEST_IMAGE = 2_000_000
 _LONGEST_NAME = 200
-_MOST_DIFFS = 10
+_DIFF_BYTES = 4_000
+_TOOL_BYTES = 6_000
+"""Of the arguments of a call and of its result; what is said has more."""
+_MOST_COMPARED = 20_000
+"""Characters of an answer or a result that is compared with another."""
 _FENCE = re.compile(r"^```(?:json)?[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 """A block of JSON in what a model says."""
-LEVELS = 5
-
-
-T = TypeVar("T")
-
-
-class Text(NamedTuple):
-    """A text as shown; `left_out` counts the characters that are not, None for unknown many."""
-
-    text: str
-    left_out: int | None = 0
-    is_json: bool = False
 
 
 class Picture(NamedTuple):
@@ -60,26 +53,11 @@ class ToolCall(NamedTuple):
     changes: JsonDiff | None = None
 
 
-class Token(NamedTuple):
-    """A sampled token and its probability; `level` is that in five parts, 0 for the least."""
+class LeftOut(NamedTuple):
+    """How many parts of a message a page has no room for, and the address of all."""
 
-    text: str
-    probability: float
-
-    @property
-    def level(self) -> int:
-        return min(int(self.probability * LEVELS), LEVELS - 1)
-
-
-class Tokens(NamedTuple):
-    """Sampled tokens as shown, and how many more there are."""
-
-    shown: Sequence[Token] = ()
-    left_out: int = 0
-
-
-NO_TOKENS = Tokens()
-_TOO_DEEP = Text("This is nested too deeply to be shown.", None)
+    parts: int
+    path: str
 
 
 class Turn(NamedTuple):
@@ -91,140 +69,245 @@ class Turn(NamedTuple):
     pictures: Sequence[Picture] = ()
     calls: Sequence[ToolCall] = ()
     tokens: Tokens = NO_TOKENS
+    left_out: Sequence[LeftOut] = ()
 
 
-def turns_of(*parts: Any) -> list[Turn]:
-    """The turns of a prompt and a completion, in their order: chat messages, or plain text."""
-    layout = _Layout([message for part in parts for message in _messages(part)])
-    turns = list(layout.turns())
-    notes = [Text(note) for note in layout.notes()]
-    return [*turns, Turn("note", None, notes)] if notes else turns
+class Cursor(NamedTuple):
+    """The turn, from 0, that a page begins with; or that it ends before, with `is_end`."""
+
+    number: int = 0
+    is_end: bool = False
+
+
+FIRST = Cursor()
+
+
+class Conversation(NamedTuple):
+    """Some of `total` turns, the first of them after `start`; `path` is the rollout's address."""
+
+    turns: Sequence[Turn] = ()
+    start: int = 0
+    total: int = 0
+    path: str = ""
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.turns)
+
+    @property
+    def earlier(self) -> str:
+        """The address of the turns before these; empty for the first."""
+        return f"{self.path}?before={self.start + 1}#turns" if self.start else ""
+
+    @property
+    def later(self) -> str:
+        """The address of those after these; empty for the last."""
+        return f"{self.path}?from={self.end + 1}#turns" if self.end < self.total else ""
+
+    @property
+    def last(self) -> str:
+        """The address of the last of all."""
+        return f"{self.path}?before={self.total + 1}#turns"
+
+
+def parse_cursor(query: Mapping[str, str]) -> Cursor:
+    """The place in an address of a Conversation; the first turn where it says none."""
+    for name in ("from", "before"):
+        given = query.get(name, "")
+        if given.isascii() and given.isdecimal() and len(given) <= _LONGEST_NUMBER:
+            return Cursor(max(int(given) - 1, 0), name == "before")
+    return FIRST
+
+
+_LONGEST_NUMBER = 9
+
+
+def lay_out(
+    prompt: Any, completion: Any, path: str = "", cursor: Cursor = FIRST, room: int = ROOM
+) -> Conversation:
+    """The turns at `cursor` of a rollout whose page is at `path`: chat messages, or plain text."""
+    parts = (("prompt", prompt), ("completion", completion))
+    at = Address(path)
+    layout = _Layout([each for name, part in parts for each in _messages(at / name, part)])
+    heads = layout.heads
+    start = min(cursor.number, len(heads) if cursor.is_end else max(len(heads) - 1, 0))
+    ordered: Iterable[int] = reversed(heads[:start]) if cursor.is_end else heads[start:]
+    turns: list[Turn] = []
+    for place in ordered:
+        turn, used = layout.turn(place, room=ROOM)
+        if turns and (used > room or len(turns) == _MOST_TURNS):
+            break
+        turns.append(turn)
+        room -= used
+    if cursor.is_end:
+        turns.reverse()
+        start -= len(turns)
+    return Conversation(turns, start, len(heads), path)
+
+
+class _Message(NamedTuple):
+    at: Address
+    body: Mapping[str, Any]
+    content: Address
+
+
+class _Call(NamedTuple):
+    """A tool call: the place of its result, and of the result of its tool before that."""
+
+    at: Address
+    name: str
+    arguments: Any
+    result: int | None
+    before: int | None
 
 
 class _Layout:
-    """Lays messages out for one page, as far as it has room: who pushes a sample has no limit."""
+    """The messages of a rollout; `heads` are all but the results that stand beside their calls."""
 
-    def __init__(self, messages: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, messages: Sequence[_Message]) -> None:
         self._messages = messages
-        self._results: dict[str, int] = {}
-        for place, message in enumerate(messages):
-            if message.get("role") == "tool" and isinstance(message.get("tool_call_id"), str):
-                self._results.setdefault(message["tool_call_id"], place)
-        self._used: set[int] = set()
-        self._parts, self._characters, self._tokens = (
-            _MOST_PARTS,
-            _MOST_PAGE_CHARACTERS,
-            _MOST_TOKENS,
-        )
-        self._left_out = 0
-        self._json = _MOST_JSON
-        self._states: dict[str, Any] = {}
-        self._diffs = _MOST_DIFFS
+        self._calls: dict[int, list[_Call]] = {}
+        beside = self._pair()
+        self.heads = [place for place in range(len(messages)) if place not in beside]
 
-    def turns(self) -> Iterator[Turn]:
-        """Each message but the results that stand beside their calls."""
-        for place, message in enumerate(self._messages[:_MOST_TURNS]):
-            if place not in self._used:
-                yield self._turn(message)
+    def _pair(self) -> set[int]:
+        """Find the result of each call; each belongs to the first call that names it."""
+        results: dict[str, int] = {}
+        for place, (_, body, _) in enumerate(self._messages):
+            if body.get("role") == "tool" and isinstance(body.get("tool_call_id"), str):
+                results.setdefault(body["tool_call_id"], place)
+        last: dict[str, int] = {}
+        beside: set[int] = set()
+        for place, (at, body, _) in enumerate(self._messages):
+            calls = body.get("tool_calls")
+            if not isinstance(calls, list):
+                continue
+            made = self._calls[place] = []
+            for number, call in enumerate(calls[:_MOST_PARTS]):
+                where, name, identity, arguments = _read_call(at / "tool_calls" / number, call)
+                result = results.get(identity)
+                if result is None or result in beside:
+                    made.append(_Call(where, name, arguments, None, None))
+                    continue
+                beside.add(result)
+                made.append(_Call(where, name, arguments, result, last.get(name)))
+                last[name] = result
+        return beside
 
-    def notes(self) -> Iterator[str]:
-        """What found no room, once the turns were taken."""
-        if (more := len(self._messages) - _MOST_TURNS) > 0:
-            yield f"{more:,} more messages are in the downloads"
-        if self._left_out:
-            yield f"{self._left_out:,} more parts of messages are in the downloads"
+    def turn(self, place: int, room: int) -> tuple[Turn, int]:
+        """The message at `place` in `room` bytes, and how many it takes."""
+        at, body, said = self._messages[place]
+        space = _Space(room)
+        name = "reasoning_content" if body.get("reasoning_content") else "reasoning"
+        thought = space.text(body[name], at / name) if body.get(name) else None
+        left_out: list[LeftOut] = []
+        texts, pictures = _content(body.get("content"), said, space, left_out)
+        calls = []
+        for call in self._calls.get(place, ()):
+            if not space.has_room:
+                break
+            calls.append(self._call(call, space))
+        asked = body.get("tool_calls")
+        if isinstance(asked, list) and len(asked) > len(calls):
+            path = (at / "tool_calls").link("text")
+            left_out.append(LeftOut(len(asked) - len(calls), path))
+        tokens = space.tokens(body.get("logprobs"), at / "logprobs")
+        role = str(body.get("role", "message"))[:_LONGEST_NAME]
+        turn = Turn(role, thought, texts, pictures, calls, tokens, left_out)
+        return turn, room - space.left + _PART_BYTES
 
-    def _turn(self, message: Mapping[str, Any]) -> Turn:
-        reasoning = message.get("reasoning_content") or message.get("reasoning")
-        thought = self._text(reasoning) if reasoning else None
-        texts, pictures = self._content(message.get("content"))
-        calls = message.get("tool_calls")
-        called = [self._call(each) for each in self._take(calls if isinstance(calls, list) else [])]
-        tokens = tokens_of(message.get("logprobs"), most=self._tokens)
-        self._tokens -= len(tokens.shown)
-        return Turn(
-            str(message.get("role", "message"))[:_LONGEST_NAME],
-            thought,
-            texts,
-            pictures,
-            called,
-            tokens,
-        )
+    def _call(self, call: _Call, space: "_Space") -> ToolCall:
+        space.left -= html_bytes(call.name) * 2
+        arguments = space.text(call.arguments, call.at, _TOOL_BYTES)
+        if call.result is None:
+            return ToolCall(call.name, arguments, None)
+        answered = self._messages[call.result]
+        value = _result_of(answered.body)
+        result = space.text(value, answered.content, _TOOL_BYTES)
+        changes = None
+        if call.before is not None and result.is_json:
+            before = _result_of(self._messages[call.before].body)
+            changes = space.changes(before, value)
+        return ToolCall(call.name, arguments, result, changes)
 
-    def _content(self, content: Any) -> tuple[list[Text], list[Picture]]:
-        if content in (None, "", []):
-            return [], []
-        if not isinstance(content, list):
-            return [self._as_said(content)], []
-        texts, pictures = [], []
-        for part in self._take(content):
-            address = _image_address(part)
-            if address is not None:
-                pictures.append(_picture(address))
-            else:
-                said = part.get("text") if isinstance(part, dict) else part
-                texts.append(self._as_said(part if said is None else said))
-        return texts, pictures
 
-    def _call(self, call: Any) -> ToolCall:
-        # verifiers keeps tool calls as objects, or (0.1.x files) as JSON in a string.
-        found = _decode(call) if isinstance(call, str) else call
-        if not isinstance(found, dict):
-            return ToolCall("tool", self._text(call), None)
-        function = found.get("function")
-        function = function if isinstance(function, dict) else found
-        number = found.get("id")
-        place = self._results.get(number) if isinstance(number, str) else None
-        name = str(function.get("name", "tool"))[:_LONGEST_NAME]
-        arguments = self._text(function.get("arguments", ""))
-        if place is None or place in self._used:
-            return ToolCall(name, arguments, None)
-        self._used.add(place)
-        state = self._decoded(_result_of(self._messages[place]))
-        result = self._laid_out(state)
-        return ToolCall(name, arguments, result, self._changes(name, state, result))
+class _Space:
+    """What is left of the room for a turn."""
 
-    def _changes(self, name: str, state: Any, result: Text) -> JsonDiff | None:
-        """What is new in a result of the tool `name` since its last one."""
-        if not result.is_json or result.left_out != 0:
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    @property
+    def has_room(self) -> bool:
+        return self.left > _SHORTEST
+
+    def text(
+        self, value: Any, at: Address, most: int = MOST_BYTES, *, is_said: bool = False
+    ) -> Text:
+        found = show(value, at, min(most, max(self.left, _SHORTEST)), is_said=is_said)
+        self.left -= html_bytes(found.text) + _PART_BYTES
+        return found
+
+    def picture(self, address: str) -> Picture:
+        """Pages ask no other host: only an image inside the message is shown."""
+        self.left -= _PICTURE_BYTES
+        if address.startswith(_IMAGES) and len(address) <= _LARGEST_IMAGE:
+            return Picture(address)
+        return Picture("", address[:200] if not address.startswith("data:") else "a large image")
+
+    def changes(self, before: Any, after: Any) -> JsonDiff | None:
+        old, new = _json_in(before), _json_in(after)
+        if old is None or type(old) is not type(new) or self.left < _DIFF_BYTES:
             return None
-        before = self._states.get(name)
-        self._states[name] = state
-        if type(before) is not type(state) or self._diffs == 0:
-            return None
-        self._diffs -= 1
-        return diff_json(before, state)
+        found = diff_json(old, new, _DIFF_BYTES)
+        self.left -= found.bytes if found is not None else 0
+        return found
 
-    def _as_said(self, value: Any) -> Text:
-        """What was said, unchanged: only other values than text are laid out as JSON."""
-        most = min(MOST_CHARACTERS, self._characters)
-        return self._counted(_cut(value, most)) if isinstance(value, str) else self._text(value)
+    def tokens(self, value: Any, at: Address) -> Tokens:
+        if not value:
+            return NO_TOKENS
+        most = max(0, min(MOST, self.left // TOKEN_BYTES))
+        found = tokens_of(value, most=most, at=at.link("tokens"))
+        self.left -= TOKEN_BYTES * len(found.shown)
+        return found
 
-    def _text(self, value: Any) -> Text:
-        return self._laid_out(self._decoded(value))
 
-    def _decoded(self, value: Any) -> Any:
-        """The JSON in a text, while there is room to indent it."""
-        return _decode(value) if isinstance(value, str) and self._json > 0 else value
+def _content(
+    content: Any, at: Address, space: _Space, left_out: list[LeftOut]
+) -> tuple[list[Text], list[Picture]]:
+    if content in (None, "", []):
+        return [], []
+    if not isinstance(content, list):
+        return [space.text(content, at, is_said=True)], []
+    texts: list[Text] = []
+    pictures: list[Picture] = []
+    for number, part in enumerate(content):
+        if not space.has_room or number == _MOST_PARTS:
+            left_out.append(LeftOut(len(content) - number, at.link("text")))
+            break
+        address = _image_address(part)
+        if address is not None:
+            pictures.append(space.picture(address))
+            continue
+        said = part.get("text") if isinstance(part, dict) else None
+        where, value = (at / number, part) if said is None else (at / number / "text", said)
+        texts.append(space.text(value, where, is_said=True))
+    return texts, pictures
 
-    def _laid_out(self, value: Any) -> Text:
-        most = min(MOST_CHARACTERS, self._characters)
-        if not isinstance(value, dict | list):
-            return self._counted(_cut(as_text(value), most))
-        text = _laid_out(value, most) if self._json > 0 else _in_one_line(value, most)
-        self._json -= len(text.text)
-        return self._counted(text)
 
-    def _counted(self, text: Text) -> Text:
-        self._characters -= len(text.text)
-        return text
-
-    def _take(self, parts: Sequence[T]) -> Sequence[T]:
-        """As many of `parts` as there is room for."""
-        taken = parts[: self._parts]
-        self._parts -= len(taken)
-        self._left_out += len(parts) - len(taken)
-        return taken
+def _read_call(at: Address, call: Any) -> tuple[Address, str, str, Any]:
+    """Where a call's arguments are, its tool, its id (empty for none), and the arguments."""
+    # verifiers keeps tool calls as objects, or (0.1.x files) as JSON in a string.
+    found = decode_json(call)
+    if not isinstance(found, dict):
+        return at, "tool", "", call
+    function = found.get("function")
+    where = at / "function" if isinstance(function, dict) else at
+    function = function if isinstance(function, dict) else found
+    identity = found.get("id")
+    name = str(function.get("name", "tool"))[:_LONGEST_NAME]
+    where = where / "arguments" if isinstance(call, dict) and "arguments" in function else at
+    return where, name, identity if isinstance(identity, str) else "", function.get("arguments", "")
 
 
 def _result_of(message: Mapping[str, Any]) -> Any:
@@ -240,7 +323,7 @@ def diff_answer(answer: Any, completion: Any) -> JsonDiff | None:
     expected, said = _json_in(answer), _json_in(_said_last(completion))
     if type(expected) is not type(said) or expected is None:
         return None
-    return diff_json(expected, said)
+    return diff_json(expected, said, _DIFF_BYTES)
 
 
 def _said_last(completion: Any) -> Any:
@@ -250,99 +333,31 @@ def _said_last(completion: Any) -> Any:
 
 def _json_in(value: Any) -> dict[str, Any] | list[Any] | None:
     """An object or a list, or the one in a text, alone or in the last of its fences."""
-    if isinstance(value, str) and len(value) <= MOST_CHARACTERS:
+    if isinstance(value, str) and len(value) <= _MOST_COMPARED:
         fences = _FENCE.findall(value)
-        value = _decode(fences[-1] if fences else value)
-    is_shown = isinstance(value, dict | list) and shown_text(value).left_out == 0
-    return value if is_shown else None
-
-
-def shown_text(value: Any, most: int = MOST_CHARACTERS) -> Text:
-    """A text, or another value as indented JSON; cut after `most` characters."""
-    decoded = _decode(value) if isinstance(value, str) else value
-    if isinstance(decoded, dict | list):
-        return _laid_out(decoded, most)
-    return _cut(as_text(value), most)
-
-
-def _cut(text: str, most: int) -> Text:
-    return Text(text[:most], max(len(text) - most, 0))
-
-
-def _laid_out(value: Any, most: int) -> Text:
-    """`value` as indented JSON, made only as far as it is shown."""
-    encoder = json.JSONEncoder(ensure_ascii=False, indent=2, default=str)
-    text = ""
-    try:
-        for part in encoder.iterencode(value):
-            text += part
-            if len(text) > most:
-                return Text(text[:most], None, is_json=True)
-    except RecursionError:
-        return _TOO_DEEP
-    return Text(text, is_json=True)
-
-
-def _in_one_line(value: Any, most: int) -> Text:
-    try:
-        return _cut(msgspec.json.encode(value, enc_hook=str).decode(), most)
-    except UnicodeEncodeError:  # half a surrogate pair, which json escapes, and takes longer
-        return _cut(as_text(value), most)
-    except RecursionError:
-        return _TOO_DEEP
-
-
-def tokens_of(*values: Any, most: int = _MOST_TOKENS) -> Tokens:
-    """The first sampled tokens in each `logprobs` of the OpenAI API; none if there are none."""
-    found: list[Token] = []
-    left_out = 0
-    for value in values:
-        content = value.get("content") if isinstance(value, Mapping) else None
-        for each in content if isinstance(content, list) else ():
-            logprob = finite(each.get("logprob")) if isinstance(each, Mapping) else None
-            if logprob is None:
-                continue
-            if len(found) < most:
-                found.append(Token(str(each.get("token", "")), math.exp(min(logprob, 0.0))))
-            else:
-                left_out += 1
-    return Tokens(found, left_out)
-
-
-def finite(value: Any) -> float | None:
-    """`value` as a number; None for NaN, an infinity, one too large, and what is no number."""
-    try:
-        number = float(value) if isinstance(value, int | float) else math.nan
-    except OverflowError:
+        value = decode_json(fences[-1] if fences else value)
+    if not isinstance(value, dict | list):
         return None
-    return number if math.isfinite(number) else None
+    return None if show(value).length > _MOST_COMPARED else value
 
 
-def _messages(part: Any) -> Iterator[Mapping[str, Any]]:
+def _messages(at: Address, part: Any) -> Iterator[_Message]:
     if part in (None, "", []):
         return
-    for message in part if isinstance(part, list) else [part]:
-        yield message if isinstance(message, dict) else {"role": "text", "content": message}
+    if not isinstance(part, list):
+        yield _message(at, part)
+        return
+    for number, message in enumerate(part):
+        yield _message(at / number, message)
+
+
+def _message(at: Address, message: Any) -> _Message:
+    if isinstance(message, dict):
+        return _Message(at, message, at / "content")
+    return _Message(at, {"role": "text", "content": message}, at)
 
 
 def _image_address(part: Any) -> str | None:
     image = part.get("image_url") if isinstance(part, dict) else None
     address = image.get("url") if isinstance(image, dict) else image
     return address if isinstance(address, str) else None
-
-
-def _picture(address: str) -> Picture:
-    """Pages ask no other host: only an image inside the message is shown."""
-    if address.startswith(_IMAGES) and len(address) <= _LARGEST_IMAGE:
-        return Picture(address)
-    return Picture("", address[:200] if not address.startswith("data:") else "a large image")
-
-
-def _decode(text: str) -> Any:
-    """The JSON object or list in `text`, else the text."""
-    if len(text) > MOST_CHARACTERS or not text.lstrip().startswith(("{", "[")):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

@@ -9,8 +9,16 @@ import msgspec
 
 from prime_cli.core.errors import TooLarge
 from prime_cli.core.formatting import pluralize
-from prime_cli.pages.conversation import shown_text
+from prime_cli.pages.conversation import FIRST, Cursor
 from prime_cli.pages.links import comparison_path, environment_path, evaluation_path
+from prime_cli.pages.rollout import (
+    RolloutView,
+    Sample,
+    part_of,
+    render_rollout,
+    tokens_page,
+    view_rollout,
+)
 from prime_cli.pages.runs import (
     EMPTY,
     EVERYTHING,
@@ -21,20 +29,18 @@ from prime_cli.pages.runs import (
     GridLine,
     Link,
     MetricLine,
-    RolloutView,
     RunFilter,
     RunView,
     Scale,
     download_links,
     metric_charts,
-    render_rollout,
     render_run,
     reward_chart,
     some_facts,
-    view_rollout,
 )
 from prime_cli.pages.samples import sample_of
 from prime_cli.pages.templates import Html, Page
+from prime_cli.pages.texts import whole_text
 from prime_cli.runs.rows import LARGEST
 from prime_cli.statistics.intervals import bounds, precision
 from prime_cli.wire.codec import decode
@@ -146,32 +152,71 @@ def evaluation_page(
     return render_run(view)
 
 
-def sample_page(detail: EvaluationDetail, line: SampleLine, content: bytes, total: int) -> Page:
+def sample_page(
+    detail: EvaluationDetail,
+    line: SampleLine,
+    content: bytes,
+    total: int,
+    cursor: Cursor = FIRST,
+) -> Page:
     """The page of one sample of `total`, from its JSON; raises TooLarge."""
-    return render_rollout(view_sample(detail, line, content, total))
+    return render_rollout(view_sample(detail, line, content, total, cursor))
 
 
 def view_sample(
-    detail: EvaluationDetail, line: SampleLine, content: bytes, total: int
+    detail: EvaluationDetail,
+    line: SampleLine,
+    content: bytes,
+    total: int,
+    cursor: Cursor = FIRST,
 ) -> RolloutView:
     """One sample of `total`, from its JSON; raises TooLarge."""
     path = evaluation_path(detail.evaluation_id)
-    command = f"prime eval samples {detail.evaluation_id} -n 1 -p {line.number}"
+    return view_rollout(
+        _decode(detail, line, content),
+        path=_sample_path(path, line.number),
+        run=Link(detail.name, path),
+        title=_sample_title(line),
+        previous=_sample_path(path, line.number - 1) if line.number > 1 else None,
+        next=_sample_path(path, line.number + 1) if line.number < total else None,
+        command=_sample_command(detail, line),
+        cursor=cursor,
+    )
+
+
+def sample_tokens_page(
+    detail: EvaluationDetail, line: SampleLine, content: bytes, pointer: str, page: int
+) -> Page:
+    """A page of a sample's tokens; raises NotFound, TooLarge."""
+    path = _sample_path(evaluation_path(detail.evaluation_id), line.number)
+    rollout = Link(_sample_title(line), path)
+    command = _sample_command(detail, line)
+    return tokens_page(_decode(detail, line, content), rollout, pointer, page, command)
+
+
+def sample_part(
+    detail: EvaluationDetail, line: SampleLine, content: bytes, pointer: str, *, indented: bool
+) -> bytes:
+    """All of what a sample's page shows the beginning of; raises NotFound, TooLarge."""
+    return part_of(_decode(detail, line, content), pointer, indented=indented)
+
+
+def _decode(detail: EvaluationDetail, line: SampleLine, content: bytes) -> Sample:
     if len(content) > _LARGEST_SAMPLE:
         raise TooLarge(
             f"Sample {line.number} has {len(content):,} bytes, too many for a page",
-            hint=f"get it with `{command}`",
+            hint=f"get it with `{_sample_command(detail, line)}`",
         )
+    return sample_of(decode(content, dict[str, Any]))
+
+
+def _sample_title(line: SampleLine) -> str:
     example, rollout = line.place
-    return view_rollout(
-        sample_of(decode(content, dict[str, Any])),
-        path=_sample_path(path, line.number),
-        run=Link(detail.name, path),
-        title=f"Example {example}, rollout {rollout}" if rollout else f"Sample {line.number}",
-        previous=_sample_path(path, line.number - 1) if line.number > 1 else None,
-        next=_sample_path(path, line.number + 1) if line.number < total else None,
-        command=command,
-    )
+    return f"Example {example}, rollout {rollout}" if rollout else f"Sample {line.number}"
+
+
+def _sample_command(detail: EvaluationDetail, line: SampleLine) -> str:
+    return f"prime eval samples {detail.evaluation_id} -n 1 -p {line.number}"
 
 
 def _others(detail: EvaluationDetail) -> Iterator[Link]:
@@ -229,7 +274,7 @@ def _parameters(detail: EvaluationDetail) -> Iterator[Fact]:
     }
     yield from (Fact(label, text) for label, text in known.items() if text)
     stated = ((name, value) for name, value in detail.metadata.items() if value not in NOTHING)
-    yield from some_facts((name, shown_text(value).text) for name, value in stated)
+    yield from some_facts((name, whole_text(value)) for name, value in stated)
 
 
 def _notes(detail: EvaluationDetail, kinds: Sequence[ErrorLine]) -> Iterator[str]:

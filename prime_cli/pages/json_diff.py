@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, NamedTuple
+
+from prime_cli.pages.texts import html_bytes
 
 _MOST_CHANGES = 100
 _LONGEST_VALUE = 300
 _LONGEST_PATH = 200
+_ROW_BYTES = 90
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ABSENT: Any = object()
 
@@ -22,22 +24,32 @@ class Change(NamedTuple):
 
 
 class JsonDiff(NamedTuple):
-    """The first changes from one value to another; `left_out` says that there are more."""
+    """The first changes from one value to another, how many more there are, and their size."""
 
     changes: tuple[Change, ...]
-    left_out: bool = False
+    left_out: int = 0
+    bytes: int = 0
 
 
-def diff_json(before: Any, after: Any) -> JsonDiff | None:
+def diff_json(before: Any, after: Any, room: int = 32_000) -> JsonDiff | None:
     """How `after` differs from `before`; None for values nested too deeply to be compared.
 
     Objects are compared by key, and lists by position between what they begin and end with alike.
+    The first changes are shown, as far as they take at most `room` bytes of HTML.
     """
+    shown: list[Change] = []
+    used = left_out = 0
     try:
-        found = tuple(islice(_changes("", before, after), _MOST_CHANGES + 1))
+        for change in _changes("", before, after):
+            size = _ROW_BYTES + sum(map(html_bytes, change))
+            if left_out or len(shown) == _MOST_CHANGES or used + size > room:
+                left_out += 1
+                continue
+            shown.append(change)
+            used += size
     except RecursionError:
         return None
-    return JsonDiff(found[:_MOST_CHANGES], len(found) > _MOST_CHANGES)
+    return JsonDiff(tuple(shown), left_out, used)
 
 
 def _changes(path: str, before: Any, after: Any) -> Iterator[Change]:

@@ -1,24 +1,13 @@
 """What pages of runs show: records that both a local run and a hub's evaluation become."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from prime_cli.pages.charts import draw_histogram
-from prime_cli.pages.conversation import (
-    NO_TOKENS,
-    Text,
-    Tokens,
-    Turn,
-    diff_answer,
-    shown_text,
-    tokens_of,
-    turns_of,
-)
-from prime_cli.pages.json_diff import JsonDiff
 from prime_cli.pages.templates import Html, Page
+from prime_cli.pages.texts import html_bytes, shorten
 from prime_cli.runs.export.downloads import DOWNLOADS
 from prime_cli.statistics.intervals import spread
 
@@ -147,31 +136,6 @@ class RunView:
     others: Sequence[Link] = ()
 
 
-@dataclass(frozen=True)
-class RolloutView:
-    """The page of one rollout; `parts` are the rewards and metrics that its reward is made of.
-
-    `answer_diff` is how what was said last differs from the answer, where both are JSON.
-    """
-
-    path: str
-    run: Link
-    title: str
-    reward: str
-    parts: Sequence[Fact]
-    facts: Sequence[Fact]
-    turns: Sequence[Turn]
-    rest: Sequence[tuple[str, Text]] = ()
-    error: Fact | None = None
-    traceback: str = ""
-    tokens: Tokens = NO_TOKENS
-    answer_diff: JsonDiff | None = None
-    previous: str | None = None
-    next: str | None = None
-    siblings: Sequence[Cell] = ()
-    command: str = ""
-
-
 def download_links(path: str) -> list[Link]:
     """Every form that the run at `path` can be downloaded in."""
     return [Link(each.label, f"{path}/download.{each.form}") for each in DOWNLOADS.values()]
@@ -179,16 +143,7 @@ def download_links(path: str) -> list[Link]:
 
 def render_run(run: RunView) -> Page:
     """The page of a run."""
-    return Page("run.html", run.title, run, command=_commands(run.command))
-
-
-def render_rollout(view: RolloutView) -> Page:
-    """The page of a rollout."""
-    return Page("rollout.html", view.title, view, command=_commands(view.command))
-
-
-def _commands(command: str) -> tuple[str, ...]:
-    return (command,) if command else ()
+    return Page("run.html", run.title, run, command=(run.command,) if run.command else ())
 
 
 # --- Parts of both ---
@@ -247,82 +202,23 @@ def metric_charts(metrics: Mapping[str, Sequence[float]]) -> list[Html]:
 _MOST_CHARTS = 8
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A rollout as its page needs it, of a journal or of a hub."""
-
-    prompt: Any = None
-    completion: Any = None
-    reward: float | None = None
-    metrics: Mapping[str, Any] = field(default_factory=dict)
-    answer: Any = None
-    info: Any = None
-    task: Any = None
-    state: Mapping[str, Any] = field(default_factory=dict)
-    error: Fact | None = None
-    traceback: str = ""
-    facts: Sequence[Fact] = ()
-
-
-def view_rollout(
-    sample: Sample,
-    *,
-    path: str,
-    run: Link,
-    title: str,
-    previous: str | None = None,
-    next: str | None = None,  # noqa: A002 - a link's relation, as HTML calls it
-    siblings: Sequence[Cell] = (),
-    command: str = "",
-) -> RolloutView:
-    """The page of `sample`."""
-    state = dict(sample.state)
-    own = tokens_of(state.pop("logprobs", None))
-    rest = [("answer", sample.answer), ("info", sample.info), ("task", sample.task), *state.items()]
-    rest = [(name, value) for name, value in rest if value not in NOTHING]
-    return RolloutView(
-        path=path,
-        run=run,
-        title=title,
-        reward="none" if sample.reward is None else f"{sample.reward:.4g}",
-        parts=list(some_facts((name, _number(value)) for name, value in sample.metrics.items())),
-        facts=sample.facts,
-        turns=turns_of(sample.prompt, sample.completion),
-        rest=[(name, shown_text(value)) for name, value in rest[:MOST_FACTS]],
-        error=sample.error,
-        traceback=sample.traceback,
-        tokens=own if own.shown else _trajectory_tokens(state),
-        answer_diff=diff_answer(sample.answer, sample.completion),
-        previous=previous,
-        next=next,
-        siblings=siblings,
-        command=command,
-    )
-
-
 NOTHING: tuple[Any, ...] = (None, "", {}, [])
-MOST_FACTS = 200
+_MOST_FACTS = 200
 """Of one kind on a page, which who pushes decides."""
+LONGEST_LABEL = 100
+_LONGEST_FACT = 300
+_FACTS_BYTES = 14_000
+_FACT_BYTES = 40
 
 
 def some_facts(found: Iterator[tuple[str, str]]) -> Iterator[Fact]:
     """The first of `found` as facts, and how many more there are."""
-    yield from (Fact(*each) for each in islice(found, MOST_FACTS))
+    left = _FACTS_BYTES
+    for _, (label, text) in zip(range(_MOST_FACTS), found, strict=False):
+        fact = Fact(shorten(label, LONGEST_LABEL), shorten(text, _LONGEST_FACT))
+        left -= _FACT_BYTES + sum(map(html_bytes, fact))
+        yield fact
+        if left < 0:
+            break
     if more := sum(1 for _ in found):
         yield Fact("More", f"{more:,} are not shown")
-
-
-def _trajectory_tokens(state: Mapping[str, Any]) -> Tokens:
-    """Those of a saved `trajectory` of verifiers, whose steps have their responses' tokens."""
-    steps = state.get("trajectory")
-    found: list[Any] = []
-    for step in steps if isinstance(steps, list) else ():
-        response = step.get("response") if isinstance(step, dict) else None
-        choices = response.get("choices") if isinstance(response, dict) else None
-        given = choices if isinstance(choices, list) else ()
-        found += (choice.get("logprobs") for choice in given if isinstance(choice, dict))
-    return tokens_of(*found)
-
-
-def _number(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else shown_text(value).text

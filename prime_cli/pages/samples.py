@@ -4,11 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from prime_cli.pages.conversation import finite, shown_text
-from prime_cli.pages.runs import NOTHING, ErrorLine, Fact, Sample
+from prime_cli.pages.rollout import Sample
+from prime_cli.pages.runs import NOTHING, ErrorLine, Fact
+from prime_cli.pages.texts import shorten
+from prime_cli.pages.tokens import finite
 from prime_cli.runs.export.page import seconds_of
 from prime_cli.runs.export.text import spent_of
 from prime_cli.runs.rows import numeric
+from prime_cli.runs.transcript import as_text
 
 
 def sample_of(body: Mapping[str, Any]) -> Sample:
@@ -48,7 +51,7 @@ _OPENAI = {"prompt_tokens": "input", "completion_tokens": "output"}
 
 def _facts(body: Mapping[str, Any]) -> Iterator[Fact]:
     if body.get("stop_condition"):
-        yield Fact("Ended by", shown_text(body["stop_condition"]).text)
+        yield Fact("Ended by", shorten(as_text(body["stop_condition"]), _LONGEST_MESSAGE))
     if body.get("is_truncated"):
         yield Fact("Cut short", "by a token limit")
     timing = body.get("timing")
@@ -103,8 +106,8 @@ def _error_of(value: Any) -> tuple[Fact | None, str]:
     if value in NOTHING:
         return None, ""
     if not isinstance(value, dict):
-        return Fact("error", shown_text(value).text), ""
+        return Fact("error", as_text(value)), ""
     kind = value.get("class")
     message = value.get("error_chain_str") or value.get("message") or value.get("error")
-    label = f"{kind} error" if kind else "error"
-    return Fact(label, shown_text(message).text), str(value.get("traceback") or "")
+    label = f"{str(kind)[:_LONGEST_KIND]} error" if kind else "error"
+    return Fact(label, as_text(message)), str(value.get("traceback") or "")

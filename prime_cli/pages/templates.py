@@ -133,7 +133,7 @@ def _environment() -> "Environment":
         "number": _number,
         "bytes": _bytes,
     }
-    environment.filters |= {"count": pluralize, "code": _code}
+    environment.filters |= {"count": pluralize, "code": _code, "content": _content}
     environment.globals |= {"links": links, "asset": asset}
     return environment
 
@@ -161,6 +161,11 @@ def _number(value: float | None, digits: int = 3) -> str:
 def _bytes(size: int | None) -> str:
     """A size in the unit that needs the fewest digits."""
     return "\N{EM DASH}" if size is None else format_bytes(size)
+
+
+def _content(text: str) -> Html:
+    """A text within an element, where quotes, of which JSON has many, need no escape."""
+    return Html(escape(text, quote=False))
 
 
 _QUOTED = re.compile(r"`([^`]+)`")

@@ -13,11 +13,13 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.core.errors import NotFound, PrimeError
-from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, find_asset
+from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, TEXT_HEADERS, find_asset
 from prime_cli.pages.comparison import render_comparison, render_sides
+from prime_cli.pages.conversation import parse_cursor
 from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event
 from prime_cli.pages.links import COMPARISON
-from prime_cli.pages.runs import RunFilter, render_rollout, render_run
+from prime_cli.pages.rollout import part_of, render_rollout, tokens_page
+from prime_cli.pages.runs import RunFilter, render_run
 from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
 from prime_cli.runs.transcript import parse_position
 from prime_cli.web.comparison import view_comparison, view_sides
@@ -25,7 +27,13 @@ from prime_cli.web.downloads import download
 from prime_cli.web.library import Library
 from prime_cli.web.opened import LocalRun
 from prime_cli.web.run_list import render_runs, view_runs
-from prime_cli.web.run_view import view_local_rollout, view_run
+from prime_cli.web.run_view import (
+    local_sample,
+    rollout_command,
+    rollout_link,
+    view_local_rollout,
+    view_run,
+)
 from prime_cli.web.training_view import render_training, view_training
 from prime_cli.wire.problems import status_of
 
@@ -46,6 +54,8 @@ def create_application(library: Library, hub: ASGIApp) -> Starlette:
         Route("/runs/{name}/events", _events),
         Route("/runs/{name}/download.{form}", _download),
         Route("/runs/{name}/rollouts/{position}", _rollout),
+        Route("/runs/{name}/rollouts/{position}/tokens", _tokens),
+        Route("/runs/{name}/rollouts/{position}/text", _part),
         Route("/trainings/{name}", _training),
         Route("/trainings/{name}/events", _events),
         Route("/compare", _compare),
@@ -134,8 +144,31 @@ def _run(request: Request) -> Response:
 
 def _rollout(request: Request) -> Response:
     position = parse_position(request.path_params["position"])
-    view = view_local_rollout(_found(request), request.path_params["name"], *position)
+    cursor = parse_cursor(request.query_params)
+    view = view_local_rollout(_found(request), request.path_params["name"], *position, cursor)
     return answer_page(request, render_rollout(view))
+
+
+def _tokens(request: Request) -> Response:
+    position = parse_position(request.path_params["position"])
+    run = _found(request)
+    here = rollout_link(request.path_params["name"], *position)
+    page = tokens_page(
+        local_sample(run, *position),
+        here,
+        request.query_params.get("at", ""),
+        _page(request),
+        rollout_command(run, *position),
+    )
+    return answer_page(request, page)
+
+
+def _part(request: Request) -> Response:
+    """All of a text of a rollout, whose page shows the beginning."""
+    sample = local_sample(_found(request), *parse_position(request.path_params["position"]))
+    given = request.query_params
+    found = part_of(sample, given.get("at", ""), indented=given.get("indented") == "1")
+    return Response(found, headers=TEXT_HEADERS)
 
 
 def _training(request: Request) -> Response:

@@ -8,6 +8,8 @@ from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.formatting import format_duration, pluralize
 from prime_cli.evals.viewer.filters import Filter
 from prime_cli.evals.viewer.grid import Grid, GridRow
+from prime_cli.pages.conversation import FIRST, Cursor
+from prime_cli.pages.rollout import RolloutView, Sample, view_rollout
 from prime_cli.pages.runs import (
     EMPTY,
     EVERYTHING,
@@ -16,15 +18,12 @@ from prime_cli.pages.runs import (
     Fact,
     GridLine,
     Link,
-    RolloutView,
     RunFilter,
     RunView,
-    Sample,
     Scale,
     download_links,
     render_run,
     reward_chart,
-    view_rollout,
 )
 from prime_cli.pages.samples import sample_of, time_facts, usage_facts
 from prime_cli.pages.templates import format_moment, render
@@ -39,6 +38,7 @@ from prime_cli.web.opened import LocalRun, Statistics
 
 _MOST_CELLS = 1000
 _MOST_LINES = 50
+_MOST_SIBLINGS = 60
 
 
 def run_path(name: str) -> str:
@@ -253,36 +253,62 @@ def _rollout_facts(row: Row) -> Iterator[Fact]:
         yield Fact("Cost", f"${row.cost:.4g}")
 
 
-def view_local_rollout(run: LocalRun, name: str, example: int, rollout: int) -> RolloutView:
-    """The page of a rollout; raises NotFound, and UsageError for one that cannot be read."""
+def local_sample(run: LocalRun, example: int, rollout: int) -> Sample:
+    """A rollout as its page needs it; raises NotFound, and UsageError for one that is broken."""
     row = run.read(example, rollout)
     if row is None:
         raise NotFound(
             f"Run {run.run_id} has no rollout {example}.{rollout}",
             hint=f"list its rollouts with `prime eval show {run.run_id} --output jsonl`",
         )
+    return rollout_sample(row)
+
+
+def rollout_link(name: str, example: int, rollout: int) -> Link:
+    """Where the page of a rollout is."""
+    return Link(
+        f"Example {example}, rollout {rollout}", f"{run_path(name)}/rollouts/{example}.{rollout}"
+    )
+
+
+def rollout_command(run: LocalRun, example: int, rollout: int) -> str:
+    """What shows a rollout in a terminal."""
+    return f"prime eval show {run.run_id} --rollout {example}.{rollout}"
+
+
+def view_local_rollout(
+    run: LocalRun, name: str, example: int, rollout: int, cursor: Cursor = FIRST
+) -> RolloutView:
+    """The page of a rollout, with the turns at `cursor`; raises as `local_sample`."""
+    sample = local_sample(run, example, rollout)
     path = run_path(name)
     grid = run.grid()
     place = run.index.find(example, rollout)
     assert place is not None  # noqa: S101 - the row was found
     index = grid.index_of(example)
     scale = run.once("scale", lambda: Scale.of(run.rewards()))
+    cells = grid.row(index).cells
+    at = next((at for at, cell in enumerate(cells) if cell.rollout == rollout), 0)
+    first = max(0, min(at - _MOST_SIBLINGS // 2, len(cells) - _MOST_SIBLINGS))
     siblings = [
         scale_cell._replace(label=f"{example}.{cell.rollout}: {scale_cell.label}")
-        for cell in grid.row(index).cells
+        for cell in cells[first : first + _MOST_SIBLINGS]
         for scale_cell in [
             scale.cell(cell.reward, cell.error, f"{path}/rollouts/{example}.{cell.rollout}")
         ]
     ]
+    here = rollout_link(name, example, rollout)
     return view_rollout(
-        rollout_sample(row),
-        path=f"{path}/rollouts/{example}.{rollout}",
+        sample,
+        path=here.path,
         run=Link(_title(run), path),
-        title=f"Example {example}, rollout {rollout}",
+        title=here.label,
         previous=_neighbour(run, grid, path, place, -1),
         next=_neighbour(run, grid, path, place, 1),
         siblings=siblings if len(siblings) > 1 else (),
-        command=f"prime eval show {run.run_id} --rollout {example}.{rollout}",
+        sibling_count=len(cells),
+        command=rollout_command(run, example, rollout),
+        cursor=cursor,
     )
 
 

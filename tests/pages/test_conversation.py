@@ -1,16 +1,22 @@
 import json
 import math
 import re
+from html import unescape
 from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.pages.conversation import MOST_CHARACTERS, shown_text, tokens_of, turns_of
-from prime_cli.pages.runs import Link, Sample, render_rollout, view_rollout
+from prime_cli.core.errors import NotFound
+from prime_cli.pages.conversation import FIRST, Conversation, Cursor, Turn, lay_out, parse_cursor
+from prime_cli.pages.rollout import Sample, part_of, render_rollout, tokens_page, view_rollout
+from prime_cli.pages.runs import Fact, Link
 from prime_cli.pages.samples import sample_of
 from prime_cli.pages.templates import render
+from prime_cli.pages.texts import MOST_BYTES, html_bytes, show, whole_text
+from prime_cli.pages.tokens import PER_PAGE, tokens_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -19,6 +25,20 @@ JSON = st.recursive(
 )
 NAMES = "role content tool_calls tool_call_id id function name arguments logprobs text image_url"
 MESSAGES = st.lists(st.dictionaries(st.sampled_from(NAMES.split()), JSON), max_size=5)
+
+
+LARGEST_PAGE = 150_000
+
+
+def page_of(sample: Sample, cursor: Cursor = FIRST) -> str:
+    """The page of a rollout at `/r`."""
+    view = view_rollout(sample, path="/r", run=Link("run", "/"), title="t", cursor=cursor)
+    return render(render_rollout(view)).decode()
+
+
+def turns_of(messages: Any) -> list[Turn]:
+    """The first turns of a completion."""
+    return list(lay_out([], messages).turns)
 
 
 @given(JSON | MESSAGES, JSON | MESSAGES)
@@ -62,11 +82,102 @@ def test_only_images_inside_the_message_are_shown() -> None:
     assert [picture.source for picture in turn.pictures] == [inside, "", ""]
 
 
-def test_long_texts_say_how_much_is_left_out() -> None:
-    (turn,) = turns_of("x" * (MOST_CHARACTERS + 5))
+def test_long_texts_say_how_long_they_are_and_lead_to_the_whole() -> None:
+    long = "x" * MOST_BYTES + "the end"
+    sample = Sample(completion=[{"role": "assistant", "content": long}])
 
-    assert turn.texts[0].left_out == 5
-    assert len(turn.texts[0].text) == MOST_CHARACTERS
+    page = page_of(sample)
+
+    assert f'<a href="/r/text?at=/completion/0/content">Show all {len(long):,} characters' in page
+    assert "the end" not in page
+    assert part_of(sample, "/completion/0/content", indented=False) == long.encode()
+
+
+def test_every_text_that_is_cut_is_whole_where_its_link_leads() -> None:
+    json_text = json.dumps([{"n": n} for n in range(5000)])
+    call = {"id": "c", "function": {"name": "f/~", "arguments": json_text}}
+    sample = Sample(
+        prompt="p" * 50_000,
+        completion=[
+            {"role": "assistant", "tool_calls": [call], "reasoning_content": "r" * 50_000},
+            {"role": "tool", "tool_call_id": "c", "content": json_text},
+            {"role": "user", "content": [{"type": "text", "text": "t" * 50_000}]},
+        ],
+        answer="a" * 50_000,
+        info={"i": "i" * 50_000},
+        state={"a/b~c": "s" * 50_000},
+        traceback="b" * 50_000,
+        error=Fact("error", "e" * 50_000),
+    )
+
+    pages = [page_of(sample, Cursor(number)) for number in range(3)]
+    links = {
+        link for page in pages for link in re.findall(r'"/r/text\?([^"]+)">Show all ([\d,]+)', page)
+    }
+
+    assert len(links) == 10
+    for query, count in links:
+        given = parse_qs(unescape(query))
+        text = part_of(sample, given["at"][0], indented="indented" in given).decode()
+        assert len(text) == int(count.replace(",", "")), query
+
+
+@pytest.mark.parametrize("pointer", ["x", "/x", "/completion/x", "/completion/9", "/reward/0"])
+def test_a_link_to_what_is_not_there_is_not_found(pointer: str) -> None:
+    with pytest.raises(NotFound):
+        part_of(Sample(completion=[{"content": "a"}], reward=1.0), pointer, indented=False)
+
+
+def test_turns_that_have_no_room_are_on_later_pages_and_none_is_lost() -> None:
+    completion = [
+        {"role": "user", "content": f"turn {number} " + "x" * (5_000 * (number % 4))}
+        for number in range(50)
+    ]
+
+    def texts(found: Conversation) -> list[str]:
+        return [turn.texts[0].text for turn in found.turns]
+
+    forwards, cursor = [], FIRST
+    while True:
+        found = lay_out([], completion, "/r", cursor)
+        forwards += texts(found)
+        if not found.later:
+            break
+        cursor = parse_cursor(dict(parse_qsl(urlsplit(found.later).query)))
+    backwards: list[str] = []
+    cursor = parse_cursor(dict(parse_qsl(urlsplit(found.last).query)))
+    while True:
+        found = lay_out([], completion, "/r", cursor)
+        backwards = texts(found) + backwards
+        if not found.earlier:
+            break
+        cursor = parse_cursor(dict(parse_qsl(urlsplit(found.earlier).query)))
+
+    assert forwards == backwards == [message["content"] for message in completion]
+
+
+@pytest.mark.parametrize("query", [{}, {"from": "x"}, {"from": "0"}, {"before": "9" * 99}])
+def test_an_address_without_a_turn_shows_the_first(query: dict[str, str]) -> None:
+    assert parse_cursor(query).number == 0
+
+
+@given(JSON | MESSAGES, st.integers(0, 9), st.booleans())
+def test_any_place_in_any_rollout_has_a_page(completion: Any, number: int, is_end: bool) -> None:
+    found = lay_out([], completion, "/r", Cursor(number, is_end))
+
+    assert 0 <= found.start <= found.end <= found.total
+    assert found.turns or not found.total or is_end
+
+
+@given(st.text(), st.integers(0, 40))
+def test_a_text_is_cut_where_its_html_is_full(text: str, most: int) -> None:
+    found = show(text, most=most, is_said=True)
+
+    assert text.startswith(found.text)
+    assert html_bytes(found.text) <= most
+    assert found.length == len(text)
+    if found.is_cut:
+        assert html_bytes(text[: len(found.text) + 1]) > most
 
 
 @pytest.mark.parametrize(
@@ -96,47 +207,59 @@ HOSTILE: dict[str, Any] = {
     "tokens": [{"role": "a", "logprobs": {"content": [{"token": "a", "logprob": 0}] * 100_000}}],
     "a list": [{"role": "user", "content": {"a": list(range(100_000))}}],
     "turns": [{"role": "user", "content": "a"}] * 100_000,
+    "quotes": [{"role": "user", "content": "<&\"'>" * 100_000}] * 20,
+    "wide": [{"role": "user", "content": "\N{SNOWMAN}" * 100_000}] * 20,
+    "reasoning": [{"role": "assistant", "content": "a" * 90_000, "reasoning": "b" * 90_000}],
+    "names": [{"role": "<" * 9000, "tool_calls": [{"name": "<" * 90_000}] * 300}],
+    "pictures": [
+        {"role": "user", "content": [{"image_url": "https://e.example/" + "<" * 900}] * 900}
+    ],
+    "results": [
+        message
+        for number in range(200)
+        for message in (
+            {"role": "assistant", "tool_calls": [{"id": str(number), "name": "f"}]},
+            {
+                "role": "tool",
+                "tool_call_id": str(number),
+                "content": json.dumps([{"at": number, "row": row} for row in range(200)]),
+            },
+        )
+    ],
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_rollout_of_many_parts_has_a_page_of_some_of_them_that_says_so(name: str) -> None:
-    sample = Sample(completion=HOSTILE[name], metrics=dict.fromkeys(map(str, range(9000)), 1.0))
-
-    page = render(render_rollout(view_rollout(sample, path="/r", run=Link("run", "/"), title="t")))
-
-    assert len(page) < 1_500_000
-    assert re.search(
-        rb"more (messages|parts of messages) are in the downloads|the first 5000|"
-        rb"The rest is in the downloads",
-        page,
+def test_a_rollout_of_many_parts_has_a_small_page_that_says_what_is_left_out(name: str) -> None:
+    sample = Sample(
+        completion=HOSTILE[name],
+        metrics=dict.fromkeys((f"<{n}>" * 50 for n in range(9000)), 1.0),
+        state={f"<{n}>" * 50: HOSTILE[name] for n in range(100)},
+        error=Fact("<" * 100, "<" * 90_000),
+        traceback="<" * 90_000,
     )
-    assert b"8,800 are not shown" in page
+
+    page = page_of(sample)
+
+    assert len(page.encode()) <= LARGEST_PAGE
+    assert re.search(r"Show \d+ more parts|Later turns|Show all [\d,]+ (characters|tokens)", page)
+    assert re.search(r"<dd>[\d,]+ are not shown", page)
 
 
-def test_json_beyond_what_a_page_indents_is_shown_as_it_came() -> None:
-    result = json.dumps({"rows": [{"n": number} for number in range(1000)]})
-    said = [
-        message
-        for number in range(20)
-        for message in (
-            {"role": "assistant", "tool_calls": [{"id": f"c{number}", "name": "look"}]},
-            {"role": "tool", "tool_call_id": f"c{number}", "content": result},
-        )
-    ]
+def test_tokens_that_have_no_room_are_counted_and_have_pages() -> None:
+    tokens = [{"token": str(number), "logprob": 0} for number in range(PER_PAGE + 7)]
+    sample = Sample(state={"logprobs": {"content": tokens}})
 
-    shown = [call.result for turn in turns_of([], said) for call in turn.calls]
+    page = page_of(sample)
+    first, second = (
+        render(tokens_page(sample, Link("r", "/r"), "/state/logprobs", number, "prime")).decode()
+        for number in (1, 2)
+    )
 
-    assert shown[0] is not None
-    assert shown[0].text.startswith('{\n  "rows"')
-    assert shown[-1] is not None
-    assert (shown[-1].text, shown[-1].left_out) == (result, 0)
-
-
-def test_tokens_left_out_are_counted() -> None:
-    found = tokens_of({"content": [{"token": "a", "logprob": 0}] * 7}, most=5)
-
-    assert (len(found.shown), found.left_out) == (5, 2)
+    assert f'<a href="/r/tokens?at=/state/logprobs">Show all {PER_PAGE + 7:,} tokens' in page
+    assert f"Tokens 1 to {PER_PAGE:,} of {PER_PAGE + 7:,}" in first
+    assert f">{PER_PAGE + 6}</span>" in second
+    assert len(first) <= LARGEST_PAGE
 
 
 def test_what_is_nested_too_deeply_is_said_to_be() -> None:
@@ -144,4 +267,4 @@ def test_what_is_nested_too_deeply_is_said_to_be() -> None:
     for _ in range(5000):
         value = [value]
 
-    assert shown_text(value).left_out is None
+    assert whole_text(value) == "This is nested too deeply to be shown."

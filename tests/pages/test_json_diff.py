@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.pages.conversation import MOST_CHARACTERS, diff_answer, turns_of
+from prime_cli.pages.conversation import diff_answer, lay_out
 from prime_cli.pages.json_diff import diff_json
-from prime_cli.pages.runs import Link, Sample, render_rollout, view_rollout
+from prime_cli.pages.rollout import Sample, render_rollout, view_rollout
+from prime_cli.pages.runs import Link
 from prime_cli.pages.templates import render
 
 JSON = st.recursive(
@@ -71,7 +72,7 @@ def test_many_changes_are_cut_and_deep_values_left_alone() -> None:
         deep = [deep]
 
     assert found is not None
-    assert (len(found.changes), found.left_out) == (100, True)
+    assert (len(found.changes), found.left_out) == (100, 400)
     assert diff_json(deep, [deep, 1]) is None
 
 
@@ -101,7 +102,7 @@ def test_an_answer_is_compared_with_the_json_that_was_said_last(said: Any) -> No
         ("1", "1"),
         ('{"a": 1}', "no JSON"),
         ('{"a": 1}', "[1]"),
-        ({"a": "x" * MOST_CHARACTERS}, "{}"),
+        ({"a": "x" * 20_000}, "{}"),
     ],
 )
 def test_nothing_is_compared_unless_both_are_objects_or_lists_that_are_shown(
@@ -120,7 +121,7 @@ def test_a_result_shows_what_changed_since_the_last_of_its_tool() -> None:
             {"role": "tool", "tool_call_id": str(number), "content": json.dumps(board)},
         ]
 
-    first, second = (turn.calls[0] for turn in turns_of(messages))
+    first, second = (turn.calls[0] for turn in lay_out([], messages).turns)
 
     assert first.changes is None
     assert second.changes is not None

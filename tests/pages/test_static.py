@@ -5,7 +5,7 @@ from pathlib import Path
 from pygments.token import STANDARD_TYPES
 
 from prime_cli import pages
-from prime_cli.pages import charts, conversation, runs
+from prime_cli.pages import charts, runs, tokens
 
 PAGES = Path(pages.__file__).parent
 _VALUE, _STATEMENT = re.compile(r"\{\{.*?\}\}|\{(?!%)[^{}]*\}"), re.compile(r"\{%.*?%\}")
@@ -14,7 +14,7 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _SELECTOR = re.compile(r"([^{}]+)\{")
 COMPUTED = {
     *(f"c{number}" for number in range(charts.COLOURS)),
-    *(f"p{number}" for number in range(conversation.LEVELS)),
+    *(f"p{number}" for number in range(tokens.LEVELS)),
     *(f"r{number}" for number in range(runs.LEVELS)),
     *("error", "empty"),  # cells of a grid
     *("system", "user", "assistant", "tool", "other"),  # turns

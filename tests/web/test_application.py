@@ -106,6 +106,24 @@ def test_a_rollout_shows_every_turn_with_calls_beside_their_results(
     assert "--rollout 0.0" in page
 
 
+def test_all_of_a_text_that_is_cut_is_plain_text(pages: TestClient, tmp_path: Path) -> None:
+    long = "<script>" * 10_000
+    tokens = {"content": [{"token": "a", "logprob": 0.0}] * 1000}
+    said = [{"role": "assistant", "content": long, "logprobs": tokens}]
+    folder = save_run(tmp_path, row(0, completion=said))
+    at = f"/runs/{folder.run_id}/rollouts/0.0"
+
+    page = text_of(pages, at)
+    whole = pages.get(f"{at}/text?at=/completion/0/content")
+
+    assert f'href="{at}/text?at=/completion/0/content">Show all 80,000 characters' in page
+    assert whole.text == long
+    assert whole.headers["content-type"] == "text/plain; charset=utf-8"
+    assert whole.headers["content-security-policy"].startswith("sandbox")
+    assert "Tokens 1 to 1,000 of 1,000" in text_of(pages, f"{at}/tokens?at=/completion/0/logprobs")
+    assert pages.get(f"{at}/text?at=/completion/7").status_code == 404
+
+
 def test_an_error_is_shown_with_its_traceback(pages: TestClient, tmp_path: Path) -> None:
     failure = Failure("environment", "KeyError", "'x'", traceback="line 1\nKeyError")
     folder = save_run(tmp_path, row(0, reward=None, error=failure))

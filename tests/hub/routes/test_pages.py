@@ -134,6 +134,25 @@ def test_evaluation_page_shows_what_came_out(client: httpx.Client, word: Push) -
     assert f"/dashboard/evaluations/{wanted}" in environment.text
 
 
+def test_all_of_a_text_of_a_sample_is_plain_text(client: httpx.Client, word: Push) -> None:
+    long = "<script>" * 10_000
+    logprobs = {"content": [{"token": "a", "logprob": 0.0}] * 3}
+    turns = [{"role": "assistant", "content": long, "logprobs": logprobs}] * 9
+    wanted = finished(client, [{"reward": 1.0, "completion": turns}])
+    at = f"/dashboard/evaluations/{wanted}/samples/1"
+
+    page, later = client.get(at).text, client.get(f"{at}?from=6").text
+    whole = client.get(f"{at}/text?at=/completion/8/content")
+    missing = client.get(f"{at}/text?at=/completion/9")
+
+    assert f'href="{at}?from=5#turns">Later turns' in page
+    assert f'href="{at}/text?at=/completion/8/content">Show all 80,000 characters' in later
+    assert (whole.text, whole.headers["content-type"]) == (long, "text/plain; charset=utf-8")
+    assert whole.headers["content-security-policy"].startswith("sandbox")
+    assert missing.status_code == 404
+    assert "Tokens 1 to 3 of 3" in client.get(f"{at}/tokens?at=/completion/0/logprobs").text
+
+
 def test_evaluation_page_counts_errors_by_class(client: httpx.Client, word: Push) -> None:
     timeout = {"class": "infra", "type": "APITimeoutError", "message": "after <60> s"}
     official = {"error": "KeyError", "error_chain_str": "KeyError: 'a'", "class": "environment"}

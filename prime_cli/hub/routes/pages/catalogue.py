@@ -1,26 +1,32 @@
 """Pages for browsers: what the API shows without a key."""
 
+from functools import partial
+
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.hub.dispatch import call
+from prime_cli.hub.dispatch import call, hub_of, run
 from prime_cli.hub.routes.requests import page_number
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.catalogue_cards import list_cards
 from prime_cli.hub.services.evaluations import queries, sample_queries
-from prime_cli.pages.assets import ASSET_HEADERS, STATIC, find_asset
+from prime_cli.pages.assets import ASSET_HEADERS, STATIC, TEXT_HEADERS, find_asset
+from prime_cli.pages.conversation import parse_cursor
 from prime_cli.pages.environments import CatalogueFilter, catalogue_page
 from prime_cli.pages.evaluation import (
     SAMPLES_PER_PAGE,
+    SampleLine,
     evaluation_page,
     sample_page,
+    sample_part,
     sample_query,
+    sample_tokens_page,
 )
 from prime_cli.pages.runs import RunFilter
-from prime_cli.wire.evaluations import SampleQuery
+from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 
 router = Router()
 
@@ -72,10 +78,40 @@ async def evaluation(request: Request) -> Response:
 @router.page("/dashboard/evaluations/{id}/samples/{number:int}")
 async def sample(request: Request) -> Response:
     """One sample, turn by turn."""
-    evaluation_id, number = request.path_params["id"], request.path_params["number"]
     try:
-        detail = await call(request, queries.get_evaluation, evaluation_id)
-        found = await call(request, sample_queries.read_sample, evaluation_id, min(number, _LAST))
-        return await show_page(request, sample_page, detail, *found)
+        found = await _sample(request)
+        return await show_page(request, sample_page, *found, parse_cursor(request.query_params))
     except PrimeError as error:
         return answer_page_error(request, error)
+
+
+@router.page("/dashboard/evaluations/{id}/samples/{number:int}/tokens")
+async def sample_tokens(request: Request) -> Response:
+    """The probabilities of a sample's tokens."""
+    pointer = request.query_params.get("at", "")
+    page = page_number(request)
+    try:
+        detail, line, content, _ = await _sample(request)
+        return await show_page(request, sample_tokens_page, detail, line, content, pointer, page)
+    except PrimeError as error:
+        return answer_page_error(request, error)
+
+
+@router.page("/dashboard/evaluations/{id}/samples/{number:int}/text")
+async def sample_text(request: Request) -> Response:
+    """All of a text of a sample, whose page shows the beginning."""
+    given = request.query_params
+    try:
+        detail, line, content, _ = await _sample(request)
+        make = partial(sample_part, indented=given.get("indented") == "1")
+        text = await run(hub_of(request), make, detail, line, content, given.get("at", ""))
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    return Response(text, headers=TEXT_HEADERS)
+
+
+async def _sample(request: Request) -> tuple[EvaluationDetail, SampleLine, bytes, int]:
+    evaluation_id, number = request.path_params["id"], request.path_params["number"]
+    detail = await call(request, queries.get_evaluation, evaluation_id)
+    found = await call(request, sample_queries.read_sample, evaluation_id, min(number, _LAST))
+    return detail, *found

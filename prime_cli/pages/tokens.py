@@ -1,0 +1,82 @@
+"""The probabilities of sampled tokens, where a rollout has them."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+LEVELS = 5
+MOST = 400
+"""Tokens within another page; more have pages of their own."""
+PER_PAGE = 1500
+TOKEN_BYTES = 60
+"""About what one takes on a page."""
+_LONGEST = 60
+
+
+class Token(NamedTuple):
+    """A sampled token and its probability; `level` is that in five parts, 0 for the least."""
+
+    text: str
+    probability: float
+
+    @property
+    def level(self) -> int:
+        return min(int(self.probability * LEVELS), LEVELS - 1)
+
+
+class Tokens(NamedTuple):
+    """Some of `total` sampled tokens, the first of them after `start`; `all` leads to the rest."""
+
+    shown: Sequence[Token] = ()
+    total: int = 0
+    start: int = 0
+    all: str = ""
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.shown)
+
+
+NO_TOKENS = Tokens()
+
+
+def tokens_of(value: Any, *, start: int = 0, most: int = MOST, at: str = "") -> Tokens:
+    """Those in `logprobs` of the OpenAI API, or in verifiers' `trajectory`, a list of steps.
+
+    `at` is the address of pages with all of them.
+    """
+    found = _tokens(value)
+    skipped = sum(1 for _ in islice(found, start))
+    shown = [
+        Token(text[:_LONGEST], math.exp(min(logprob, 0.0))) for text, logprob in islice(found, most)
+    ]
+    total = skipped + len(shown) + sum(1 for _ in found)
+    return Tokens(shown, total, start, at if len(shown) < total else "")
+
+
+def _tokens(value: Any) -> Iterator[tuple[str, float]]:
+    for logprobs in _trajectory(value) if isinstance(value, list) else [value]:
+        content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+        for each in content if isinstance(content, list) else ():
+            logprob = finite(each.get("logprob")) if isinstance(each, Mapping) else None
+            if logprob is not None:
+                yield str(each.get("token", "")), logprob
+
+
+def _trajectory(steps: Sequence[Any]) -> Iterator[Any]:
+    """What each step's response says of its tokens."""
+    for step in steps:
+        response = step.get("response") if isinstance(step, dict) else None
+        choices = response.get("choices") if isinstance(response, dict) else None
+        for choice in choices if isinstance(choices, list) else ():
+            yield choice.get("logprobs") if isinstance(choice, dict) else None
+
+
+def finite(value: Any) -> float | None:
+    """`value` as a number; None for NaN, an infinity, one too large, and what is no number."""
+    try:
+        number = float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
