@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.progress import Progress
 from prime_cli.runs.plan import Shard
 
@@ -48,8 +49,8 @@ def _of_slurm(environ: Mapping[str, str]) -> Shard:
     if counted == size == wanted:
         return Shard((number - first) // step + 1, counted)
     raise UsageError(
-        f"The array of Slurm has {size} tasks from {first} to {last}, which are not "
-        + (f"the {wanted} of {COUNT}" if COUNT in environ else "a range"),
+        f"The array of Slurm has {pluralize(size, 'task')}, from {first} to {last}, "
+        + (f"and not the {wanted} of {COUNT}" if COUNT in environ else "with gaps"),
         hint="name the part: `--shard $SLURM_ARRAY_TASK_ID/8` for an array of 1-8",
     )
 

@@ -53,7 +53,7 @@ def test_the_part_is_the_place_in_the_array(environ: dict[str, str], shard: str)
         ({"JOB_COMPLETION_INDEX": "x", "PRIME_SHARDS": "3"}, "not a number: 'x'"),
         ({"JOB_COMPLETION_INDEX": "3", "PRIME_SHARDS": "3"}, "part 4/3"),
         (slurm(3, 3, 3, PRIME_SHARDS="8"), "the 8 of PRIME_SHARDS"),
-        (slurm(7, 1, 7, SLURM_ARRAY_TASK_COUNT="3"), "not a range"),
+        (slurm(7, 1, 7, SLURM_ARRAY_TASK_COUNT="3"), "with gaps"),
         (slurm(1, 1, 4) | {"SKYPILOT_NODE_RANK": "1", "SKYPILOT_NUM_NODES": "4"}, "ambiguous"),
     ],
 )

@@ -78,8 +78,16 @@ def test_skypilot_takes_the_tasks_of_the_pipeline() -> None:
         jsonschema.validate(each, schema("skypilot.json", "task"))
     assert parts["num_nodes"] == 8
     assert parts["secrets"] == dict.fromkeys(JOB.secrets)
-    assert shlex.split(parts["run"]) == JOB.part("auto", "/parts/parts")
+    command = parts["run"].removesuffix(" || [ $? -eq 3 ]")
+    assert shlex.split(command) == JOB.part("auto", "/parts/parts")
     assert shlex.split(merge["run"]) == [*JOB.merge("/parts/parts"), "--output-dir", "/parts"]
+
+
+@pytest.mark.parametrize(("code", "ended"), [(0, 0), (3, 0), (1, 1)])
+def test_a_part_at_its_cap_does_not_end_the_others_on_skypilot(code: int, ended: int) -> None:
+    run = documents(write_job(JOB, "sky"))[1]["run"]
+    done = subprocess.run(["bash", "-c", f"prime() {{ return {code}; }}\n{run}"], check=False)
+    assert done.returncode == ended
 
 
 LOAD = """
@@ -111,7 +119,8 @@ def test_an_installed_skypilot_loads_the_pipeline(tmp_path: Path) -> None:
         JOB.name,
         [[f"{JOB.name}-parts", JOB.shards], [f"{JOB.name}-merge", 1]],
     )
-    assert shlex.split(tasks[0][2]) == JOB.part("auto", "/parts/parts")
+    command = tasks[0][2].removesuffix(" || [ $? -eq 3 ]")
+    assert shlex.split(command) == JOB.part("auto", "/parts/parts")
 
 
 def test_slurm_gets_an_array_and_a_merge_that_depends_on_it(tmp_path: Path) -> None:
