@@ -1,7 +1,7 @@
 """A scripted Kubernetes API over a socket: objects, watches, and commands that really run.
 
 It keeps what is sent and answers as the API does. A pod runs at once unless a test gives it other
-states; its commands are processes of this machine, below bubblewrap, with a /tmp of the server's.
+states; its commands are processes of this machine with a /tmp of the server's.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.helpers.pod_commands import follow_command, start_command
+from tests.helpers.pod_commands import follow_command, kill_command, start_command
 
 NAMESPACE = "boxes"
 _LONGEST_LINE = 1 << 20
@@ -44,9 +44,10 @@ def waiting(reason: str, message: str, *, container: str = "sandbox") -> Manifes
     return {"phase": "Pending", its: [{"name": container, "state": state}]}
 
 
-def probed(code: int) -> Manifest:
+def probed(code: int, reason: str = "Error", message: str | None = None) -> Manifest:
     """The state of a pod whose probe ended with an exit code."""
-    state = {"terminated": {"reason": "Error" if code else "Completed", "exitCode": code}}
+    words = {"reason": reason if code else "Completed", "message": message}
+    state = {"terminated": {**words, "exitCode": code}}
     probe = {"initContainerStatuses": [{"name": "probe", "state": state}]}
     return {"phase": "Failed" if code else "Pending", **probe}
 
@@ -341,8 +342,7 @@ class ScriptedCluster:
 
     def _kill(self, name: str) -> None:
         for process in self._processes.pop(name, []):
-            process.kill()
-            process.wait()
+            kill_command(process)
 
     def close(self) -> None:
         """Kill what its pods have started."""

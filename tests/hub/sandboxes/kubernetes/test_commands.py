@@ -11,10 +11,10 @@ from prime_cli.hub.sandboxes.kubernetes.command import EndScanner, read_status
 from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
 from prime_cli.hub.sandboxes.provider import End, ExecSpec
 from tests.helpers.kubernetes import ScriptedCluster
-from tests.helpers.tools import needs_bubblewrap
+from tests.helpers.tools import needs
 from tests.hub.sandboxes.kubernetes.clusters import TAG, a_spec, created, output_of, with_provider
 
-pytestmark = needs_bubblewrap
+pytestmark = needs("unshare")
 
 
 @pytest.mark.parametrize("protocol", ["v4.channel.k8s.io", "v5.channel.k8s.io"])

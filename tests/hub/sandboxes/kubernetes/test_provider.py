@@ -21,7 +21,7 @@ from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from tests.helpers.kubernetes import Refusal, ScriptedCluster, waiting
 from tests.helpers.local_pods import wait_until
-from tests.helpers.tools import needs_bubblewrap
+from tests.helpers.tools import needs
 from tests.hub.sandboxes.kubernetes.clusters import (
     TAG,
     a_spec,
@@ -32,7 +32,7 @@ from tests.hub.sandboxes.kubernetes.clusters import (
     with_provider,
 )
 
-pytestmark = needs_bubblewrap
+pytestmark = needs("unshare")
 
 
 def facts_of(spec: SandboxSpec | None = None) -> dict[str, str]:
