@@ -18,6 +18,9 @@ SandboxArg = Annotated[
 ]
 
 _HIDDEN = "********"
+_MOST = 1000
+"""On a page of the hub."""
+_SHOWN = 5
 
 
 def find_sandbox(hub: HubClient, word: str) -> Sandbox:
@@ -28,15 +31,36 @@ def find_sandbox(hub: HubClient, word: str) -> Sandbox:
     try:
         return hub.sandboxes.get(word)
     except NotFound:
-        found = _find_named(hub, word, SandboxQuery(is_active=True, per_page=1000))
-    if len(found) > 1:
-        raise Conflict(
-            f"`{word}` means {len(found)} sandboxes", hint="use an id: `prime sandbox list`"
+        live = hub.sandboxes.all(SandboxQuery(is_active=True, per_page=_MOST))
+        found = [each for each in live if each.name == word or each.id.startswith(word)]
+    return _only(word, found) if found else _find_ended(hub, word)
+
+
+def _find_ended(hub: HubClient, word: str) -> Sandbox:
+    """Among the newest; names are used again, so the last with this one is meant."""
+    page = hub.sandboxes.page(SandboxQuery(per_page=_MOST))
+    named = [each for each in page.sandboxes if each.name == word]
+    if named:
+        return max(named, key=lambda each: each.created_at)
+    begun = [each for each in page.sandboxes if each.id.startswith(word)]
+    if begun:
+        return _only(word, begun)
+    if page.has_next:
+        raise NotFound(
+            f"There is no sandbox `{word}` among the newest {_MOST:,}", hint="give its whole id"
         )
-    found = found or _find_named(hub, word, SandboxQuery(per_page=1000))
-    if not found:
-        raise NotFound(f"There is no sandbox `{word}`", hint="see `prime sandbox list --all`")
-    return max(found, key=lambda each: each.created_at)
+    raise NotFound(f"There is no sandbox `{word}`", hint="see `prime sandbox list --all`")
+
+
+def _only(word: str, found: Sequence[Sandbox]) -> Sandbox:
+    if len(found) == 1:
+        return found[0]
+    shown = ", ".join(f"{each.id} ({each.name})" for each in found[:_SHOWN])
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    raise Conflict(
+        f"`{word}` means {len(found)} sandboxes: {shown}{more}",
+        hint="use an id, or more of it",
+    )
 
 
 def find_living(hub: HubClient, word: str) -> Sandbox:
@@ -49,11 +73,6 @@ def find_living(hub: HubClient, word: str) -> Sandbox:
             hint="create another with `prime sandbox create`",
         )
     return found
-
-
-def _find_named(hub: HubClient, word: str, query: SandboxQuery) -> list[Sandbox]:
-    listed = hub.sandboxes.all(query)
-    return [each for each in listed if each.name == word or each.id.startswith(word)]
 
 
 def ids_of(hub: HubClient, words: Sequence[str]) -> list[str]:
