@@ -26,17 +26,24 @@ for flags in "-z -w 1" "-w 1" none; do
 done
 closed=0 tries=0
 while [ $tries -lt {_TRIES} ]; do
+  sleep 1 & pause=$!
   if nc $flags "$KUBERNETES_SERVICE_HOST" "$KUBERNETES_SERVICE_PORT" </dev/null; then
-    closed=0; sleep 1
+    closed=0
   else
     closed=$((closed + 1))
   fi
-  [ $closed -lt 2 ] || exit 0
+  wait $pause
+  [ $closed -lt 3 ] || exit 0
   tries=$((tries + 1))
 done
 exit {OPEN}
 """
-"""Its first connections show how `nc` makes one: builds of busybox differ."""
+"""Its first connections, to itself, show that `nc` makes one, and how: builds of busybox differ.
+
+Each try takes a second, also one that is refused at once, as a new node may do until it knows where
+the API is; three in a row have to fail. A pod cannot tell a filter from an API that nobody reaches
+for that long, and no cluster starts pods without its API.
+"""
 
 
 def probe_container(image: str, security: dict[str, Any]) -> dict[str, Any]:

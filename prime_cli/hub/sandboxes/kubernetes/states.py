@@ -1,7 +1,7 @@
 """What the state of a pod means: that it runs, why it does not start, or how it ended."""
 
 from prime_cli.core.errors import EnvironmentFailed, ImagePullFailed, PrimeError, UsageError
-from prime_cli.hub.sandboxes.kubernetes.objects import ContainerState, Pod
+from prime_cli.hub.sandboxes.kubernetes.objects import ContainerState, Pod, Reason
 from prime_cli.hub.sandboxes.kubernetes.probe import OPEN, UNTRIED
 from prime_cli.hub.sandboxes.kubernetes.settings import PROBE_IMAGE
 from prime_cli.hub.sandboxes.provider import End
@@ -11,7 +11,7 @@ _OVER = ("Succeeded", "Failed")
 _NO_IMAGE = ("ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError")
 """Not `ErrImagePull`: the node tries once more by itself."""
 _CANNOT_RUN = (126, 127, 128)
-"""Of a shell, and of a runtime that cannot start the first program."""
+"""Of runtimes that cannot start the first program: containerd has 128, whatever is the reason."""
 _NO_START = ("CreateContainerError", "RunContainerError", "CrashLoopBackOff")
 
 
@@ -38,7 +38,7 @@ def why_not_started(pod: Pod) -> PrimeError | None:
     waiting = pod.container.waiting
     if waiting is None or waiting.reason is None:
         return None
-    words = f"{waiting.reason}: {waiting.message or 'no message'}"[:2000]
+    words = _say(waiting)
     if waiting.reason in _NO_IMAGE:
         return ImagePullFailed(
             f"The cluster cannot fetch the image: {words}",
@@ -51,7 +51,8 @@ def why_not_started(pod: Pod) -> PrimeError | None:
 
 def _why_unfiltered(probe: ContainerState) -> UsageError | None:
     """The error of a pod whose network is not filtered, or could not be tried."""
-    waiting, code = probe.waiting, probe.terminated.exit_code if probe.terminated else 0
+    waiting, terminated = probe.waiting, probe.terminated
+    code = terminated.exit_code if terminated else 0
     if code == OPEN:
         return UsageError(
             "The cluster does not filter the network of its pods: one with a NetworkPolicy reached "
@@ -60,16 +61,21 @@ def _why_unfiltered(probe: ContainerState) -> UsageError | None:
         )
     if code == UNTRIED:
         why = "it has no `nc` like busybox's"
-    elif code in _CANNOT_RUN:
-        why = "it has no /bin/sh"
+    elif terminated is not None and code in _CANNOT_RUN:
+        why = _say(terminated, f"its /bin/sh cannot be started (exit code {code})")
     elif waiting is not None and waiting.reason in (*_NO_IMAGE, *_NO_START):
-        why = f"{waiting.reason}: {waiting.message or 'no message'}"[:2000]
+        why = _say(waiting)
     else:
         return None
     return UsageError(
         f"The network of pods cannot be tried with the image of the probe: {why}",
         hint=f"set {PROBE_IMAGE} to busybox, or to a copy of it that the cluster can fetch",
     )
+
+
+def _say(why: Reason, otherwise: str = "no message") -> str:
+    """The node's words for why a container waits or has ended."""
+    return f"{why.reason}: {why.message or otherwise}"[:2000]
 
 
 def needs_place(pod: Pod | None) -> bool:
@@ -86,7 +92,7 @@ def describe_wait(pod: Pod | None) -> str:
             return f"{each.reason or 'Unschedulable'}: {each.message or 'no message'}"[:2000]
     waiting = pod.container.waiting
     if waiting is not None and waiting.reason:
-        return f"{waiting.reason}: {waiting.message or 'no message'}"[:2000]
+        return _say(waiting)
     return f"it is {pod.status.phase.lower()}"
 
 

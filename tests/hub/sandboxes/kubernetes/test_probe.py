@@ -14,15 +14,20 @@ from prime_cli.core.errors import UsageError
 from prime_cli.hub.sandboxes.kubernetes.probe import OPEN, UNTRIED, probe_container
 from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
 from tests.helpers.kubernetes import ScriptedCluster, probed, waiting
-from tests.helpers.tools import needs, needs_bubblewrap, require
+from tests.helpers.tools import needs, require
 from tests.hub.sandboxes.kubernetes.clusters import a_spec, failure_of, refusal_of, with_provider
 
-pytestmark = needs_bubblewrap
+pytestmark = needs("unshare")
 
 UNFILTERED = [
     ([probed(1)], "does not filter the network", "Cilium or Calico"),
     ([probed(3)], "has no `nc` like busybox's", "PRIME_KUBERNETES_PROBE_IMAGE"),
-    ([probed(128)], "has no /bin/sh", "PRIME_KUBERNETES_PROBE_IMAGE"),
+    (
+        [probed(128, "StartError", "exec: /bin/sh: no such file")],
+        "StartError: exec: /bin/sh: no such file",
+        "PRIME_KUBERNETES_PROBE_IMAGE",
+    ),
+    ([probed(127)], "/bin/sh cannot be started (exit code 127)", "PRIME_KUBERNETES_PROBE_IMAGE"),
     (
         [waiting("ImagePullBackOff", "no such image", container="probe")],
         "no such image",
@@ -90,7 +95,8 @@ def test_a_probe_ends_well_once_it_reaches_the_api_no_more(tmp_path: Path, code:
     container = probe_container("busybox", {})
     busybox = require("busybox")
     hasty = tmp_path / "sleep"
-    hasty.write_text(f"#!{busybox} sh\n{busybox} sleep 0.1\n", encoding="utf-8")
+    slept = tmp_path / "slept"
+    hasty.write_text(f"#!{busybox} sh\necho $1 >>{slept}\n{busybox} sleep 0.1\n", "utf-8")
     hasty.chmod(0o755)
     if code != UNTRIED:
         (tmp_path / "nc").symlink_to(busybox)
@@ -109,6 +115,9 @@ def test_a_probe_ends_well_once_it_reaches_the_api_no_more(tmp_path: Path, code:
             api.shutdown(socket.SHUT_RDWR)
         serving.join()
     assert done.returncode == code
+    if code == 0:
+        # One that is reached, and three that are refused at once: a second each.
+        assert slept.read_text("utf-8").split() == ["0.2", "1", "1", "1", "1"]
 
 
 def _serve(api: socket.socket, most: int) -> None:
