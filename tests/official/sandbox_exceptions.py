@@ -7,6 +7,7 @@ more. Prints one JSON object: the names of the exceptions.
 
 import json
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,14 @@ def asked(**more: Any) -> Any:
     return CreateSandboxRequest(name="e", docker_image="python:3.11-slim", **wish, **more)
 
 
+def changed(**values: str) -> Any:
+    """A client that finds `values` in what the release keeps of sandboxes, in a file."""
+    for kept in Path.home().rglob("sandbox_auth_cache.json"):
+        places = json.loads(kept.read_text())
+        kept.write_text(json.dumps({key: {**each, **values} for key, each in places.items()}))
+    return SandboxClient(APIClient())
+
+
 file = Path.home() / "file"
 file.write_bytes(b"bytes")
 for name, box in given["ended"].items():
@@ -52,11 +61,21 @@ if hasattr(client, "run_background_job"):
     note("slow job", lambda: client.run_background_job(made.id, "sleep 20", timeout=1))
 note("missing local file", lambda: client.upload_file(made.id, "/tmp/x", "/nowhere"))
 note("missing remote file", lambda: client.download_file(made.id, "/nowhere", str(file)))
-# As after an hour: the hub no longer knows the token that the release has kept in a file.
-for kept in Path.home().rglob("sandbox_auth_cache.json"):
-    tokens = json.loads(kept.read_text())
-    kept.write_text(json.dumps({key: {**each, "token": "old"} for key, each in tokens.items()}))
-later: Any = SandboxClient(APIClient())
+silent = socket.create_server(("127.0.0.1", 0), backlog=64)
+"""Connections are made, and nobody answers them."""
+place = next(Path.home().rglob("sandbox_auth_cache.json"))
+gateway = json.loads(place.read_text())[made.id]["gateway_url"]
+nobody = f"http://127.0.0.1:{silent.getsockname()[1]}"
+lost = changed(gateway_url=nobody)
+note("silent upload", lambda: lost.upload_file(made.id, "/tmp/x", str(file), timeout=1))
+note("silent bytes", lambda: lost.upload_bytes(made.id, "/tmp/x", b"b", "b", timeout=1))
+note("silent download", lambda: lost.download_file(made.id, "/tmp/x", str(file), timeout=1))
+note("silent command", lambda: lost.execute_command(made.id, "true", timeout=1))
+alone: Any = APIClient()
+alone.base_url = nobody
+note("silent hub", lambda: alone.request("GET", "/sandbox", timeout=1))
+# As after an hour: the hub no longer knows the token.
+later = changed(gateway_url=gateway, token="old")
 note("old token", lambda: later.execute_command(made.id, "true", timeout=10))
 note("wish that cannot be met", lambda: client.create(asked(timeout_minutes=10**6)))
 note("unknown sandbox", lambda: client.get("none"))
@@ -64,6 +83,7 @@ note("start command as a text", lambda: asked(start_command="sleep 1000"))
 if hasattr(client, "get_sandbox_statuses"):
     states = client.get_sandbox_statuses([made.id, "none"])
     found["states"] = [[each.status for each in states.statuses], [e.code for e in states.errors]]
+    found["states"] += [type(each).__name__ for each in states.errors]
 client.delete(made.id)
 
 del os.environ["PRIME_API_KEY"]

@@ -110,8 +110,29 @@ for name, ask in {
 }.items():
     if hasattr(client, name):
         note(name, ask)
-if hasattr(getattr(prime_sandboxes, "ImageClient", None), "list"):
-    note("images", lambda: prime_sandboxes.ImageClient().list())
+if hasattr(prime_sandboxes, "ImageClient"):
+    images: Any = prime_sandboxes.ImageClient()
+    moved = {"mode": "explicit", "updates": [{"source": {"reference": "a:1"}, "set": {"tag": "2"}}]}
+    update = prime_sandboxes.UpdateImagesRequest.model_validate(moved)
+    for name, ask in {
+        "list": getattr(images, "list", None),
+        "transfer_image": lambda: images.transfer_image("alpine:3"),
+        "start_build": lambda: images.start_build("1"),
+        "build_vm_image": lambda: images.build_vm_image("a", "1"),
+        "get_build_status": lambda: images.get_build_status("1"),
+        "update_images": lambda: images.update_images(update),
+    }.items():
+        if hasattr(images, name):
+            note(f"images.{name}", ask)
+if hasattr(client, "volumes"):
+    for name, ask in {
+        "create": lambda: client.volumes.create("v"),
+        "list": client.volumes.list,
+        "get": lambda: client.volumes.get("v"),
+        "delete": lambda: client.volumes.delete("v"),
+        "publish": lambda: client.volumes.publish(box, "v"),
+    }.items():
+        note(f"volumes.{name}", ask)
 if hasattr(prime_sandboxes, "TemplateClient"):
     templates: Any = prime_sandboxes.TemplateClient()
     note("check-image", lambda: templates.check_docker_image("python:3.11-slim"))

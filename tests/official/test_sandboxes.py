@@ -25,6 +25,8 @@ _ONLY_NEWEST = (
     *("list_lan_networks", "create_lan_network", "get_lan_network", "set_lan_rules"),
     *("add_lan_member", "remove_lan_member", "delete_lan_network"),
 )
+_OF_VOLUMES = ("create", "list", "get", "delete", "publish")
+_OF_IMAGES = ("transfer_image", "start_build", "get_build_status", "update_images")
 SAYS: tuple[tuple[str, object, int, int], ...] = (
     ("command", ["out\n", "err\n", 3], _FIRST, _LAST),
     ("wait-for-many", "ok", _FIRST, _LAST),
@@ -58,7 +60,10 @@ SAYS: tuple[tuple[str, object, int, int], ...] = (
     ("get_background_jobs", "BatchStatusUnsupportedError", _BATCHES, _BATCHES),
     ("get_background_jobs", "ok", _WITHOUT_PORTS, _LAST),
     *((name, "APIError", _LAST, _LAST) for name in _ONLY_NEWEST),
-    ("images", "APIError", _BATCHES, _LAST),
+    *((f"volumes.{name}", "APIError", _LAST, _LAST) for name in _OF_VOLUMES),
+    ("images.list", "APIError", _BATCHES, _LAST),
+    ("images.build_vm_image", "APIError", _KNOWS_TOO_LARGE, _BATCHES),
+    *((f"images.{name}", "APIError", _KNOWS_TOO_LARGE, _LAST) for name in _OF_IMAGES),
     ("check-image", "APIError", 1, _BATCHES),
     ("credentials", "APIError", 1, _BATCHES),
     ("get_network", "ok", _KNOWS_TOO_LARGE, _LAST),
