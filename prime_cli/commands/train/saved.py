@@ -135,7 +135,7 @@ def stop(ctx: typer.Context, training: TrainingArg = None) -> None:
     with storage_errors(path):
         path.touch()
     session.output.done(
-        f"{name} stops after its running step; continue with `prime train --resume {name}`",
+        f"{name} stops after its current step; continue with `prime train --resume {name}`",
         value={"training": name},
     )
 

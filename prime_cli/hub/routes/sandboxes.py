@@ -115,12 +115,12 @@ async def explain_error(request: Request) -> ErrorContext:
     return await call_provider(request, lifecycle.explain_error, request.path_params["id"])
 
 
-@router.get(_SANDBOX + "/egress-policy", "Show what a sandbox reaches")
+@router.get(_SANDBOX + "/egress-policy", "Show what a sandbox can reach")
 async def show_egress(request: Request) -> EgressState:
     return await call_provider(request, egress.read_egress, request.path_params["id"])
 
 
-@router.put(_SANDBOX + "/egress-policy", "Change what a sandbox reaches")
+@router.put(_SANDBOX + "/egress-policy", "Change what a sandbox can reach")
 async def change_egress(request: Request, body: EgressChange) -> EgressState:
     return await call_provider(request, egress.change_egress, request.path_params["id"], body)
 

@@ -260,8 +260,8 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 def _not_public(host: str) -> str:
     return (
-        f"{host[:200]} is on this machine's own network, of which a sandbox reaches the configured "
-        "package indexes only"
+        f"{host[:200]} is on this machine's own network, where a sandbox can reach only the "
+        "configured package indexes"
     )
 
 
