@@ -178,11 +178,12 @@ def _beta(share: float, size: float) -> tuple[float, float]:
 def _wilson(moments: MeanEstimate) -> Interval:
     """Wilson's interval (1927) for as many rewards of 0 and 1 as would vary like these.
 
-    Rewards that do not differ may be 0 and 1 in disguise: each example counts as one.
+    Rewards that do not differ, or by less than floats can square, may be 0 and 1 in disguise: each
+    example counts as one.
     """
     share, t = moments.mean, moments.t
-    variance = share * (1 - share)
-    size = variance / moments.stderr**2 if moments.stderr else moments.examples
+    variance, squared = share * (1 - share), moments.stderr**2
+    size = variance / squared if variance and squared else moments.examples
     middle = (share + t * t / (2 * size)) / (1 + t * t / size)
     root = math.sqrt(variance / size + t * t / (4 * size * size))
     reach = t / (1 + t * t / size) * root

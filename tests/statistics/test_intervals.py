@@ -40,6 +40,18 @@ def test_single_rewards_of_zero_and_one_have_the_exact_interval(
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
+@given(st.floats(-320, -140), st.integers(1, 60))
+def test_rewards_that_hardly_differ_from_zero_have_an_interval(exponent: float, size: int) -> None:
+    found = interval([10**exponent], *[[0.0]] * size)
+    assert 0.0 <= found.low <= found.high <= 1.0
+
+
+@given(st.integers(1, 3), st.integers(2, 400))
+def test_rewards_whose_mean_rounds_to_one_have_an_interval(others: int, size: int) -> None:
+    found = interval(*[[math.nextafter(1.0, 0.0)]] * others, *[[1.0]] * size)
+    assert 0.0 < found.low < found.high <= 1.0
+
+
 def test_only_successes_are_not_a_certainty() -> None:
     assert interval(*[[1.0]] * 10).low == pytest.approx(0.025 ** (1 / 10))
     assert interval(*[[1.0]] * 10).high == 1.0
