@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from prime_cli.pages.json_diff import JsonDiff, diff_json
+from prime_cli.pages.links import whole_number
 from prime_cli.pages.texts import MOST_BYTES, Address, Text, decode_json, html_bytes, show
 from prime_cli.pages.tokens import MOST, NO_TOKENS, TOKEN_BYTES, Tokens, tokens_of
 
-ROOM = 80_000
+_ROOM = 80_000
 """Bytes of HTML for the turns of a page."""
 _MOST_TURNS = 100
 _MOST_PARTS = 200
@@ -114,17 +115,12 @@ def parse_cursor(query: Mapping[str, str]) -> Cursor:
     """The place in an address of a Conversation; the first turn where it says none."""
     for name in ("from", "before"):
         given = query.get(name, "")
-        if given.isascii() and given.isdecimal() and len(given) <= _LONGEST_NUMBER:
-            return Cursor(max(int(given) - 1, 0), name == "before")
+        if (number := whole_number(given)) is not None:
+            return Cursor(max(number - 1, 0), name == "before")
     return FIRST
 
 
-_LONGEST_NUMBER = 9
-
-
-def lay_out(
-    prompt: Any, completion: Any, path: str = "", cursor: Cursor = FIRST, room: int = ROOM
-) -> Conversation:
+def lay_out(prompt: Any, completion: Any, path: str = "", cursor: Cursor = FIRST) -> Conversation:
     """The turns at `cursor` of a rollout whose page is at `path`: chat messages, or plain text."""
     parts = (("prompt", prompt), ("completion", completion))
     at = Address(path)
@@ -133,12 +129,13 @@ def lay_out(
     start = min(cursor.number, len(heads) if cursor.is_end else max(len(heads) - 1, 0))
     ordered: Iterable[int] = reversed(heads[:start]) if cursor.is_end else heads[start:]
     turns: list[Turn] = []
+    left = _ROOM
     for place in ordered:
-        turn, used = layout.turn(place, room=ROOM)
-        if turns and (used > room or len(turns) == _MOST_TURNS):
+        turn, used = layout.turn(place)
+        if turns and (used > left or len(turns) == _MOST_TURNS):
             break
         turns.append(turn)
-        room -= used
+        left -= used
     if cursor.is_end:
         turns.reverse()
         start -= len(turns)
@@ -194,10 +191,10 @@ class _Layout:
                 last[name] = result
         return beside
 
-    def turn(self, place: int, room: int) -> tuple[Turn, int]:
-        """The message at `place` in `room` bytes, and how many it takes."""
+    def turn(self, place: int) -> tuple[Turn, int]:
+        """The message at `place`, in the room of a page, and how many bytes it takes."""
         at, body, said = self._messages[place]
-        space = _Space(room)
+        space = _Space(_ROOM)
         name = "reasoning_content" if body.get("reasoning_content") else "reasoning"
         thought = space.text(body[name], at / name) if body.get(name) else None
         left_out: list[LeftOut] = []
@@ -214,7 +211,7 @@ class _Layout:
         tokens = space.tokens(body.get("logprobs"), at / "logprobs")
         role = str(body.get("role", "message"))[:_LONGEST_NAME]
         turn = Turn(role, thought, texts, pictures, calls, tokens, left_out)
-        return turn, room - space.left + _PART_BYTES
+        return turn, _ROOM - space.left + _PART_BYTES
 
     def _call(self, call: _Call, space: "_Space") -> ToolCall:
         space.left -= html_bytes(call.name) * 2

@@ -1,5 +1,6 @@
 """Addresses of the pages, quoted, as their templates and the hub write them."""
 
+from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
 CATALOGUE = "/"
@@ -36,3 +37,20 @@ def catalogue_path(**query: str | None) -> str:
     """The list of environments with these filters; empty ones are left out."""
     given = urlencode({name: value for name, value in query.items() if value})
     return f"{CATALOGUE}?{given}" if given else CATALOGUE
+
+
+_MOST_DIGITS = 9
+
+
+def whole_number(text: str) -> int | None:
+    """The number in a part of an address; None for what is none, and for a longer one."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return int(text) if is_number else None
+
+
+def page_number(query: Mapping[str, str]) -> int:
+    """The page that an address names, from 1; the first for what is no number."""
+    return min(whole_number(query.get("page", "")) or 1, _LAST_PAGE)
+
+
+_LAST_PAGE = 999_999

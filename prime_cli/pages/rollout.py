@@ -7,7 +7,6 @@ from typing import Any
 from prime_cli.core.errors import NotFound
 from prime_cli.pages.conversation import (
     FIRST,
-    ROOM,
     Conversation,
     Cursor,
     LeftOut,
@@ -101,9 +100,8 @@ def view_rollout(
     sibling_count: int = 0,
     command: str = "",
     cursor: Cursor = FIRST,
-    room: int = ROOM,
 ) -> RolloutView:
-    """The page of `sample`, with the turns at `cursor`, as many as have `room`."""
+    """The page of `sample`, with the turns at `cursor`."""
     at = Address(path)
     error = sample.error
     rest, left_out = _rest(sample, at)
@@ -114,7 +112,7 @@ def view_rollout(
         reward="none" if sample.reward is None else f"{sample.reward:.4g}",
         parts=list(some_facts((name, _number(value)) for name, value in sample.metrics.items())),
         facts=sample.facts,
-        conversation=lay_out(sample.prompt, sample.completion, path, cursor, room),
+        conversation=lay_out(sample.prompt, sample.completion, path, cursor),
         rest=rest,
         left_out=left_out,
         error=(error.label, show(error.text, at / "error", _ERROR_BYTES)) if error else None,

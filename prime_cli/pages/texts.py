@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from prime_cli.pages.links import whole_number
 from prime_cli.runs.transcript import as_text
 
 MOST_BYTES = 16_000
@@ -53,9 +54,9 @@ def resolve(value: Any, pointer: str) -> Any:
     for step in pointer.split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(value, list):
-            if not (key.isascii() and key.isdecimal() and len(key) <= _LONGEST_INDEX):
+            if (number := whole_number(key)) is None:
                 raise LookupError(pointer)
-            value = value[int(key)]
+            value = value[number]
         elif isinstance(value, dict):
             value = value[key]
         else:
@@ -63,9 +64,6 @@ def resolve(value: Any, pointer: str) -> Any:
     else:
         return value
     raise LookupError(pointer)
-
-
-_LONGEST_INDEX = 9
 
 
 def show(

@@ -17,7 +17,7 @@ from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, TEXT_HEADERS, fi
 from prime_cli.pages.comparison import render_comparison, render_sides
 from prime_cli.pages.conversation import parse_cursor
 from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event
-from prime_cli.pages.links import COMPARISON
+from prime_cli.pages.links import COMPARISON, page_number
 from prime_cli.pages.rollout import part_of, render_rollout, tokens_page
 from prime_cli.pages.runs import RunFilter, render_run
 from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
@@ -40,7 +40,6 @@ from prime_cli.wire.problems import status_of
 NAVIGATION = (NavigationLink("/runs", "Runs"), NavigationLink("/", "Environments"))
 _LOOK_SECONDS = 0.5
 _ALIVE_SECONDS = 15.0
-_MOST_PAGES = 1_000_000
 _HUB_PAGES = ("/dashboard/environments/", "/dashboard/evaluations/", COMPARISON)
 
 Answer = Callable[[Request], Response]
@@ -117,17 +116,14 @@ def _found(request: Request) -> LocalRun:
     return _library(request).find(request.path_params["name"])
 
 
-def _page(request: Request) -> int:
-    given = request.query_params.get("page", "1")
-    return min(int(given), _MOST_PAGES) if given.isascii() and given.isdecimal() else 1
-
-
 # --- Pages; Starlette runs these in threads ---
 
 
 def _runs(request: Request) -> Response:
     text = request.query_params.get("text", "")
-    return answer_page(request, render_runs(view_runs(_library(request), text, _page(request))))
+    return answer_page(
+        request, render_runs(view_runs(_library(request), text, page_number(request.query_params)))
+    )
 
 
 def _run(request: Request) -> Response:
@@ -138,7 +134,9 @@ def _run(request: Request) -> Response:
         given.get("text", ""),
         given.get("step", ""),
     )
-    view = view_run(_found(request), request.path_params["name"], wanted, _page(request))
+    view = view_run(
+        _found(request), request.path_params["name"], wanted, page_number(request.query_params)
+    )
     return answer_page(request, render_run(view))
 
 
@@ -157,7 +155,7 @@ def _tokens(request: Request) -> Response:
         local_sample(run, *position),
         here,
         request.query_params.get("at", ""),
-        _page(request),
+        page_number(request.query_params),
         rollout_command(run, *position),
     )
     return answer_page(request, page)
@@ -179,7 +177,7 @@ def _training(request: Request) -> Response:
 def _compare(request: Request) -> Response:
     names = request.query_params.getlist("run")
     force = request.query_params.get("force") == "1"
-    view = view_comparison(_library(request), names, _page(request), force=force)
+    view = view_comparison(_library(request), names, page_number(request.query_params), force=force)
     return answer_page(request, render_comparison(view))
 
 

@@ -244,3 +244,9 @@ def test_an_environment_is_installed_from_files_once_the_port_is_gone(tmp_path: 
 
     assert f"uv add wordle==0.1.0 --index {(home / 'simple' / 'ada').as_uri()}" in page
     assert "127.0.0.1" not in page
+
+
+@pytest.mark.parametrize("page", ["", "0", "-1", "x", "9" * 12, "9" * 5000])
+def test_a_page_that_is_none_is_answered(pages: TestClient, page: str) -> None:
+    # Python refuses to read numbers of thousands of digits.
+    assert pages.get("/runs", params={"page": page}).status_code == 200

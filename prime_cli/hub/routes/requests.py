@@ -37,16 +37,6 @@ async def ref_to_read(request: Request) -> EnvRef:
     return ref
 
 
-def page_number(request: Request) -> int:
-    """The page that the query names, from 1; the first for what is no number."""
-    text = request.query_params.get("page", "")
-    is_number = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
-    return max(int(text), 1) if is_number else 1
-
-
-_LONGEST_NUMBER = 6
-
-
 async def read_through(request: Request, ref: EnvRef) -> None:
     """Have here what `ref` means, if an upstream has it; see `ReadThrough.prepare`."""
     through: ReadThrough | None = request.app.state.through

@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.dispatch import call, hub_of, run
-from prime_cli.hub.routes.requests import page_number
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.catalogue_cards import list_cards
@@ -25,6 +24,7 @@ from prime_cli.pages.evaluation import (
     sample_query,
     sample_tokens_page,
 )
+from prime_cli.pages.links import page_number
 from prime_cli.pages.runs import RunFilter
 from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 
@@ -62,7 +62,7 @@ async def evaluation(request: Request) -> Response:
     evaluation_id = request.path_params["id"]
     given = request.query_params
     filters = RunFilter(given.get("reward", ""), given.get("errors") == "1", given.get("text", ""))
-    page = page_number(request)
+    page = page_number(request.query_params)
     query = sample_query(filters, page)
     try:
         detail = await call(request, queries.get_evaluation, evaluation_id)
@@ -89,7 +89,7 @@ async def sample(request: Request) -> Response:
 async def sample_tokens(request: Request) -> Response:
     """The probabilities of a sample's tokens."""
     pointer = request.query_params.get("at", "")
-    page = page_number(request)
+    page = page_number(request.query_params)
     try:
         detail, line, content, _ = await _sample(request)
         return await show_page(request, sample_tokens_page, detail, line, content, pointer, page)

@@ -4,8 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.core.errors import PrimeError, UsageError
-from prime_cli.hub.dispatch import call, hub_of, run_export
-from prime_cli.hub.routes.requests import page_number
+from prime_cli.hub.dispatch import call, caller_of, hub_of, run_export
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import comparisons
@@ -17,7 +16,7 @@ from prime_cli.pages.evaluation_comparison import (
     comparison_page,
     is_comparable,
 )
-from prime_cli.pages.links import COMPARISON
+from prime_cli.pages.links import COMPARISON, page_number
 from prime_cli.runs.transcript import parse_position
 
 router = Router()
@@ -29,8 +28,8 @@ async def comparison(request: Request) -> Response:
     ids = _ids(request)
     if not ids or len(ids) > MOST:
         return await show_page(request, choice_page, problem=CHOOSE if ids else "")
-    force, page = request.query_params.get("force") == "1", page_number(request)
-    hub = hub_of(request)
+    given, hub = request.query_params, hub_of(request)
+    force, page = given.get("force") == "1", page_number(given)
     try:
         # What the caller may not see ends here, whether or not somebody else compared it before.
         found = await call(request, comparisons.get_evaluations, ids)
@@ -53,7 +52,8 @@ async def rollouts(request: Request) -> Response:
             raise UsageError(CHOOSE, hint="on the tab Evaluations of an environment")
         position = parse_position(request.path_params["position"])
         found = await call(request, comparisons.get_evaluations, ids)
-        beside = await call(request, comparisons.read_beside, found, *position)
+        hub, read = hub_of(request), comparisons.read_beside
+        beside = await run_export(hub, read, hub, caller_of(request), found, *position)
         return await show_page(request, beside_page, found, beside, *position)
     except PrimeError as error:
         return answer_page_error(request, error)

@@ -14,6 +14,7 @@ from prime_cli.hub.routes.responses import answer_page_error
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import queries
 from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, event
+from prime_cli.pages.links import whole_number
 from prime_cli.wire.evaluations import CLOSED, EvaluationDetail
 
 router = Router()
@@ -23,7 +24,6 @@ _LOOKS = 3
 """Of one answer, after which a browser asks again: a hub that stops waits for its answers."""
 _MOST = 200
 """Pages that one process watches for."""
-_LONGEST_NUMBER = 12
 
 
 @router.page("/dashboard/evaluations/{id}/events")
@@ -41,8 +41,7 @@ async def events(request: Request) -> Response:
 def _known(request: Request) -> int | None:
     """How many samples the page shows, or has been told of since."""
     given = request.headers.get("last-event-id") or request.query_params.get("known", "")
-    is_number = given.isascii() and given.isdecimal() and len(given) <= _LONGEST_NUMBER
-    return int(given) if is_number else None
+    return whole_number(given)
 
 
 async def _watch(
