@@ -76,10 +76,11 @@ class OpenedRun:
     def refresh(self) -> bool:
         """Read what was written since; returns whether there was anything. Raises UsageError."""
         with self._lock:
-            about = _about(open_run(self.path))
+            about, was_empty = _about(open_run(self.path)), not len(self._index)
             if self._index.refresh():
                 self._layout = Layout.of(self._index)
-                self._has_steps = self._has_steps or has_steps(self._index)
+                if was_empty:  # the first rollout tells
+                    self._has_steps = has_steps(self._index)
             elif about == self._facts.about:
                 return False
             self._facts = _facts(about, self._layout)

@@ -186,6 +186,7 @@ class Supervisor:
         with suppress(OSError):
             connection.connect()
             return
+        connection.close()
         self.start()
         connection.connect()
 
@@ -279,11 +280,6 @@ class UnixConnection(http.client.HTTPConnection):
         """Connect to the socket."""
         if sys.platform == "win32":
             raise OSError("There are no Unix sockets on Windows")
-        found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            found.settimeout(self.timeout)
-            found.connect(str(self._path))
-        except BaseException:
-            found.close()
-            raise
-        self.sock = found
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))

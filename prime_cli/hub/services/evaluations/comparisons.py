@@ -11,7 +11,7 @@ from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, versions
-from prime_cli.hub.services.evaluations.kept import Kept
+from prime_cli.hub.services.evaluations.cache import Cache
 from prime_cli.hub.services.evaluations.leaderboard import read_leaderboard
 from prime_cli.hub.services.evaluations.queries import get_evaluation
 from prime_cli.hub.services.evaluations.rewards import Rewards, read_rewards
@@ -38,8 +38,8 @@ class _Known(NamedTuple):
     rewards: Rewards
 
 
-_read: Kept[_Known] = Kept(8)
-_compared: Kept[ComparedSides] = Kept(32)
+_read: Cache[_Known] = Cache(8)
+_compared: Cache[ComparedSides] = Cache(32)
 
 
 def get_evaluations(hub: Hub, caller: Caller, ids: Sequence[str]) -> list[EvaluationDetail]:

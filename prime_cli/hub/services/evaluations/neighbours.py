@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from prime_cli.core.errors import Conflict, TooLarge, UsageError
 from prime_cli.hub.context import Hub
-from prime_cli.hub.services.evaluations.kept import Kept
+from prime_cli.hub.services.evaluations.cache import Cache
 from prime_cli.hub.services.evaluations.rewards import read_rewards
 from prime_cli.pages.leaderboard import LeaderboardRow, Neighbour
 from prime_cli.runs.comparison.compare import SEED, require_statistics, verdict_of
@@ -60,7 +60,7 @@ def _pairs(rows: Sequence[LeaderboardRow]) -> Iterator[tuple[LeaderboardRow, Lea
             yield row, lower
 
 
-_differences: Kept[_Difference] = Kept(512)
+_differences: Cache[_Difference] = Cache(512)
 
 
 def _difference(read: ReadSide, upper: LeaderboardRow, lower: LeaderboardRow) -> _Difference:

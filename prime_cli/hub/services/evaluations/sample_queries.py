@@ -13,7 +13,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluated, evaluations, owners, samples
 from prime_cli.hub.services.access import find_environment
-from prime_cli.hub.services.evaluations.kept import Kept
+from prime_cli.hub.services.evaluations.cache import Cache
 from prime_cli.hub.services.evaluations.queries import find_evaluation, summarize, visible_to
 from prime_cli.pages.evaluation import EvaluationSamples, Overview, SampleLine
 from prime_cli.pages.samples import count_errors
@@ -175,7 +175,7 @@ def list_samples(
         return EvaluationSamples(shown, total, _overview_of(connection, evaluation))
 
 
-_overviews: Kept[Overview] = Kept(64)
+_overviews: Cache[Overview] = Cache(64)
 
 
 def _overview_of(connection: Connection, evaluation: Row[Any]) -> Overview:

@@ -1,4 +1,4 @@
-"""What was computed from evaluations, kept while it is asked for."""
+"""A cache of what is computed from evaluations."""
 
 import threading
 from collections import OrderedDict
@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Kept(Generic[T]):
+class Cache(Generic[T]):
     """Values by the state of what they were computed from; the `most` that were used last.
 
     A state never comes back, so values need not be dropped when it changes. May be used by threads.
