@@ -26,6 +26,9 @@ while words and words[0] == "@":
     config = merged(config, tomllib.loads(Path(words[1]).read_text()))
     words = words[2:]
 wrong = sorted(set(config) - KNOWN)
+deployment = config.get("deployment", {{}})
+if deployment.get("type") == "multi_node":
+    wrong += [f"deployment.{{name}}" for name in deployment if name.endswith("_gpus")]
 if wrong:
     sys.exit("\\n".join(f"--{{name}}  Extra inputs are not permitted" for name in wrong))
 folder = Path(config["output_dir"], config["run"]["name"])

@@ -35,7 +35,8 @@ def test_the_file_is_written_and_judged_in_the_checkout(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     mine = tmp_path / "mine.toml"
-    mine.write_text("[slurm]\n", encoding="utf-8")
+    several = '[deployment]\ntype = "multi_node"\nnum_train_nodes = 2\n[slurm]\n'
+    mine.write_text(several, encoding="utf-8")
     flags = ["--steps", "3", "-r", "4", "--batch", "2", "-a", '{"n": 8}', "--lora", "8"]
     done = prime("train", letters, *words, *flags, "--dry-run", "@", str(mine), "--", "--clean")
     assert done.code == 0, done.err
@@ -44,7 +45,8 @@ def test_the_file_is_written_and_judged_in_the_checkout(
     assert written["orchestrator"]["batch_size"] == 8
     (source,) = written["orchestrator"]["train"]["source"]
     assert source["env"]["taskset"] == {"id": "letters", "n": 8}
-    assert written["trainer"]["model"]["lora"] == {"rank": 8}
+    assert written["trainer"]["model"]["lora"] == {"rank": 8, "alpha": 16}
+    assert "deployment" not in written
     seen = json.loads((folder / "prime-rl" / "seen.json").read_text())
     assert seen["words"] == ["--clean", "--dry-run"]
     assert "slurm" in seen["config"]

@@ -1,5 +1,6 @@
 """From what the user asks to a training with prime-rl."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +68,7 @@ def plan_prime_rl(
         save_every=training.save_every,
         keep=training.keep,
         gpus=len(find_gpus()),
+        slurm=any(map(_has_slurm, files)),
         lora=training.lora,
         sampling=request.sampling or {},
         wandb=None if training.report is None else _wandb(environ),
@@ -79,6 +81,14 @@ def _source(prepared: PreparedRun) -> Source:
     plan = prepared.plan
     module = import_name(prepared.subject.package.facts)
     return Source(plan.environment.name, module, plan.env_args, more=plan.extra_args)
+
+
+def _has_slurm(file: Path) -> bool:
+    """Whether a file of the user's lets Slurm choose the machines; prime-rl judges invalid ones."""
+    try:
+        return "slurm" in tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return False
 
 
 def _wandb(environ: Mapping[str, str]) -> dict[str, str]:

@@ -68,8 +68,8 @@ class PrimeRlRun:
             dry_run(self.checkout, self.all_files, self.own)
 
     def train(self, environ: Mapping[str, str], progress: Progress) -> None:
-        """Run it to the end; raises EngineFailed."""
-        if self.settings.gpus == 0:
+        """Run its launcher to the end, which with Slurm only submits a job; raises EngineFailed."""
+        if self.settings.gpus == 0 and not self.settings.slurm:
             raise UsageError(
                 "prime-rl needs GPUs, and none is visible on this machine",
                 hint="`--dry-run` only checks the file; `--engine trl` also trains on a CPU",

@@ -17,7 +17,7 @@ METRICS = "metrics.jsonl"
 PROMPT_TOKENS = 2048
 """The room for prompts in a sequence, beside the tokens of one answer."""
 _OFF = "None"
-"""How its TOML switches off what is on by default."""
+"""How its TOML says null, and switches off what is on by default."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Source:
 class PrimeRlSettings:
     """What is asked of prime-rl; `batch` counts prompts a step, `group` rollouts of each.
 
-    `is_local` says that `model` is a folder. `lora` is a rank, 0 for all weights; `seq_len` bounds
-    the tokens of a rollout, and `gpus` is how many this machine has. `wandb` are keys of its table,
-    None to report nothing there.
+    `is_local` says that `model` is a folder. `lora` is a rank, 0 for all weights. This machine has
+    so many `gpus`, which says nothing where `slurm` chooses the machines. `wandb` are keys of its
+    table, None to report nothing there.
     """
 
     model: str
@@ -52,22 +52,23 @@ class PrimeRlSettings:
     save_every: int
     keep: int
     gpus: int
+    slurm: bool = False
     lora: int = 0
-    lora_alpha: float | None = None
-    seq_len: int | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
     wandb: Mapping[str, str] | None = None
 
 
 def tables(settings: PrimeRlSettings, folder: Path) -> dict[str, Any]:
     """The file as tables; everything is written below `folder` / RUN."""
+    # Tables are merged key by key: beside `type = "multi_node"` ours would be refused.
+    deployment = {} if settings.slurm else {"deployment": _deployment(settings.gpus)}
     return {
         "max_steps": settings.steps,
-        "seq_len": settings.seq_len or settings.max_tokens + PROMPT_TOKENS,
+        "seq_len": settings.max_tokens + PROMPT_TOKENS,
         "output_dir": str(folder),
         "run": {"name": RUN},
         "model": {"name": settings.model},
-        "deployment": _deployment(settings.gpus),
+        **deployment,
         "ckpt": {"interval": settings.save_every, "keep_last": settings.keep},
         "monitors": _monitors(settings),
         "orchestrator": _orchestrator(settings),
@@ -80,6 +81,7 @@ def _deployment(gpus: int) -> dict[str, Any]:
     # Sampling takes longer than learning, so it gets the odd one.
     training = max(1, gpus // 2)
     return {
+        "type": "single_node",
         "gpus_per_node": max(2, gpus),
         "num_train_gpus": training,
         "num_infer_gpus": max(1, gpus - training),
@@ -97,7 +99,7 @@ def _orchestrator(settings: PrimeRlSettings) -> dict[str, Any]:
         "temperature": settings.temperature,
     }
     if settings.sampling:
-        sampling["extra_body"] = dict(settings.sampling)
+        sampling["extra_body"] = _spelled(settings.sampling)
     found: dict[str, Any] = {
         "batch_size": settings.batch * settings.group,
         "group_size": settings.group,
@@ -112,10 +114,7 @@ def _orchestrator(settings: PrimeRlSettings) -> dict[str, Any]:
 def _trainer(settings: PrimeRlSettings) -> dict[str, Any]:
     found: dict[str, Any] = {"optim": {"lr": settings.lr}}
     if settings.lora:
-        lora: dict[str, Any] = {"rank": settings.lora}
-        if settings.lora_alpha is not None:
-            lora["alpha"] = settings.lora_alpha
-        found["model"] = {"lora": lora}
+        found["model"] = {"lora": {"rank": settings.lora, "alpha": 2 * settings.lora}}
     return found
 
 
@@ -123,7 +122,16 @@ def _source(source: Source) -> dict[str, Any]:
     harness = {"id": source.harness or "null"}
     agent = {"harness": harness, "runtime": {"type": "subprocess"}}
     env = {"taskset": {"id": source.taskset, **source.args}, "agent": agent}
-    return {"name": source.name, "env": merged(env, source.more)}
+    return {"name": source.name, "env": _spelled(merged(env, source.more))}
+
+
+def _spelled(value: Any) -> Any:
+    """`value` with null as prime-rl's TOML has it."""
+    if isinstance(value, Mapping):
+        return {name: _spelled(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(each) for each in value]
+    return _OFF if value is None else value
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,6 +98,14 @@ def test_too_few_gpus_are_refused(gpus: int, sentence: str, tmp_path: Path) -> N
         run.train({}, Silent()) if gpus == 0 else run.check(Silent())
 
 
+def test_slurm_needs_no_gpu_of_this_machine(tmp_path: Path, wheelhouse: Path) -> None:
+    run = _run(tmp_path)
+    run = replace(run, settings=replace(SETTINGS, gpus=0, slurm=True))
+    run.check(Silent())
+    run.train({}, Silent())
+    assert (run.folder / "prime-rl" / "metrics.jsonl").is_file()
+
+
 def test_a_folder_that_is_no_installed_checkout_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         open_checkout(tmp_path / "none")

@@ -1,11 +1,14 @@
+import json
 import os
 import subprocess
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from prime_cli.runtime.uv_tool import find_uv
 from prime_cli.training.engines.prime_rl.run import write_settings
 from prime_cli.training.engines.prime_rl.settings import PrimeRlSettings, Source, tables
 
@@ -35,7 +38,12 @@ def test_the_file_says_what_the_flags_say(tmp_path: Path) -> None:
         "output_dir": str(tmp_path),
         "run": {"name": "prime-rl"},
         "model": {"name": "Qwen/Qwen3-0.6B"},
-        "deployment": {"gpus_per_node": 2, "num_train_gpus": 1, "num_infer_gpus": 1},
+        "deployment": {
+            "type": "single_node",
+            "gpus_per_node": 2,
+            "num_train_gpus": 1,
+            "num_infer_gpus": 1,
+        },
         "ckpt": {"interval": 10, "keep_last": 2},
         "monitors": {"file": {}, "wandb": "None"},
         "inference": {},
@@ -69,7 +77,6 @@ def test_adapters_a_local_model_and_a_report_have_their_tables(tmp_path: Path) -
             model="/models/mine",
             is_local=True,
             lora=16,
-            lora_alpha=32,
             wandb={"project": "letters"},
             sampling={"top_k": 20},
         ),
@@ -99,12 +106,70 @@ def test_gpus_are_shared_by_training_and_sampling(
     assert found["gpus_per_node"] >= train + infer
 
 
-def test_the_schema_of_a_real_checkout_accepts_the_file(tmp_path: Path) -> None:
-    """PRIME_RL_DIR names an installed checkout; its own environments must have reverse-text."""
-    if CHECKOUT is None:
-        pytest.skip("prime-rl's source is not at hand: PRIME_RL_DIR names no checkout")
-    source = Source("reverse-text", "reverse_text_v1")
+def test_where_slurm_chooses_the_machines_the_file_leaves_them_to_the_users(tmp_path: Path) -> None:
+    assert "deployment" not in tables(replace(SETTINGS, slurm=True), tmp_path)
+
+
+def test_null_is_written_as_prime_rl_spells_it(tmp_path: Path) -> None:
+    arguments = {"seed": None, "kinds": ["a", None], "limits": {"most": None}}
+    source = Source("letters", "letters_v1", arguments)
     path = write_settings(replace(SETTINGS, source=source), tmp_path)
-    words = ["uv", "run", "--no-sync", "rl", "@", str(path), "--dry-run"]
-    done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, encoding="utf-8", check=False)
+    (told,) = tomllib.loads(path.read_text())["orchestrator"]["train"]["source"]
+    spelled = {"seed": "None", "kinds": ["a", "None"], "limits": {"most": "None"}}
+    assert told["env"]["taskset"] == {"id": "letters_v1", **spelled}
+
+
+# --- prime-rl itself ---
+
+AT_HAND = pytest.mark.skipif(
+    CHECKOUT is None, reason="prime-rl's source is not at hand: PRIME_RL_DIR names no checkout"
+)
+JUDGE = "from prime_rl.configs.rl import RLConfig; from prime_rl.utils.config import cli; "
+SEVERAL_NODES = """
+[deployment]
+type = "multi_node"
+num_train_nodes = 2
+num_infer_nodes = 2
+
+[slurm]
+"""
+
+
+def _run_there(*words: str) -> str:
+    """What an installed checkout, whose environments include reverse-text, says of `words`."""
+    argv = [find_uv(), "run", "--no-sync", *words]
+    done = subprocess.run(argv, cwd=CHECKOUT, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@AT_HAND
+@pytest.mark.parametrize(
+    ("own", "file"),
+    [
+        ({}, None),
+        ({"lora": 8, "sampling": {"top_k": 20}, "wandb": {"project": "letters"}}, None),
+        ({"model": "/models/mine", "is_local": True}, None),
+        ({"gpus": 0}, None),
+        ({"slurm": True}, SEVERAL_NODES),
+    ],
+)
+def test_the_schema_of_prime_rl_accepts_the_file(
+    own: dict[str, Any], file: str | None, tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, source=Source("reverse-text", "reverse_text_v1"), **own)
+    words = ["@", str(write_settings(settings, tmp_path))]
+    if file is not None:
+        (tmp_path / "mine.toml").write_text(file, encoding="utf-8")
+        words += ["@", str(tmp_path / "mine.toml")]
+    told = json.loads(
+        _run_there("python", "-c", f"{JUDGE}print(cli(RLConfig).model_dump_json())", *words)
+    )
+    assert told["deployment"]["type"] == ("single_node" if file is None else "multi_node")
+    assert (told["trainer"]["monitors"]["wandb"] is None) == (settings.wandb is None)
+
+
+@AT_HAND
+def test_the_dry_run_of_prime_rl_accepts_the_file(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, source=Source("reverse-text", "reverse_text_v1"))
+    _run_there("rl", "@", str(write_settings(settings, tmp_path)), "--dry-run")
