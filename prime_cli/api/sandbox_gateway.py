@@ -19,22 +19,17 @@ from prime_cli.core.errors import (
     Unreachable,
     UsageError,
 )
-from prime_cli.wire.sandboxes import SandboxAuth
-from prime_cli.wire.sandboxes_connect import (
+from prime_cli.wire.command_sessions import (
     SERVICE,
-    STREAM_TYPE,
-    UNARY_TYPE,
-    Code,
-    ConnectError,
     Ended,
     Event,
     StartRequest,
-    frame,
     input_request,
     read_event,
-    read_frames,
     start_request,
 )
+from prime_cli.wire.connect import STREAM_TYPE, UNARY_TYPE, Code, ConnectError, frame, read_frames
+from prime_cli.wire.sandboxes import SandboxAuth
 
 _CHUNK = 256 * 1024
 _SLACK_SECONDS = 30.0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.session import Session
+from prime_cli.wire.command_sessions import STDERR, CommandSpec, Output, StartRequest
 from prime_cli.wire.sandboxes import (
     DEFAULT_IMAGE,
     Executed,
@@ -14,7 +15,6 @@ from prime_cli.wire.sandboxes import (
     SandboxCreation,
     SandboxQuery,
 )
-from prime_cli.wire.sandboxes_connect import STDERR, CommandSpec, Output, StartRequest
 
 
 class Sandboxes:

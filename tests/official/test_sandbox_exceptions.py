@@ -18,8 +18,8 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.sandboxes import SandboxAccess, SandboxRelay
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
+from prime_cli.wire.command_sessions import CommandSpec, StartRequest
 from prime_cli.wire.sandboxes import LIVE, SandboxCreation
-from prime_cli.wire.sandboxes_connect import CommandSpec, StartRequest
 from tests.helpers.engines import podman_service
 from tests.helpers.local_pods import wait_until
 from tests.helpers.seed import runs_every_case

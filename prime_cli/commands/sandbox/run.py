@@ -15,7 +15,7 @@ from prime_cli.commands.options import CONTEXT, OFFLINE, QUIET, common_options, 
 from prime_cli.commands.sandbox.lookup import SandboxArg, find_living, parse_pairs
 from prime_cli.core.config import PRIME_API_URL
 from prime_cli.core.errors import ExitCode, PrimeError, TooSlow
-from prime_cli.wire.sandboxes_connect import STDERR, CommandSpec, Ended, Output, StartRequest
+from prime_cli.wire.command_sessions import STDERR, CommandSpec, Ended, Output, StartRequest
 
 _DEFAULT_SECONDS = 300
 _SLICE = 64 * 1024

@@ -14,15 +14,15 @@ from prime_cli.hub.sandboxes.supervisor.relay import RelayedResponse, relay_requ
 from prime_cli.hub.services.sandboxes.lifecycle import find_entered
 from prime_cli.hub.services.sandboxes.rows import require_here, supervisor_of
 from prime_cli.hub.urls import SANDBOX_GATEWAY
-from prime_cli.wire import sandboxes_connect as connect
+from prime_cli.wire import command_sessions, connect
+from prime_cli.wire.connect import Code, ConnectError
 from prime_cli.wire.problems import Problem, status_of, to_problem
 from prime_cli.wire.sandboxes import RUNNING
-from prime_cli.wire.sandboxes_connect import Code, ConnectError
 
 router = Router()
 
 _INSIDE = SANDBOX_GATEWAY + "/{namespace}/{id}"
-_SERVICE = f"{_INSIDE}/{connect.SERVICE}"
+_SERVICE = f"{_INSIDE}/{command_sessions.SERVICE}"
 _UNAUTHENTICATED = "This token opens no sandbox, or not this one"
 _STREAMS = ("Start", "Connect")
 _CALLS = (*_STREAMS, "SendInput", "SendSignal", "List")
@@ -42,7 +42,7 @@ async def call_session(request: Request) -> Response:
     if call not in _CALLS:
         # What it decodes to must not become a part of the request to the supervisor.
         return answer(ConnectError(Code.NOT_FOUND, "There is no such call"), HTTPStatus.NOT_FOUND)
-    return await _enter(request, f"{connect.SERVICE}/{call}")
+    return await _enter(request, f"{command_sessions.SERVICE}/{call}")
 
 
 async def _enter(request: Request, operation: str) -> Response:
@@ -69,7 +69,7 @@ async def _enter(request: Request, operation: str) -> Response:
             blocking=hub.settings.embedded,
         )
     except PrimeError as error:
-        if connect.SERVICE in operation:
+        if command_sessions.SERVICE in operation:
             return _refuse(operation, status_of(error), Code.UNAVAILABLE, error.message)
         return answer(to_problem(error), status_of(error))
     if response.status == HTTPStatus.NOT_FOUND and operation not in ("download", "read-file"):
@@ -116,7 +116,7 @@ def _passed(request: Request) -> dict[str, str]:
 
 def _refuse(operation: str, status: int, code: str, sentence: str) -> Response:
     """A refusal as the caller's protocol has it."""
-    if connect.SERVICE not in operation:
+    if command_sessions.SERVICE not in operation:
         return answer(Problem(detail=sentence), status)
     error = ConnectError(code, sentence)
     if operation.rpartition("/")[2] in _STREAMS:

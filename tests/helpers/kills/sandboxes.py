@@ -27,8 +27,8 @@ from prime_cli.hub.sandboxes.bubblewrap.cgroups import list_cgroups
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.services.compute.offers import tag_prefix
 from prime_cli.hub.settings import HubSettings
+from prime_cli.wire.command_sessions import CommandSpec, StartRequest
 from prime_cli.wire.sandboxes import LIVE, PENDING, SandboxCreation, SandboxDeletion, SandboxQuery
-from prime_cli.wire.sandboxes_connect import CommandSpec, StartRequest
 from tests.helpers.engines import Podman
 from tests.helpers.kills.moments import Moment, TimedTransport
 from tests.helpers.local_pods import wait_until

@@ -9,8 +9,9 @@ import pytest
 
 from prime_cli.hub.sandboxes.provider import End, ExecSpec, RunningCommand
 from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
-from prime_cli.wire import sandboxes_connect as connect
-from prime_cli.wire.sandboxes_connect import CommandSpec, StartRequest
+from prime_cli.wire import command_sessions as messages
+from prime_cli.wire import connect
+from prime_cli.wire.command_sessions import CommandSpec, StartRequest
 from tests.helpers.sandboxes import Inside, create, sandbox_hub
 from tests.helpers.tools import needs_bubblewrap
 
@@ -43,13 +44,13 @@ def selector(session: str) -> bytes:
 
 def call(inside: Inside, name: str, message: bytes) -> httpx.Response:
     """A unary call."""
-    return inside.post(f"{connect.SERVICE}/{name}", content=message)
+    return inside.post(f"{messages.SERVICE}/{name}", content=message)
 
 
 def stream(inside: Inside, name: str, message: bytes, seconds: float = 20) -> list[bytes]:
     """The messages of a stream, the last being that of its end."""
     headers = {**inside.headers, "connect-timeout-ms": str(int(seconds * 1000))}
-    url = f"{inside.url}/{connect.SERVICE}/{name}"
+    url = f"{inside.url}/{messages.SERVICE}/{name}"
     content = inside.client.post(url, headers=headers, content=connect.frame(message)).content
     found: list[bytes] = []
     while content:
@@ -62,8 +63,8 @@ def stream(inside: Inside, name: str, message: bytes, seconds: float = 20) -> li
 def test_a_session_has_events_and_an_end(inside: Inside) -> None:
     first, *data, ended, last = stream(inside, "Start", start("echo out; echo err >&2; exit 9"))
     assert first.startswith(b"\x0a")
-    assert sorted(data) == sorted([connect.output(1, b"out\n"), connect.output(2, b"err\n")])
-    assert (ended, last) == (connect.ended(9), b"{}")
+    assert sorted(data) == sorted([messages.output(1, b"out\n"), messages.output(2, b"err\n")])
+    assert (ended, last) == (messages.ended(9), b"{}")
 
 
 def test_a_session_that_takes_too_long_says_so_and_is_killed(inside: Inside) -> None:
@@ -82,9 +83,9 @@ def test_a_session_is_taken_up_again_and_gets_its_input_once(inside: Inside) -> 
     more = selector("s-1") + text(2, text(1, b"two\n"))
     assert call(inside, "SendInput", more).status_code == 200
     _, said, ended, _ = stream(inside, "Connect", selector("s-1"))
-    assert (said, ended) == (connect.output(1, b"one-two\n"), connect.ended(4))
+    assert (said, ended) == (messages.output(1, b"one-two\n"), messages.ended(4))
     # Who attaches once more hears how it ended.
-    assert connect.ended(4) in stream(inside, "Start", begun)
+    assert messages.ended(4) in stream(inside, "Start", begun)
 
 
 class SlowBox:
@@ -148,7 +149,7 @@ def test_no_bytes_end_the_input(inside: Inside) -> None:
     call(inside, "SendInput", selector("s-3") + text(2, text(1, b"all")))
     call(inside, "SendInput", selector("s-3"))
     _, *said, ended, _ = stream(inside, "Connect", selector("s-3"))
-    assert ended == connect.ended(0)
+    assert ended == messages.ended(0)
     assert b"all" in b"".join(said)
 
 
@@ -156,7 +157,7 @@ def test_a_session_is_listed_while_it_runs_and_signalled(inside: Inside) -> None
     stream(inside, "Start", start("sleep 63", "s-2"), seconds=0.2)
     assert b"s-2" in call(inside, "List", b"").content
     assert call(inside, "SendSignal", selector("s-2") + b"\x10\x0f").status_code == 200
-    assert connect.ended(128 + 15) in stream(inside, "Connect", selector("s-2"))
+    assert messages.ended(128 + 15) in stream(inside, "Connect", selector("s-2"))
     assert b"s-2" not in call(inside, "List", b"").content
 
 

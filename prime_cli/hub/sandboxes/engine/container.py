@@ -15,8 +15,8 @@ from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
 from prime_cli.hub.sandboxes.pipes import Pipe
 from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec, SandboxSpec
 from prime_cli.hub.sandboxes.proxy import proxy_variables
+from prime_cli.wire.command_sessions import STDOUT
 from prime_cli.wire.sandboxes import ENDED, INTERNET, OOM_KILLED, PACKAGES
-from prime_cli.wire.sandboxes_connect import STDOUT
 
 _KILLED = 137
 _FIRST_LOOK, _PAUSE = 0.5, 0.25

@@ -15,8 +15,8 @@ from prime_cli.core.errors import NotFound, TooLarge, TooSlow, UsageError
 from prime_cli.hub.sandboxes.provider import ExecSpec, RunningCommand, RunningSandbox
 from prime_cli.hub.sandboxes.supervisor.output import merged
 from prime_cli.wire.codec import decode
+from prime_cli.wire.command_sessions import STDOUT
 from prime_cli.wire.sandboxes import Executed, Execution, FileText, Uploaded
-from prime_cli.wire.sandboxes_connect import STDOUT
 
 MOST_OUTPUT = 10 * 1024 * 1024
 """Bytes of each stream of a command that are kept."""

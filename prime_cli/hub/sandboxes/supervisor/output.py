@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from prime_cli.hub.sandboxes.provider import Readable, RunningCommand
-from prime_cli.wire.sandboxes_connect import STDERR, STDOUT
+from prime_cli.wire.command_sessions import STDERR, STDOUT
 
 GRACE = 0.2
 """Seconds that pipes are read after the end: what it left in the background may hold them open."""

@@ -28,11 +28,12 @@ from prime_cli.hub.sandboxes.supervisor.protocol import (
     NetworkChange,
 )
 from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
-from prime_cli.wire import sandboxes_connect as connect
+from prime_cli.wire import command_sessions as messages
+from prime_cli.wire import connect
 from prime_cli.wire.codec import decode, encode
+from prime_cli.wire.connect import Code, ConnectError
 from prime_cli.wire.problems import status_of, to_problem
 from prime_cli.wire.sandboxes import ELSEWHERE, LIVE
-from prime_cli.wire.sandboxes_connect import Code, ConnectError
 
 T = TypeVar("T")
 
@@ -55,7 +56,7 @@ class Server:
         """The application."""
         app = web.Application(client_max_size=_LARGEST_REQUEST, middlewares=[_answer_errors])
         inside_of = "/inside/{tag}"
-        service = f"{inside_of}/{connect.SERVICE}"
+        service = f"{inside_of}/{messages.SERVICE}"
         app.add_routes(
             [
                 web.post("/check", self.check),
@@ -187,18 +188,18 @@ class Server:
         return await self._stream(request, is_start=False)
 
     async def send_input(self, request: web.Request) -> web.Response:
-        ask = connect.read_input
+        ask = messages.read_input
         return await self._unary(request, lambda found, body: _nothing(found.send_input(ask(body))))
 
     async def send_signal(self, request: web.Request) -> web.Response:
-        ask = connect.read_signal
+        ask = messages.read_signal
         return await self._unary(
             request, lambda found, body: _nothing(found.send_signal(ask(body)))
         )
 
     async def list_sessions(self, request: web.Request) -> web.Response:
         async def listed(found: Sessions, _body: bytes) -> bytes:
-            return connect.sessions(iter(found.running()))
+            return messages.sessions(iter(found.running()))
 
         return await self._unary(request, listed)
 
@@ -231,9 +232,9 @@ class Server:
             with sandbox.in_use() as running:
                 found = self._sessions_of(request)
                 if is_start:
-                    session = await found.start(running, connect.read_start(message))
+                    session = await found.start(running, messages.read_start(message))
                 else:
-                    session = found.find(connect.read_connect(message))
+                    session = found.find(messages.read_connect(message))
                 try:
                     await response.prepare(request)
                     async with asyncio.timeout(seconds):

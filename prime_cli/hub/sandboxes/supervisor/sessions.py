@@ -15,8 +15,8 @@ from weakref import WeakValueDictionary
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.hub.sandboxes.provider import ExecSpec, RunningCommand, RunningSandbox
 from prime_cli.hub.sandboxes.supervisor.output import merged
-from prime_cli.wire import sandboxes_connect as connect
-from prime_cli.wire.sandboxes_connect import (
+from prime_cli.wire import command_sessions as messages
+from prime_cli.wire.command_sessions import (
     CommandSpec,
     InputRequest,
     Selector,
@@ -66,19 +66,19 @@ class Session:
         if self._reader is not None:
             self._reader.cancel()
         self._reader = asyncio.current_task()
-        yield connect.started(self.pid)
+        yield messages.started(self.pid)
         while True:
             try:
                 item = await asyncio.wait_for(self._output.get(), _KEEPALIVE_SECONDS)
             except TimeoutError:
-                yield connect.keepalive()
+                yield messages.keepalive()
                 continue
             if item is None:
                 # For whoever attaches later.
                 self._output.put_nowait(None)
-                yield connect.ended(self.code or 0)
+                yield messages.ended(self.code or 0)
                 return
-            yield connect.output(*item)
+            yield messages.output(*item)
 
     async def stop(self) -> None:
         """Kill the command, and forget what it said."""
