@@ -8,8 +8,7 @@ import asyncio
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import aclosing, closing, suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -19,14 +18,22 @@ import msgspec
 from aiohttp import web
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.transports import HTTP_ERROR
 from prime_cli.core.config import PRIME_API_URL
-from prime_cli.core.errors import PrimeError, Unreachable
-from prime_cli.models.gateway.threads import chunks_of, in_thread, wait_for
+from prime_cli.core.errors import PrimeError
+from prime_cli.models.gateway.reverse_proxy import (
+    Fields,
+    ask_hub,
+    fields_of,
+    json_answer,
+    passed_headers,
+    read_content,
+    read_fields,
+    refusal,
+    stream_from_hub,
+)
+from prime_cli.models.gateway.threads import in_thread
 from prime_cli.runtime.variables import HUB
 from prime_cli.wire.sandboxes import LIVE, NONE, PACKAGES, RUN_LABEL, SandboxDeletion
-
-Fields = dict[str, Any]
 
 _CONTROL = f"{HUB}/api/v1"
 # No dot begins a segment and nothing is percent-encoded, or `..` would lead to the rest of the hub,
@@ -35,7 +42,6 @@ _SEGMENTS = r"(?:/[\w-][\w.:-]*)"
 _INSIDE = re.compile(rf"{HUB}/inside/(\d{{1,9}})({_SEGMENTS}+)", re.ASCII)
 _ONE = re.compile(rf"/sandbox/([\w-]+)({_SEGMENTS}*)", re.ASCII)
 _BATCHES = ("/sandbox/status:batchGet", "/sandbox/background-jobs/status:batchGet")
-_CHUNK = 64 * 1024
 
 _WAIT_SECONDS = 20.0
 """How long a new sandbox waits for another one to end; clients before 0.3 do not come back."""
@@ -47,10 +53,6 @@ _CLOSED = (
     "`network_allowlist` and `network`, or run with `--sandbox --allow-net`"
 )
 _NO_TUNNEL = "prime has no tunnel from a sandbox to this machine"
-_PASSED = ("accept", "content-type", "connect-protocol-version", "connect-timeout-ms", "user-agent",
-           "connect-content-encoding")  # fmt: skip
-_KEPT = ("content-type", "retry-after")
-_ANSWERED = (*_KEPT, "content-encoding", "content-length")
 _STREAMED = ("Start", "Connect", "download")
 """Calls whose answers come bit by bit, or may be of any length."""
 
@@ -94,10 +96,10 @@ class SandboxRelay:
                 return await self._inside(request, int(inside[1]), inside[2])
             check(request.headers)
             if path.startswith(f"{_CONTROL}/tunnel"):
-                return _refused(HTTPStatus.NOT_IMPLEMENTED, _NO_TUNNEL)
+                return refusal(HTTPStatus.NOT_IMPLEMENTED, _NO_TUNNEL)
             return await self._control(request, path.removeprefix(_CONTROL).rstrip("/"))
         except PrimeError as error:
-            return _refused(HTTPStatus.SERVICE_UNAVAILABLE, error.message)
+            return refusal(HTTPStatus.SERVICE_UNAVAILABLE, error.message)
 
     async def close(self) -> None:
         """End what the run has left; says what could not be ended."""
@@ -129,7 +131,7 @@ class SandboxRelay:
     async def _control(self, request: web.BaseRequest, path: str) -> web.Response:
         hub = await self._open()
         call = request.method, path
-        body = await _read_fields(request)
+        body = await read_fields(request)
         if call == ("POST", "/sandbox"):
             return await self._create(hub, request, body)
         if call == ("GET", "/sandbox"):
@@ -140,20 +142,20 @@ class SandboxRelay:
             return await self._look_up(hub, request, path, body)
         if (one := _ONE.fullmatch(path)) and one[1] in self._own:
             return await self._send_to_one(hub, request, one, body)
-        return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
+        return refusal(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
 
     async def _send_to_one(
         self, hub: HubClient, request: web.BaseRequest, one: re.Match[str], body: Fields
     ) -> web.Response:
         if self._is_kept_closed(hub) and one[2] == "/egress-policy" and _opens_network(body):
-            return _refused(HTTPStatus.UNPROCESSABLE_ENTITY, _CLOSED)
+            return refusal(HTTPStatus.UNPROCESSABLE_ENTITY, _CLOSED)
         answer = await self._send(hub, request, one[0], body)
         self._note(request.method, one[1], one[2], answer)
         return answer
 
     async def _create(self, hub: HubClient, request: web.BaseRequest, body: Fields) -> web.Response:
         if self._is_kept_closed(hub) and _asks_for_network(body):
-            return _refused(HTTPStatus.UNPROCESSABLE_ENTITY, _CLOSED)
+            return refusal(HTTPStatus.UNPROCESSABLE_ENTITY, _CLOSED)
         self._on_their_way += 1
         try:
             if not await self._has_room(hub):
@@ -161,14 +163,12 @@ class SandboxRelay:
             answer = await self._send(hub, request, "/sandbox", self._order(hub, body))
         finally:
             self._on_their_way -= 1
-        made = _fields_of(answer)
+        made = fields_of(answer)
         if answer.status < HTTPStatus.BAD_REQUEST and isinstance(made.get("id"), str):
             self._own.add(made["id"])
             self._live.add(made["id"])
         elif answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
-            return _refused(
-                answer.status, f"{_reason(made)} (`--sandbox-provider` chooses another)"
-            )
+            return refusal(answer.status, f"{_reason(made)} (`--sandbox-provider` chooses another)")
         return answer
 
     def _order(self, hub: HubClient, body: Fields) -> Fields:
@@ -210,14 +210,14 @@ class SandboxRelay:
         else:
             order = {"labels": [*_list(body, "labels"), self._access.label]}
         answer = await self._send(hub, request, "/sandbox", order)
-        found = _fields_of(answer)
+        found = fields_of(answer)
         self._live.difference_update(found.get("succeeded") or ())
         if not isinstance(ids, list) or answer.status >= HTTPStatus.BAD_REQUEST:
             return answer
         strange = [each for each in ids if each not in self._own]
         failed = [{"sandbox_id": each, "error": "Sandbox not found"} for each in strange]
         found["failed"] = [*(found.get("failed") or ()), *failed]
-        return _json(found, answer.status)
+        return json_answer(found, answer.status)
 
     async def _look_up(
         self, hub: HubClient, request: web.BaseRequest, path: str, body: Fields
@@ -225,13 +225,13 @@ class SandboxRelay:
         ids = body.get("sandbox_ids")
         if not (isinstance(ids, list) and self._own.issuperset(map(str, ids))):
             # Clients then ask for each, of which the strange ones are not found.
-            return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
+            return refusal(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
         return await self._send(hub, request, path, body)
 
     def _note(self, method: str, sandbox_id: str, rest: str, answer: web.Response) -> None:
         if answer.status >= HTTPStatus.BAD_REQUEST or rest not in ("", "/error-context"):
             return
-        status = _fields_of(answer).get("status")
+        status = fields_of(answer).get("status")
         if method == "DELETE" or (isinstance(status, str) and status not in LIVE):
             self._live.discard(sandbox_id)
 
@@ -246,12 +246,12 @@ class SandboxRelay:
     ) -> web.Response:
         """The whole answer to a request of control, with the gateway's own address in it."""
         content = msgspec.json.encode(body) if body else None
-        answer = await _ask(hub, request.method, address, _headers_of(request), content)
-        return self._at_this_door(request, answer)
+        answer = await ask_hub(hub, request.method, address, passed_headers(request), content)
+        return self._with_own_addresses(request, answer)
 
-    def _at_this_door(self, request: web.BaseRequest, answer: web.Response) -> web.Response:
-        """Replace where the inside of a sandbox is by an address below this gateway's."""
-        found = _fields_of(answer)
+    def _with_own_addresses(self, request: web.BaseRequest, answer: web.Response) -> web.Response:
+        """Replace the addresses of sandboxes' insides by addresses of this gateway."""
+        found = fields_of(answer)
         asked = [found, found.get("gatewayAuth"), found.get("gateway_auth")]
         places = [each for each in asked if isinstance(each, dict) and each.get("gateway_url")]
         if not places or answer.status >= HTTPStatus.BAD_REQUEST:
@@ -262,7 +262,7 @@ class SandboxRelay:
                 self._origins.append(url)
             number = self._origins.index(url)
             place["gateway_url"] = f"http://{request.host}{HUB}/inside/{number}"
-        return _json(found, answer.status)
+        return json_answer(found, answer.status)
 
     # --- Inside ---
 
@@ -270,74 +270,17 @@ class SandboxRelay:
         """Pass a call to a sandbox on; bodies that may be large stream."""
         hub = self._hub
         if hub is None or number >= len(self._origins):
-            return _refused(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
+            return refusal(HTTPStatus.NOT_FOUND, "This run has no such sandbox")
         # As it was written: a path in it may hold `&`.
         _, mark, query = request.raw_path.partition("?")
         address = f"{self._origins[number]}{path}{mark}{query}"
-        length = () if "content-encoding" in request.headers else ("content-length",)  # unpacked
-        headers = _headers_of(request, *_PASSED, "authorization", *length)
-        if (request.content_length or _CHUNK) < _CHUNK:
-            content: Iterator[bytes] | bytes | None = await request.read()
-        else:
-            content = _read_in_thread(request) if request.can_read_body else None
-        if path.rpartition("/")[2] not in _STREAMED:
-            return await _ask(hub, request.method, address, headers, content)
-        found = await in_thread(
-            lambda: hub.sandboxes.pass_on(request.method, address, headers, content)
-        )
-        kept = {name: found.headers[name] for name in _ANSWERED if name in found.headers}
-        answer = web.StreamResponse(status=found.status_code, headers=kept)
-        # A client that gives up, as at its own deadline, is nothing to report.
-        with suppress(ConnectionResetError):
-            async with aclosing(chunks_of(found)) as chunks:
-                first = await anext(chunks, b"")
-                await answer.prepare(request)
-                if first:
-                    await answer.write(first)
-                async for chunk in chunks:
-                    await answer.write(chunk)
-            await answer.write_eof()
-        return answer
-
-
-async def _ask(
-    hub: HubClient,
-    method: str,
-    address: str,
-    headers: Mapping[str, str],
-    content: Iterator[bytes] | bytes | None,
-) -> web.Response:
-    """The whole answer to a request."""
-
-    def ask() -> tuple[int, Mapping[str, str], bytes]:
-        with closing(hub.sandboxes.pass_on(method, address, headers, content)) as found:
-            try:
-                return found.status_code, found.headers, found.read()
-            except HTTP_ERROR as error:
-                raise Unreachable(f"The hub ended its answer early: {error}") from error
-
-    status, headers_back, body = await in_thread(ask)
-    kept = {name: headers_back[name] for name in _KEPT if name in headers_back}
-    return web.Response(status=status, body=body, headers=kept)
-
-
-def _read_in_thread(request: web.BaseRequest) -> Iterator[bytes]:
-    """The body as it comes, for a thread beside the loop."""
-    loop = asyncio.get_running_loop()
-
-    def chunks() -> Iterator[bytes]:
-        while chunk := wait_for(request.content.read(_CHUNK), loop):
-            yield chunk
-
-    return chunks()
-
-
-async def _read_fields(request: web.BaseRequest) -> Fields:
-    """The JSON object of a request, {} for none."""
-    with suppress(msgspec.DecodeError):
-        found = msgspec.json.decode(await request.read() or b"{}")
-        return found if isinstance(found, dict) else {}
-    return {}
+        # Of what is packed it would count the packed bytes.
+        length = () if "content-encoding" in request.headers else ("content-length",)
+        headers = passed_headers(request, "authorization", *length)
+        content = await read_content(request)
+        if path.rpartition("/")[2] in _STREAMED:
+            return await stream_from_hub(hub, request, address, headers, content)
+        return await ask_hub(hub, request.method, address, headers, content)
 
 
 def _asks_for_network(body: Fields) -> bool:
@@ -365,35 +308,11 @@ def _is_of_a_run(label: object) -> bool:
     return isinstance(label, str) and label.startswith(RUN_LABEL)
 
 
-def _headers_of(request: web.BaseRequest, *names: str) -> dict[str, str]:
-    return {name: request.headers[name] for name in names or _PASSED if name in request.headers}
-
-
-def _fields_of(answer: web.Response) -> Fields:
-    with suppress(msgspec.DecodeError):
-        found = msgspec.json.decode(bytes(answer.body or b"{}"))  # type: ignore[arg-type]  # bytes
-        return found if isinstance(found, dict) else {}
-    return {}
-
-
 def _reason(answer: Fields) -> str:
     detail = answer.get("detail") or answer.get("message") or "the hub refused the sandbox"
     return detail if isinstance(detail, str) else msgspec.json.encode(detail).decode()
 
 
-def _json(body: Fields, status: int, headers: Mapping[str, str] | None = None) -> web.Response:
-    return web.Response(
-        status=status,
-        body=msgspec.json.encode(body),
-        headers=headers,
-        content_type="application/json",
-    )
-
-
-def _refused(status: int, reason: str) -> web.Response:
-    return _json({"detail": reason}, status)
-
-
 def _too_many(most: int) -> web.Response:
     words = f"This run has {most} sandboxes, as many as it may: two more than rollouts at once"
-    return _json({"detail": words}, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": _RETRY_AFTER})
+    return refusal(HTTPStatus.TOO_MANY_REQUESTS, words, {"retry-after": _RETRY_AFTER})

@@ -1,11 +1,7 @@
 """What a run's environment asks of sandboxes goes to a hub, for this run alone."""
 
 import asyncio
-import json
 import os
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
@@ -20,121 +16,7 @@ from prime_cli.models.gateway.sandboxes import SandboxAccess, SandboxRelay
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
 from prime_cli.models.providers import EndpointSecret
-
-KEY = "pit_planted_key_of_the_user"
-HUB = "http://hub.example"
-INSIDE = "http://inside.example:81/gw"
-LABEL = "prime-run:1f2e3d4c"
-Json = dict[str, Any]
-
-
-class Chunks(httpx.SyncByteStream):
-    """A body that comes in two parts, of which the second may fail."""
-
-    def __init__(self, *, cut_off: bool = False) -> None:
-        self.cut_off = cut_off
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield b"one "
-        if self.cut_off:
-            raise httpx.ReadError("reset")
-        yield b"two"
-
-
-@dataclass
-class ScriptedHub:
-    """A hub that says yes, and keeps what it was asked; `refuses` is its answer to a creation."""
-
-    asked: list[httpx.Request] = field(default_factory=list)
-    refuses: tuple[int, Json] | None = None
-    alive: set[str] = field(default_factory=set)
-    is_down: bool = False
-    cuts_off: bool = False
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        request.read()
-        if self.is_down:
-            raise httpx.ConnectError("refused", request=request)
-        self.asked.append(request)
-        if request.url.host != "hub.example":
-            content = Chunks(cut_off=self.cuts_off)
-            return httpx.Response(200, headers={"content-type": "text/plain"}, stream=content)
-        path = request.url.path.removeprefix("/api/v1/sandbox").strip("/")
-        status, body = self._many(request) if not path else self._one(request.method, path)
-        return httpx.Response(status, json=body)
-
-    def _many(self, request: httpx.Request) -> tuple[int, Json]:
-        if request.method == "POST":
-            name = f"box{len(self.asked)}"
-            if self.refuses is None:
-                self.alive.add(name)
-            return self.refuses or (201, {"id": name, "status": "RUNNING", "name": "x"})
-        if request.method == "DELETE":
-            wanted = json.loads(request.content).get("sandbox_ids") or list(self.alive)
-            self.alive.difference_update(wanted)
-            return 200, {"succeeded": wanted, "failed": [], "message": ""}
-        fields = {"name": "x", "dockerImage": "x", "status": "RUNNING"}
-        found = [{"id": each, **fields} for each in self.alive]
-        return 200, {"sandboxes": found, "total": len(found)}
-
-    def _one(self, method: str, path: str) -> tuple[int, Json]:
-        if path.endswith("/auth"):
-            place = {"gateway_url": INSIDE, "user_ns": "u", "job_id": "j"}
-            return 200, {"token": "t-1", **place}
-        if method == "DELETE":
-            self.alive.discard(path)
-        return 200, {"id": path, "status": "RUNNING"}
-
-    def orders(self, method: str, path: str) -> list[Json]:
-        """The bodies of the requests to `path`."""
-        found = [each for each in self.asked if (each.method, each.url.path) == (method, path)]
-        return [json.loads(each.content or b"{}") for each in found]
-
-
-@dataclass
-class Door:
-    """A run's gateway, as its environment has it."""
-
-    gate: Gateway
-    client: aiohttp.ClientSession
-
-    async def ask(
-        self, method: str, path: str, body: Json | None = None, token: str | None = None
-    ) -> tuple[int, Any]:
-        url = path if path.startswith("http") else self.gate.base_url.removesuffix("/v1") + path
-        headers = {"authorization": f"Bearer {self.gate.token if token is None else token}"}
-        async with self.client.request(method, url, json=body, headers=headers) as answer:
-            text = await answer.text()
-            is_json = answer.content_type == "application/json"
-            return answer.status, json.loads(text) if is_json else text
-
-
-@asynccontextmanager
-async def door(
-    hub: ScriptedHub,
-    *,
-    most: int = 4,
-    resumes: bool = False,
-    is_closed: bool = False,
-    said: list[str] | None = None,
-) -> AsyncIterator[Door]:
-    way = httpx.MockTransport(hub)
-
-    def open_hub() -> HubClient:
-        return HubClient(HUB, key=KEY, transport=way, outside=way)
-
-    access = SandboxAccess(open_hub, LABEL, most, resumes, is_closed)
-    endpoint = Endpoint("m", "http://127.0.0.1:9/v1", EndpointSecret("sk-real"))
-    settings = GatewaySettings(hub=lambda say: SandboxRelay(access, say))
-    say = (lambda _: None) if said is None else said.append
-    async with (
-        Gateway(endpoint, environ={}, settings=settings, say=say) as gate,
-        aiohttp.ClientSession() as client,
-    ):
-        yield Door(gate, client)
-
-
-CREATE = ("POST", "/hub/api/v1/sandbox", {"name": "x", "docker_image": "python:3.11-slim"})
+from tests.models.gateway.sandbox_door import CREATE, HUB, KEY, LABEL, Door, Json, ScriptedHub, door
 
 
 def test_a_sandbox_is_created_with_the_users_key_and_the_label_of_the_run() -> None:
@@ -185,58 +67,6 @@ def test_a_resumed_run_ends_what_its_earlier_sessions_left() -> None:
             await run.ask(*CREATE)
             assert "left" not in hub.alive
             assert len(hub.alive) == 1
-
-    asyncio.run(scenario())
-
-
-def test_the_inside_of_a_sandbox_is_reached_through_the_gateway_with_its_own_token() -> None:
-    hub = ScriptedHub()
-
-    async def scenario() -> None:
-        async with door(hub) as run:
-            await run.ask(*CREATE)
-            _, auth = await run.ask("POST", "/hub/api/v1/sandbox/box1/auth")
-            assert auth["gateway_url"].startswith(run.gate.base_url.removesuffix("/v1"))
-            url = f"{auth['gateway_url']}/{auth['user_ns']}/{auth['job_id']}/exec?path=a%26b"
-            assert await run.ask("POST", url, {"command": "true"}, "t-1") == (200, "one two")
-
-    asyncio.run(scenario())
-    inside = next(each for each in hub.asked if each.url.host == "inside.example")
-    assert str(inside.url) == f"{INSIDE}/u/j/exec?path=a%26b"
-    assert inside.headers["authorization"] == "Bearer t-1"
-    assert json.loads(inside.content) == {"command": "true"}
-    assert KEY not in str(inside.headers)
-
-
-def test_a_stream_that_is_packed_is_said_to_be() -> None:
-    """As the clients 0.2.27 to 0.2.36 pack what they send; a server refuses it otherwise."""
-    hub = ScriptedHub()
-
-    async def scenario() -> None:
-        async with door(hub) as run:
-            await run.ask(*CREATE)
-            _, auth = await run.ask("POST", "/hub/api/v1/sandbox/box1/auth")
-            sent = {"connect-content-encoding": "gzip", "authorization": "Bearer t-1"}
-            url = f"{auth['gateway_url']}/u/j/process.Process/Start"
-            async with run.client.post(url, data=b"packed", headers=sent) as answer:
-                assert answer.status == 200
-
-    asyncio.run(scenario())
-    inside = next(each for each in hub.asked if each.url.host == "inside.example")
-    assert inside.headers["connect-content-encoding"] == "gzip"
-
-
-def test_an_answer_that_is_cut_off_is_said_to_be() -> None:
-    hub = ScriptedHub()
-
-    async def scenario() -> None:
-        async with door(hub) as run:
-            await run.ask(*CREATE)
-            _, auth = await run.ask("POST", "/hub/api/v1/sandbox/box1/auth")
-            hub.cuts_off = True
-            status, refused = await run.ask("POST", f"{auth['gateway_url']}/u/j/exec", {}, "t-1")
-            assert status == 503
-            assert "ended its answer early" in refused["detail"]
 
     asyncio.run(scenario())
 
@@ -383,17 +213,18 @@ def test_without_the_runs_token_the_hub_is_not_asked(token: str) -> None:
 def test_more_than_the_run_may_have_wait_and_are_then_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sandboxes, "_WAIT_SECONDS", 0.5)
     hub = ScriptedHub()
 
     async def scenario() -> None:
         async with door(hub, most=2) as run:
             await run.ask(*CREATE)
             await run.ask(*CREATE)
+            monkeypatch.setattr(sandboxes, "_WAIT_SECONDS", 60)
             waiting = asyncio.create_task(run.ask(*CREATE))
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # until it waits; were it later, it would find room at once
             await run.ask("DELETE", "/hub/api/v1/sandbox/box1")
             assert (await waiting)[0] == 201
+            monkeypatch.setattr(sandboxes, "_WAIT_SECONDS", 0.1)
             status, refused = await run.ask(*CREATE)
             assert status == 429
             assert refused["detail"].startswith("This run has 2 sandboxes")
