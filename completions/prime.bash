@@ -675,6 +675,7 @@ _prime_offers() {
     'prime train run --resume') offers='' ;;
     'prime train run --output'|'prime train run -o') offers='table plain json jsonl' ;;
     'prime train run --context') offers='local prime @contexts' ;;
+    'prime train list --outputs-dir') offers='@folders' ;;
     'prime train list --output'|'prime train list -o') offers='table plain json jsonl' ;;
     'prime train show --html') offers='@files' ;;
     'prime train show --output'|'prime train show -o') offers='table plain json jsonl' ;;
@@ -1393,7 +1394,7 @@ _prime_words() {
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
     'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --processes --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
     'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --processes --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
-    'prime train list') words='' options='--output -o --quiet -q -h --help' ;;
+    'prime train list') words='' options='--outputs-dir --output -o --quiet -q -h --help' ;;
     'prime train show') words='' options='--html --force --output -o --quiet -q -h --help' ;;
     'prime train stop') words='' options='--output -o --quiet -q -h --help' ;;
     'prime rollouts') words='serve adapter dump' options='-h --help' ;;

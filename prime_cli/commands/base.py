@@ -154,6 +154,13 @@ class LazyGroup(TyperGroup):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Below the summary, that the command meant when none is named needs no name."""
+        super().format_help_text(ctx, formatter)
+        if self.default:
+            path = ctx.command_path
+            formatter.write(f"\n  `{path} ENV …` is short for `{path} {self.default} ENV …`.\n")
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands below their headings; a summary is wrapped, never cut."""
         rows = [

@@ -13,7 +13,7 @@ from prime_cli.commands.official_client import (
     OfficialRow,
     find_row,
 )
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.static_help import help_text
 
 _SHORTEST = 3
@@ -68,6 +68,12 @@ def meant_in_group(group: str, word: str) -> str | None:
         return row.ours
     nearest = nearest_word(word, load(f"prime_cli.commands.{group}:app").commands)
     return f"`prime {group} {nearest}`" if nearest else None
+
+
+def hint_at_command(error: PrimeError, group: str, word: str) -> None:
+    """`prime eval lst` looks for an environment of that name; a command may have been meant."""
+    if meant := meant_in_group(group, word):
+        error.hint = f"did you mean {meant}?"
 
 
 def unknown_option(context: Any, path: str, name: str, argv: list[str]) -> UsageError:

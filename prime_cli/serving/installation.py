@@ -131,14 +131,19 @@ def _python() -> str:
 def _check(engine: Installable, done: Completed) -> None:
     if done.ok:
         return
+    by_hand = "install it yourself, and pass its interpreter with `--engine-python PYTHON`"
     if failure := network_failure(done, offline=False):
-        failure.hint = (
-            f"{failure.hint}; or install {engine.title} yourself, and pass its interpreter with "
-            "`--engine-python PYTHON`"
-        )
+        failure.hint = f"{_elsewhere(done)}, or {by_hand}"
         raise failure
     raise ResolveFailed(
         f"{engine.title} cannot be installed: {reason_of_failure(done)}",
-        hint="install it yourself, and pass its interpreter with `--engine-python PYTHON`",
+        hint=by_hand,
         detail=done.last_lines(),
     )
+
+
+def _elsewhere(done: Completed) -> str:
+    """What to do where an index did not answer: torch has one of its own, unless the user chose."""
+    if "/torch/" in done.last_lines(40):
+        return "to get torch from another index, set `UV_DEFAULT_INDEX` or `UV_TORCH_BACKEND`"
+    return "check that the index is up"

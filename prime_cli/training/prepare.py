@@ -28,7 +28,7 @@ from prime_cli.training.engines.catalogue import (
     lasting_name,
 )
 from prime_cli.training.plan import TrainingPlan, for_training
-from prime_cli.training.record import SavedTraining
+from prime_cli.training.record import SavedTraining, typed_name
 from prime_cli.training.recording import LENGTHS
 from prime_cli.training.request import GROUP, MAX_TOKENS, TrainRequest, parse_settings
 
@@ -109,9 +109,10 @@ def prepare_resume(
     Raises Conflict if it is finished or its environment has changed, and as `prepare_training`.
     """
     if saved.manifest.status == FINISHED:
+        name = typed_name(saved.folder, lookup.cwd)
         raise Conflict(
             f"{saved.manifest.run_id} is finished: {pluralize(saved.facts.step, 'step')} were done",
-            hint=f"`prime train show {saved.manifest.run_id}`, or train its `model/` further",
+            hint=f"`prime train show {name}`, or train its `model/` further",
         )
     _require_time(training)
     plan = saved.facts.plan

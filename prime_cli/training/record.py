@@ -1,5 +1,6 @@
 """run.json of a training: that of an evaluation, and what a training adds."""
 
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,8 @@ from prime_cli.runs.saved_run import open_run
 from prime_cli.training.plan import TrainingPlan
 
 CHECKPOINTS, MODEL, STOP = "checkpoints", "model", "stop"
+OUTPUTS, TRAIN = "outputs", "train"
+"""Where trainings are, unless `--output-dir` says otherwise."""
 ENVIRONMENTS = "environments"
 """Where the rollouts of all environments but the first are."""
 
@@ -102,6 +105,16 @@ def folders_of(folder: RunFolder, names: Sequence[str]) -> list[RunFolder]:
     return [folder, *(RunFolder(folder.path / ENVIRONMENTS / name) for name in names[1:])]
 
 
+def typed_name(folder: Path, cwd: Path) -> str:
+    """How a command is told of a training: its id, or its folder if that is not in `cwd`/outputs.
+
+    Commands look up an id there alone.
+    """
+    if folder.parent.parent == cwd / OUTPUTS / TRAIN:
+        return folder.name
+    return shlex.quote(str(folder.relative_to(cwd) if folder.is_relative_to(cwd) else folder))
+
+
 def last_checkpoint(folder: RunFolder) -> tuple[int, Path] | None:
     """The newest whole checkpoint and its step; None before the first one."""
     place = folder.path / CHECKPOINTS
@@ -134,9 +147,9 @@ class SavedTraining(msgspec.Struct, frozen=True):
 
 
 def list_trainings(cwd: Path, outputs: Path | None = None) -> list[SavedTraining]:
-    """Those below `outputs/train`, newest first; folders that cannot be read are skipped."""
+    """Those below `outputs`/train, newest first; folders that cannot be read are skipped."""
     found = []
-    for path in (cwd / (outputs or "outputs")).glob("train/*/*"):
+    for path in (cwd / (outputs or OUTPUTS) / TRAIN).glob("*/*"):
         try:
             found.append(_open(path))
         except (NotFound, UsageError):
@@ -155,8 +168,12 @@ def find_training(wanted: str | None, cwd: Path, outputs: Path | None = None) ->
     if wanted is not None:
         found = [each for each in found if each.manifest.run_id.startswith(wanted)]
     if not found:
-        what = "There are no trainings here" if wanted is None else f"No local training `{wanted}`"
-        raise NotFound(what, hint="list them with `prime train list`")
+        if wanted is None:
+            raise NotFound("There are no trainings here", hint="`prime train ENV -m MODEL`")
+        raise NotFound(
+            f"No local training `{wanted}`",
+            hint="see them with `prime train list`, or name its folder",
+        )
     if wanted is not None and len(found) > 1:
         listed = ", ".join(each.manifest.run_id for each in found)
         raise UsageError(f"`{wanted}` matches several: {listed}", hint="use more of the id")

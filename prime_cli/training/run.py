@@ -37,7 +37,9 @@ from prime_cli.training.evaluation import EVALUATIONS, HeldOutExamples
 from prime_cli.training.mixture import Place
 from prime_cli.training.prepare import PreparedTraining
 from prime_cli.training.record import (
+    OUTPUTS,
     STOP,
+    TRAIN,
     SavedTraining,
     TrainingFacts,
     TrainingRecord,
@@ -95,8 +97,8 @@ def train(
         plan = prepared.rollouts[0].plan
         if resumed is None:
             group = run_group_name("+".join(prepared.names), plan.model)
-            outputs = plan.option("output_dir") or "outputs"
-            folder = new_run_folder(context.cwd / outputs / "train" / group)
+            outputs = plan.option("output_dir") or OUTPUTS
+            folder = new_run_folder(context.cwd / outputs / TRAIN / group)
         else:
             folder = RunFolder(resumed.folder)
         budget = budget_of(plan)  # all environments share it
@@ -205,7 +207,7 @@ def _require_room(setups: Sequence[RunSetup], earliest: Sequence[EarlierSessions
     spent = [spend for each in sessions for spend in each.spent.values()]
     count_earlier(budget, sum_of(spent), setup.context.progress)
     if budget.reason is not None:
-        raise partial_at_cap(budget.reason, continue_words(setup.run_id))
+        raise partial_at_cap(budget.reason, continue_words(setup))
 
 
 def _resumed_at(step: int, checkpoint: Path | None) -> str:

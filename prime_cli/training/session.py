@@ -30,6 +30,7 @@ from prime_cli.runtime.protocol import Start
 from prime_cli.training.dump import report
 from prime_cli.training.environment_session import EnvironmentSession, Rollouts
 from prime_cli.training.mixture import MixedDemand, MixedPolicies, mixed_order, own_example
+from prime_cli.training.record import typed_name
 from prime_cli.training.service import RolloutService, Training
 from prime_cli.training.trainer_events import TrainerEvents
 from prime_cli.wire.rollouts import (
@@ -111,9 +112,10 @@ def run_loop(main: Coroutine[Any, Any, T]) -> T:
     return uvloop.run(main)
 
 
-def continue_words(run_id: str) -> str:
+def continue_words(setup: RunSetup) -> str:
     """How a training goes on after a cap."""
-    return f"continue: `prime train --resume {run_id} --max-cost USD`"
+    name = typed_name(setup.folder.path, setup.context.cwd)
+    return f"continue: `prime train --resume {name} --max-cost USD`"
 
 
 def partial_at_cap(reason: str, again: str) -> PartialResult:
@@ -129,7 +131,7 @@ class RolloutSession:
     def __init__(self, parts: Sequence[Rollouts], options: ServiceOptions) -> None:
         first = parts[0].setup
         self._progress: Progress = first.context.progress
-        self._context, self._run_id = first.context, first.run_id
+        self._context = first.context
         self._options = options
         names = [part.name for part in parts] if len(parts) > 1 else []
         self._events = TrainerEvents(first.folder.path, first.scrub, self._progress, names)
@@ -205,7 +207,7 @@ class RolloutSession:
                 raise hold.failure
             again = "start the service again"
             if self._options.training is not None:
-                again = continue_words(self._run_id)
+                again = continue_words(self.parts[0].setup)
             raise partial_at_cap(hold.capped or "", again)
 
     async def _until_the_end(

@@ -27,7 +27,7 @@ from prime_cli.models.registry import Registry, RegistryEntry
 from prime_cli.runs.folder import RunFolder, read_journal, writing
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED, load_manifest
 from prime_cli.runtime.interpreters import Interpreter
-from prime_cli.training.record import facts_in, last_checkpoint
+from prime_cli.training.record import facts_in, last_checkpoint, typed_name
 from tests.helpers.environments import small_interpreter
 from tests.helpers.scripted_model import Reply, ScriptedModel
 from tests.helpers.training import JUDGED, TRAINED, train_scripted
@@ -285,3 +285,13 @@ def test_a_training_has_one_writer(talker: Interpreter, tmp_path: Path) -> None:
     trained = train_scripted(talker, tmp_path, steps=1)
     with writing(trained.result.folder), pytest.raises(Conflict, match="another prime"):
         train_scripted(talker, tmp_path, resumed=trained.result.folder)
+
+
+def test_commands_are_told_the_id_of_a_training_or_its_folder_if_it_is_elsewhere(
+    tmp_path: Path,
+) -> None:
+    assert typed_name(tmp_path / "outputs/train/a--b/1f2e", tmp_path) == "1f2e"
+    assert typed_name(tmp_path / "my runs/train/a--b/1f2e", tmp_path) == "'my runs/train/a--b/1f2e'"
+    assert typed_name(Path("/shared/outputs/train/a--b/1f2e"), tmp_path) == (
+        "/shared/outputs/train/a--b/1f2e"
+    )

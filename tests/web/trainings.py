@@ -19,7 +19,7 @@ VERDICT = Verdict(
     interval=(0.4, 0.8),
     p=0.001,
     verdict="higher",
-    sentence="the trained model is higher than the untrained",
+    sentence="the trained model scores higher than the untrained",
 )
 
 

@@ -186,7 +186,11 @@ def _evaluate(
     try:
         prepared, resumed = prepare_run(session, request, lookup, resume)
     except NotFound as error:
-        raise _perhaps_a_command(error, request.environment) from error
+        # Reading the names of other tools' commands takes time.
+        from prime_cli.commands.suggestions import hint_at_command
+
+        hint_at_command(error, "eval", request.environment)
+        raise
     _remember(request.model, prepared)
     if verbose:
         for label, text in prepared.plan.lines():
@@ -201,14 +205,6 @@ def _remember(model: str | None, prepared: PreparedRun) -> None:
     remember("models", [*([model] if model else []), *prepared.registry.aliases])
     if prepared.plan.environment.ref:
         remember("environments", [prepared.plan.environment.slug])
-
-
-def _perhaps_a_command(error: NotFound, word: str) -> NotFound:
-    """`prime eval lst` looks for an environment of that name; a command may have been meant."""
-    from prime_cli.commands.suggestions import meant_in_group
-
-    meant = meant_in_group("eval", word)
-    return NotFound(error.message, hint=f"did you mean {meant}?") if meant else error
 
 
 def _show(session: Session, result: EvalResult, *, verbose: bool) -> None:

@@ -26,7 +26,10 @@ from prime_cli.runs.folder import RunFolder
 from prime_cli.training.plan import prepare_service
 from prime_cli.training.session import ServiceOptions, serve_rollouts
 
-_SIZE = {"num_examples": {"show_default": "all"}}
+_OWN = {
+    "num_examples": {"show_default": "all"},
+    "output_dir": {"help": "Keep the rollouts in DIR/rollouts."},
+}
 
 
 @panel_order(*PANELS)
@@ -41,7 +44,7 @@ def serve(
         ),
     ],
     *,
-    request: Annotated[EvalRequest, Only("num_examples", *SHARED, **CHANGES, **_SIZE)],
+    request: Annotated[EvalRequest, Only("num_examples", *SHARED, **CHANGES, **_OWN)],
     port: Annotated[
         int,
         typer.Option("--port", min=0, max=65535, help="The port on 127.0.0.1; 0 is a free one."),

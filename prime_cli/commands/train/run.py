@@ -1,6 +1,7 @@
 """`prime train run`, which is `prime train`."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -20,11 +21,14 @@ from prime_cli.commands.options import (
     open_session,
     panel_order,
 )
+from prime_cli.commands.suggestions import hint_at_command
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
 from prime_cli.commands.train.saved import evaluation_lines, steps_of
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.options import Only
 from prime_cli.core.paths import prime_home
+from prime_cli.core.progress import Progress
+from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.runs.comparison.compare import require_statistics
@@ -39,7 +43,7 @@ from prime_cli.training.prepare import (
     prepare_resume,
     prepare_training,
 )
-from prime_cli.training.record import find_training
+from prime_cli.training.record import find_training, typed_name
 from prime_cli.training.request import TrainRequest
 from prime_cli.training.run import TrainingResult, train
 
@@ -61,6 +65,7 @@ _CHANGES = {
     "max_tokens": {"show_default": "2048"},
     "temperature": {"show_default": "1.0"},
     "split": {"show_default": "train"},
+    "output_dir": {"help": "Save the training in DIR/train."},
 }
 
 
@@ -128,9 +133,11 @@ def run(
         train_with_prime_rl(session, requests, training, files, own, dry_run=dry_run)
         return
     if arguments:
-        raise UsageError(
+        error = UsageError(
             f"Unexpected argument `{arguments[0]}`", hint="settings of TRL: `--set KEY=VALUE`"
         )
+        hint_at_command(error, "train", environment or "")
+        raise error
     if training.eval_examples:
         require_statistics("The verdict at the end")
     given = given_variables(requests[0].env_vars, requests[0].env_file)
@@ -144,9 +151,7 @@ def run(
             saved, requests[0], training, lookup, os.environ, session.progress, _given(ctx)
         )
     else:
-        prepared = prepare_training(
-            requests, training, lookup, os.environ, session.progress, file.ratios
-        )
+        prepared = _prepare_new(requests, training, lookup, session.progress, file.ratios)
     engine = engine_packages(prepared.engine, prepared.plan)
     prepared = replace(prepared, engine=engine)
     _show_plan(session, prepared, training.engine_python, dry_run=dry_run)
@@ -158,10 +163,25 @@ def run(
     result = train(prepared, python, context, saved)
     _show(session, result)
     if not result.is_finished:
-        again = f"prime train --resume {result.folder.run_id}"
+        again = f"prime train --resume {typed_name(result.folder.path, Path.cwd())}"
         exit_if_signalled(session, result.signal, again)
         session.output.hint(f"continue with `{again}`")
     exit_if_signalled(session, result.signal, None)
+
+
+def _prepare_new(
+    requests: Sequence[EvalRequest],
+    training: TrainRequest,
+    lookup: LookupContext,
+    progress: Progress,
+    ratios: tuple[float, ...],
+) -> PreparedTraining:
+    try:
+        return prepare_training(requests, training, lookup, os.environ, progress, ratios)
+    except (NotFound, UsageError) as error:
+        if requests[0].model is None or isinstance(error, NotFound):
+            hint_at_command(error, "train", requests[0].environment)
+        raise
 
 
 _ON_RESUME = frozenset(

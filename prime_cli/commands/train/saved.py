@@ -22,6 +22,7 @@ from prime_cli.training.record import (
     find_training,
     last_checkpoint,
     list_trainings,
+    typed_name,
 )
 from prime_cli.training.trainer_events import METRICS
 
@@ -36,17 +37,27 @@ TrainingArg = Annotated[
 
 
 @local_options()
-def list_saved(ctx: typer.Context) -> None:
+def list_saved(
+    ctx: typer.Context,
+    *,
+    outputs_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--outputs-dir", metavar="DIR", help="Other trainings.", show_default="./outputs"
+        ),
+    ] = None,
+) -> None:
     """List the trainings in the current folder.
 
     \b
     Example:
       prime train list
+      prime train list --outputs-dir /shared/outputs
     \b
     See also: `prime train show`.
     """
     session = open_session(ctx)
-    found = list_trainings(Path.cwd())
+    found = list_trainings(Path.cwd(), outputs_dir)
     session.output.table(
         _COLUMNS, [_row(each) for each in found], records=[_record(each) for each in found]
     )
@@ -131,11 +142,11 @@ def stop(ctx: typer.Context, training: TrainingArg = None) -> None:
     name = found.manifest.run_id
     if not is_being_written(RunFolder(found.folder)):
         raise Conflict(f"{name} is not running", hint="see them with `prime train list`")
-    path = found.folder / STOP
+    path, typed = found.folder / STOP, typed_name(found.folder, Path.cwd())
     with storage_errors(path):
         path.touch()
     session.output.done(
-        f"{name} stops after its current step; continue with `prime train --resume {name}`",
+        f"{name} stops after its current step; continue with `prime train --resume {typed}`",
         value={"training": name},
     )
 

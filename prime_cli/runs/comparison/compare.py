@@ -235,7 +235,7 @@ def _sentence(comparison: Comparison, verdict: str, adjusted: float, together: i
     over = f" (Holm over {together})" if together > 1 else ""
     chance = f"equal runs would differ this much in {100 * adjusted:.3g} % of cases{over}"
     if verdict != UNDECIDED:
-        return f"{comparison.other.name} is {verdict} than {comparison.first.name}: {chance}"
+        return f"{comparison.other.name} scores {verdict} than {comparison.first.name}: {chance}"
     if not comparison.flips:
         return f"{UNDECIDED}: every example has the same reward in both runs"
     return f"{UNDECIDED}: {chance}"

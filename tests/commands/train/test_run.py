@@ -23,6 +23,22 @@ def test_a_training_needs_an_environment(prime: Prime) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "code", "meant"),
+    [
+        (("lst",), 2, "did you mean `prime train list`?"),
+        (("shwo", "-m", "some/model"), 6, "did you mean `prime train show`?"),
+        (("status", "1f2e3d4c"), 2, "did you mean `prime train show RUN`?"),
+        (("nosuch",), 2, "`-m FOLDER`, or a name on Hugging Face"),
+    ],
+)
+def test_a_word_that_is_no_environment_may_be_a_command(
+    prime: Prime, words: tuple[str, ...], code: int, meant: str
+) -> None:
+    done = prime("train", *words)
+    assert (done.code, meant in done.err) == (code, True), done.err
+
+
+@pytest.mark.parametrize(
     ("given", "length"),
     [
         ((), "2048 tokens"),

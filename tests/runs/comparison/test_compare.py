@@ -15,7 +15,7 @@ def test_the_other_run_is_higher_lower_or_not_decided() -> None:
     found = compare_all(couples, CompareOptions())
     assert [each.verdict for each in found] == [HIGHER, LOWER, UNDECIDED]
     assert [each.difference for each in found] == [1.0, -1.0, 0.0]
-    assert found[0].sentence.startswith("b is higher than a")
+    assert found[0].sentence.startswith("b scores higher than a")
     assert found[2].sentence == "not decisive: every example has the same reward in both runs"
 
 
