@@ -98,9 +98,9 @@ def serve(session: Session, library: "Library", path: str, port: int, *, browser
     def announce(address: str) -> None:
         output.text(address, record={"url": address})
         if browser and has_desktop() and open_page(address):
-            output.say("It opens in your browser. Ctrl-C ends it")
+            output.say("It opens in your browser. Ctrl-C stops it")
         else:
-            output.say("Open this address, which is good once. Ctrl-C ends it")
+            output.say("Open this address, which works once. Ctrl-C stops it")
 
     serve_pages(
         library, open_box(session.box_folder(), session.config.owner.value), path, port, announce

@@ -128,13 +128,13 @@ def _limits() -> list[Finding]:
         held.add("processes")
     missing = [each for each in _HELD if each not in held]
     if not missing:
-        return [ok(_LIMITS, "Memory, CPU and processes of sandboxes are held by control groups")]
+        return [ok(_LIMITS, "Control groups limit the memory, CPU and processes of sandboxes")]
     listed = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
     return [
         warned(
             _LIMITS,
-            f"Nothing holds {listed} of bubblewrap's sandboxes: control groups are not ours here. "
-            "Their disk, and their time, are held",
+            f"Nothing limits {listed} of bubblewrap's sandboxes, since control groups are not "
+            "delegated to you; their disk and their time are limited",
             "`systemd-run --user --scope -p Delegate=yes prime …` where systemd runs, or Podman",
         )
     ]

@@ -170,7 +170,7 @@ def plan_creation(
     price = offer.hourly(disk=disk_size, vcpus=vcpus, memory=memory, nodes=options.nodes)
     if options.max_price is not None and (price is None or price > options.max_price):
         raise UsageError(
-            f"With all that is asked for it is had at {hourly(price)}, and `--max-price` is "
+            f"With these options the pod costs {hourly(price)}, more than the `--max-price` of "
             f"{hourly(options.max_price)}",
             hint="request less, or raise the limit",
         )

@@ -202,7 +202,7 @@ def fitting_offers(hub: HubClient, options: DiskSpec) -> list[DiskOffer]:
         )
     if not found:
         what = f" `{options.offer_id}`" if options.offer_id else " with all of that"
-        raise NotFound(f"There is no offer of a disk{what} on {hub.host} (any more)", hint=_SEE)
+        raise NotFound(f"There is no offer of a disk{what} on {hub.host} now", hint=_SEE)
     return list({disk_offer_id(offer): offer for offer in found}.values())
 
 

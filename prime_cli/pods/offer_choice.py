@@ -86,7 +86,7 @@ def explain_no_offer(offers: Sequence[GpuOffer], wanted: OfferQuery) -> NotFound
     types = {offer.gpu_type for offer in offers}
     if not offers and (wanted.regions or wanted.disks):
         flag = "--regions" if wanted.regions else "--disks"
-        return NotFound(f"Nothing fits `{flag}`", hint="leave it out")
+        return NotFound(f"No offer matches `{flag}`", hint="omit it")
     if not offers:
         return NotFound(
             "No machines are available there now", hint="choose another hub with `--context`"
@@ -113,7 +113,7 @@ def _excluding_option(offers: Sequence[GpuOffer], wanted: OfferQuery) -> NotFoun
         rest = filter_offers(offers, msgspec.structs.replace(wanted, **without))
         if rest:
             flag = f"--{name.replace('_', '-')}"
-            return NotFound(f"Nothing fits `{flag}`", hint=_instead(name, rest))
+            return NotFound(f"No offer matches `{flag}`", hint=_instead(name, rest))
     return None
 
 
@@ -129,7 +129,7 @@ def _instead(name: str, rest: Sequence[GpuOffer]) -> str:
             there = sorted({getattr(offer, name) or "" for offer in rest} - {""})
             return f"there is {first_few(there, 8)}" if there else f"{name}s are not told"
         case _:
-            return "leave it out"
+            return "omit it"
 
 
 def offer_title(offer: GpuOffer) -> str:

@@ -178,7 +178,7 @@ class RunningEngine:
         code = self._running().returncode
         how = f"exit code {code}" if code <= _SIGNALLED else _signal_name(code - _SIGNALLED)
         if how == "SIGKILL":
-            how += ", perhaps for want of memory"
+            how += ", perhaps out of memory"
         return self._failure(f"{what} ({how})")
 
     def _failure(self, what: str, hint: str | None = None) -> EngineFailed:

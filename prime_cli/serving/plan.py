@@ -214,7 +214,7 @@ def model_folder(model: str, cwd: Path) -> Path | None:
         if not looks_local and model.count("/") <= 1:
             return None
         raise NotFound(
-            f"{folder} is no model: it has no config.json",
+            f"{folder} is not a model: it has no config.json",
             hint="give the folder that `save_pretrained` wrote",
         )
     return folder.resolve()
@@ -238,7 +238,9 @@ def _free_port(host: str, port: int) -> int:
                     f"Port {port} needs more rights than you have",
                     hint="choose another with `--port`; 0 is a free one",
                 ) from error
-            raise UsageError(f"{host} is no address of this machine: {error.strerror}") from error
+            raise UsageError(
+                f"{host} is not an address of this machine: {error.strerror}"
+            ) from error
         return int(probe.getsockname()[1])
 
 

@@ -57,7 +57,7 @@ def _hold_out(start: Start, plan: TrainingPlan, split: str | None, who: str) -> 
     count = min(plan.eval_examples, len(numbers) // 2)
     if not count:
         raise EnvironmentFailed(
-            f"{who} has a single example: there is none to evaluate on",
+            f"{who} has a single example: none is left to evaluate on",
             hint="train without a verdict: `--eval-examples 0`",
         )
     kept, held = numbers[:-count], numbers[-count:]

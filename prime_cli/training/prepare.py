@@ -293,7 +293,7 @@ def _require_own_choices(options: Iterable[str]) -> None:
     found = _DECIDED & parse_settings(options).keys()
     if found:
         raise UsageError(
-            f"`{min(found)}` is no setting of the engine, in whose process vLLM answers",
+            f"`{min(found)}` is not a setting of the engine, in whose process vLLM answers",
             hint="choose by `--vllm` or `--no-vllm`",
         )
 

@@ -184,5 +184,5 @@ def _open(path: Path) -> SavedTraining:
     manifest = open_run(path).manifest
     facts = None if manifest is None else facts_in(manifest)
     if manifest is None or facts is None:
-        raise NotFound(f"{path} is no training", hint="list them with `prime train list`")
+        raise NotFound(f"{path} is not a training", hint="list them with `prime train list`")
     return SavedTraining(path, manifest, facts)

@@ -99,7 +99,7 @@ def view_training(library: Library, name: str) -> TrainingView:
     manifest = run.saved.manifest
     facts = None if manifest is None else facts_in(manifest)
     if manifest is None or facts is None:
-        raise NotFound(f"{run.run_id} is no training", hint="list them with `prime train list`")
+        raise NotFound(f"{run.run_id} is not a training", hint="list them with `prime train list`")
     steps = read_steps(run.path / METRICS)
     folders = [(run.path / each.path).resolve() for each in facts.evaluations]
     found = zip(facts.evaluations, folders, library.names_of(folders), strict=True)

@@ -88,7 +88,7 @@ def read_signal(message: bytes) -> SignalRequest:
     fields = Fields(message)
     signal = fields.number(2) or 0
     if signal not in (9, 15):
-        raise UsageError(f"{signal} is no signal that can be sent", hint="send 15 or 9")
+        raise UsageError(f"{signal} is not a signal that can be sent", hint="send 15 or 9")
     return SignalRequest(_read_selector(fields), signal, fields.text(3))
 
 

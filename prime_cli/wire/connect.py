@@ -57,13 +57,13 @@ def end_frame(error: ConnectError | None = None) -> bytes:
 def unframe(content: bytes) -> bytes:
     """The message of the first frame of a request; raises UsageError or TooLarge."""
     if len(content) < _HEADER.size:
-        raise UsageError("The request is no Connect frame: it has fewer than 5 bytes")
+        raise UsageError("The request is not a Connect frame: it has fewer than 5 bytes")
     flags, length = _HEADER.unpack_from(content)
     if length > LARGEST_MESSAGE:
         raise TooLarge(f"The message has more than {LARGEST_MESSAGE} bytes")
     message = content[_HEADER.size : _HEADER.size + length]
     if flags not in (0, _COMPRESSED) or len(message) < length:
-        raise UsageError("The request is no Connect frame: it is cut off")
+        raise UsageError("The request is not a Connect frame: it is cut off")
     return _unpack(message) if flags else message
 
 

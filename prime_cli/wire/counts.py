@@ -13,7 +13,7 @@ def check_count(spec: Spec, count: int | None, name: str) -> None:
         return
     if spec.min_count is None and spec.max_count is None:
         comes = "" if spec.default_count is None else f": it comes with {spec.default_count}"
-        raise UsageError(f"`{name}` cannot be chosen for this offer{comes}", hint="leave it out")
+        raise UsageError(f"`{name}` cannot be chosen for this offer{comes}", hint="omit it")
     check_bounds(spec, count, f"`{name}` of this offer is")
 
 

@@ -63,7 +63,7 @@ def _read_fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
             continue
         length, at = _read_varint(message, at) if kind == _LENGTH else (_WIDTH.get(kind, -1), at)
         if length < 0 or at + length > len(message):
-            raise UsageError("The message is no protobuf, or is cut off")
+            raise UsageError("The message is not protobuf, or is cut off")
         yield tag >> 3, message[at : at + length]
         at += length
 
@@ -75,7 +75,7 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
         at, value, shift = at + 1, value | (byte & _LOW) << shift, shift + 7
         if byte <= _LOW:
             return value, at
-    raise UsageError("The message is no protobuf, or is cut off")
+    raise UsageError("The message is not protobuf, or is cut off")
 
 
 def _bytes(value: int | bytes) -> bytes:

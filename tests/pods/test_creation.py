@@ -89,7 +89,7 @@ def test_an_unknown_price_is_not_zero(plan: PodPlan) -> None:
         (A100, {"template": "t1"}, "require each other"),
         (A100, {"name": "123"}, "is not a valid pod name"),
         (A100, {"name": "a b"}, "is not a valid pod name"),
-        (A100, {"disk_size": 3000, "max_price": 1.7}, "`--max-price` is"),
+        (A100, {"disk_size": 3000, "max_price": 1.7}, "the `--max-price` of"),
         (SPOT, {"disk_size": 600}, "cannot be chosen"),
     ],
 )

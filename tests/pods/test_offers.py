@@ -154,7 +154,7 @@ def test_a_spot_machine_is_used_only_on_request() -> None:
             "the cheapest is A100_80GB x1",
         ),
         (OfferQuery(provider="aws"), "`--provider`", "there is paper"),
-        (OfferQuery(gpu_type="a100", spot=True), "`--spot`", "leave it out"),
+        (OfferQuery(gpu_type="a100", spot=True), "`--spot`", "omit it"),
         (
             OfferQuery(gpu_count=3, max_price=0.1),
             "No offer matches all",

@@ -121,7 +121,7 @@ def test_a_key_of_the_users_own_is_used_and_not_printed(tmp_path: Path, model: P
     ("way", "sentence"),
     [
         ("dies", "did not start (exit code 1)"),
-        ("killed", "did not start (SIGKILL, perhaps for want of memory)"),
+        ("killed", "did not start (SIGKILL, perhaps out of memory)"),
         ("refuses", "refused a call with HTTP 400"),
         ("ends", "ended (exit code 1)"),
     ],

@@ -37,8 +37,8 @@ def test_what_is_within_the_bounds_and_on_a_step_is_taken_and_nothing_else(
 @pytest.mark.parametrize(
     ("spec", "count", "message", "hint"),
     [
-        (Spec(), 8, "`--vcpus` cannot be chosen for this offer", "leave it out"),
-        (Spec(default_count=4), 8, "… for this offer: it comes with 4", "leave it out"),
+        (Spec(), 8, "`--vcpus` cannot be chosen for this offer", "omit it"),
+        (Spec(default_count=4), 8, "… for this offer: it comes with 4", "omit it"),
         (Spec(min_count=2), 1, "`--vcpus` of this offer is at least 2, not 1", None),
         (Spec(max_count=16), 32, "`--vcpus` of this offer is from 1 to 16, not 32", None),
         (

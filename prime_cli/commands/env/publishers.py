@@ -184,7 +184,7 @@ def remove(
 
 
 def _require_publishers(session: Session) -> None:
-    """Raise UsageError on a hub that takes no tokens of CI jobs."""
+    """Raise UsageError on a hub that accepts no tokens from CI jobs."""
     if PUBLISHERS_FEATURE not in session.hub.capabilities().features:
         raise UsageError(
             f"{session.hub.host} has no trusted publishers",
@@ -233,7 +233,7 @@ def _claims(
     _refuse(said, "ref_type", "--gitlab")
     if issuer is None or not given:
         raise UsageError(
-            "It is not said which jobs are trusted",
+            "The jobs to trust are missing",
             hint="use `--github OWNER/REPO`, `--gitlab GROUP/PROJECT`, or `--issuer URL` with "
             "`--claim NAME=VALUE`",
         )

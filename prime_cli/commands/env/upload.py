@@ -200,7 +200,7 @@ def _hub(
         return hub, None
     minted = ci_jobs.mint_key(hub, token, name, destination.owner or destination.team)
     if minted is None:
-        session.output.warn(f"{hub.host} takes no tokens of CI jobs, so this one has no key")
+        session.output.warn(f"{hub.host} accepts no tokens from CI jobs, so this one has no key")
         return hub, None
     session.output.say(
         f"As the trusted publisher {minted.publisher} of {minted.owner}/{minted.environment}, by "

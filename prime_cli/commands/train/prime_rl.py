@@ -30,7 +30,7 @@ def check_flags(given: Sequence[str], *, from_file: bool) -> None:
         flags = ", ".join(f"`--{name.replace('_', '-')}`" for name in wrong)
         raise UsageError(
             f"{flags} has no effect on prime-rl, which runs the environment itself",
-            hint="say it in a file of yours: `@ mine.toml`, or use `--engine trl`",
+            hint="set it in a file of your own: `@ mine.toml`, or use `--engine trl`",
         )
 
 
@@ -66,7 +66,7 @@ def train_with_prime_rl(
     """
     if len(requests) > 1:
         raise UsageError(
-            f"{len(requests)} environments for prime-rl belong into a file of its own form",
+            f"{len(requests)} environments for prime-rl need a file in its own form",
             hint="list them there as `[[orchestrator.train.source]]`: `@ mine.toml`",
         )
     lookup = session.lookup_context()

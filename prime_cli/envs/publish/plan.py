@@ -225,7 +225,7 @@ def attach_report(
     elif published.wheel_sha256 != report.wheel_sha256:
         progress.warn(
             f"The report was not published: the wheel of {published.ref} on "
-            f"{hub.host} has other content",
+            f"{hub.host} has different content",
             hint=f"check that one with `prime env check {published.ref}`",
         )
     else:

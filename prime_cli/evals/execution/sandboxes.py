@@ -56,7 +56,7 @@ def _announce(hub: HubClient, image: str, context: RunContext) -> None:
         return
     if FEATURE not in hub.capabilities().features:
         raise UsageError(
-            f"{hub.host} has none", hint="take this machine: `--sandbox-provider local`"
+            f"{hub.host} has none", hint="use this machine: `--sandbox-provider local`"
         )
     found = hub.sandboxes.plan(SandboxCreation(docker_image=image))
     where = "this machine" if hub.in_process else hub.host

@@ -101,7 +101,9 @@ async def fetch(ticket: Ticket) -> Access:
             f"A node cannot fetch its keys from {where}: {error}", hint=_HINT
         ) from error
     if not line.strip():
-        raise NotAllowed("The token of a node was refused: it is good once, and there", hint=_HINT)
+        raise NotAllowed(
+            "The token of a node was refused: it is valid once, and only there", hint=_HINT
+        )
     return decode_access(line)
 
 

@@ -34,7 +34,7 @@ def require_pushing(environ: Mapping[str, str], *, offline: bool) -> None:
     """
     require("hf", "Sharing on the Hugging Face Hub", "huggingface_hub", "pyarrow")
     if offline:
-        raise Offline("The Hugging Face Hub cannot be reached offline", hint="leave out `-H`")
+        raise Offline("The Hugging Face Hub cannot be reached offline", hint="omit `-H`")
     if not _token(environ):
         raise NotLoggedIn(
             "No key for the Hugging Face Hub",

@@ -76,7 +76,9 @@ class Machine:
     def validate(self, order: PodSpec) -> None:
         """Raise UsageError for the first request beyond the machine's capacity."""
         if order.nodes > 1:
-            raise UsageError("This machine is one node: `--nodes` takes a provider that has more")
+            raise UsageError(
+                "This machine is a single node: `--nodes` needs a provider that has more"
+            )
         for what, unit, wanted, there in (
             ("vCPUs", "", order.vcpus, self.vcpus),
             ("memory", " GB", order.memory, self.memory),

@@ -132,14 +132,14 @@ def make_privilege_folder() -> None:
 def require_login() -> str:
     """The name of our user. Raises UsageError if sshd would not let it log in."""
     if sys.platform == "win32":
-        raise UsageError("Windows holds no pods; a hub on Linux does, and so do clouds")
+        raise UsageError("Pods do not run on Windows; use a hub on Linux, or a cloud")
     import pwd
 
     try:
         user = pwd.getpwuid(os.geteuid())
     except KeyError as error:
         raise UsageError(
-            "The user that prime runs as has no name here, so that sshd lets it in nowhere"
+            "The user that prime runs as has no name here, so sshd cannot let it in"
         ) from error
     shell = user.pw_shell or "/bin/sh"
     if Path(shell).name in ("nologin", "false") or not os.access(shell, os.X_OK):
@@ -149,7 +149,7 @@ def require_login() -> str:
         )
     if _is_locked(user.pw_name):
         raise UsageError(
-            f"The account `{user.pw_name}` is locked, and sshd lets nobody in as it",
+            f"The account `{user.pw_name}` is locked, so sshd refuses its logins",
             hint=f"`usermod -p '*' {user.pw_name}` unlocks it for keys, and for no password",
         )
     return user.pw_name

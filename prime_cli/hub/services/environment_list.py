@@ -205,7 +205,7 @@ def _wanted(query: EnvironmentQuery) -> Conditions:
     words = search_words(query.search or "")
     if len(words) > _MOST_WORDS:
         raise UsageError(
-            f"A search has up to {_MOST_WORDS} words", hint="leave out those that say least"
+            f"A search has up to {_MOST_WORDS} words", hint="omit the least specific ones"
         )
     return Conditions(
         words=tuple(words) if searched else None,

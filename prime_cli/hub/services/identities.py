@@ -53,7 +53,7 @@ def create_user_of(hub: Hub, address: str, identity: Identity, slug: str) -> str
     """
     if hub.settings.sign_in is None or not hub.settings.sign_in.sign_up:
         raise NotAllowed(
-            "New users do not sign up here",
+            "New users cannot sign up here",
             hint="connect the user that you have, or ask the hub's admin for one",
         )
     slug = slug.strip().lower()
@@ -99,8 +99,7 @@ def connect_user_of(hub: Hub, address: str, identity: Identity, key: str) -> str
 def _may_not_connect() -> NotAllowed:
     return NotAllowed(
         "This key may not connect its user to a provider",
-        hint="use one without an end and for all owners, as `prime keys create --scope admin` "
-        "makes",
+        hint="use one that never expires and covers all owners: `prime keys create --scope admin`",
     )
 
 

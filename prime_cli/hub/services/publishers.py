@@ -144,7 +144,7 @@ def mint_key(hub: Hub, caller: Caller, issuers: Issuers | None, request: MintReq
         issuer = read_issuer(request.token)
         if issuers is None or issuer not in hub.settings.publisher_issuers:
             raise NotAllowed(
-                f"This hub takes no tokens of `{issuer[:200]}`",
+                f"This hub accepts no tokens from `{issuer[:200]}`",
                 hint="its admin names issuers with `--publisher-issuers`",
             )
         rows = _candidates(hub, issuer, request)
@@ -254,8 +254,8 @@ def _check_issuer(hub: Hub, issuer: str) -> None:
     if issuer not in hub.settings.publisher_issuers:
         known = ", ".join(sorted(hub.settings.publisher_issuers)) or "none"
         raise UsageError(
-            f"This hub takes no tokens of `{issuer[:200]}`",
-            hint=f"it takes those of: {known}; its admin names more with `--publisher-issuers`",
+            f"This hub accepts no tokens from `{issuer[:200]}`",
+            hint=f"it accepts those from: {known}; its admin adds more with `--publisher-issuers`",
         )
 
 

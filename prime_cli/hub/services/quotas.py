@@ -172,7 +172,7 @@ def list_quotas(hub: Hub, caller: Caller) -> QuotaList:
 
 def _check(new: NewQuota, given: dict[str, int]) -> None:
     if wrong := set(new.reset) - set(QUOTA_KINDS):
-        raise UsageError(f"`{min(wrong)[:80]}` is no quota", hint=f"write {_KINDS}")
+        raise UsageError(f"`{min(wrong)[:80]}` is not a quota", hint=f"write {_KINDS}")
     if not given and not new.reset:
         raise UsageError("No quota is given", hint=f"name {_KINDS}")
     if any(not UNLIMITED <= number <= _MOST for number in given.values()):

@@ -234,7 +234,7 @@ class ServeOptions(LimitOptions):
         for name in self.sandboxes:
             if name not in (BUBBLEWRAP, ENGINE, KUBERNETES):
                 raise UsageError(
-                    f"`{name[:80]}` is no provider of sandboxes",
+                    f"`{name[:80]}` is not a provider of sandboxes",
                     hint=f"write `{ENGINE}`, `{KUBERNETES}` or `{BUBBLEWRAP}`",
                 )
             if name == BUBBLEWRAP and not self.users_trust_each_other:

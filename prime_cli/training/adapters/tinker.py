@@ -101,7 +101,7 @@ def use_prime(
         builder: EnvGroupBuilder, policy: TokenCompleter, *_: Any, **__: Any
     ) -> TrajectoryGroup:
         if not isinstance(builder, PrimeGroup):
-            raise TypeError(f"{type(builder).__name__} is no group of prime")
+            raise TypeError(f"{type(builder).__name__} is not a group of prime")
         with policies.serving(_Policy(policy, chosen)) as where:
             found = await client.ask(builder.example, builder.size, policy=where)
         return trajectories(found)

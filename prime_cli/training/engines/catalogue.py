@@ -94,7 +94,7 @@ def read_engine(folder: Path) -> Engine:
         found = msgspec.toml.decode(path.read_bytes(), type=EngineFile)
     except FileNotFoundError as error:
         raise NotFound(
-            f"{folder} is no engine: it has no {DESCRIPTION}",
+            f"{folder} is not an engine: it has no {DESCRIPTION}",
             hint="`--engine` takes a name, or the folder of an engine",
         ) from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -93,7 +93,7 @@ def check_packages(engine: Engine, python: Path) -> Iterator[str]:
     except (OSError, TimedOut) as error:
         raise NotFound(f"{python} cannot be started", hint="`--engine-python PYTHON`") from error
     if not done.ok:
-        raise UsageError(f"{python} is no Python: {done.last_lines(1)}")
+        raise UsageError(f"{python} is not a Python: {done.last_lines(1)}")
     found: dict[str, str | None] = json.loads(done.out)
     missing = [str(each) for each in wanted if found[each.name] is None]
     if missing:

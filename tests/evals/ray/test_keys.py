@@ -28,7 +28,7 @@ def test_a_token_is_good_once() -> None:
         assert KEY not in msgspec.json.encode(ticket).decode()
 
         assert (await fetch(ticket)).endpoint == ENDPOINT
-        with pytest.raises(NotAllowed, match="good once"):
+        with pytest.raises(NotAllowed, match="valid once"):
             await fetch(ticket)
         holder.close()
 

@@ -102,7 +102,7 @@ def test_a_change_that_cannot_be_is_refused_with_the_reason(tmp_path: Path) -> N
             ({"allowlist": ["a.test"], "network": "none"}, "Name one of"),
             ({"denylist": ["a.test"]}, "cannot block single hosts"),
             ({"allowlist": ["10.0.0.0/8"]}, "not the name of a host"),
-            ({"network": "everything"}, "is no network"),
+            ({"network": "everything"}, "is not a network"),
         ):
             answer = change(hub, made, **body)
             assert (answer.status_code, said in answer.json()["detail"]) == (422, True), body

@@ -170,7 +170,7 @@ def test_a_call_of_no_known_name_is_not_passed_on(inside: Inside, name: str) -> 
 REFUSALS: list[tuple[Callable[[Inside], object], str]] = [
     (lambda inside: stream(inside, "Connect", selector("none"))[-1].decode(), "not_found"),
     (lambda inside: call(inside, "SendInput", selector("none")).text, "not_found"),
-    (lambda inside: call(inside, "SendSignal", selector("x") + b"\x10\x01").text, "is no signal"),
+    (lambda inside: call(inside, "SendSignal", selector("x") + b"\x10\x01").text, "not a signal"),
     (lambda inside: stream(inside, "Start", b"\xff\xff")[-1].decode(), "invalid_argument"),
 ]
 

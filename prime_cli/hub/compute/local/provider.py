@@ -81,7 +81,7 @@ class LocalProvider:
         this_machine(self.folder, Gpus()).validate(order)
         if order.image:
             raise UsageError(
-                f"A pod on this machine has its system, not the image `{order.image}`",
+                f"A pod on this machine runs this machine's system, not the image `{order.image}`",
                 hint="omit `--image`",
             )
         require_variables(order.variables)

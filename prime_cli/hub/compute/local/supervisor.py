@@ -201,7 +201,7 @@ def _free_port(host: str) -> tuple[str, int]:
             address, port = probe.getsockname()[:2]
     except OSError as error:
         raise EnvironmentFailed(
-            f"{host} is no address of this machine: {error.strerror or error}"
+            f"{host} is not an address of this machine: {error.strerror or error}"
         ) from error
     return str(address), int(port)
 

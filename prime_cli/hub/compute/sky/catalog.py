@@ -76,7 +76,7 @@ class Catalog:
             if machine.offer.cloud_id == cloud_id:
                 return machine
         raise NotFound(
-            f"SkyPilot has no `{cloud_id}` (any more)", hint="`prime availability list` shows all"
+            f"SkyPilot does not offer `{cloud_id}` now", hint="`prime availability list` shows all"
         )
 
     def _answer(self) -> dict[str, Any]:

@@ -43,17 +43,17 @@ def validate_spec(order: PodSpec, machine: SkyOffer) -> None:
     """Raise UsageError naming the first request that SkyPilot or the cloud cannot meet."""
     where = machine.resources["infra"]
     if order.disks:
-        raise UsageError(f"SkyPilot attaches no disks: `{order.disks[0].name}` cannot be had")
+        raise UsageError(f"SkyPilot attaches no disks: `{order.disks[0].name}` cannot be attached")
     for wish, feature in (
         (order.nodes > 1 and f"{order.nodes} nodes", "multi_node"),
         (order.image and f"the image `{order.image}`", "docker_image"),
     ):
         if wish and feature in machine.refused:
             reason = machine.refused[feature]
-            raise UsageError(f"{wish} cannot be had at `{where}`", detail=reason)
+            raise UsageError(f"{wish} is not available at `{where}`", detail=reason)
     if order.image and not _is_image(order.image):
         raise UsageError(
-            f"`{order.image}` is no image of a registry",
+            f"`{order.image}` is not an image in a registry",
             hint=f"write it as `{DOCKER}nvidia/cuda:12.4.1-base-ubuntu22.04`",
         )
     for name, count, spec in (

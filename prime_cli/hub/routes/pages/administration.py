@@ -108,7 +108,7 @@ async def set_quota(request: Request, form: dict[str, str]) -> str:
     """Change one quota of an owner, or of everybody; without a number it is as for all."""
     kind, most = form.get("kind", ""), form.get("most", "").strip()
     if kind not in QUOTA_KINDS:
-        raise UsageError(f"`{kind[:80]}` is no quota")
+        raise UsageError(f"`{kind[:80]}` is not a quota")
     new = NewQuota(owner=form.get("owner"))
     if most and most != "default":
         setattr(new, kind, parse_quota(kind, most))
@@ -151,7 +151,7 @@ async def load(request: Request) -> Page:
     require_admin(caller_of(request))
     render: Callable[[], bytes] | None = getattr(request.app.state, "metrics", None)
     if render is None:
-        raise NotFound("This hub counts nothing", hint="only `prime hub serve` does")
+        raise NotFound("This hub has no counters", hint="only `prime hub serve` does")
     return load_page(_read(await run(hub_of(request), _families, render)))
 
 

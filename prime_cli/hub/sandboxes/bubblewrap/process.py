@@ -105,7 +105,7 @@ class BubblewrapSandbox:
         """As `RunningSandbox.gone`."""
         await self._process.wait()
         if self._groups.was_out_of_memory():
-            return End(OOM_KILLED, "it needed more memory than it had")
+            return End(OOM_KILLED, "it ran out of memory")
         return End(ENDED, "its first process was ended")
 
     async def end(self) -> None:

@@ -83,7 +83,9 @@ class EngineContainer:
         """As `RunningSandbox.gone`."""
         code = await asyncio.shield(self._waiting)
         if code == _KILLED:
-            return End(OOM_KILLED, "its first process was killed, mostly for want of memory")
+            return End(
+                OOM_KILLED, "its first process was killed, probably because it ran out of memory"
+            )
         return End(ENDED, "its first process was ended")
 
     async def end(self) -> None:

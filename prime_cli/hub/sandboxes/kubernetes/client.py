@@ -199,5 +199,5 @@ def _decode(content: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Unreachable(
-            f"The Kubernetes API answered what is none of its objects: {error}"
+            f"The Kubernetes API sent something that is not one of its objects: {error}"
         ) from error

@@ -23,7 +23,7 @@ def read_quantity(text: str) -> Decimal:
     try:
         return Decimal(number) * _SUFFIXES[text[len(number) :]]
     except (InvalidOperation, KeyError) as error:
-        raise ValueError(f"`{text[:40]}` is no quantity") from error
+        raise ValueError(f"`{text[:40]}` is not a quantity") from error
 
 
 def read_limits(pod: Pod, spec: SandboxSpec) -> dict[str, str]:

@@ -105,7 +105,7 @@ def describe_end(pod: Pod | None) -> End:
     if status.reason == "DeadlineExceeded":
         return End(TIMED_OUT, "its time is over")
     if terminated is not None and terminated.reason == "OOMKilled":
-        return End(OOM_KILLED, "it needed more memory than it had")
+        return End(OOM_KILLED, "it ran out of memory")
     if status.reason == "Evicted":
         return End(ENDED, f"its node evicted it: {status.message or 'no message'}"[:2000])
     if status.reason:

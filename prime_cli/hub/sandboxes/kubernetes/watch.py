@@ -131,4 +131,6 @@ def _read(event: WatchEvent) -> Pod:
     try:
         return msgspec.json.decode(event.object, type=Pod)
     except msgspec.MsgspecError as error:
-        raise Unreachable(f"The Kubernetes API sent what is no pod: {error}") from error
+        raise Unreachable(
+            f"The Kubernetes API sent something that is not a pod: {error}"
+        ) from error

@@ -169,7 +169,7 @@ class Supervisor:
         """Start it unless it runs. Raises StorageFailed, UsageError on Windows."""
         if sys.platform == "win32":
             raise UsageError(
-                "Sandboxes of one's own need Linux or macOS",
+                "Your own sandboxes need Linux or macOS",
                 hint="use a hub that is served by a machine with Linux: `prime login --hub URL`",
             )
         if self.is_alive and self._listens():

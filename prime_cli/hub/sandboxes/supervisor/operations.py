@@ -215,7 +215,7 @@ async def read_upload(request: web.Request) -> AsyncIterator[bytes]:
     try:
         reader = await request.multipart()
     except (AssertionError, ValueError) as error:
-        raise UsageError("The body is no multipart form") from error
+        raise UsageError("The body is not a multipart form") from error
     async for part in reader:
         if isinstance(part, web.BaseRequest) or getattr(part, "name", None) != "file":
             continue

@@ -49,7 +49,7 @@ def check_request(creation: PodCreation) -> None:
         ("prepaidForHr", request.prepaid_for_hr),
     ):
         if wish:
-            raise UsageError(f"`{name}` is not possible at this hub", hint="leave it out")
+            raise UsageError(f"`{name}` is not possible at this hub", hint="omit it")
 
 
 def choose(hub: Hub, creation: PodCreation) -> ChosenOffer:
@@ -66,7 +66,7 @@ def choose(hub: Hub, creation: PodCreation) -> ChosenOffer:
     if not meant:
         raise NotFound(
             f"There is no offer `{request.cloud_id[:80]}` of {request.gpu_count} x "
-            f"`{request.gpu_type[:80]}` like this (any more)",
+            f"`{request.gpu_type[:80]}` like this now",
             hint=_SEE,
         )
     in_stock = [choice for choice in meant if choice.offer.stock_status != "Unavailable"]

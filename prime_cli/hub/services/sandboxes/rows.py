@@ -41,7 +41,8 @@ def supervisor_of(hub: Hub) -> Supervisor:
     """The supervisor of a hub; raises UsageError if the hub has no sandboxes."""
     if hub.settings.sandboxes is None:
         raise UsageError(
-            "This hub has no sandboxes", hint="its admin can with `prime hub serve --sandboxes`"
+            "This hub has no sandboxes",
+            hint="its admin can enable them with `prime hub serve --sandboxes`",
         )
     return Supervisor(hub.settings.data)
 

@@ -74,7 +74,7 @@ def check_denylist(entries: list[str] | None) -> None:
         _refuse(
             "Sandboxes of this hub cannot block single hosts",
             "network_denylist",
-            f"list the hosts that are allowed, or take the network `none`; {_CLOUD} can",
+            f"list the hosts that are allowed, or use the network `none`; {_CLOUD} can",
         )
 
 
@@ -113,7 +113,9 @@ def read_network(options: SandboxSettings, creation: SandboxCreation) -> str:
     """The level of network; raises UsageError."""
     if creation.network is not None:
         if creation.network not in NETWORKS:
-            _refuse(f"`{creation.network[:80]}` is no network", "network", f"write {_or(NETWORKS)}")
+            _refuse(
+                f"`{creation.network[:80]}` is not a network", "network", f"write {_or(NETWORKS)}"
+            )
         level = creation.network
     elif creation.network_access is False or creation.network_allowlist == []:
         level = NONE

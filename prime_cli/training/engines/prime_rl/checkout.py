@@ -59,7 +59,7 @@ def open_checkout(folder: Path) -> Checkout:
         name = None
     if name != "prime-rl":
         raise UsageError(
-            f"{folder} is no checkout of prime-rl: its pyproject.toml does not say so",
+            f"{folder} is not a checkout of prime-rl: its pyproject.toml does not say so",
             hint="`--engine-dir` takes the folder that prime-rl was cloned into",
         )
     revision = revision_of(folder)
@@ -110,6 +110,6 @@ def dry_run(checkout: Checkout, files: Sequence[Path], own: Sequence[str]) -> No
         said = (done.err.strip() or done.out.strip()).splitlines()[-_SHOWN:]
         raise UsageError(
             "prime-rl refuses the file",
-            hint=f"change it with a file of yours: `@ mine.toml`; ours is {files[0]}",
+            hint=f"change it with a file of your own: `@ mine.toml`; ours is {files[0]}",
             detail="\n".join(said) or None,
         )

@@ -39,7 +39,7 @@ def plan_prime_rl(
         raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
     if training.engine_dir is None:
         raise UsageError(
-            "prime-rl is not on PyPI: it is started in a checkout of yours",
+            "prime-rl is not on PyPI: it is started in your own checkout",
             hint="clone and install it, and add `--engine-dir FOLDER`",
         )
     if training.report not in (None, Reporter.WANDB):

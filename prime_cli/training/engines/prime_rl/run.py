@@ -57,7 +57,7 @@ class PrimeRlRun:
         if self.settings.gpus == 1 and not self.files:
             raise UsageError(
                 "prime-rl needs two GPUs, one to train and one for vLLM, and one is visible",
-                hint="`--engine trl` shares one, or say how in a file of yours: `@ mine.toml`",
+                hint="`--engine trl` shares one, or set it in a file of your own: `@ mine.toml`",
             )
         note = commit_note(self.checkout)
         if note is not None:

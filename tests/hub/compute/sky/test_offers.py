@@ -102,14 +102,14 @@ def test_gpus_have_their_published_names_or_none(
 def test_what_does_not_map_is_refused_by_name(sky: FakeSky) -> None:
     provider = sky.provider()
     with pytest.raises(
-        UsageError, match=r"image `docker:ubuntu:24\.04` cannot be had at `slurm/lab`"
+        UsageError, match=r"image `docker:ubuntu:24\.04` is not available at `slurm/lab`"
     ):
         provider.validate_spec(order_of(provider, "sky/slurm/lab", image="docker:ubuntu:24.04"))
     with pytest.raises(UsageError, match="memory cannot be chosen at `aws/us-east-1`"):
         provider.validate_spec(order_of(provider, AWS, memory=64))
     with pytest.raises(UsageError, match="disk size cannot be chosen at `slurm/lab`"):
         provider.validate_spec(order_of(provider, "sky/slurm/lab", disk_size=64))
-    with pytest.raises(UsageError, match="`ubuntu` is no image of a registry"):
+    with pytest.raises(UsageError, match="`ubuntu` is not an image in a registry"):
         provider.validate_spec(order_of(provider, AWS, image="ubuntu"))
     with pytest.raises(UsageError, match="more than 96 KiB"):
         provider.validate_spec(order_of(provider, AWS, variables={"A": "x" * 200_000}))

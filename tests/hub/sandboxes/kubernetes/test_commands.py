@@ -139,7 +139,7 @@ ENDS = [
                 {"name": "sandbox", "state": {"terminated": {"reason": "OOMKilled"}}}
             ],
         },
-        End("OOM_KILLED", "it needed more memory than it had"),
+        End("OOM_KILLED", "it ran out of memory"),
     ),
     ({"phase": "Succeeded"}, End("TERMINATED", "its first process was ended")),
     (

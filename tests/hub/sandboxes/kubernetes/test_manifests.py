@@ -154,7 +154,7 @@ def test_a_quantity_is_read(text: str, number: float) -> None:
 
 def test_what_is_no_quantity_is_no_number() -> None:
     for text in ("", "x", "1Zi", "--1"):
-        with pytest.raises(ValueError, match="is no quantity"):
+        with pytest.raises(ValueError, match="is not a quantity"):
             read_quantity(text)
 
 

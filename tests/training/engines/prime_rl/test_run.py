@@ -109,7 +109,7 @@ def test_slurm_needs_no_gpu_of_this_machine(tmp_path: Path, wheelhouse: Path) ->
 def test_a_folder_that_is_no_installed_checkout_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         open_checkout(tmp_path / "none")
-    with pytest.raises(UsageError, match="no checkout of prime-rl"):
+    with pytest.raises(UsageError, match="not a checkout of prime-rl"):
         open_checkout(tmp_path)
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "prime-rl"\n', encoding="utf-8")
     with pytest.raises(UsageError, match="not installed") as refused:

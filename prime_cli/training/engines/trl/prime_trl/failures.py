@@ -31,7 +31,7 @@ def killed_process(number: int, count: int, code: int) -> Stopped:
     """Why a training ends whose process `number` of `count` ended without a word."""
     how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     if how == "SIGKILL":
-        how += ", perhaps for want of memory"
+        how += ", perhaps out of memory"
     message = f"Process {number} of the {count} that train was ended ({how})"
     return Stopped("engine_failed", message, f"{_OUT_OF_MEMORY}; then `prime train --resume`")
 
