@@ -49,6 +49,7 @@ from tests.hub.evaluating import finished
 ENVIRONMENTS = ROLLOUTS = 10_000
 MANY = 200_000
 CELLS = 1_000_000
+_CALLS = 200
 _START = 60.0
 _PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
@@ -106,7 +107,7 @@ def fill_pages(ada: httpx.Client) -> dict[str, str]:
     finished(ada, samples(3), name="ten", model_name="small-1b", **about)
     compared = "&".join(f"evaluation={each}" for each in _comparable(ada, about))
     long = finished(
-        ada, [using_tools(200, 5_000)], name="1 MB", environments=[{"id": "ada/pages-evil"}],
+        ada, [using_tools(_CALLS, 5_000)], name="1 MB", environments=[{"id": "ada/pages-evil"}],
         model_name="small-1b", is_public=True,
     )  # fmt: skip
     word, evil = f"{at}/pages-word", f"{at}/pages-evil"
@@ -130,6 +131,7 @@ def fill_pages(ada: httpx.Client) -> dict[str, str]:
         "hostile, a table of a million cells": f"{at}/pages-table",
         "hostile, details": f"{evil}/details",
         "hostile, a rollout with 1 MB of tool results": f"/dashboard/evaluations/{long}/samples/1",
+        "the same, its last turns": f"/dashboard/evaluations/{long}/samples/1?before={_CALLS + 1}",
     }
 
 
