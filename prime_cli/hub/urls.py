@@ -10,6 +10,7 @@ LOGIN_PAGE = "/dashboard/tokens/challenge"
 SESSION_PAGE = "/login"
 SIGN_OUT = "/logout"
 ACCOUNT_PAGE = "/dashboard/account"
+API_PAGE = "/docs"
 SIGN_IN_PAGE = f"{LOGIN_PAGE}/oidc"
 SIGN_IN_RETURN = f"{SIGN_IN_PAGE}/callback"
 
@@ -18,7 +19,7 @@ _PAGES = ("/dashboard/", f"{SESSION_PAGE}/")
 
 def is_page(path: str) -> bool:
     """Whether a path is that of a page for people, where the cookie of a session counts."""
-    return path in ("/", SESSION_PAGE, SIGN_OUT) or path.startswith(_PAGES)
+    return path in ("/", API_PAGE, SESSION_PAGE, SIGN_OUT) or path.startswith(_PAGES)
 
 
 def file_url(base: str, owner: str, name: str, sha256: str, filename: str) -> str:

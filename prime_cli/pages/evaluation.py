@@ -38,9 +38,10 @@ from prime_cli.pages.runs import (
     reward_chart,
     some_facts,
 )
-from prime_cli.pages.samples import sample_of
+from prime_cli.pages.samples import sample_of, usage_facts
 from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import whole_text
+from prime_cli.pages.tokens import finite
 from prime_cli.runs.rows import LARGEST
 from prime_cli.statistics.intervals import bounds, precision
 from prime_cli.wire.codec import decode
@@ -243,8 +244,20 @@ def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact
     yield Fact("Samples", f"{detail.total_samples:,}")
     if errors:
         yield Fact("Errors", f"{errors:,}")
+    yield from _spent(detail)
     if detail.owner:
         yield Fact("Pushed by", detail.owner)
+
+
+def _spent(detail: EvaluationDetail) -> Iterator[Fact]:
+    """Tokens and cost of all samples, as far as our client told them."""
+    own = detail.metadata.get("prime")
+    if not isinstance(own, dict):
+        return
+    if isinstance(own.get("usage"), dict):
+        yield from usage_facts(own["usage"])
+    if (cost := finite(own.get("cost"))) is not None:
+        yield Fact("Cost", f"${cost:.4g}")
 
 
 def _errors_of(detail: EvaluationDetail) -> int:

@@ -1,5 +1,6 @@
 """Sandboxes: places where an environment runs code, in the shapes of the published sandbox API."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
@@ -154,6 +155,18 @@ class Sandbox(msgspec.Struct, rename="camel", kw_only=True):
     kubernetes_job_id: str | None = None
     registry_credentials_id: str | None = None
     pending_image_build_id: str | None = None
+
+    @property
+    def expires_at(self) -> str | None:
+        """When it ends by itself; None unless it runs, or if it has no such time."""
+        if self.status != RUNNING or self.timeout_minutes < 1:
+            return None
+        try:
+            started = datetime.fromisoformat(self.started_at or "")
+        except ValueError:
+            return None
+        known = started if started.tzinfo is not None else started.replace(tzinfo=UTC)
+        return (known + timedelta(minutes=self.timeout_minutes)).isoformat()
 
 
 class SandboxPage(msgspec.Struct, rename="camel"):

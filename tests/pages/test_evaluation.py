@@ -43,6 +43,19 @@ def test_samples_stand_in_a_grid_of_examples_by_rollouts() -> None:
     assert html.count('<th scope="row">') == 2
 
 
+def test_tokens_and_cost_are_those_that_our_client_told() -> None:
+    told = {"usage": {"input": 1200, "output": 3, "cost": 0.5}, "cost": 0.0125}
+    samples = EvaluationSamples(LINES, 3, Overview())
+
+    html = render(evaluation_page(structs.replace(RUN, metadata={"prime": told}), samples)).decode()
+
+    assert "<dt>Input tokens</dt><dd>1,200</dd>" in html
+    assert "<dt>Cost</dt><dd>$0.0125</dd>" in html
+    for other in ({"usage": 3, "cost": "<b>"}, {"usage": {"input": "x"}, "cost": None}, [1]):
+        odd = structs.replace(RUN, metadata={"prime": other})
+        assert "<dt>Cost</dt>" not in render(evaluation_page(odd, samples)).decode()
+
+
 def test_a_sample_is_shown_turn_by_turn() -> None:
     body = {"prompt": "2+2", "completion": [{"role": "assistant", "content": "<b>"}], "reward": 1}
 

@@ -1,7 +1,7 @@
 """Sandboxes by what a person types, and what is shown of them."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -10,8 +10,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.commands.pods.formatting import countdown
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.secret_detection import is_secret_name
-from prime_cli.pods.formatting import moment
-from prime_cli.wire.sandboxes import LIVE, RUNNING, Sandbox, SandboxQuery, StartCommand
+from prime_cli.wire.sandboxes import LIVE, Sandbox, SandboxQuery, StartCommand
 
 SandboxArg = Annotated[
     str, typer.Argument(metavar="SANDBOX", help="A name, an id, or the start of one.")
@@ -102,25 +101,17 @@ def describe_reach(allowed: Sequence[str] | None, denied: Sequence[str] | None) 
     return f"all but {', '.join(denied)}" if denied else "the Internet"
 
 
-def expires_at(sandbox: Sandbox) -> str | None:
-    """When it ends by itself; None unless it runs, or if it has no such time."""
-    started = moment(sandbox.started_at)
-    if sandbox.status != RUNNING or started is None or sandbox.timeout_minutes < 1:
-        return None
-    return (started + timedelta(minutes=sandbox.timeout_minutes)).isoformat()
-
-
 def left_text(sandbox: Sandbox) -> str:
     """How long it has left."""
     if sandbox.status not in LIVE:
         return "-"
-    until = expires_at(sandbox)
+    until = sandbox.expires_at
     return countdown(until, datetime.now(UTC)) if until else f"{sandbox.timeout_minutes}m"
 
 
 def listed(sandbox: Sandbox) -> dict[str, Any]:
     """A row of `list` as JSON, with the official client's names."""
-    until = expires_at(sandbox)
+    until = sandbox.expires_at
     return {
         "id": sandbox.id,
         "name": sandbox.name,

@@ -13,10 +13,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from prime_cli import __version__
+from prime_cli.hub.browser_cookies import act_for_session
 from prime_cli.hub.dispatch import hub_of
 from prime_cli.hub.routes.responses import answer, answer_page
 from prime_cli.hub.routes.router import Operation
-from prime_cli.hub.urls import API
+from prime_cli.hub.urls import API, API_PAGE
 from prime_cli.pages.api import OperationRow, api_page
 from prime_cli.wire.problems import Problem
 
@@ -118,9 +119,10 @@ def routes(operations: Sequence[Operation]) -> list[Route]:
         return answer(describe(operations, hub_of(request).settings.public_url))
 
     async def docs(request: Request) -> Response:
+        await act_for_session(request)
         rows = [
             OperationRow(op.method, API + op.path, op.summary, op.needs_key) for op in operations
         ]
         return answer_page(request, api_page(rows))
 
-    return [Route("/openapi.json", openapi), Route("/docs", docs)]
+    return [Route("/openapi.json", openapi), Route(API_PAGE, docs)]

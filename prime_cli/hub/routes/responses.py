@@ -13,7 +13,7 @@ from prime_cli.core.errors import InternalError, NotFound, PrimeError, StorageFa
 from prime_cli.hub.browser_cookies import act_for_session
 from prime_cli.hub.dispatch import caller_of, hub_of, run
 from prime_cli.hub.headers import BASIC_CHALLENGE
-from prime_cli.hub.urls import ACCOUNT_PAGE, LOGIN_PAGE, SESSION_PAGE
+from prime_cli.hub.urls import ACCOUNT_PAGE, API_PAGE, LOGIN_PAGE, SESSION_PAGE, is_page
 from prime_cli.pages.assets import PAGE_HEADERS
 from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
 from prime_cli.wire.codec import Envelope, encode
@@ -85,7 +85,7 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
 NAVIGATION = (
     NavigationLink("/", "Environments"),
     NavigationLink(LOGIN_PAGE, "Log in a client"),
-    NavigationLink("/docs", "API"),
+    NavigationLink(API_PAGE, "API"),
 )
 
 
@@ -120,19 +120,24 @@ def answer_page_error(request: Request, error: PrimeError) -> Response:
 
 
 def _account(request: Request) -> NavigationLink | None:
-    """The signed-in user; else where to sign in, on a hub with accounts."""
+    """The signed-in user; else where to sign in, on a hub with accounts.
+
+    Elsewhere than at pages nobody knows who is signed in, so the link leads to either.
+    """
     session = getattr(request.state, "session", None)
     if session is not None:
         return NavigationLink(ACCOUNT_PAGE, session.caller.slug or "Account")
     if not hub_of(request).settings.accounts:
         return None
+    if not is_page(request.url.path):
+        return NavigationLink(ACCOUNT_PAGE, "Account")
     return NavigationLink(SESSION_PAGE, "Sign in")
 
 
 def _next(request: Request) -> tuple[str, ...]:
     if getattr(request.state, "session", None) is not None:
         return ()
-    if hub_of(request).settings.accounts:
+    if hub_of(request).settings.accounts and is_page(request.url.path):
         return ("Without signing in, pages show what is public.",)
     return ()
 

@@ -183,6 +183,14 @@ def test_a_page_that_is_missing_knows_who_is_signed_in(accounts_hub: AccountsHub
     assert "Without signing in" in unknown.text
 
 
+def test_an_address_that_is_no_page_leaves_open_who_is_signed_in(accounts_hub: AccountsHub) -> None:
+    ada = signed_in(accounts_hub, "ada")
+    text = ada.get("/nowhere", headers={"accept": "text/html"}).text
+    assert "ign in" not in text
+    assert '"/dashboard/account">Account</a>' in text
+    assert ">ada</a>" in ada.get("/docs").text
+
+
 def test_only_pages_of_this_hub_are_gone_on_to(accounts_hub: AccountsHub) -> None:
     browser = signed_in(accounts_hub, "ada")
     for path, onward in {
