@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 
 from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.services import key_management, users
 from prime_cli.hub.settings import HubSettings
+from prime_cli.wire.locks import Signatures
 from tests.helpers.serving import ServedHub, serve
 from tests.hub.evaluating import finished
-from tests.hub.pushing import Push, make_sources
+from tests.hub.pushing import HUB, Push, make_sources, sha256
+from tests.hub.services.test_version_documents import ATTESTATION, SSH, lock_of, report_of
 
 README = """# Word
 
@@ -51,15 +54,23 @@ def load_environment(num_examples: int = 100, max_turns: int = 6) -> vf.Environm
 '''
 
 
+BEFORE = CODE.replace("answer in completion[-1]", "answer == completion[-1]")
+"""The reward of the version before."""
+
+
 @dataclass(frozen=True)
 class Site:
-    """`evaluations` are of ada/word, by the name of their model; `secret` is a private one."""
+    """`evaluations` are of ada/word, by the name of their model; `secret` is a private one.
+
+    `long` has one sample, with more turns, text and tokens than a page has room for.
+    """
 
     served: ServedHub
     hub: Hub
     keys: dict[str, str]
     evaluations: dict[str, str]
     secret: str
+    long: str
 
     @property
     def url(self) -> str:
@@ -79,8 +90,7 @@ def serve_site(folder: Path) -> Iterator[Site]:
         hub = open_hub(HubSettings(data=data, owner="", embedded=False, accounts=True))
         keys = {user: _add_user(hub, user) for user in ("ada", "bob")}
         with served.client(keys["ada"]) as ada:
-            evaluations, secret = _fill(ada)
-        yield Site(served, hub, keys, evaluations, secret)
+            yield Site(served, hub, keys, *_fill(ada))
 
 
 def _add_user(hub: Hub, slug: str) -> str:
@@ -88,9 +98,10 @@ def _add_user(hub: Hub, slug: str) -> str:
     return key_management.issue_key(hub, Caller.operator(), slug, name="first", scope="admin").key
 
 
-def _fill(ada: httpx.Client) -> tuple[dict[str, str], str]:
-    for version in ("0.1.0", "0.2.0"):
-        publish(ada, "word", version, tags=["game", "multi-turn"], readme=README)
+def _fill(ada: httpx.Client) -> tuple[dict[str, str], str, str]:
+    tags = ["game", "multi-turn"]
+    publish(ada, "word", "0.1.0", tags=tags, readme=README, code=BEFORE)
+    _document(ada, publish(ada, "word", "0.2.0", tags=tags, readme=README))
     publish(ada, "sums", "1.0.0", tags=["math"], description="Add two numbers")
     publish(ada, "hidden", "0.1.0", visibility="PRIVATE", description="Nobody else's")
     found = {
@@ -103,7 +114,23 @@ def _fill(ada: httpx.Client) -> tuple[dict[str, str], str]:
         ada, samples(5), name="of nobody else", environments=[{"id": "ada/hidden"}],
         model_name="small-1b", is_public=False,
     )  # fmt: skip
-    return found, secret
+    long = finished(
+        ada, [long_sample()], name="a long one", environments=[{"id": "ada/sums"}],
+        model_name="large-70b", is_public=True,
+    )  # fmt: skip
+    return found, secret, long
+
+
+def _document(client: httpx.Client, push: Push) -> None:
+    """Put a lock, a check report and signatures beside a version."""
+    documents = {
+        "lock": lock_of(push.wheel),
+        "check": report_of(push.wheel),
+        "signatures": Signatures(sha256(push.wheel), (SSH, ATTESTATION)),
+    }
+    for name, document in documents.items():
+        address = f"{HUB}/ada/{push.name}/@{push.version}/{name}"
+        client.put(address, json=msgspec.to_builtins(document)).raise_for_status()
 
 
 def publish(
@@ -137,6 +164,20 @@ def publish(
 def samples(right: int) -> list[dict[str, Any]]:
     """Five examples with two rollouts each, of which `right` are right and the last is an error."""
     return [_sample(n // 2, n % 2, n < right, errored=n == 9) for n in range(10)]
+
+
+def long_sample() -> dict[str, Any]:
+    """A rollout of 120 turns, whose first has a text and tokens that a page cannot have whole."""
+    tokens = [{"token": f" word{n}", "logprob": -n / 500} for n in range(2000)]
+    first = {"role": "assistant", "content": "word " * 8000, "logprobs": {"content": tokens}}
+    said = [{"role": "user" if n % 2 else "assistant", "content": f"turn {n}"} for n in range(118)]
+    return {
+        "example_id": 0,
+        "rollout": 0,
+        "prompt": [{"role": "user", "content": "Talk for long."}],
+        "completion": [first, *said],
+        "reward": 1.0,
+    }
 
 
 def _sample(example: int, rollout: int, right: bool, *, errored: bool) -> dict[str, Any]:

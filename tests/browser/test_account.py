@@ -85,7 +85,17 @@ RENTED = {
         [Cost(Pod("1f2e3d4c", "A100_80GB", 2, "ACTIVE", "web", price_hr=2.0), 1.5)]
     ),
     "/dashboard/sandboxes/rented": sandboxes_page(
-        [Sandbox(id="5b6a7988", name="checker", docker_image="python:3.11-slim", labels=["ci"])]
+        [
+            Sandbox(
+                id="5b6a7988",
+                name="checker",
+                docker_image="python:3.11-slim",
+                labels=["ci"],
+                status="RUNNING",
+                started_at="2026-01-02T03:04:05Z",
+                idle_timeout_minutes=10,
+            )
+        ]
     ),
 }
 """Pages of what this hub has no provider for, by addresses of their own."""

@@ -96,6 +96,44 @@ def test_links_lead_from_the_list_to_a_file_and_an_evaluation(
     expect(page.get_by_text("Request timed out").first).to_be_visible()
 
 
+def test_a_long_rollout_is_read_to_its_last_turn_and_its_texts_and_tokens_whole(
+    site: Site, browse: Callable[..., Visit]
+) -> None:
+    rollout = f"/dashboard/evaluations/{site.long}/samples/1"
+    page = browse(site.url, width=NARROW, scheme="dark").open(rollout)
+    turns = page.get_by_role("navigation", name="Turns", exact=True)
+    expect(page.get_by_text("turn 0", exact=True)).to_be_visible()
+    turns.get_by_role("link", name="Last").click()
+    expect(page.get_by_text("turn 117", exact=True)).to_be_visible()
+    turns.get_by_role("link", name="Earlier turns").click()
+    expect(page.get_by_text("turn 0", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Show all 40,000 characters").click()
+    assert page.inner_text("body").count("word") == 8000
+    page.go_back()
+    page.get_by_text("Probabilities of 2000 sampled tokens").click()
+    page.get_by_role("link", name="Show all 2,000 tokens").click()
+    expect(page.get_by_text("Tokens 1 to 1,500 of 2,000")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("Tokens 1501 to 2,000 of 2,000")).to_be_visible()
+    page.get_by_role("link", name="Example 0, rollout 0").click()
+    page.wait_for_url(f"**{rollout}")
+
+
+def test_details_and_versions_say_what_is_locked_checked_signed_and_changed(
+    site: Site, browse: Callable[..., Visit]
+) -> None:
+    page = browse(site.url, width=NARROW).open("/dashboard/environments/ada/word")
+    page.get_by_role("link", name="Details").click()
+    page.get_by_text("All packages").click()
+    expect(page.get_by_role("cell", name="verifiers")).to_be_visible()
+    expect(page.get_by_role("row", name="leaks warn 3 of 10")).to_be_visible()
+    expect(page.get_by_text("by an SSH key")).to_be_visible()
+    page.get_by_role("link", name="Versions").click()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_text("Scores are not comparable: reward code changed")).to_be_visible()
+    expect(page.get_by_role("row", name="word.right changed")).to_be_visible()
+
+
 def test_nobody_sees_what_is_private(site: Site, browse: Callable[..., Visit]) -> None:
     window = browse(site.url)
     window.expected.add(404)
