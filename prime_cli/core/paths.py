@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from prime_cli.core.errors import StorageFailed
 
+FULL_DISK_HINT = "free some space, then run the same command again"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
@@ -110,7 +111,7 @@ def _describe(path: Path, error: OSError) -> StorageFailed:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFailed(
             f"The disk is full: {path} was not written",
-            hint="free some space, then run the same command again",
+            hint=FULL_DISK_HINT,
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR):
         return StorageFailed(f"{path} cannot be written: {error.strerror}", hint=_way_out(path))

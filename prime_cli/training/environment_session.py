@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from prime_cli.core.errors import PrimeError
+from prime_cli.core.errors import Conflict, PrimeError
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.progress_line import announce_agents
 from prime_cli.evals.execution.recorder import row_of
@@ -19,6 +19,7 @@ from prime_cli.models.gateway.holds import CallHold
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.prices import Charges, add_charges
 from prime_cli.runs.folder import Journal
+from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.spending import without
 from prime_cli.runs.tally import Tally
 from prime_cli.runtime.launch import Worker
@@ -29,7 +30,7 @@ from prime_cli.training.mixture import ALONE, Place
 from prime_cli.training.policies import Policies, Policy, RolloutKey
 from prime_cli.training.recording import TokenRecorder
 from prime_cli.training.trainer_events import StepMetrics
-from prime_cli.wire.rollouts import RolloutAsk, TrainingRollout
+from prime_cli.wire.rollouts import LoadedEnvironment, RolloutAsk, TrainingRollout
 
 Choose = Callable[[Start], list[int] | None]
 """Chooses the examples to train on once an environment is loaded, None for all."""
@@ -40,6 +41,7 @@ class Rollouts:
     """Where an environment's rollouts are made and kept, and what is known of earlier ones.
 
     `name` is what it is called among several, `numbers` are those of the next rollouts by example.
+    The examples must be those of `before`, where a session goes on with one.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Rollouts:
     tally: Tally
     place: Place = ALONE
     numbers: Mapping[int, int] = field(default_factory=dict)
+    before: RunManifest | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class EnvironmentSession:
         self.start: Start | None = None
         self.chosen: list[int] | None = None
         self._journal, self._tally, self._place = rollouts.journal, rollouts.tally, rollouts.place
-        self._steps, self._choose = steps, choose
+        self._steps, self._choose, self._before = steps, choose, rollouts.before
         self._journaled: Charges = {}
         self._progress: Progress = setup.context.progress
         self._withheld = self.record.withheld(self._progress)
@@ -138,6 +141,23 @@ class EnvironmentSession:
                 self.outcome.spent = spent
                 self.outcome.served = self._gateway.ledger.served
                 self.outcome.unjournaled = without(spent, self._journaled)
+
+    def describe(self) -> LoadedEnvironment:
+        """What rollouts of it can be asked for, by its own numbers."""
+        plan, start = self.setup.plan, self.start
+        assert start is not None  # noqa: S101 - asked only once all environments are loaded
+        return LoadedEnvironment(
+            name=self.name,
+            ref=plan.environment.title,
+            sha256=plan.environment.sha256,
+            examples=start.examples,
+            numbers=self.chosen or start.numbers,
+            unit=start.unit,
+            split=plan.option("split"),
+            fingerprint=start.fingerprint,
+            family=start.family,
+            harness=start.harness,
+        )
 
     @property
     def hold(self) -> CallHold:
@@ -194,6 +214,7 @@ class EnvironmentSession:
         match event:
             case Start():
                 if self.start is None:
+                    self._require_same_data(event)
                     self.start = event
                     # How many rollouts there will be only the trainer knows.
                     self.record.begin(msgspec.structs.replace(event, planned=0))
@@ -212,6 +233,19 @@ class EnvironmentSession:
                     event, self.setup.plan, self.setup.scrub, asked=self._withheld.hint()
                 )
         return None
+
+    def _require_same_data(self, start: Start) -> None:
+        """Raise Conflict if a session goes on with other examples, whose numbers mean others."""
+        before = self._before
+        if before is None or before.fingerprint in (None, start.fingerprint):
+            return
+        now = "others"
+        if before.examples != start.examples:
+            now = f"{start.examples} instead of {before.examples}"
+        raise Conflict(
+            f"The examples of {self.name} have changed since this training began: they are {now}",
+            hint="if they are shuffled without a seed, set one with `-a`, and begin a new training",
+        )
 
     def _say_what_to_serve(self) -> None:
         failure = self.recorder.failure

@@ -54,11 +54,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 class TrainingFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What run.json has under `training`; `step` is the last one that was reported.
 
-    `finished_at` is the step after which nothing was left to learn, if that was before the last.
+    `packages` are the engine's, by name. `finished_at` is the step after which nothing was left to
+    learn, if that was before the last.
     Several `environments` are listed by name, and each has one of the `verdicts`.
     """
 
     plan: TrainingPlan
+    packages: dict[str, str] = {}
     step: int = 0
     finished_at: int | None = None
     evaluations: tuple[Evaluation, ...] = ()

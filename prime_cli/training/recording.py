@@ -35,7 +35,8 @@ CHAT = "chat/completions"
 NO_TOKEN_IDS = "no_token_ids"  # noqa: S105 - the code of a failure
 _NO_IDS = "The model's server returns no token ids with its log-probabilities"
 _WHAT_TO_SERVE = (
-    "serve the model with vLLM 0.10.2 or later, and `--logprobs-mode processed_logprobs`"
+    "serve the model with `prime serve MODEL --for training`, or with vLLM 0.10.2 or later and "
+    "`--logprobs-mode processed_logprobs`"
 )
 DISTRIBUTION = frozenset(
     (

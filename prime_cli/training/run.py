@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.core.paths import make_folder
+from prime_cli.core.paths import FULL_DISK_HINT, make_folder
+from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions, read_earlier_sessions
 from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.evals.execution.interpreter import choose_interpreter
@@ -31,7 +32,7 @@ from prime_cli.runs.folder import (
 from prime_cli.runs.manifest import FINISHED, INTERRUPTED
 from prime_cli.runs.spending import sum_of
 from prime_cli.training.engine_training import EngineTraining
-from prime_cli.training.engines.launch import EngineFiles
+from prime_cli.training.engines.launch import EngineFiles, installed_versions
 from prime_cli.training.environment_session import Rollouts
 from prime_cli.training.evaluation import EVALUATIONS, HeldOutExamples
 from prime_cli.training.mixture import Place
@@ -141,14 +142,22 @@ def _train(
     found = last_checkpoint(folder)
     step, checkpoint = found or (0, None)
     before = None if earlier.manifest is None else earlier.manifest.training
-    facts = TrainingFacts(plan=plan, environments=tuple(names) if len(names) > 1 else ())
+    packages = installed_versions(prepared.engine, python)
+    several = tuple(names) if len(names) > 1 else ()
+    facts = TrainingFacts(plan=plan, packages=packages, environments=several)
     if before is not None and before is not msgspec.UNSET:
         facts = msgspec.convert(before, TrainingFacts)
+        _warn_of_changes(facts.packages, packages, setup.context.progress)
         kept = tuple(each for each in facts.evaluations if checkpoint and each.step <= step)
         # What was found after the checkpoint will be found again.
         finished_at = facts.finished_at if facts.finished_at == step else None
         facts = msgspec.structs.replace(
-            facts, plan=plan, step=step, finished_at=finished_at, evaluations=kept
+            facts,
+            plan=plan,
+            packages=packages,
+            step=step,
+            finished_at=finished_at,
+            evaluations=kept,
         )
         setup.context.progress.say(_resumed_at(step, checkpoint))
     _require_room(setups, earliest)
@@ -172,6 +181,7 @@ def _train(
                 earliest[index].tally,
                 Place(index, len(setups)),
                 _next_numbers(own.folder, step) if checkpoint else {},
+                earliest[index].manifest if checkpoint else None,
             )
             for index, (name, own) in enumerate(zip(names, setups, strict=True))
         ]
@@ -182,7 +192,7 @@ def _train(
                 signal = run_loop(session.run(lambda *_: None))
         except BaseException as failure:
             if isinstance(failure, PrimeError):
-                _name_checkpoint(folder, failure)
+                _name_next_step(folder, failure)
             session.close_after(failure)
             raise
         session.close(FINISHED if training.is_whole else INTERRUPTED)
@@ -210,13 +220,30 @@ def _require_room(setups: Sequence[RunSetup], earliest: Sequence[EarlierSessions
         raise partial_at_cap(budget.reason, continue_words(setup))
 
 
+def _warn_of_changes(before: Mapping[str, str], now: Mapping[str, str], progress: Progress) -> None:
+    """Name the engine's packages of which an earlier session had another version."""
+    changed = [
+        f"{name} {before[name]} -> {version}"
+        for name, version in now.items()
+        if before.get(name, version) != version
+    ]
+    if changed:
+        progress.warn(
+            f"The engine has changed since this training began: {', '.join(changed)}",
+            hint="its metrics may not be those of a training that was never stopped",
+        )
+
+
 def _resumed_at(step: int, checkpoint: Path | None) -> str:
     if checkpoint is None:
         return "There is no checkpoint yet: the training begins again with its first step"
     return f"Resuming after step {step}, from {checkpoint}"
 
 
-def _name_checkpoint(folder: RunFolder, failure: PrimeError) -> None:
+def _name_next_step(folder: RunFolder, failure: PrimeError) -> None:
+    """Say how the training goes on, where the hint would begin another one, and from where."""
+    if failure.hint == FULL_DISK_HINT:
+        failure.hint = f"free some space, then `prime train --resume {folder.run_id}`"
     found = last_checkpoint(folder)
     if found is not None:
         named = f"the last checkpoint is {found[1]}"

@@ -248,32 +248,16 @@ class RolloutSession:
     # --- What the service asks ---
 
     def describe(self) -> LoadedEnvironment:
-        part = self.parts[0]
-        plan, start = part.setup.plan, part.start
-        assert start is not None  # noqa: S101 - asked only once all environments are loaded
-        loaded = LoadedEnvironment(
-            ref=plan.environment.title,
-            sha256=plan.environment.sha256,
-            examples=start.examples,
-            numbers=part.chosen or start.numbers,
-            unit=start.unit,
-            split=plan.option("split"),
-            fingerprint=start.fingerprint,
-            family=start.family,
-            harness=start.harness,
-        )
-        if len(self.parts) == 1:
-            return loaded
+        described = [part.describe() for part in self.parts]
+        if len(described) == 1:
+            return described[0]
         try:
             numbers = mixed_order([part.chosen or [] for part in self.parts], self._options.ratios)
         except UsageError as error:
             self.give_up(error)
             raise
         return msgspec.structs.replace(
-            loaded,
-            examples=len(set(numbers)),
-            numbers=numbers,
-            environments=[part.name for part in self.parts],
+            described[0], examples=len(set(numbers)), numbers=numbers, environments=described
         )
 
     def expect(self, ask: RolloutAsk, numbers: list[int]) -> None:

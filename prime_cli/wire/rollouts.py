@@ -73,9 +73,10 @@ class LoadedEnvironment(msgspec.Struct, kw_only=True, frozen=True):
 
     Of several `environments` the examples are numbered in turn: `number % len(environments)` is the
     place of an example's environment. `numbers` is then the order to train in, in which an example
-    may come more than once, and all else is of the first.
+    may come more than once, and all else is of the first; each describes itself in `environments`.
     """
 
+    name: str
     ref: str
     sha256: str
     examples: int
@@ -85,7 +86,7 @@ class LoadedEnvironment(msgspec.Struct, kw_only=True, frozen=True):
     fingerprint: str
     family: str | None
     harness: str | None
-    environments: list[str] = []
+    environments: list["LoadedEnvironment"] = []
 
 
 class PolicyUpdate(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

@@ -32,6 +32,15 @@ from tests.helpers.live_run import PLAN, interpreter_in, prepared_run
 
 SCRIPTED = Path(__file__).parents[1] / "training" / "scripted_engine"
 TRAINED = ECHO.replace("size: int = 10", "size: int = 24")
+ALTERNATES = TRAINED.replace(
+    "    def same(completion, answer, **kwargs):\n",
+    """    calls = []
+    def same(completion, answer, **kwargs):
+        calls.append(answer)
+        return float(len(calls) % 2)
+""",
+)
+"""The same, whose rewards have nothing to do with the answers."""
 JUDGED = TRAINED.replace(
     "    def same(completion, answer, **kwargs):\n",
     """    def same(completion, answer, **kwargs):
@@ -95,12 +104,13 @@ def train_scripted(
     others: Sequence[Interpreter] = (),
     engine: Path = SCRIPTED,
     python: Path = Path(sys.executable),
+    split: str | None = None,
     **plan: Any,
 ) -> Trained:
     """Train as `plan` says; in the folder of a training that is `resumed`, if there is one.
 
     With another `engine` and its `python` the weights are real; `others` are the interpreters of
-    more environments.
+    more environments. `split` is that of the training data, if it is not the environment's own.
     """
     options = {} if behaviour is None else {"behaviour": behaviour}
     own = msgspec.structs.replace(TRAINING_PLAN, options=options, **plan)
@@ -110,6 +120,8 @@ def train_scripted(
         num_examples=ALL,
         rollouts_per_example=own.group,
     )
+    if split is not None:
+        planned = planned.with_option("split", split)
     prepared = prepared_run(planned, Endpoint("weights", price=FREE))
     prepared = replace(prepared, registry=registry or Registry())
     said = Silent()

@@ -1,20 +1,27 @@
 """What goes wrong in a training, and what its user gets; by an engine without weights."""
 
 import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from prime_cli.core.errors import EngineFailed, StorageFailed, UsageError
+from prime_cli.core.errors import Conflict, EngineFailed, StorageFailed, UsageError
+from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.runs.folder import RunFolder, is_being_written, read_journal
-from prime_cli.runs.manifest import FAILED, FINISHED, load_manifest
+from prime_cli.runs.manifest import FAILED, FINISHED, INTERRUPTED, load_manifest
 from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.training.record import last_checkpoint
 from tests.helpers.environments import small_interpreter
 from tests.helpers.processes import is_running
-from tests.helpers.training import TRAINED, train_scripted
+from tests.helpers.training import ALTERNATES, SCRIPTED, TRAINED, train_scripted
+from tests.helpers.venvs import make_venv
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +124,95 @@ def _descendants(pid: int) -> list[int]:
     return own + [deeper for child in own for deeper in _descendants(child)]
 
 
+# --- Ctrl-C ---
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+def test_a_signal_ends_a_training_after_its_step_with_a_checkpoint(
+    tmp_path: Path,
+) -> None:
+    # It never runs out of groups with two rewards.
+    interpreter, folder = small_interpreter(tmp_path, ALTERNATES), tmp_path / "outputs"
+    router = SignalRouter()
+
+    def interrupt() -> None:
+        while not list(folder.glob("*/metrics.jsonl")):
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    interrupting = threading.Thread(target=interrupt, daemon=True)
+    with router.listening():
+        interrupting.start()
+        trained = train_scripted(interpreter, folder, router=router, steps=9999, save_every=9999)
+        interrupting.join()
+    assert trained.result.signal == signal.SIGINT  # exit code 130
+    assert not trained.result.is_finished
+    assert load_manifest(trained.folder / "run.json").status == INTERRUPTED
+    checkpoint = last_checkpoint(trained.result.folder)
+    assert checkpoint is not None
+    assert checkpoint[0] == trained.result.facts.step
+
+
+# --- What a resumed training finds changed ---
+
+ELSEWHERE = TRAINED.replace(
+    "    rows = ",
+    """    import pathlib
+    size += pathlib.Path(__file__ + ".more").exists()
+    rows = """,
+)
+
+
+def test_a_training_does_not_go_on_with_other_data(tmp_path: Path) -> None:
+    interpreter = small_interpreter(tmp_path, ELSEWHERE)
+    folder = tmp_path / "outputs"
+    train_scripted(interpreter, folder, max_hours=1e-9)
+    (module,) = (tmp_path / "venv").rglob("tiny_env.py")
+    Path(f"{module}.more").touch()
+    with pytest.raises(Conflict, match=r"have changed .*: they are 25 instead of 24") as refused:
+        train_scripted(interpreter, folder, resumed=_only(folder))
+    assert refused.value.exit_code == 7
+    assert len((_only(folder).path / "metrics.jsonl").read_bytes().splitlines()) == 1
+
+
+def test_an_engine_of_another_version_is_named_when_a_training_goes_on(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    engine, folder = tmp_path / "engine", tmp_path / "outputs"
+    shutil.copytree(SCRIPTED, engine)
+    described = (engine / "engine.toml").read_text(encoding="utf-8")
+    described = described.replace("requires = []", 'requires = ["a-trainer>=1"]')
+    (engine / "engine.toml").write_text(described, encoding="utf-8")
+    python = make_venv(tmp_path / "venv") / "bin" / "python"
+    (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+
+    def install(version: str) -> None:
+        facts = site / "a_trainer.dist-info"
+        facts.mkdir(exist_ok=True)
+        text = f"Metadata-Version: 2.1\nName: a-trainer\nVersion: {version}\n"
+        (facts / "METADATA").write_text(text, encoding="utf-8")
+
+    install("1.0")
+    begun = train_scripted(talker, folder, engine=engine, python=python, max_hours=1e-9)
+    assert begun.result.facts.packages == {"a-trainer": "1.0"}
+    assert begun.progress.warned == []
+    install("1.1")
+    resumed = train_scripted(
+        talker, folder, engine=engine, python=python, resumed=begun.result.folder
+    )
+    assert resumed.result.facts.packages == {"a-trainer": "1.1"}
+    said = "The engine has changed since this training began: a-trainer 1.0 -> 1.1"
+    assert resumed.progress.warned == [said]
+
+
+def test_an_environment_without_training_data_is_refused_with_the_way_out(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="no data for the split `train`") as refused:
+        train_scripted(talker, tmp_path, split="train")
+    assert (refused.value.exit_code, refused.value.hint) == (2, "use the other one: `--split eval`")
+
+
 # --- The policy ---
 
 
@@ -144,6 +240,8 @@ def test_a_full_disk_ends_a_training_with_the_exit_code_for_it(
     with pytest.raises(StorageFailed, match="The disk is full") as failed:
         train_scripted(talker, tmp_path, behaviour={"fill_the_disk_at": 4})
     assert failed.value.exit_code == 74
+    again = f"free some space, then `prime train --resume {_only(tmp_path).run_id}`"
+    assert (failed.value.hint or "").startswith(again)
 
 
 # --- Keys ---

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.core.errors import GateFailed, NotFound, NotLoggedIn, StorageFailed
+from prime_cli.core.errors import GateFailed, NotLoggedIn, StorageFailed
 from prime_cli.runs.folder import RunFolder
 from tests.helpers.environments import small_interpreter
 from tests.helpers.training import train_scripted
@@ -65,15 +65,6 @@ def test_a_checkpoint_without_room_ends_a_training_which_more_room_continues(
     )
     assert resumed.result.is_whole
     assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["1", "2"]
-
-
-def test_a_folder_without_a_model_is_not_found(tmp_path: Path, trl: dict[str, Any]) -> None:
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    interpreter = small_interpreter(tmp_path, VOWELS)
-    plan: dict[str, Any] = {**PLAN, **trl, "steps": 2, "model": str(empty)}
-    with pytest.raises(NotFound, match="The model cannot be loaded"):
-        train_scripted(interpreter, tmp_path / "run", **plan)
 
 
 def test_wandb_without_a_key_is_refused_before_the_first_rollout(

@@ -216,7 +216,7 @@ def test_an_answer_without_exact_tokens_fails_and_says_what_to_serve(
     answered, calls = answer_to(recorder, answer)
     assert (answered.status, answered.error["code"]) == (422, "no_token_ids")
     assert why in answered.error["message"]
-    assert "serve the model with vLLM" in answered.error["message"]
+    assert "serve the model with `prime serve MODEL --for training`" in answered.error["message"]
     assert recorder.failure is not None
     assert recorder.take(4, 0, 1) == []
     assert len(calls) == 1
@@ -246,7 +246,7 @@ def test_after_a_recorded_call_no_refusal_is_about_the_added_fields() -> None:
     assert (refused.status, recorder.failure) == (400, None)
     spoilt, _ = answer_to(recorder, Vllm(spoil=no_ids))
     assert (spoilt.status, recorder.failure) == (422, None)
-    assert "serve the model with vLLM" in spoilt.error["message"]
+    assert "serve the model with `prime serve MODEL --for training`" in spoilt.error["message"]
 
 
 def test_a_call_that_succeeds_when_retried_is_one_turn() -> None:

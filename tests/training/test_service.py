@@ -267,7 +267,10 @@ def test_a_policy_without_token_ids_fails_its_rollouts_and_says_what_to_serve(
     def scenario(trainer: Trainer) -> None:
         for line in trainer.rollouts(example=0, n=2):
             assert (line["reward"], line["segments"]) == (None, [])
-            assert "serve the model with vLLM" in line["error"]["message"]
+            assert (
+                "serve the model with `prime serve MODEL --for training`"
+                in line["error"]["message"]
+            )
 
     with ScriptedModel() as model:
         served = serve(echo, tmp_path, scenario, url=model.url)

@@ -12,17 +12,9 @@ from prime_cli.runs.folder import RunFolder, read_journal
 from prime_cli.runs.manifest import CAPPED, FINISHED, load_manifest
 from prime_cli.runtime.interpreters import Interpreter
 from tests.helpers.environments import small_interpreter
-from tests.helpers.training import TRAINED, train_scripted
+from tests.helpers.training import ALTERNATES, TRAINED, train_scripted
 
 Pair = tuple[Interpreter, Interpreter]
-ALTERNATES = TRAINED.replace(
-    "    def same(completion, answer, **kwargs):\n",
-    """    calls = []
-    def same(completion, answer, **kwargs):
-        calls.append(answer)
-        return float(len(calls) % 2)
-""",
-)
 BROKEN = TRAINED.replace(
     "    def same(completion, answer, **kwargs):\n",
     """    def same(completion, answer, **kwargs):
@@ -101,6 +93,29 @@ def test_a_killed_training_goes_on_in_all_of_them(both: Pair, tmp_path: Path) ->
         # The rollouts of step 3, which was done twice, have the same numbers.
         pairs = [(row.example_id, row.rollout) for row in read_journal(place / "journal.jsonl")]
         assert len(pairs) - len(set(pairs)) == 4
+
+
+def test_each_environment_describes_itself_to_the_engine_and_in_its_folder(
+    both: Pair, tmp_path: Path
+) -> None:
+    (tmp_path / "smaller").mkdir()
+    smaller = small_interpreter(tmp_path / "smaller", TRAINED.replace("= 24", "= 12"))
+    told = {"tell_loaded": True}
+    trained = _train((both[0], smaller), tmp_path / "outputs", steps=1, behaviour=told)
+    log = (trained.folder / "engine.log").read_text()
+    loaded = json.loads(next(line for line in log.splitlines() if line.startswith("{")))
+    assert (loaded["examples"], len(loaded["numbers"])) == (36, 36)
+    each = loaded["environments"]
+    assert [(one["name"], one["examples"], one["unit"]) for one in each] == [
+        ("tiny-env", 24, "rollout"),
+        ("tiny-env-2", 12, "rollout"),
+    ]
+    fingerprints = [one["fingerprint"] for one in each]
+    assert len(set(fingerprints)) == 2
+    folders = (trained.folder, trained.folder / "environments" / "tiny-env-2")
+    manifests = [load_manifest(folder / "run.json") for folder in folders]
+    assert [found.fingerprint for found in manifests] == fingerprints
+    assert [found.examples for found in manifests] == [24, 12]
 
 
 def test_one_that_gives_no_reward_leaves_the_verdict_of_the_others(

@@ -97,7 +97,7 @@ def dump(
     if out is None and sys.stdout.isatty():
         # A bar would be drawn between the lines.
         context = replace(context, progress=session.output.spoken)
-    with _opened(out) as stream:
+    with opened(out) as stream:
         dumped = dump_rollouts(prepared, context, stream)
     summary = dumped.result.summary
     session.output.hint(f"the run is saved too: `prime eval show {summary.run_id}`")
@@ -115,9 +115,18 @@ def _check_place(out: Path | None, *, force: bool) -> None:
 
 
 @contextmanager
-def _opened(out: Path | None) -> Iterator[BinaryIO]:
+def opened(out: Path | None) -> Iterator[BinaryIO]:
+    """The file to write to, stdout for None; a new file in which nothing was written is removed.
+
+    Raises StorageFailed.
+    """
     if out is None:
         yield sys.stdout.buffer
         return
-    with storage_errors(out), out.open("wb") as file:
-        yield file
+    with storage_errors(out):
+        try:
+            with out.open("wb") as file:
+                yield file
+        finally:
+            if out.is_file() and not out.stat().st_size:
+                out.unlink()

@@ -79,23 +79,32 @@ print(json.dumps(found))
 """
 
 
-def check_packages(engine: Engine, python: Path) -> Iterator[str]:
-    """Sentences about packages of the user's interpreter of versions that were not tried.
+def installed_versions(engine: Engine, python: Path) -> dict[str, str]:
+    """The versions of the engine's packages that this interpreter has.
 
-    Raises UsageError if it lacks one, NotFound if there is no such interpreter.
+    Raises NotFound if there is no such interpreter, UsageError if it is no Python.
     """
-    wanted = [Requirement(each) for each in engine.packages]
-    if not wanted:
-        return
+    names = [Requirement(each).name for each in engine.packages]
+    if not names:
+        return {}
     try:
-        words = [str(python), "-I", "-c", _VERSIONS, *(each.name for each in wanted)]
-        done = run(words, timeout=_SECONDS)
+        done = run([str(python), "-I", "-c", _VERSIONS, *names], timeout=_SECONDS)
     except (OSError, TimedOut) as error:
         raise NotFound(f"{python} cannot be started", hint="`--engine-python PYTHON`") from error
     if not done.ok:
         raise UsageError(f"{python} is not a Python: {done.last_lines(1)}")
     found: dict[str, str | None] = json.loads(done.out)
-    missing = [str(each) for each in wanted if found[each.name] is None]
+    return {name: version for name, version in found.items() if version is not None}
+
+
+def check_packages(engine: Engine, python: Path) -> Iterator[str]:
+    """Sentences about packages of the user's interpreter of versions that were not tried.
+
+    Raises UsageError if it lacks one, and as `installed_versions`.
+    """
+    wanted = [Requirement(each) for each in engine.packages]
+    found = installed_versions(engine, python)
+    missing = [str(each) for each in wanted if each.name not in found]
     if missing:
         quoted = " ".join(f"'{each}'" for each in missing)
         raise UsageError(
@@ -103,5 +112,5 @@ def check_packages(engine: Engine, python: Path) -> Iterator[str]:
             hint=f"`uv pip install --python {python} {quoted}`, or omit `--engine-python`",
         )
     for each in wanted:
-        if not each.specifier.contains(found[each.name] or "", prereleases=True):
+        if not each.specifier.contains(found[each.name], prereleases=True):
             yield f"{each.name} {found[each.name]} was not tried with {engine.title}: {each} was"

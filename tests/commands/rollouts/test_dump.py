@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.commands.rollouts.dump import opened
+from prime_cli.core.errors import UsageError
 from tests.helpers.cli import Prime
 
 MODEL = ("-m", "policy", "-b", "http://127.0.0.1:9/v1")
@@ -25,6 +27,16 @@ def test_a_file_is_overwritten_only_with_force(prime: Prime, tmp_path: Path) -> 
     # The next thing to fail is the environment, and nothing has been written by then.
     forced = prime("rollouts", "dump", "./nowhere", *MODEL, "-o", str(out), "--force")
     assert (forced.code, out.read_text(encoding="utf-8")) == (6, "earlier")
+
+
+def test_a_file_in_which_nothing_was_written_does_not_refuse_the_next_try(tmp_path: Path) -> None:
+    out = tmp_path / "rollouts.jsonl"
+    with pytest.raises(UsageError), opened(out):
+        raise UsageError("no token ids")
+    assert not out.exists()
+    with opened(out) as file:
+        file.write(b"{}\n")
+    assert out.read_bytes() == b"{}\n"
 
 
 def test_the_folder_of_the_file_must_exist(prime: Prime, tmp_path: Path) -> None:

@@ -115,6 +115,8 @@ def misbehave(step: int) -> None:
 
 def train() -> None:
     environment = json.loads(ask("GET", "environment"))
+    if BEHAVIOUR.get("tell_loaded"):
+        print(json.dumps(environment), flush=True)
     numbers = environment["numbers"] or list(range(environment["examples"]))
     first = 0 if CONFIG["resume"] is None else int(Path(CONFIG["resume"]).name)
     state["version"] = first

@@ -27,6 +27,17 @@ class Stopped(Exception):
         self.code, self.message, self.hint = code, message, hint
 
 
+def not_loaded(error: BaseException) -> Stopped:
+    """Why a training ends whose model is not there, or is none."""
+    first = str(error).strip().partition("\n")[0].rstrip(".")
+    return Stopped(
+        "not_found",
+        f"The model cannot be loaded: {first}",
+        "`-m` takes a name on Hugging Face, or a folder that `save_pretrained` wrote; private ones "
+        "need `HF_TOKEN`",
+    )
+
+
 def killed_process(number: int, count: int, code: int) -> Stopped:
     """Why a training ends whose process `number` of `count` ended without a word."""
     how = signal.Signals(-code).name if code < 0 else f"exit code {code}"

@@ -8,7 +8,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from trl import GRPOConfig
 
 from .config import Config
-from .failures import Stopped
+from .failures import Stopped, not_loaded
 
 _WHOLE = 16
 """Bytes for a parameter in float32: itself, its gradient, and two moments of Adam."""
@@ -28,8 +28,7 @@ def require_memory(config: Config) -> None:
             config.model, trust_remote_code=config.trust_remote_code
         )
     except (OSError, ValueError) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise Stopped("not_found", f"The model cannot be loaded: {first}") from error
+        raise not_loaded(error) from error
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(
             described, trust_remote_code=config.trust_remote_code

@@ -14,11 +14,12 @@ os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
 import torch
 from accelerate import PartialState
 from datasets import Dataset
+from safetensors import SafetensorError
 from transformers import AutoTokenizer
 
 from .checkpoints import publish, remove_old
 from .config import Config, read_config
-from .failures import Stopped, reason_of
+from .failures import Stopped, not_loaded, reason_of
 from .generation import Generating
 from .memory import require_memory
 from .policy import Policy
@@ -61,30 +62,26 @@ def train(config: Config, service: Service, folder: Path) -> None:
         os.environ["TORCH_COMPILE_DISABLE"] = "1"
     prepare_reports(config, folder, processes)
     config = _with_model(config, processes, folder)
-    tokenizer = _tokenizer(config)
+    tokenizer = load_tokenizer(config)
     policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens)
     rollouts = Rollouts(config, service, policy, processes, tokenizer.eos_token_id)
     rollouts.offer_policy()
     environment = service.environment()
     numbers = environment["numbers"] or list(range(environment["examples"]))
     steps = Steps(config, service, rollouts, policy, processes)
-    trainer = WholeTrainer(
-        run_folder=folder,
-        keep=config.keep,
-        model=config.model,
-        reward_funcs=reward_of_environment,
+    trainer = load_trainer(
+        config,
+        folder,
         train_dataset=Dataset.from_list([{"prompt": str(number)} for number in numbers]),
         processing_class=tokenizer,
         rollout_func=rollouts,
         callbacks=[steps],
-        args=training_arguments(config, folder),
-        peft_config=_lora(config),
     )
     steps.trainer = trainer
     rollouts.sampler = _sampler(config, trainer, tokenizer)
     if config.resume is None:
         if config.probe and processes.is_main_process:
-            names = environment["environments"] or [""]
+            names = [each["name"] for each in environment["environments"]] or [""]
             for place, name in enumerate(names):
                 own = [number for number in numbers if number % len(names) == place]
                 _probe(config, rollouts, list(dict.fromkeys(own)), name)
@@ -114,6 +111,22 @@ def _with_model(config: Config, processes: PartialState, folder: Path) -> Config
         require_memory(config)
     processes.wait_for_everyone()
     return config
+
+
+def load_trainer(config: Config, folder: Path, **options: Any) -> WholeTrainer:
+    """TRL's trainer with the model; raises Stopped if that has no weights, or spoilt ones."""
+    try:
+        return WholeTrainer(
+            run_folder=folder,
+            keep=config.keep,
+            model=config.model,
+            reward_funcs=reward_of_environment,
+            args=training_arguments(config, folder),
+            peft_config=_lora(config),
+            **options,
+        )
+    except (OSError, SafetensorError) as error:
+        raise reason_of(error) or not_loaded(error) from error
 
 
 def _sampler(config: Config, trainer: Any, tokenizer: Any) -> Sampler:
@@ -157,14 +170,20 @@ def _require_spread(rewards: list[float | None], group: int, nothing: str) -> No
     )
 
 
-def _tokenizer(config: Config) -> Any:
+def load_tokenizer(config: Config) -> Any:
+    """The model's; raises Stopped if it has none, or no chat template."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             config.model, trust_remote_code=config.trust_remote_code
         )
     except (OSError, ValueError) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise Stopped("not_found", f"The model cannot be loaded: {first}") from error
+        raise not_loaded(error) from error
+    if not tokenizer.encode("a"):  # transformers makes an empty one of no files
+        raise Stopped(
+            "not_found",
+            f"{config.model} has no tokenizer",
+            "add tokenizer.json and tokenizer_config.json to its folder",
+        )
     if tokenizer.chat_template is None:
         raise Stopped(
             "usage",

@@ -1,0 +1,83 @@
+"""Run by TRL's interpreter: FOLDER. Prints what users are told of real failures, as JSON."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from prime_trl.config import Config
+from prime_trl.failures import Stopped, reason_of
+from prime_trl.memory import require_memory
+from prime_trl.run import load_tokenizer, load_trainer
+from prime_trl.tiny import write_tiny_model
+
+FOLDER = Path(sys.argv[1])
+WHOLE = FOLDER / "whole"
+SPOILT: dict[str, Callable[[Path], Any]] = {
+    "empty": lambda model: [path.unlink() for path in model.iterdir()],
+    "config": lambda model: (model / "config.json").write_text("{"),
+    "architecture": lambda model: (model / "config.json").write_text('{"model_type": "none"}'),
+    "no weights": lambda model: (model / "model.safetensors").unlink(),
+    "cut weights": lambda model: (model / "model.safetensors").write_bytes(b"\0" * 999),
+    "tokenizer": lambda model: [path.unlink() for path in model.glob("tokenizer*")],
+    "template": lambda model: (model / "chat_template.jinja").unlink(),
+}
+
+
+def load(model: Path) -> None:
+    """What the engine does with a model before anything is played."""
+    config = Config(
+        model=str(model),
+        steps=1,
+        group=2,
+        batch=1,
+        lr=1e-3,
+        max_tokens=8,
+        temperature=1.0,
+        seed=0,
+        save_every=1,
+    )
+    require_memory(config)
+    tokenizer = load_tokenizer(config)
+    data = Dataset.from_list([{"prompt": "0"}])
+    options: dict[str, Any] = {"rollout_func": None, "callbacks": []}
+    load_trainer(config, FOLDER, train_dataset=data, processing_class=tokenizer, **options)
+
+
+def told(doing: Callable[[], object]) -> list[str | None]:
+    """The code, message and hint of what `doing` it raises."""
+    try:
+        doing()
+    except Exception as error:
+        found = error if isinstance(error, Stopped) else reason_of(error)
+        if found is None:
+            raise
+        return [found.code, found.message, found.hint]
+    return []
+
+
+def spoilt(name: str) -> Callable[[], None]:
+    """Load a copy of the model that lacks or breaks something."""
+    copy = FOLDER / name.replace(" ", "-")
+    shutil.copytree(WHOLE, copy)
+    SPOILT[name](copy)
+    return lambda: load(copy)
+
+
+def run_out_of_the_gpu() -> None:
+    """What torch raises there."""
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+
+
+write_tiny_model(WHOLE, 0)
+found = {name: told(spoilt(name)) for name in SPOILT}
+found["whole"] = told(lambda: load(WHOLE))
+found["host"] = told(lambda: torch.empty(1 << 50))
+found["python"] = told(lambda: bytearray(1 << 62))
+found["gpu"] = told(run_out_of_the_gpu)
+found["disk"] = told(lambda: torch.save(torch.zeros(1 << 20), "/dev/full"))
+print(json.dumps(found))

@@ -1,0 +1,49 @@
+"""What users are told of a model that cannot be loaded, of full memory and of a full disk."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.network,
+    pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is Linux's"),
+]
+LESS = "`--batch`"
+
+
+def test_each_failure_has_its_sentence_and_code(tmp_path: Path, trl: dict[str, Any]) -> None:
+    program = Path(__file__).parent / "programs" / "ask_for_reasons.py"
+    done = subprocess.run(
+        [trl["python"], program, tmp_path],
+        env={**os.environ, "PYTHONPATH": str(trl["engine"])},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found.pop("whole") == []
+    for name in ("empty", "config", "architecture", "no weights", "cut weights"):
+        code, message, hint = found.pop(name)
+        assert (code, message.partition(":")[0]) == ("not_found", "The model cannot be loaded")
+        assert "save_pretrained" in hint
+    code, message, hint = found.pop("tokenizer")
+    assert (code, message) == ("not_found", f"{tmp_path / 'tokenizer'} has no tokenizer")
+    code, message, hint = found.pop("template")
+    assert code == "usage"
+    assert "has no chat template" in message
+    for name, whose in (("host", "this machine"), ("python", "this machine"), ("gpu", "the GPU")):
+        code, message, hint = found.pop(name)
+        assert (code, message) == ("engine_failed", f"The memory of {whose} is full")
+        assert LESS in hint
+    code, message, hint = found.pop("disk")
+    assert code == "storage_failed"
+    assert "cannot be written" in message
+    assert "`prime train --resume`" in hint
+    assert found == {}
