@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 
 def pages(site: Site) -> dict[str, str]:
     """The addresses of public pages, by the name of their screenshots."""
+    long = f"/dashboard/evaluations/{site.long}/samples/1"
     small, large = (f"evaluation={site.evaluations[each]}" for each in ("small-1b", "large-70b"))
     return {
         "catalogue": "/",
@@ -26,8 +27,8 @@ def pages(site: Site) -> dict[str, str]:
         "file": "/dashboard/environments/ada/word/@0.2.0/files/word.py",
         "evaluation": f"/dashboard/evaluations/{site.evaluations['large-70b']}",
         "rollout": f"/dashboard/evaluations/{site.evaluations['large-70b']}/samples/1",
-        "rollout-later-turns": f"/dashboard/evaluations/{site.long}/samples/1?from=21",
-        "tokens": f"/dashboard/evaluations/{site.long}/samples/1/tokens?at=/completion/0/logprobs",
+        "rollout-later-turns": f"{long}?from=21",
+        "rollout-tokens": f"{long}/tokens?at=/completion/0/logprobs",
         "evaluation-compare-with": f"/dashboard/compare?{small}",
         "evaluations-compared": f"/dashboard/compare?{small}&{large}",
         "evaluations-rollouts": f"/dashboard/compare/2.0?{small}&{large}",
