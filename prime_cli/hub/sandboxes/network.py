@@ -63,7 +63,11 @@ class SandboxNetwork:
         if self._server is None:
             if listener is None:
                 listener = await listen_inside(self._pid, PROXY_PORT)
-            self._server = await self._proxy.listen(listener)
+            try:
+                self._server = await self._proxy.listen(listener)
+            except BaseException:
+                listener.close()
+                raise
 
 
 def describe_network(spec: SandboxSpec) -> str:

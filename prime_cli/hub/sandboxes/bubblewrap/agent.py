@@ -1,10 +1,11 @@
 """Runs commands inside a sandbox for the supervisor: the only program of ours in there.
 
-Started by the sandbox's own Python (3.9 or later) with the descriptor of an inherited socket and
-when to end, in seconds since the epoch. Requests are marshalled datagrams with the ends of the
-command's stdio beside them, so no byte of output passes through here; the answer is JSON,
-`{"id", "code"}`. With a port it first hands out a socket that listens there, on the sandbox's own
-loopback. Whoever kills this process ends the sandbox, and nothing else.
+Started by the sandbox's own Python (3.9 or later) with the descriptor of an inherited socket, when
+to end in seconds since the epoch, and two numbers that may be 0: a port, and how many processes it
+is to allow. Requests are marshalled datagrams with the ends of the command's stdio beside them, so
+no byte of output passes through here; the answer is JSON, `{"id", "code"}`. With a port it first
+hands out a socket that listens there, on the sandbox's own loopback. Whoever kills this process
+ends the sandbox, and nothing else.
 
 It imports only what is written in C, and comes compiled: to read this text, and Python's `os`,
 `json`, `subprocess` and `socket`, took more of a start than all the rest.
@@ -14,7 +15,6 @@ import _signal  # type: ignore[import-not-found]
 import _socket
 import marshal
 import posix
-import select
 import sys
 import time
 
@@ -26,9 +26,6 @@ _LARGEST = 1 << 18
 _FD = 4
 """Bytes of a descriptor in a control message."""
 _ENOENT = 2
-_PROCESSES = 1024
-_OWN_COUNT_SINCE = (5, 14)
-"""The version of Linux from which processes are counted for each user namespace."""
 
 
 if sys.platform != "linux":
@@ -38,47 +35,36 @@ if sys.platform != "linux":
 class Agent:
     """The commands that run."""
 
-    def __init__(self, control: _socket.socket, stop_at: float) -> None:
+    def __init__(self, control: _socket.socket) -> None:
         self.control = control
-        self.stop_at = stop_at
         self.children: dict[int, int] = {}
-        """The processes by the number of their request."""
+        """The numbers of the requests by their processes."""
+        self.early: dict[int, int] = {}
+        """How processes ended that are not among the children yet."""
         self.home = posix.open(".", posix.O_RDONLY)
-        self.wake, waker = posix.pipe()
-        posix.set_blocking(waker, False)
-        posix.set_blocking(self.wake, False)
-        _signal.set_wakeup_fd(waker)
-        _signal.signal(_signal.SIGCHLD, lambda *_: None)
+        # Python calls it also while a message is awaited, and then goes on waiting.
+        _signal.signal(_signal.SIGCHLD, self.reap)
 
     def tell(self, key: int, code: int) -> None:
         self.control.send(b'{"id": %d, "code": %d}' % (key, code))
 
     def serve(self) -> None:
         while True:
-            left = self.stop_at - time.time()
-            control = self.control.fileno()
-            ready, _, _ = select.select([control, self.wake], [], [], max(0, min(left, 60)))
-            if time.time() >= self.stop_at:
+            data, fds = receive(self.control)
+            if not data:
                 return
-            if self.wake in ready:
-                posix.read(self.wake, 4096)
-                self.reap()
-            if control in ready:
-                data, fds = receive(self.control)
-                if not data:
-                    return
-                self.answer(marshal.loads(data), fds)  # noqa: S302 - of the supervisor
+            self.answer(marshal.loads(data), fds)  # noqa: S302 - of the supervisor
 
     def answer(self, ask: "dict[str, Any]", fds: "list[int]") -> None:
         if "argv" in ask:
             self.start(ask, fds)
             return
-        pid = self.children.get(ask["kill"])
-        if pid is not None:
-            try:  # noqa: SIM105 - importing contextlib takes time
-                posix.killpg(pid, ask["signal"])
-            except OSError:
-                pass
+        for pid, key in list(self.children.items()):
+            if key == ask["kill"]:
+                try:  # noqa: SIM105 - importing contextlib takes time
+                    posix.killpg(pid, ask["signal"])
+                except OSError:
+                    pass
 
     def start(self, ask: "dict[str, Any]", fds: "list[int]") -> None:
         key = ask["id"]
@@ -86,7 +72,10 @@ class Agent:
             # Of this process: what it starts takes it over, and a relative one begins at home.
             posix.fchdir(self.home)
             posix.chdir(ask["cwd"])
-            self.children[key] = spawn(ask["argv"], ask["env"], fds)
+            pid = spawn(ask["argv"], ask["env"], fds)
+            self.children[pid] = key
+            if pid in self.early:
+                self.end(pid, self.early.pop(pid))
         except (OSError, ValueError) as error:
             complain(fds[2], error)
             self.tell(key, 127 if isinstance(error, FileNotFoundError) else 126)
@@ -94,13 +83,23 @@ class Agent:
             for fd in fds:
                 posix.close(fd)
 
-    def reap(self) -> None:
-        for key, child in list(self.children.items()):
-            pid, status = posix.waitpid(child, posix.WNOHANG)
-            if pid:
-                del self.children[key]
-                code = posix.waitstatus_to_exitcode(status)
-                self.tell(key, code if code >= 0 else 128 - code)
+    def reap(self, *_: object) -> None:
+        """Tell of those that have ended. Called between any two steps, also of itself."""
+        while True:
+            try:
+                pid, status = posix.waitpid(-1, posix.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            if pid in self.children:
+                self.end(pid, status)
+            else:
+                self.early[pid] = status
+
+    def end(self, pid: int, status: int) -> None:
+        code = posix.waitstatus_to_exitcode(status)
+        self.tell(self.children.pop(pid), code if code >= 0 else 128 - code)
 
 
 def spawn(argv: "list[str]", env: "dict[str, str]", fds: "list[int]") -> int:
@@ -153,27 +152,25 @@ def receive(control: _socket.socket) -> "tuple[bytes, list[int]]":
     return data, [int.from_bytes(bodies[at : at + _FD], sys.byteorder) for at in starts]
 
 
-def hold_processes() -> None:
-    """Bound the processes of this namespace, where no control group may; not those of root.
-
-    An earlier Linux would count all of the user's, also outside.
-    """
+def hold_processes(most: int) -> None:
+    """Bound the processes of this namespace, where no control group may."""
     import resource
 
-    version = tuple(int(part) for part in posix.uname().release.split(".")[:2] if part.isdigit())
-    if version >= _OWN_COUNT_SINCE:
-        try:  # noqa: SIM105 - importing contextlib takes time
-            resource.setrlimit(resource.RLIMIT_NPROC, (_PROCESSES, _PROCESSES))
-        except (OSError, ValueError):
-            pass
+    try:  # noqa: SIM105 - importing contextlib takes time
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    except (OSError, ValueError):
+        pass
 
 
 def main() -> None:
     control = _socket.socket(fileno=int(sys.argv[1]))
     posix.set_inheritable(control.fileno(), False)  # noqa: FBT003 - its only form
-    hold_processes()
-    port = int(sys.argv[3])
-    agent = Agent(control, float(sys.argv[2]))
+    port, most = int(sys.argv[3]), int(sys.argv[4])
+    if most:
+        hold_processes(most)
+    # Ends this process also while nobody asks it for anything, or can.
+    _signal.alarm(max(1, round(float(sys.argv[2]) - time.time())))
+    agent = Agent(control)
     ready = b'{"id": 0, "pid": %d}' % posix.getpid()
     if port:
         listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)

@@ -163,7 +163,10 @@ def owns_group(root: Path = _ROOT) -> bool:
 
 
 def namespace_bounds_processes() -> bool:
-    """Whether RLIMIT_NPROC holds inside of a namespace alone; see `hold_processes` in the agent."""
+    """Whether RLIMIT_NPROC holds inside of a namespace alone, and not for root.
+
+    An earlier Linux would count all of the user's processes, also outside.
+    """
     if sys.platform != "linux":
         return False
     found = [int(part) for part in os.uname().release.split(".")[:2] if part.isdigit()]

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import signal
 import socket
 import sys
 from array import array
@@ -15,8 +16,8 @@ from struct import Struct
 import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed, UsageError
-from prime_cli.hub.sandboxes.bubblewrap.cgroups import Cgroups
-from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.bubblewrap.cgroups import Cgroups, namespace_bounds_processes
+from prime_cli.hub.sandboxes.provider import PROCESSES, SandboxSpec
 from prime_cli.hub.sandboxes.proxy import PROXY_PORT
 from prime_cli.runtime.system_calls import system_call_filter
 from prime_cli.wire.sandboxes import PACKAGES
@@ -66,6 +67,7 @@ async def launch(
     if sys.platform == "win32":
         raise EnvironmentFailed("bubblewrap exists only on Linux")
     port = PROXY_PORT if spec.network == PACKAGES else 0
+    processes = PROCESSES if namespace_bounds_processes() else 0
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setblocking(False)  # noqa: FBT003 - its only form
     if sys.platform == "linux":
@@ -73,16 +75,9 @@ async def launch(
     with theirs, _pipe() as (stderr, stderr_end), _pipe() as (info, info_end):
         try:
             with _described(options, files, info_end) as (words, fds):
-                process = await asyncio.create_subprocess_exec(
-                    require_bubblewrap(),
-                    *words,
-                    *("--", *agent),
-                    *map(str, (theirs.fileno(), spec.stop_at, port)),
-                    pass_fds=[theirs.fileno(), *fds],
-                    env={},
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=asyncio.subprocess.DEVNULL,
-                    stderr=stderr_end,
+                numbers = theirs.fileno(), spec.stop_at, port, processes
+                process = await _start(
+                    [*words, "--", *agent, *map(str, numbers)], (theirs.fileno(), *fds), stderr_end
                 )
         except BaseException:
             ours.close()
@@ -97,12 +92,49 @@ async def launch(
                     groups.add(pid)
             return Launched(process, child, ours, _listener(greeting.fds) if port else None)
         except (OSError, TimeoutError, EnvironmentFailed, msgspec.DecodeError) as error:
-            await _give_up(process, ours)
+            ours.close()
+            await _kill(process)
             why = _last_line(stderr) or error
             raise EnvironmentFailed(f"bubblewrap did not start a sandbox: {why}") from error
         except BaseException:
-            await _give_up(process, ours)
+            ours.close()
+            await _kill(process)
             raise
+
+
+async def _start(
+    words: Sequence[str], pass_fds: Sequence[int], stderr: FileIO
+) -> asyncio.subprocess.Process:
+    """Bubblewrap, in a group of its own."""
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
+            require_bubblewrap(),
+            *words,
+            pass_fds=pass_fds,
+            env={},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=stderr,
+            process_group=0,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # By itself asyncio would end one process of the group.
+        await _kill(await starting)
+        raise
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    """End bubblewrap with what it has started.
+
+    Its child waits for it before it asks to end with it, and would wait forever.
+    """
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
 
 
 @contextmanager
@@ -176,11 +208,19 @@ async def _await_agent(
     The agent runs nothing before it is asked to.
     """
     moving = asyncio.create_task(asyncio.to_thread(groups.add, process.pid))
+    fds: list[int] = []
     try:
-        async with asyncio.timeout(_START_SECONDS):
-            return await _greeting(control)
-    finally:
-        await moving
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                greeting = await _greeting(control)
+            fds = greeting.fds
+        finally:
+            await moving
+    except BaseException:
+        for fd in fds:
+            os.close(fd)
+        raise
+    return greeting
 
 
 async def _greeting(control: socket.socket) -> _Greeting:
@@ -219,13 +259,6 @@ def _listener(fds: Sequence[int]) -> socket.socket:
         raise EnvironmentFailed("its agent sent no socket that listens")
     listener.setblocking(False)  # noqa: FBT003 - its only form
     return listener
-
-
-async def _give_up(process: asyncio.subprocess.Process, control: socket.socket) -> None:
-    control.close()
-    with suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()
 
 
 def _last_line(stderr: FileIO) -> str:

@@ -3,14 +3,17 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
-from prime_cli.hub.sandboxes.bubblewrap.cgroups import list_cgroups
+from prime_cli.hub.sandboxes.bubblewrap import provider as providers
+from prime_cli.hub.sandboxes.bubblewrap.cgroups import Cgroups, list_cgroups
 from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
 from prime_cli.hub.sandboxes.provider import ExecSpec, SandboxSpec
+from tests.helpers.local_pods import wait_until
 from tests.helpers.sandboxes import IMAGE
 from tests.helpers.tools import needs_bubblewrap
 
@@ -75,3 +78,31 @@ def test_a_program_is_found_as_a_shell_finds_it() -> None:
         (ExecSpec(("true",), cwd="/nowhere"), 127),
     ]
     assert asyncio.run(_exit_codes([each for each, _ in cases])) == [code for _, code in cases]
+
+
+async def _give_up_starts(stop_at: float) -> None:
+    """Start one, and others that are given up after ever more milliseconds."""
+    provider = BubblewrapProvider()
+    spec = SandboxSpec(_TAG, "given-up", IMAGE, stop_at)
+    # The first one takes longer: it compiles the agent.
+    await (await provider.create(spec)).end()
+    for milliseconds in range(24):
+        starting = asyncio.create_task(provider.create(spec))
+        await asyncio.sleep(milliseconds / 1000)
+        starting.cancel()
+        with suppress(asyncio.CancelledError):
+            await (await starting).end()
+
+
+def test_a_start_that_is_given_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As on a system that lets this user hold nothing: there is no group that tells what is left.
+    monkeypatch.setattr(providers, "make_cgroups", lambda _: Cgroups([], {}))
+    stop_at = time.time() + 60
+    asyncio.run(_give_up_starts(stop_at))
+    wait_until(lambda: not _processes_with(str(stop_at)), what="nothing is left of them")
+
+
+def _processes_with(word: str) -> list[psutil.Process]:
+    """The processes with a word in their command line."""
+    found = psutil.process_iter(["cmdline"])
+    return [each for each in found if word in (each.info["cmdline"] or ())]
