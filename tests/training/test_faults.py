@@ -19,6 +19,7 @@ from prime_cli.runs.manifest import FAILED, FINISHED, INTERRUPTED, load_manifest
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.training.record import last_checkpoint
 from tests.helpers.environments import small_interpreter
+from tests.helpers.planted_keys import KEYS, files_with_keys, names_in, plant
 from tests.helpers.processes import is_running
 from tests.helpers.training import ALTERNATES, SCRIPTED, TRAINED, train_scripted
 from tests.helpers.venvs import make_venv
@@ -246,12 +247,6 @@ def test_a_full_disk_ends_a_training_with_the_exit_code_for_it(
 
 # --- Keys ---
 
-KEYS = {
-    "PRIME_API_KEY": "pit_hub_5f2c9a7e31d84b60",
-    "OPENAI_API_KEY": "sk-judge-91b7f3d2c6a845e0",
-    "WANDB_API_KEY": "wandb0a1b2c3d4e5f60718293a4b5c6d7",
-    "HF_TOKEN": "hf_QwErTyUiOpAsDfGhJkLzXcVbNmQwErTy",
-}
 TELLS = TRAINED.replace(
     "def load_environment(size: int = 24):\n",
     """def load_environment(size: int = 24):
@@ -265,18 +260,16 @@ TELLS = TRAINED.replace(
 def test_keys_are_only_where_they_belong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, report: str | None, of_engine: set[str]
 ) -> None:
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
+    plant(monkeypatch)
     interpreter = small_interpreter(tmp_path, TELLS)
     behaviour = {"tell_environment": True}
     trained = train_scripted(interpreter, tmp_path, behaviour=behaviour, report=report)
     (told,) = (tmp_path / "venv").rglob("*.environ")
     of_worker = told.read_text()
-    assert [name for name, value in KEYS.items() if value in of_worker] == []
+    assert names_in(of_worker) == set()
     assert "PRIME_ROLLOUTS_TOKEN" not in of_worker
     log = (trained.folder / "engine.log").read_text()
     environ = json.loads(next(line for line in log.splitlines() if line.startswith("{")))
     assert {name for name in KEYS if name in environ} == {"HF_TOKEN"} | of_engine
     assert environ["HF_TOKEN"] == environ["PRIME_ROLLOUTS_TOKEN"] == "[secret]"
-    kept = b"".join(path.read_bytes() for path in trained.folder.rglob("*") if path.is_file())
-    assert [name for name, value in KEYS.items() if value.encode() in kept] == []
+    assert files_with_keys([trained.folder]) == []

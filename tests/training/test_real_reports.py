@@ -9,28 +9,31 @@ from typing import Any
 import pytest
 
 from tests.helpers.environments import small_interpreter
+from tests.helpers.planted_keys import files_with_keys, names_in, plant, telling
 from tests.helpers.training import train_scripted
 from tests.helpers.venvs import install_into
 from tests.training.test_real_training import PLAN, VOWELS
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
-KEY = "0a1b2c3d4e5f60718293a4b5c6d70a1b2c3d4e5f"
+OF_ENGINE = {"wandb": {"HF_TOKEN", "WANDB_API_KEY"}}
 
 
 @pytest.mark.sample(1, "report")
 @pytest.mark.parametrize("report", ["wandb", "trackio", "tensorboard"])
-def test_each_step_is_reported_and_no_file_has_the_key(
+def test_each_step_is_reported_and_no_file_has_a_key(
     tmp_path: Path, trl: dict[str, Any], monkeypatch: pytest.MonkeyPatch, report: str
 ) -> None:
     install_into(trl["python"], report)
     monkeypatch.setenv("WANDB_MODE", "offline")
-    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    plant(monkeypatch)
     interpreter = small_interpreter(tmp_path, VOWELS)
+    told = tmp_path / "engine.environ"
+    trl["python"] = telling(trl["python"], told)
     plan: dict[str, Any] = {**PLAN, **trl, "steps": 5, "report": report}
     trained = train_scripted(interpreter, tmp_path / "run", **plan)
     assert STEPS[report](trained.folder) >= 5
-    files = [*trained.folder.rglob("*"), *Path(os.environ["HOME"]).rglob("*")]
-    assert [each for each in files if each.is_file() and KEY.encode() in each.read_bytes()] == []
+    assert names_in(told.read_text(encoding="utf-8")) == OF_ENGINE.get(report, {"HF_TOKEN"})
+    assert files_with_keys([trained.folder, Path(os.environ["HOME"])]) == []
 
 
 def _steps_of_wandb(folder: Path) -> int:

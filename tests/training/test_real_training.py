@@ -16,8 +16,20 @@ import psutil
 import pytest
 
 from prime_cli.core.errors import EngineFailed
+from prime_cli.models.prices import FREE
+from prime_cli.models.providers import KeySource
+from prime_cli.models.registry import Registry, RegistryEntry
 from prime_cli.runs.folder import RunFolder
 from tests.helpers.environments import interpreter_with, small_interpreter
+from tests.helpers.planted_keys import (
+    JUDGE_KEY,
+    KEYS,
+    files_with_keys,
+    names_in,
+    plant,
+    telling,
+)
+from tests.helpers.scripted_model import ScriptedModel
 from tests.helpers.training import train_scripted
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
@@ -34,6 +46,7 @@ def load_environment(size: int = 32):
     return vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[vowels]))
 """
 TWO_TURNS = """
+import json, os, pathlib, urllib.request
 import verifiers as vf
 from datasets import Dataset
 
@@ -41,9 +54,19 @@ class Twice(vf.MultiTurnEnv):
     async def env_response(self, messages, state, **kwargs):
         return [{"role": "user", "content": "and once more"}]
 
+def ask_judge():
+    body = {"model": "judge", "messages": [{"role": "user", "content": "right?"}]}
+    url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    key = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+    urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), key)).read()
+
 def load_environment(size: int = 32):
+    pathlib.Path(__file__).with_suffix(".environ").write_text(json.dumps(dict(os.environ)))
     rows = [{"question": f"vowels please ({n})", "answer": "a"} for n in range(size)]
+    asked = []
     def vowels(completion, **kwargs):
+        if not asked:
+            asked.append(ask_judge())
         said = [each["content"] or "" for each in completion if each["role"] == "assistant"]
         text = "".join(said)
         return (len(said) == 2) * sum(letter in "aeiou" for letter in text) / max(len(text), 1)
@@ -94,16 +117,34 @@ def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_be
     assert [_of(step) for step in _steps(folder.path)] == [_of(step) for step in whole[:8]]
 
 
-def test_a_random_model_learns_through_two_turns(tmp_path: Path, trl: dict[str, Any]) -> None:
+def test_a_random_model_learns_through_two_turns_and_keys_are_only_where_they_belong(
+    tmp_path: Path, trl: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
     interpreter = interpreter_with(tmp_path, TWO_TURNS)
-    plan: dict[str, Any] = {**PLAN, **trl, "steps": 20, "eval_examples": 8, "save_every": 20}
-    trained = train_scripted(interpreter, tmp_path / "run", **plan)
+    told = tmp_path / "engine.environ"
+    trl["python"] = telling(trl["python"], told)
+    plan: dict[str, Any] = {**PLAN, **trl, "steps": 25, "eval_examples": 8, "save_every": 25}
+    with ScriptedModel() as judge:
+        entry = RegistryEntry("judge", "judge", judge.url, KeySource(JUDGE_KEY), price=FREE)
+        registry = Registry(entries=(entry,))
+        trained = train_scripted(interpreter, tmp_path / "run", registry=registry, **plan)
     verdict = trained.result.facts.verdict
     assert verdict is not None
     assert (verdict.verdict, verdict.p < 0.01) == ("higher", True)
     steps = _steps(trained.folder)
     assert all(step["segments"] == step["rollouts"] for step in steps)
     assert max(step["logprob_gap"] for step in steps[:2]) < 1e-4
+
+    assert {each.headers["authorization"] for each in judge.requests} == {
+        f"Bearer {KEYS[JUDGE_KEY]}"
+    }
+    (of_worker,) = (tmp_path / "venv").rglob("tiny_env.environ")
+    assert names_in(of_worker.read_text(encoding="utf-8")) == set()
+    assert names_in(told.read_text(encoding="utf-8")) == {"HF_TOKEN"}
+    assert (trained.folder / "checkpoints" / "25").is_dir()
+    # Nowhere else: not in checkpoints, logs, or what was written at home.
+    assert files_with_keys([tmp_path, Path(os.environ["HOME"])]) == [(told, "HF_TOKEN")]
 
 
 def test_one_model_learns_in_two_environments_with_a_verdict_for_each(
