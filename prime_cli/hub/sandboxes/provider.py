@@ -149,6 +149,15 @@ class ChangeableNetwork(Protocol):
         """
 
 
+@runtime_checkable
+class WatchedSandbox(Protocol):
+    """A running sandbox that says whether it works; not every provider has one."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything in it has a CPU or a disk now, or waits for one."""
+
+
 class SandboxProvider(Protocol):
     """Makes sandboxes. Constructing one is cheap: it starts and reads nothing."""
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import httpx
 import pytest
@@ -12,6 +13,7 @@ from tests.helpers.engines import podman_with_python
 from tests.helpers.kubernetes import scripted_cluster
 from tests.helpers.sandboxes import API, Inside, create, sandbox_hub
 from tests.helpers.tools import needs_bubblewrap
+from tests.helpers.wild import write_wheel
 
 PROVIDERS = [
     pytest.param("bubblewrap", marks=needs_bubblewrap),
@@ -82,6 +84,20 @@ def test_a_sandbox_has_its_python_and_its_variables(inside: Inside) -> None:
     said = inside.run("python -V; echo $GIVEN; id -u; pwd >/dev/null")
     assert said["stdout"].startswith("Python 3.11.")
     assert said["stdout"].endswith("\n1\n0\n")
+
+
+def test_pip_leaves_compiling_to_the_first_import(
+    hub: httpx.Client, inside: Inside, tmp_path: Path
+) -> None:
+    skip_scripted(hub, "its processes have this machine's variables")
+    wheel = write_wheel(tmp_path, {"tiny.py": "X = 6 * 7\n"}, name="tiny", requires=())
+    path = f"/tmp/{wheel.name}"
+    inside.post("upload", params={"path": path}, files={"file": (wheel.name, wheel.read_bytes())})
+    found = inside.run(f"pip install -q --no-index --find-links= --target /tmp/tiny {path}")
+    assert found["exit_code"] == 0, found
+    compiled = "find /tmp/tiny -name '*.pyc'"
+    assert inside.run(compiled)["stdout"] == ""
+    assert inside.run(f"PYTHONPATH=/tmp/tiny python -c 'import tiny'; {compiled}")["stdout"] != ""
 
 
 def test_what_is_left_in_the_background_lives_on(inside: Inside) -> None:

@@ -81,6 +81,14 @@ def _children(pid: int) -> list[int]:
     return []
 
 
+def is_busy(pid: int) -> bool:
+    """Whether a process or what it has started runs, is ready to, or waits for a disk."""
+    with suppress(OSError):
+        state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(") ")[2][:1]
+        return state in ("R", "D") or any(map(is_busy, _children(pid)))
+    return False
+
+
 def make_cgroups(spec: SandboxSpec, root: Path = _ROOT) -> Cgroups:
     """The groups of a sandbox, with its limits; fewer or none where the system refuses."""
     made: list[Path] = []

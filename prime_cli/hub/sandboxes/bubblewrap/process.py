@@ -17,7 +17,7 @@ import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed, NotFound, UsageError
 from prime_cli.core.paths import open_descriptor
-from prime_cli.hub.sandboxes.bubblewrap.cgroups import Cgroups
+from prime_cli.hub.sandboxes.bubblewrap.cgroups import Cgroups, is_busy
 from prime_cli.hub.sandboxes.bubblewrap.launch import Launched
 from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
 from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec, SandboxSpec
@@ -100,6 +100,11 @@ class BubblewrapSandbox:
         self._variables = command_variables(spec)
         self.facts = {**self.facts, "network": describe_network(spec)}
         return self.facts
+
+    @property
+    def is_busy(self) -> bool:
+        """As `WatchedSandbox.is_busy`."""
+        return is_busy(self._process.pid)
 
     async def gone(self) -> End:
         """As `RunningSandbox.gone`."""

@@ -22,6 +22,7 @@ from prime_cli.hub.sandboxes.provider import (
 )
 from prime_cli.hub.sandboxes.supervisor.output import merged
 from prime_cli.hub.sandboxes.supervisor.protocol import NetworkChange, ObservedState
+from prime_cli.hub.sandboxes.supervisor.turns import Turn, Turns
 from prime_cli.wire.sandboxes import (
     ENDED,
     ERROR,
@@ -48,7 +49,9 @@ _log = logging.getLogger(__name__)
 class ManagedSandbox:
     """One sandbox."""
 
-    def __init__(self, spec: SandboxSpec, provider: SandboxProvider, folder: Path) -> None:
+    def __init__(
+        self, spec: SandboxSpec, provider: SandboxProvider, folder: Path, turn: Turn
+    ) -> None:
         self.spec = spec
         self.provider = provider
         self.state = ObservedState(status=PENDING)
@@ -61,6 +64,7 @@ class ManagedSandbox:
         """Calls that are going on: then it is not idle."""
         self._running: RunningSandbox | None = None
         self._folder = folder
+        self._turn = turn
         self._stopping = asyncio.Event()
         self._changing = asyncio.Lock()
         self._wanted_end: tuple[str, str | None, str | None] | None = None
@@ -94,6 +98,7 @@ class ManagedSandbox:
             helpers = [asyncio.create_task(self._watch_clock())]
             if self.spec.start:
                 helpers.append(asyncio.create_task(self._run_start(self._running)))
+                helpers.append(asyncio.create_task(self._turn.pass_on(self._running)))
             await self._until_end(self._running)
         except PrimeError as error:
             refused = isinstance(error, UsageError)
@@ -115,6 +120,7 @@ class ManagedSandbox:
         finally:
             for helper in helpers:
                 helper.cancel()
+            self._turn.give_back()
             if self._running is not None:
                 await self._end(self._running)
             if self.state.status in (PENDING, RUNNING):
@@ -142,7 +148,7 @@ class ManagedSandbox:
 
     async def _create(self) -> RunningSandbox | None:
         """Make it; None if it is to end before, as while an image is fetched."""
-        creating = asyncio.create_task(self.provider.create(self.spec))
+        creating = asyncio.create_task(self._create_in_turn())
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait({creating, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -155,6 +161,11 @@ class ManagedSandbox:
                 await asyncio.wait({creating})
                 await self.provider.remove(self.spec.tag)
         return None
+
+    async def _create_in_turn(self) -> RunningSandbox:
+        if self.spec.start:
+            await self._turn.take()
+        return await self.provider.create(self.spec)
 
     async def _until_end(self, running: RunningSandbox) -> None:
         gone = asyncio.create_task(running.gone())
@@ -252,10 +263,13 @@ class ManagedSandbox:
 class SandboxManager:
     """All sandboxes of this supervisor."""
 
-    def __init__(self, providers: Mapping[str, SandboxProvider], folder: Path) -> None:
+    def __init__(
+        self, providers: Mapping[str, SandboxProvider], folder: Path, turns: Turns | None = None
+    ) -> None:
         self.providers = providers
         self.folder = folder
         self._sandboxes: dict[str, ManagedSandbox] = {}
+        self._turns = turns or Turns()
         self.used_at = time.monotonic()
 
     async def create(self, provider: str, spec: SandboxSpec, seconds: float) -> ManagedSandbox:
@@ -266,7 +280,8 @@ class SandboxManager:
         self.used_at = time.monotonic()
         sandbox = self._sandboxes.get(spec.tag)
         if sandbox is None:
-            sandbox = ManagedSandbox(spec, self.provider(provider), self.folder)
+            turn = self._turns.one()
+            sandbox = ManagedSandbox(spec, self.provider(provider), self.folder, turn)
             self._sandboxes[spec.tag] = sandbox
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(sandbox.settled.wait(), seconds)

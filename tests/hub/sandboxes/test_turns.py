@@ -1,0 +1,160 @@
+"""Sandboxes whose start commands work start in turn."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from prime_cli.core.errors import NotFound
+from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
+from prime_cli.hub.sandboxes.provider import (
+    End,
+    ExecSpec,
+    RunningCommand,
+    SandboxSpec,
+    WatchedSandbox,
+)
+from prime_cli.hub.sandboxes.supervisor import turns
+from prime_cli.hub.sandboxes.supervisor.manager import ManagedSandbox, SandboxManager
+from prime_cli.hub.sandboxes.supervisor.turns import Turns
+from tests.helpers.sandboxes import IMAGE
+from tests.helpers.tools import needs_bubblewrap
+
+
+class Worker:
+    """A sandbox that works until it is told to wait."""
+
+    facts: ClassVar[dict[str, str]] = {}
+    is_gone = False
+
+    def __init__(self) -> None:
+        self.is_busy = True
+
+    async def run(self, _spec: ExecSpec) -> RunningCommand:
+        raise NotFound("it runs nothing")
+
+    async def gone(self) -> End:
+        await asyncio.Event().wait()
+        raise NotImplementedError
+
+    async def end(self) -> None:
+        """Nothing is left."""
+
+
+class Workshop:
+    """A provider of them."""
+
+    name = "workshop"
+    separates_users = True
+
+    def __init__(self) -> None:
+        self.made: list[Worker] = []
+
+    async def check(self, _spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
+        return ("fetched",) if may_fetch else ()
+
+    async def create(self, _spec: SandboxSpec) -> Worker:
+        self.made.append(Worker())
+        return self.made[-1]
+
+    async def list_tags(self, _prefix: str) -> tuple[str, ...]:
+        return ()
+
+    async def remove(self, tag: str) -> None:
+        """Nothing is left."""
+
+
+class Scene:
+    """A supervisor whose machine has one CPU."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workshop = Workshop()
+        self.manager = SandboxManager({"workshop": self.workshop}, folder, Turns(1))
+
+    async def ask(self, number: int, *, start: tuple[str, ...] = ("work",)) -> ManagedSandbox:
+        spec = SandboxSpec(f"prime-1-{number}", str(number), "any", 2e9, start=start)
+        return await self.manager.create("workshop", spec, 0)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():  # noqa: ASYNC110 - it is a state of processes
+            await asyncio.sleep(0.005)
+
+
+def test_the_next_one_starts_when_the_one_before_waits(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        scene = Scene(tmp_path)
+        first, second = await scene.ask(1), await scene.ask(2)
+        await first.settled.wait()
+        assert (first.state.status, second.state.status) == ("RUNNING", "PENDING")
+        assert len(scene.workshop.made) == 1
+        scene.workshop.made[0].is_busy = False
+        await second.settled.wait()
+        assert second.state.status == "RUNNING"
+        await scene.manager.end_all()
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+def test_one_without_a_start_command_does_not_wait(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        scene = Scene(tmp_path)
+        await (await scene.ask(1)).settled.wait()
+        await (await scene.ask(2, start=())).settled.wait()
+        await scene.manager.end_all()
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+def test_one_that_ends_or_is_not_wanted_any_more_leaves_its_turn(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        scene = Scene(tmp_path)
+        first, second, third = [await scene.ask(number) for number in (1, 2, 3)]
+        await first.settled.wait()
+        await second.end()
+        assert second.state.status == "TERMINATED"
+        await first.end()
+        await third.settled.wait()
+        assert len(scene.workshop.made) == 2
+        await scene.manager.end_all()
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+def test_one_that_works_for_ever_does_not_keep_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        scene = Scene(tmp_path)
+        await scene.ask(1)
+        await (await scene.ask(2)).settled.wait()
+        # Whoever has waited for long goes on, whatever the one before does.
+        monkeypatch.setattr(turns, "_MOST", 10**9)
+        monkeypatch.setattr(turns, "_WAIT_SECONDS", 0.01)
+        await (await scene.ask(3)).settled.wait()
+        await scene.manager.end_all()
+
+    monkeypatch.setattr(turns, "_MOST", 2)
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+@needs_bubblewrap
+def test_a_sandbox_of_bubblewrap_says_whether_it_works(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        manager = SandboxManager({"bubblewrap": BubblewrapProvider()}, tmp_path)
+        start = ("sh", "-c", "until [ -e /tmp/enough ]; do :; done; sleep 600")
+        spec = SandboxSpec("prime-turns-1", "turns", IMAGE, 2e9, start=start)
+        held = await manager.create("bubblewrap", spec, 20)
+        running = held.running
+        assert isinstance(running, WatchedSandbox)
+        await until(lambda: running.is_busy)
+        command = await running.run(ExecSpec(("touch", "/tmp/enough")))
+        assert await command.wait() == 0
+        command.close()
+        await until(lambda: not running.is_busy)
+        await manager.end_all()
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))
