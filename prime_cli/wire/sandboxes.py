@@ -24,6 +24,9 @@ TIMEOUT = "TIMEOUT"
 LIVE = (PENDING, PROVISIONING, RUNNING)
 """The statuses of a sandbox that exists, or is on its way."""
 
+STATUSES = (*LIVE, "PAUSED", "STOPPED", ERROR, TERMINATED, TIMEOUT)
+"""All of them; a sandbox of ours is never paused or stopped."""
+
 # --- `errorType`, by which clients choose the exception ---
 
 OOM_KILLED = "OOM_KILLED"

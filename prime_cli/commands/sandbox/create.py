@@ -2,9 +2,10 @@
 
 import re
 import secrets
+import shlex
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated
 
 import typer
@@ -71,7 +72,7 @@ class SandboxOptions:
         "Allow only this host; repeatable.", metavar="HOST", panel=_NETWORK
     )] = ()
     network_deny: Annotated[tuple[str, ...], Option(
-        "Block this host; repeatable.", metavar="HOST", panel=_NETWORK
+        "Block this host, on the public hub only; repeatable.", metavar="HOST", panel=_NETWORK
     )] = ()
     env: Annotated[tuple[str, ...], Option(
         "Set an environment variable; repeatable.", metavar="NAME=VALUE", panel=_INSIDE
@@ -136,12 +137,17 @@ def create(
     if len(named) > 1:
         raise UsageError("Write `--` before COMMAND", hint="prime sandbox create IMAGE -- COMMAND")
     creation = _creation(session.hub, named[0] if named else None, after, options)
-    made = session.hub.sandboxes.create(creation)
-    if wait:
-        made = _wait(session, made)
+    try:
+        made = session.hub.sandboxes.create(creation)
+    except UsageError as error:
+        raise UsageError(_with_flags(error.message), hint=error.hint) from None
+    made = _wait(session, made) if wait else _require_live(made)
     session.output.done(f"{made.id} ({made.name}) is {made.status}", value=detailed(made))
     if not session.output.is_json:
-        session.output.hint(f"run something with `prime sandbox run {made.name} -- COMMAND`")
+        for sentence in _differences(made):
+            session.output.say(sentence)
+        name = shlex.quote(made.name)
+        session.output.hint(f"run something with `prime sandbox run {name} -- COMMAND`")
 
 
 def _creation(
@@ -194,13 +200,39 @@ def _name_for(image: str) -> str:
 def _wait(session: Session, made: Sandbox) -> Sandbox:
     until = time.monotonic() + _WAIT_SECONDS
     while made.status != RUNNING:
-        if made.status not in LIVE:
-            raise EnvironmentFailed(
-                f"{made.name} did not start: {made.error_message or made.status}",
-                hint=f"see `prime sandbox get {made.id}`",
-            )
+        _require_live(made)
         if time.monotonic() > until:
             raise TooSlow(f"{made.name} is still {made.status}")
         time.sleep(_POLL_SECONDS)
         made = session.hub.sandboxes.get(made.id)
     return made
+
+
+def _require_live(made: Sandbox) -> Sandbox:
+    if made.status not in LIVE:
+        raise EnvironmentFailed(
+            f"{made.name} did not start: {made.error_message or made.status}",
+            hint=f"see `prime sandbox get {made.id}`",
+        )
+    return made
+
+
+def _with_flags(message: str) -> str:
+    """The hub's sentence, with the fields of its API as the options that give them."""
+    for field in fields(SandboxOptions):
+        flag = field.name.replace("_", "-")
+        if flag != field.name:
+            message = message.replace(f"`{field.name}`", f"`--{flag}`")
+    return message
+
+
+def _differences(made: Sandbox) -> list[str]:
+    """What is not as it was asked for, in sentences."""
+    facts = {name: str(fact) for name, fact in (made.advanced_configs or {}).items()}
+    image = facts.pop("image", made.docker_image)
+    lacking = [
+        f"Its {name} is {fact}"
+        for name, fact in facts.items()
+        if "not limited" in fact or "not filtered" in fact
+    ]
+    return lacking if image == made.docker_image else [image, *lacking]

@@ -20,6 +20,7 @@ from prime_cli.core.paths import storage_errors
 from prime_cli.pods.ssh.copy import split_remote
 from prime_cli.session import Session
 
+_FOLDERS = "copy a folder by `tar c FOLDER | prime sandbox run SANDBOX -- tar x -C /tmp`"
 _SIDES = "use `SANDBOX:PATH` for the sandbox's side, and `./a:b` for a local file with a colon"
 
 
@@ -43,6 +44,7 @@ def upload(
     See also: `prime sandbox download`, `prime sandbox cp`.
     """
     session = open_session(ctx)
+    _require_file(file)
     size = _upload(session, find_living(session.hub, sandbox).id, file, target)
     session.output.done(f"Uploaded {file} ({format_bytes(size)})")
 
@@ -100,6 +102,9 @@ def cp(
     boxes = {name for name, _ in sources}
     if len({*boxes, box}) != len((None, "box")) or len(boxes) > 1 or None not in {*boxes, box}:
         raise UsageError("One side must be in a sandbox, and the other here", hint=_SIDES)
+    if box is not None:
+        for _, source in sources:
+            _require_file(Path(source))
     found = find_living(session.hub, box or boxes.pop() or "")
     for _, source in sources:
         if box is not None:
@@ -110,11 +115,16 @@ def cp(
     session.output.done(f"Copied {pluralize(len(sources), 'file')} to {where}")
 
 
+def _require_file(file: Path) -> None:
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder", hint=_FOLDERS)
+    if not file.is_file():
+        raise NotFound(f"There is no file {file}")
+
+
 def _upload(
     session: Session, sandbox_id: str, file: Path, target: str, *, several: bool = False
 ) -> int:
-    if not file.is_file():
-        raise NotFound(f"There is no file {file}")
     target = f"{target.rstrip('/')}/" if several else target
     with storage_errors(file):
         return session.hub.sandboxes.gateway(sandbox_id).upload(file, _remote(file, target))

@@ -15,7 +15,8 @@ from prime_cli.commands.sandbox.lookup import (
     listed,
     size_text,
 )
-from prime_cli.wire.sandboxes import Sandbox, SandboxQuery
+from prime_cli.core.errors import UsageError
+from prime_cli.wire.sandboxes import STATUSES, Sandbox, SandboxQuery
 
 _COLUMNS = ("Id", "Name", "Image", "Status", "Left", "Size", "Labels", "Created")
 
@@ -50,6 +51,8 @@ def list_(
     See also: `prime sandbox get`, `prime sandbox delete`.
     """
     session = open_session(ctx)
+    if status is not None and status.upper() not in STATUSES:
+        raise UsageError(f"`--status {status}` is not one of {', '.join(STATUSES)}")
     query = SandboxQuery(
         page=page,
         per_page=num,
@@ -123,7 +126,7 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
         "Error": sandbox.error_message or "",
         "Ended": sandbox.termination_reason or "",
         "Exit code": "" if sandbox.exit_code is None else str(sandbox.exit_code),
-        "Size": f"{size_text(sandbox)}, {sandbox.disk_size_gb:g} GB of disk",
+        "Requested": f"{size_text(sandbox)}, {sandbox.disk_size_gb:g} GB of disk",
         "Network": describe_reach(sandbox.network_allowlist, sandbox.network_denylist),
         "Left": left_text(sandbox),
         "Labels": ", ".join(sandbox.labels),

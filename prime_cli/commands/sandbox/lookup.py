@@ -13,7 +13,7 @@ from prime_cli.core.secret_detection import is_secret_name
 from prime_cli.wire.sandboxes import LIVE, Sandbox, SandboxQuery, StartCommand
 
 SandboxArg = Annotated[
-    str, typer.Argument(metavar="SANDBOX", help="A name, an id, or the start of one.")
+    str, typer.Argument(metavar="SANDBOX", help="A name, an id, or the start of an id.")
 ]
 
 _HIDDEN = "********"

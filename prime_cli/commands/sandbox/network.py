@@ -26,7 +26,10 @@ def network(
     ] = None,
     deny: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOSTS", help="Block these, comma-separated; `*` is everything."),
+        typer.Option(
+            metavar="HOSTS",
+            help="Block everything with `*`; on the public hub also these, comma-separated.",
+        ),
     ] = None,
     level: Annotated[
         str | None,

@@ -14,7 +14,7 @@ from prime_cli.api.sandbox_gateway import SandboxGateway
 from prime_cli.commands.options import CONTEXT, OFFLINE, QUIET, common_options, open_session
 from prime_cli.commands.sandbox.lookup import SandboxArg, find_living, parse_pairs
 from prime_cli.core.config import PRIME_API_URL
-from prime_cli.core.errors import ExitCode, PrimeError, TooSlow
+from prime_cli.core.errors import ExitCode, PrimeError, TooSlow, UsageError
 from prime_cli.wire.command_sessions import STDERR, CommandSpec, Ended, Output, StartRequest
 
 _DEFAULT_SECONDS = 300
@@ -49,8 +49,9 @@ def run(
 ) -> None:
     """Run a command in a sandbox.
 
-    Passes on stdin (not to the public hub), stdout, stderr and the exit code; a timeout exits with
-    3. A single word is split as a shell would; for `|` and the sandbox's variables use `bash -c`.
+    Passes on stdin (not from a terminal, nor to the public hub), stdout, stderr and the exit code;
+    a timeout exits with 3. A single word is split as a shell would; for `|` and the sandbox's
+    variables use `bash -c`.
 
     \b
     Example:
@@ -61,7 +62,7 @@ def run(
     See also: `prime sandbox create`, `prime sandbox cp`.
     """
     session = open_session(ctx)
-    words = shlex.split(command[0]) if len(command) == 1 else command
+    words = _split(command[0]) if len(command) == 1 else command
     variables = parse_pairs(env or [], "--env")
     found = find_living(session.hub, sandbox)
     gateway = session.hub.sandboxes.gateway(found.id)
@@ -84,6 +85,16 @@ def run(
     finally:
         feeder.stop()
     raise typer.Exit(code)
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise UsageError(
+            f"The command cannot be split into words: {str(error).lower()}",
+            hint="close the quotation, or write the words after `--`",
+        ) from None
 
 
 def _pass_on(

@@ -8,7 +8,9 @@ import pytest
 from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import Prime
 from tests.helpers.cli import prime_process as prime_outside
+from tests.helpers.engines import podman_service
 from tests.helpers.sandboxes import ended_supervisor
+from tests.helpers.tools import needs_root
 
 SCRIPT = "import sys; print(6 * 7); print('oops', file=sys.stderr); sys.exit(4)"
 
@@ -20,6 +22,10 @@ def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime
     with ended_supervisor(data):
         made = prime("sandbox", "create", "--name", "box", "--wait", "-o", "json").ok().json
         assert (made["status"], made["docker_image"]) == ("RUNNING", "python:3.11-slim")
+        other = prime("sandbox", "create", "--name", "a box", "-l", "told").ok()
+        assert "on this system's own programs" in other.err
+        assert "`prime sandbox run 'a box' -- COMMAND`" in other.err
+        prime("sandbox", "delete", "--label", "told", "--yes").ok()
         (listed,) = prime("sandbox", "list", "-o", "json").ok().json["sandboxes"]
         assert (listed["id"], listed["resources"]) == (made["id"], "1CPU/2GB")
 
@@ -35,6 +41,10 @@ def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime
         assert time.monotonic() - began < 30
 
         (tmp_path / "a.txt").write_text("hello\n")
+        folder = prime("sandbox", "download", "box", "/tmp", "c.txt", cwd=tmp_path)
+        assert (folder.code, "/tmp is not a file" in folder.err) == (6, True)
+        lost = prime_outside("sandbox", "run", "box", "-w", "/nowhere", "--", "ls")
+        assert (lost.code, lost.err) == (127, "/nowhere: No such file or directory\n")
         prime("sandbox", "cp", "a.txt", "box:/tmp/deep/", cwd=tmp_path).ok()
         prime("sandbox", "download", "box", "/tmp/deep/a.txt", "b.txt", cwd=tmp_path).ok()
         assert (tmp_path / "b.txt").read_text() == "hello\n"
@@ -58,6 +68,24 @@ def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime
         assert prime("gc", "-o", "json").ok().json["leaks"] == []
 
 
+@pytest.mark.slow
+@needs_root
+def test_a_sandbox_that_does_not_start_is_an_error(
+    home: Path, tmp_path: Path, prime: Prime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTAINER_HOST", podman_service().url)
+    data = home / ".prime" / "hub"
+    mark_published(data)
+    with ended_supervisor(data):
+        # Nothing listens there.
+        refused = prime("sandbox", "create", "localhost:1/nothing", "--name", "box", "--wait")
+        assert (refused.code, "box did not start: " in refused.err) == (9, True), refused.err
+        shown = prime("sandbox", "get", "box", "-o", "json").ok().json
+        assert (shown["status"], shown["error_type"]) == ("ERROR", "IMAGE_PULL_FAILED")
+        image = prime("sandbox", "download", "box", "/tmp", "x", cwd=tmp_path)
+        assert (image.code, "has ended (ERROR: " in image.err) == (7, True)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -65,6 +93,11 @@ def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime
         ("create --env A", "`--env A` has no value"),
         ("create --network-allow a --network-deny b", "are mutually exclusive"),
         ("create python:3.11 sleep 60", "Write `--` before COMMAND"),
+        ("create --timeout-minutes 0", "`--timeout-minutes` must be 1 or more, or -1"),
+        ("create --arch s390x", "have its machine's architecture"),
+        ("list --status LOST", "`--status LOST` is not one of PENDING, PROVISIONING, RUNNING"),
+        ("run box \"it's", "The command cannot be split into words: no closing quotation"),
+        ("upload box . /tmp/", ". is a folder"),
         ("delete", "Name sandboxes, or pass `--all` or `--label`"),
         ("delete box --all", "Name sandboxes, or pass `--all` or `--label`"),
         ("cp a b", "One side must be in a sandbox, and the other here"),

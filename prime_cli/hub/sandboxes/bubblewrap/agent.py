@@ -129,8 +129,11 @@ def spawn(argv: "list[str]", env: "dict[str, str]", fds: "list[int]") -> int:
 
 def complain(fd: int, error: Exception) -> None:
     """Say on the command's stderr why it was not started, unless nobody reads that any more."""
+    said = str(error)
+    if isinstance(error, OSError) and error.filename:
+        said = f"{error.filename}: {error.strerror}"
     try:  # noqa: SIM105 - importing contextlib takes time
-        posix.write(fd, f"{error}\n".encode())
+        posix.write(fd, f"{said}\n".encode())
     except OSError:
         pass
 

@@ -46,7 +46,7 @@ async def stand_in(image: str) -> StandIn:
     found = _IMAGE.fullmatch(image)
     if found is None:
         raise UsageError(
-            f"bubblewrap has no images, and `{image[:200]}` is not one of Python alone",
+            f"bubblewrap has no images: it stands in for `python:3.X`, not for `{image[:200]}`",
             hint="start Podman (`systemctl enable --now podman.socket`) or Docker, or choose an "
             "image such as `python:3.11-slim`",
         )

@@ -27,7 +27,7 @@ LARGEST_UPLOAD = 1024 * 1024 * 1024
 _SECONDS = 300.0
 _FILE_SECONDS = 300.0
 _KILL = 9
-_NOT_A_FILE = 44
+_TEST = 'test -f "$1" || { test ! -e "$1" || echo "$1 is not a file" >&2; exit 44; }; '
 
 
 async def execute(sandbox: RunningSandbox, ask: Execution) -> Executed:
@@ -97,7 +97,7 @@ async def upload(sandbox: RunningSandbox, path: str, parts: AsyncIterator[bytes]
 
 async def download(sandbox: RunningSandbox, path: str, request: web.Request) -> web.StreamResponse:
     """Send the bytes of a file as they are read; raises NotFound."""
-    script = f'test -f "$1" || exit {_NOT_A_FILE}; exec cat -- "$1"'
+    script = f'{_TEST}exec cat -- "$1"'
     command = await sandbox.run(ExecSpec(("/bin/sh", "-c", script, "sh", path)))
     response: web.StreamResponse | None = None
     said = b""
@@ -131,7 +131,7 @@ async def download(sandbox: RunningSandbox, path: str, request: web.Request) -> 
 
 
 _READ = (
-    f'test -f "$1" || exit {_NOT_A_FILE}; wc -c < "$1" || exit 1; '
+    f'{_TEST}wc -c < "$1" || exit 1; '
     'if [ "$2" -lt 0 ]; then tail -c "${2#-}" -- "$1"; else tail -c "+$(($2 + 1))" -- "$1"; fi '
     '| head -c "$3"'
 )

@@ -1,6 +1,7 @@
 """What a creation asks for, checked, as the spec that a provider gets."""
 
 import math
+import platform
 import re
 import shlex
 from datetime import timedelta
@@ -62,6 +63,9 @@ def check_creation(creation: SandboxCreation) -> None:
         if getattr(creation, field):
             _refuse(f"Sandboxes of this hub have no {what}", field, hint)
     check_denylist(creation.network_denylist)
+    if creation.arch and creation.arch != (ours := _architecture()):
+        hint = f"omit it; {_CLOUD} has others"
+        _refuse(f"Sandboxes of this hub have its machine's architecture, {ours}", "arch", hint)
     for field, most in (
         ("cpu_cores", _MOST_CPUS),
         ("memory_gb", _MOST_GB),
@@ -72,6 +76,12 @@ def check_creation(creation: SandboxCreation) -> None:
             _refuse(f"`{field}` must be from {_LEAST} to {most}", field)
     _check_times(creation)
     _check_texts(creation)
+
+
+def _architecture() -> str:
+    """The machine's, by the names that images use."""
+    machine = platform.machine().lower()
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
 
 
 def check_denylist(entries: list[str] | None) -> None:
@@ -109,7 +119,7 @@ def _check_texts(creation: SandboxCreation) -> None:
         _refuse(sentence, "environment_vars", "upload a file with `prime sandbox upload`")
     for name, value in variables.items():
         if not _VARIABLE.fullmatch(name) or "\0" in value:
-            _refuse(f"`{name[:80]}` cannot be a variable", "environment_vars")
+            _refuse(f"`{name[:80]}` cannot be the name of a variable", "environment_vars")
     name = creation.name or ""
     if len(name) > _LONGEST_NAME or not name.isprintable():
         _refuse(f"A name has at most {_LONGEST_NAME} printable characters", "name")
