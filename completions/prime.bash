@@ -618,6 +618,8 @@ _prime_offers() {
     'prime train --save-every') offers='' ;;
     'prime train --keep-checkpoints') offers='' ;;
     'prime train --processes') offers='' ;;
+    'prime train --nodes'|'prime train --nnodes') offers='' ;;
+    'prime train --address') offers='' ;;
     'prime train --max-hours') offers='' ;;
     'prime train --eval-every') offers='' ;;
     'prime train --eval-examples') offers='' ;;
@@ -629,6 +631,7 @@ _prime_offers() {
     'prime train --set') offers='' ;;
     'prime train --report') offers='wandb tensorboard trackio' ;;
     'prime train --resume') offers='' ;;
+    'prime train --join') offers='@folders' ;;
     'prime train --output'|'prime train -o') offers='table plain json jsonl' ;;
     'prime train --context') offers='local prime @contexts' ;;
     'prime train run --model'|'prime train run -m') offers='builtin/echo builtin/oracle @models' ;;
@@ -662,6 +665,8 @@ _prime_offers() {
     'prime train run --save-every') offers='' ;;
     'prime train run --keep-checkpoints') offers='' ;;
     'prime train run --processes') offers='' ;;
+    'prime train run --nodes'|'prime train run --nnodes') offers='' ;;
+    'prime train run --address') offers='' ;;
     'prime train run --max-hours') offers='' ;;
     'prime train run --eval-every') offers='' ;;
     'prime train run --eval-examples') offers='' ;;
@@ -673,6 +678,7 @@ _prime_offers() {
     'prime train run --set') offers='' ;;
     'prime train run --report') offers='wandb tensorboard trackio' ;;
     'prime train run --resume') offers='' ;;
+    'prime train run --join') offers='@folders' ;;
     'prime train run --output'|'prime train run -o') offers='table plain json jsonl' ;;
     'prime train run --context') offers='local prime @contexts' ;;
     'prime train list --outputs-dir') offers='@folders' ;;
@@ -1392,8 +1398,8 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
-    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --processes --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
-    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --processes --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
     'prime train list') words='' options='--outputs-dir --output -o --quiet -q -h --help' ;;
     'prime train show') words='' options='--html --force --output -o --quiet -q -h --help' ;;
     'prime train stop') words='' options='--output -o --quiet -q -h --help' ;;

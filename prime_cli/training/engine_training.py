@@ -22,6 +22,7 @@ from prime_cli.runtime.protocol import Start
 from prime_cli.serving.launch import RunningEngine
 from prime_cli.training.engines.launch import EngineFiles
 from prime_cli.training.evaluation import HeldOutExamples, judge
+from prime_cli.training.nodes import Nodes, require_nodes
 from prime_cli.training.prepare import engine_config
 from prime_cli.training.record import STOP, Evaluation, TrainingRecord
 from prime_cli.training.session import RolloutSession
@@ -50,7 +51,9 @@ class EngineTraining:
         files: EngineFiles,
         held: HeldOutExamples,
         checkpoint: Path | None,
+        nodes: Nodes | None = None,
     ) -> None:
+        self._nodes, self._is_gathering = nodes, nodes is not None
         self._setup, self._record, self._files = setup, record, files
         self._plan, self._held, self._checkpoint = record.facts.plan, held, checkpoint
         self._progress: Progress = setup.context.progress
@@ -77,7 +80,22 @@ class EngineTraining:
     # --- The engine ---
 
     async def run(self, session: RolloutSession, url: str, token: str) -> None:
-        """Run the engine until it ends; raises the failure that it reported, or EngineFailed."""
+        """Run the engine until it ends, once all nodes are there; raises the failure that it
+        reported, or EngineFailed.
+        """
+        if self._nodes is None:
+            await self._run(session, url, token)
+            return
+        try:
+            with self._nodes.waiting(url, token):
+                await self._nodes.gathered(self._plan.stall)
+                self._is_gathering = False
+                await self._run(session, url, token)
+                await self._nodes.end()
+        finally:
+            self._ended.set()
+
+    async def _run(self, session: RolloutSession, url: str, token: str) -> None:
         self._session = session
         launch = self._files.launch(
             engine_config(self._plan, self._record.facts.steps, self._checkpoint),
@@ -102,6 +120,9 @@ class EngineTraining:
         except EngineFailed as failure:
             if self._failure is None and self._evaluation_stopped:
                 return  # which TRL and others only end by
+            if self._failure is None and self._nodes is not None:
+                await self._nodes.explain()
+                self._failure = self._failure or self._nodes.failure
             raise self._explained(failure) from failure
         finally:
             self._ended.set()
@@ -143,6 +164,10 @@ class EngineTraining:
             if self._session.failure is not None:
                 self._failure = self._session.failure
                 raise self._failure
+            if self._nodes is not None and self._nodes.failure is not None:
+                await asyncio.sleep(1.0)  # what was reported says more
+                self._failure = self._failure or self._nodes.failure
+                raise self._failure
             now = self._session.finished, self._record.facts.step, self._held.progress()
             if now != seen:
                 last, seen = time.monotonic(), now
@@ -158,6 +183,8 @@ class EngineTraining:
     async def stop(self) -> None:
         """Stop after the running step, and wait for that."""
         self._stopping = True
+        if self._is_gathering:
+            return
         self._progress.say("stopping after the running step; once more to stop at once")
         await self._ended.wait()
 
@@ -205,7 +232,7 @@ class EngineTraining:
                 raise Conflict("There is no policy to evaluate yet")
             try:
                 with self._shown.evaluating():
-                    found = await asyncio.to_thread(self._held.evaluate, policy.endpoint.url, step)
+                    found = await asyncio.to_thread(self._held.evaluate, policy.endpoint, step)
             except PrimeError as error:
                 self._evaluation_stopped = self._stopping and type(error) is EnvironmentFailed
                 if not self._evaluation_stopped:
@@ -223,6 +250,10 @@ class EngineTraining:
         """The engine says why it ends."""
         kind = error_classes().get(failure.code, EngineFailed)
         self._failure = self._failure or kind(failure.message, hint=failure.hint)
+
+    def require_nodes(self) -> Nodes:
+        """The machines that train together; raises UsageError for a single one."""
+        return require_nodes(self._nodes)
 
     def _finish(self) -> None:
         facts = self._record.facts

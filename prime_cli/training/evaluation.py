@@ -116,14 +116,14 @@ class HeldOutExamples:
                 hint=f"`--batch {left}`, or hold out fewer: `--eval-examples N`",
             )
 
-    def evaluate(self, url: str, step: int) -> list[Evaluation]:
-        """Evaluate the weights that answer at `url`, in one environment after the other; in a
+    def evaluate(self, policy: Endpoint, step: int) -> list[Evaluation]:
+        """Evaluate the weights that answer at an endpoint, in one environment after the other; in a
         thread of its own. Raises PrimeError; EnvironmentFailed also if a signal ended it.
         """
         base, several = self._setups[0].folder.path, len(self._setups) > 1
         found = []
         for index, setup in enumerate(self._setups):
-            one = _evaluate(setup, self._plan, self._held[index], url, step)
+            one = _evaluate(setup, self._plan, self._held[index], policy, step)
             path = (setup.folder.path / one.path).relative_to(base).as_posix()
             name = self._names[index] if several else None
             found.append(msgspec.structs.replace(one, path=path, environment=name))
@@ -136,7 +136,7 @@ class HeldOutExamples:
 
 
 def _evaluate(
-    setup: RunSetup, plan: TrainingPlan, held: HeldOut, url: str, step: int
+    setup: RunSetup, plan: TrainingPlan, held: HeldOut, policy: Endpoint, step: int
 ) -> Evaluation:
     name = f"{setup.plan.model}@{step}"
     own = {} if setup.plan.options is msgspec.UNSET else setup.plan.options
@@ -149,12 +149,12 @@ def _evaluate(
     changed = msgspec.structs.replace(
         setup.plan,
         model=name,
-        endpoint=url,
+        endpoint=policy.url,
         num_examples=held.count,
         rollouts_per_example=plan.eval_rollouts,
         options=options,
     )
-    endpoint = Endpoint(name, url, price=FREE)
+    endpoint = Endpoint(name, policy.url, policy.key, price=FREE)
     prepared = replace(setup.prepared, plan=changed, endpoint=endpoint)
     context = replace(setup.context, budget=setup.gateway.budget)
     # The line about the first rollout counts from the start of the training: untrue here.

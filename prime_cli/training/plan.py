@@ -29,9 +29,9 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     `model` is a folder or a name on Hugging Face, `batch` counts prompts a step, `group` rollouts
     of each. `examples` bounds the training data, -1 for all. `options` go to the engine unchanged.
-    The prompts of a step are divided among `processes` of the engine, in which vLLM answers if
-    `vllm`, else the model itself. Where there are several environments, `ratios` are their shares,
-    and `examples` and `eval_examples` those of each.
+    The prompts of a step are divided among the `processes` of the engine on each of the `nodes`; in
+    them vLLM answers if `vllm`, else the model itself. Where there are several environments,
+    `ratios` are their shares, and `examples` and `eval_examples` those of each.
     """
 
     model: str
@@ -58,6 +58,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, Any]
     gpus: tuple[str, ...] = ()
     processes: int = 1
+    nodes: int = 1
     ratios: tuple[float, ...] = ()
     vllm: bool = False
 
@@ -94,12 +95,13 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     def _where(self) -> str:
         """The processes, and the devices that they have."""
         several = self.processes > 1
+        nodes = f"{self.nodes} nodes, each " if self.nodes > 1 else ""
         count = f"{self.processes} processes " if several else ""
         # One process has one GPU, whichever it finds first.
         used = self.gpus[: self.processes]
         rest = f" ({len(used)} of {len(self.gpus)} GPUs)" if len(used) < len(self.gpus) else ""
         answers = ", vLLM answers" if self.vllm else ""
-        return f"{count}on {', '.join(used) or 'CPU'}{rest}{answers}"
+        return f"{nodes}{count}on {', '.join(used) or 'CPU'}{rest}{answers}"
 
 
 def require_token_ids(request: EvalRequest) -> None:

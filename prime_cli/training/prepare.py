@@ -27,6 +27,7 @@ from prime_cli.training.engines.catalogue import (
     find_engine,
     lasting_name,
 )
+from prime_cli.training.nodes import FirstNode
 from prime_cli.training.plan import TrainingPlan, for_training
 from prime_cli.training.record import SavedTraining, typed_name
 from prime_cli.training.recording import LENGTHS
@@ -43,11 +44,15 @@ _SAMPLED_BY = LENGTHS | {"temperature", "chat_template_kwargs"}
 
 @dataclass(frozen=True)
 class PreparedTraining:
-    """A plan, the rollouts of each environment that it needs, and the engine that trains."""
+    """A plan, the rollouts of each environment that it needs, and the engine that trains.
+
+    Where several nodes train, this is the `first`.
+    """
 
     plan: TrainingPlan
     rollouts: tuple[PreparedRun, ...]
     engine: Engine
+    first: FirstNode | None = None
 
     @property
     def names(self) -> list[str]:
@@ -138,9 +143,10 @@ def prepare_resume(
         rollouts.append(prepared)
     engine, gpus = find_engine(plan.engine), find_gpus()
     wanted = training.processes if "processes" in given else plan.processes
-    processes = processes_of(wanted, plan.batch, engine, gpus)
+    nodes = training.nodes if "nodes" in given else plan.nodes
+    processes = processes_of(wanted, plan.batch, engine, gpus, nodes)
     plan = resumed_plan(plan, training, given)
-    plan = msgspec.structs.replace(plan, gpus=gpus, processes=processes)
+    plan = msgspec.structs.replace(plan, gpus=gpus, processes=processes, nodes=nodes)
     model = saved.manifest.plan.model
     return PreparedTraining(plan, tuple(as_policy(each, plan, model) for each in rollouts), engine)
 
@@ -220,7 +226,8 @@ def _plan(
         trust_remote_code=training.trust_remote_code,
         options=parse_settings(training.options),
         gpus=gpus,
-        processes=processes_of(training.processes, training.batch, engine, gpus),
+        processes=processes_of(training.processes, training.batch, engine, gpus, training.nodes),
+        nodes=training.nodes,
         vllm=uses_vllm(training, engine, gpus),
     )
 
@@ -244,13 +251,19 @@ def uses_vllm(training: TrainRequest, engine: Engine, gpus: tuple[str, ...]) -> 
     return True
 
 
-def processes_of(asked: int | None, batch: int, engine: Engine, gpus: tuple[str, ...]) -> int:
-    """How many processes train: as many as were `asked` for, else one for each of the GPUs that a
-    step of `batch` prompts can be divided among. Raises UsageError for a number that cannot be.
+def processes_of(
+    asked: int | None, batch: int, engine: Engine, gpus: tuple[str, ...], nodes: int = 1
+) -> int:
+    """How many processes train on each node: as many as were `asked` for, else one for each of the
+    GPUs that a step of `batch` prompts can be divided among. Raises UsageError for a number that
+    cannot be.
     """
+    if nodes > 1 and not engine.nodes:
+        raise UsageError(f"{engine.title} trains on a single machine", hint="omit `--nodes`")
     if asked is None:
         most = len(gpus) if engine.distributed else 1
-        return max((each for each in range(1, most + 1) if batch % each == 0), default=1)
+        fitting = (each for each in range(1, most + 1) if batch % (each * nodes) == 0)
+        asked = max(fitting, default=1)
     if asked > 1 and not engine.distributed:
         raise UsageError(
             f"{engine.title} trains in one process, not in {asked}", hint="omit `--processes`"
@@ -260,10 +273,10 @@ def processes_of(asked: int | None, batch: int, engine: Engine, gpus: tuple[str,
             f"{asked} processes need a GPU each, and this machine has {len(gpus)}",
             hint=f"`--processes {len(gpus)}`",
         )
-    if batch % asked:
+    if batch % (world := asked * nodes):
         raise UsageError(
-            f"A step of {pluralize(batch, 'prompt')} cannot be divided among {asked} processes",
-            hint=f"`--batch {asked * max(1, round(batch / asked))}`, or fewer `--processes`",
+            f"A step of {pluralize(batch, 'prompt')} cannot be divided among {world} processes",
+            hint=f"`--batch {world * max(1, round(batch / world))}`, or fewer `--processes`",
         )
     return asked
 

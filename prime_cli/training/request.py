@@ -70,8 +70,16 @@ class TrainRequest:
         "How many checkpoints to keep.", ("--keep-checkpoints",), least=1, panel=_TRAINING
     )] = 2
     processes: Annotated[int | None, Option(
-        "Processes that train together; the prompts of a step are divided among them.",
+        "Processes of a machine that train together; the prompts of a step are divided among them.",
         ("--processes",), metavar="N", least=1, show_default="one for each GPU", panel=_TRAINING
+    )] = None
+    nodes: Annotated[int, Option(
+        "Machines that train together, of which this one is the first.",
+        ("--nodes", "--nnodes"), metavar="N", least=1, panel=_TRAINING
+    )] = 1
+    address: Annotated[str | None, Option(
+        "Where the other machines reach this one.", ("--address",), metavar="ADDRESS",
+        panel=_TRAINING, show_default="with Slurm its name"
     )] = None
     max_hours: Annotated[float | None, Option(
         "Stop after this time, with a checkpoint.", ("--max-hours",), panel=_TRAINING

@@ -32,10 +32,11 @@ from prime_cli.runs.folder import (
 from prime_cli.runs.manifest import FINISHED, INTERRUPTED
 from prime_cli.runs.spending import sum_of
 from prime_cli.training.engine_training import EngineTraining
-from prime_cli.training.engines.launch import EngineFiles, installed_versions
+from prime_cli.training.engines.launch import EngineFiles, NodePlace, installed_versions
 from prime_cli.training.environment_session import Rollouts
 from prime_cli.training.evaluation import EVALUATIONS, HeldOutExamples
 from prime_cli.training.mixture import Place
+from prime_cli.training.nodes import Nodes, facts_of_node
 from prime_cli.training.prepare import PreparedTraining
 from prime_cli.training.record import (
     OUTPUTS,
@@ -167,10 +168,14 @@ def _train(
         each.open()
     forget_steps_after(step, folder.path)
     (folder.path / STOP).unlink(missing_ok=True)
-    files = EngineFiles(prepared.engine, python, folder.path)
+    nodes = _nodes(prepared, python, setup)
+    place = None if nodes is None else NodePlace(0, nodes.first.address, str(nodes.meeting))
+    files = EngineFiles(prepared.engine, python, folder.path, place)
     held = HeldOutExamples(setups, names, plan)
-    training = EngineTraining(setup, record, files, held, checkpoint)
+    training = EngineTraining(setup, record, files, held, checkpoint, nodes)
     options = ServiceOptions(has_policy=False, training=training, ratios=plan.ratios)
+    if nodes is not None:
+        options = replace(options, address=nodes.first.address)
     with ExitStack() as stack:
         parts = [
             Rollouts(
@@ -197,6 +202,15 @@ def _train(
             raise
         session.close(FINISHED if training.is_whole else INTERRUPTED)
     return TrainingResult(folder, record.facts, training.is_whole, signal)
+
+
+def _nodes(prepared: PreparedTraining, python: Path, setup: RunSetup) -> Nodes | None:
+    """The other machines that train too; None where there are none."""
+    count = prepared.plan.nodes
+    if prepared.first is None or count == 1:
+        return None
+    facts = facts_of_node(prepared.engine, python, count)
+    return Nodes(prepared.first, count, facts, setup.folder.path, setup.context.progress)
 
 
 def _require_room(setups: Sequence[RunSetup], earliest: Sequence[EarlierSessions]) -> None:

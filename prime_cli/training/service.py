@@ -1,4 +1,6 @@
-"""The rollout service: what trainers in other interpreters ask over HTTP, on this machine only.
+"""The rollout service: what trainers in other interpreters ask over HTTP.
+
+It listens on loopback, or for the nodes of a training on an address that they reach.
 
     GET  /v1/environment    LoadedEnvironment
     PUT  /v1/policy         PolicyUpdate
@@ -8,12 +10,14 @@
     POST /v1/log            TrainerLog
     POST /v1/evaluations    EvaluationAsk -> Evaluated
     POST /v1/failures       EngineFailure
+    POST /v1/nodes          NodeJoin -> NodeLines until the training ends
 
 Every request carries the session's bearer token. Closing a connection gives up its rollouts.
 """
 
 import hmac
 import secrets
+import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
@@ -30,6 +34,7 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE
 from prime_cli.models.providers import EndpointSecret
 from prime_cli.runtime.protocol import Start
+from prime_cli.training.nodes import Nodes
 from prime_cli.training.policies import Policies, Policy
 from prime_cli.training.recording import LENGTHS
 from prime_cli.training.trainer_events import TrainerEvents
@@ -38,6 +43,7 @@ from prime_cli.wire.rollouts import (
     Evaluated,
     EvaluationAsk,
     LoadedEnvironment,
+    NodeJoin,
     PolicyUpdate,
     RolloutAsk,
     ServiceError,
@@ -53,6 +59,9 @@ if TYPE_CHECKING:
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
+LOOPBACK = "127.0.0.1"
+_MS_UNTIL_GONE = 60_000
+"""A machine that acknowledges nothing for so long is cut off."""
 Body = TypeVar("Body", bound=msgspec.Struct)
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -91,6 +100,9 @@ class SessionFiles(Protocol):
     def note_failure(self, failure: EngineFailure) -> None:
         """The trainer says why it ends."""
 
+    def nodes(self) -> Nodes:
+        """The machines that train together; raises UsageError for a single one."""
+
 
 class Training(Protocol):
     """A training that prime itself runs beside the session."""
@@ -113,6 +125,9 @@ class Training(Protocol):
     def note_failure(self, failure: EngineFailure) -> None:
         """The engine says why it ends."""
 
+    def require_nodes(self) -> Nodes:
+        """The machines that train together; raises UsageError for a single one."""
+
 
 class RolloutService:
     """An async context manager; inside, `url` and `token` are what a trainer needs."""
@@ -124,6 +139,7 @@ class RolloutService:
         files: SessionFiles,
         events: TrainerEvents,
         *,
+        address: str = LOOPBACK,
         port: int = 0,
     ) -> None:
         self.url = ""
@@ -132,7 +148,7 @@ class RolloutService:
         self._policies = policies
         self._files = files
         self._events = events
-        self._port = port
+        self._address, self._port = address, port
         self._endpoints: dict[tuple[str, str, str | None], Endpoint] = {}
         self._stack = AsyncExitStack()
 
@@ -148,6 +164,7 @@ class RolloutService:
                 web.post("/v1/log", self._log),
                 web.post("/v1/evaluations", self._evaluate),
                 web.post("/v1/failures", self._fail),
+                web.post("/v1/nodes", self._node),
             ]
         )
         runner = web.AppRunner(
@@ -156,14 +173,14 @@ class RolloutService:
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
         try:
-            await web.TCPSite(runner, "127.0.0.1", self._port).start()
+            await web.TCPSite(runner, self._address, self._port).start()
         except OSError as error:
             await self._stack.aclose()
             raise UsageError(
                 f"Port {self._port} cannot be used: {error.strerror}",
                 hint="choose another one with `--port`, or omit it for a free one",
             ) from error
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        self.url = f"http://{self._address}:{runner.addresses[0][1]}/v1"
         return self
 
     async def __aexit__(
@@ -214,6 +231,20 @@ class RolloutService:
     async def _fail(self, request: web.Request) -> web.Response:
         self._files.note_failure(await _read(request, EngineFailure))
         return _json({})
+
+    async def _node(self, request: web.Request) -> web.StreamResponse:
+        nodes = self._files.nodes()
+        number = nodes.admit(await _read(request, NodeJoin))
+        if request.transport is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
+            connection: socket.socket = request.transport.get_extra_info("socket")
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _MS_UNTIL_GONE)
+        response = web.StreamResponse(headers={"content-type": NDJSON})
+        async with aclosing(nodes.lines(number)) as lines:
+            await response.prepare(request)
+            async for line in lines:
+                await response.write(msgspec.json.encode(line) + b"\n")
+        await response.write_eof()
+        return response
 
     async def _checkpoint(self, request: web.Request) -> web.Response:
         self._events.keep_checkpoint(await _read(request, TrainerCheckpoint))

@@ -30,8 +30,9 @@ from prime_cli.runtime.protocol import Start
 from prime_cli.training.dump import report
 from prime_cli.training.environment_session import EnvironmentSession, Rollouts
 from prime_cli.training.mixture import MixedDemand, MixedPolicies, mixed_order, own_example
+from prime_cli.training.nodes import Nodes
 from prime_cli.training.record import typed_name
-from prime_cli.training.service import RolloutService, Training
+from prime_cli.training.service import LOOPBACK, RolloutService, Training
 from prime_cli.training.trainer_events import TrainerEvents
 from prime_cli.wire.rollouts import (
     EngineFailure,
@@ -48,7 +49,7 @@ Announce = Callable[[str, str, RunFolder], None]
 
 @dataclass(frozen=True)
 class ServiceOptions:
-    """How rollouts are served: on which port (0: a free one), by how many `workers`.
+    """How rollouts are served: at which address and port (0: a free one), by how many `workers`.
 
     Without a policy from the start, calls of the policy wait until a trainer names one. The session
     lasts as long as its `training`, if there is one. `ratios` are the shares of several
@@ -60,6 +61,7 @@ class ServiceOptions:
     has_policy: bool = True
     training: Training | None = None
     ratios: Sequence[float] = ()
+    address: str = LOOPBACK
 
 
 def serve_rollouts(
@@ -170,7 +172,14 @@ class RolloutSession:
     async def run(self, announce: Announce) -> int | None:
         """Serve until a signal, and return its number; raises what else ends the session."""
         demand = MixedDemand([part.demand for part in self.parts])
-        service = RolloutService(demand, self.policies, self, self._events, port=self._options.port)
+        service = RolloutService(
+            demand,
+            self.policies,
+            self,
+            self._events,
+            address=self._options.address,
+            port=self._options.port,
+        )
         loop = asyncio.get_running_loop()
 
         def end() -> None:
@@ -278,7 +287,10 @@ class RolloutSession:
     def note_failure(self, failure: EngineFailure) -> None:
         self._training().note_failure(failure)
 
+    def nodes(self) -> Nodes:
+        return self._training().require_nodes()
+
     def _training(self) -> Training:
         if self._options.training is None:
-            raise UsageError("Only a training of `prime train` has evaluations and failures")
+            raise UsageError("Only a training of `prime train` has evaluations, failures and nodes")
         return self._options.training

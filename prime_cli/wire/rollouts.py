@@ -151,6 +151,26 @@ class Evaluated(msgspec.Struct, kw_only=True, frozen=True):
     reward: float | None
 
 
+class NodeJoin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """POST /v1/nodes, of `prime train` alone: another machine asks to train with the first one.
+
+    `facts` are what must be the same there.
+    """
+
+    host: str
+    facts: dict[str, str]
+
+
+class NodeLine(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """What a node is told until the training ends: nothing, its `number`, or that it `ended` well.
+
+    The number comes once, when all nodes are there; that of the first node is 0.
+    """
+
+    number: int | None = None
+    ended: bool = False
+
+
 class EngineFailure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """POST /v1/failures, of `prime train` alone: why the engine ends now.
 

@@ -23,6 +23,7 @@ from prime_cli.runs.plan import ALL
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.terminal.output import Output
 from prime_cli.training.engines.catalogue import read_engine
+from prime_cli.training.nodes import FirstNode
 from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import PreparedTraining
 from prime_cli.training.record import folders_of
@@ -105,15 +106,19 @@ def train_scripted(
     engine: Path = SCRIPTED,
     python: Path = Path(sys.executable),
     split: str | None = None,
+    first: FirstNode | None = None,
     **plan: Any,
 ) -> Trained:
     """Train as `plan` says; in the folder of a training that is `resumed`, if there is one.
 
     With another `engine` and its `python` the weights are real; `others` are the interpreters of
     more environments. `split` is that of the training data, if it is not the environment's own.
+    The `first` of several nodes waits for the others.
     """
     options = {} if behaviour is None else {"behaviour": behaviour}
     own = msgspec.structs.replace(TRAINING_PLAN, options=options, **plan)
+    if first is not None:  # other nodes look the engine up
+        own = msgspec.structs.replace(own, engine=str(engine))
     planned = msgspec.structs.replace(
         PLAN,
         model="weights",
@@ -132,7 +137,7 @@ def train_scripted(
         switchboard=SignalRouter() if router is None else router,
     )
     interpreters = (interpreter, *others)
-    training = PreparedTraining(own, (prepared,) * len(interpreters), read_engine(engine))
+    training = PreparedTraining(own, (prepared,) * len(interpreters), read_engine(engine), first)
     places = folders_of(resumed or new_run_folder(folder), training.names)
     for place in places:
         make_folder(place.path)

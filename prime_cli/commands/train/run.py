@@ -1,7 +1,7 @@
 """`prime train run`, which is `prime train`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +22,7 @@ from prime_cli.commands.options import (
     panel_order,
 )
 from prime_cli.commands.suggestions import hint_at_command
+from prime_cli.commands.train.nodes import first_node, folder_to_join, train_with_first
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
 from prime_cli.commands.train.saved import evaluation_lines, steps_of
 from prime_cli.core.errors import NotFound, UsageError
@@ -35,15 +36,16 @@ from prime_cli.runs.comparison.compare import require_statistics
 from prime_cli.serving.installation import engine_folder, install, is_installed
 from prime_cli.session import Session
 from prime_cli.training.config_file import ADAPTERS_NOTE, FileRequest, read_config_file, with_file
-from prime_cli.training.engines.catalogue import PRIME_RL
+from prime_cli.training.engines.catalogue import PRIME_RL, Engine
 from prime_cli.training.engines.launch import check_packages
+from prime_cli.training.nodes import FirstNode
 from prime_cli.training.prepare import (
     PreparedTraining,
     engine_packages,
     prepare_resume,
     prepare_training,
 )
-from prime_cli.training.record import find_training, typed_name
+from prime_cli.training.record import SavedTraining, find_training, typed_name
 from prime_cli.training.request import TrainRequest
 from prime_cli.training.run import TrainingResult, train
 
@@ -99,6 +101,15 @@ def run(
             rich_help_panel="Training",
         ),
     ] = None,
+    join: Annotated[
+        Path | None,
+        typer.Option(
+            "--join",
+            metavar="FOLDER",
+            help="Train with another machine, which began the training in this folder.",
+            rich_help_panel="Training",
+        ),
+    ] = None,
     dry_run: DryRunOpt = False,
 ) -> None:
     """Train a model on an environment.
@@ -118,6 +129,11 @@ def run(
     See also: `prime rollouts serve`, `prime eval compare`, `prime serve`.
     """
     session = open_session(ctx)
+    if join is not None:
+        what = "The first node decides everything for a node that joins, also"
+        _check_given(ctx, _ON_JOIN, what, "omit it")
+        train_with_first(session, join, training, _engine_python)
+        return
     if environment is None and resume is None:
         raise UsageError("Missing argument ENVIRONMENT", hint="`prime train ENV -m MODEL`")
     requests = [replace(request, environment=environment or "")]
@@ -138,26 +154,48 @@ def run(
         )
         hint_at_command(error, "train", environment or "")
         raise error
+    saved, nodes = None, training.nodes
+    if resume is not None:
+        hint = "omit it, or begin a new training, from the last checkpoint as its model"
+        _check_given(ctx, _ON_RESUME, "A resumed training cannot change", hint)
+        saved = find_training(resume or None, Path.cwd())
+        nodes = nodes if "nodes" in _given(ctx) else saved.facts.plan.nodes
+    led = None if dry_run else folder_to_join(training, nodes, request.output_dir)
+    if led is not None:
+        train_with_first(session, led, training, _engine_python)
+        return
+    first = None if dry_run else first_node(training, nodes, request.output_dir)
+    _train(session, requests, training, file, saved, first, _given(ctx), dry_run=dry_run)
+
+
+def _train(
+    session: Session,
+    requests: Sequence[EvalRequest],
+    training: TrainRequest,
+    file: FileRequest,
+    saved: SavedTraining | None,
+    first: FirstNode | None,
+    given_here: Container[str],
+    *,
+    dry_run: bool,
+) -> None:
     if training.eval_examples:
         require_statistics("The verdict at the end")
     given = given_variables(requests[0].env_vars, requests[0].env_file)
     requests = [replace(each, env_vars=given.names, env_file=None) for each in requests]
     lookup = session.lookup_context()
-    saved = None
-    if resume is not None:
-        _check_resume(ctx)
-        saved = find_training(resume or None, Path.cwd())
+    if saved is not None:
         prepared = prepare_resume(
-            saved, requests[0], training, lookup, os.environ, session.progress, _given(ctx)
+            saved, requests[0], training, lookup, os.environ, session.progress, given_here
         )
     else:
         prepared = _prepare_new(requests, training, lookup, session.progress, file.ratios)
     engine = engine_packages(prepared.engine, prepared.plan)
-    prepared = replace(prepared, engine=engine)
+    prepared = replace(prepared, engine=engine, first=first)
     _show_plan(session, prepared, training.engine_python, dry_run=dry_run)
     if dry_run:
         return
-    python = _engine_python(session, prepared, training.engine_python)
+    python = _engine_python(session, engine, bool(prepared.plan.gpus), training.engine_python)
     context = session.run_context(given=given.values)
     context = replace(context, environ={**context.environ, **file.wandb})
     result = train(prepared, python, context, saved)
@@ -186,26 +224,29 @@ def _prepare_new(
 
 _ON_RESUME = frozenset(
     (
-        "resume max_hours stall processes engine_python max_concurrent max_cost call_timeout "
-        "score_timeout rollout_timeout env_vars env_file secrets sandbox output quiet yes context "
-        "offline dry_run"
+        "resume max_hours stall processes nodes address engine_python max_concurrent max_cost "
+        "call_timeout score_timeout rollout_timeout env_vars env_file secrets sandbox output quiet "
+        "yes context offline dry_run"
     ).split()
 )
 """The options of a training that may change when it is resumed."""
 
 
-def _check_resume(ctx: typer.Context) -> None:
-    """Raise UsageError for options that a resumed training cannot change."""
+_ON_JOIN = frozenset("join address stall engine_python output quiet yes context offline".split())
+
+
+def _check_given(ctx: typer.Context, allowed: Container[str], sentence: str, hint: str) -> None:
+    """Raise UsageError with the options that are not `allowed`."""
     names = {each.name: each for each in ctx.command.params}
     given = [
         names[name].opts[-1] if names[name].param_type_name == "option" else "ENVIRONMENT"
         for name in _given(ctx)
-        if name not in _ON_RESUME
+        if name not in allowed
     ]
     if given:
         raise UsageError(
-            f"A resumed training cannot change {', '.join(given)}",
-            hint="omit it, or begin a new training, from the last checkpoint as its model",
+            f"{sentence} {', '.join(given)}",
+            hint=hint,
         )
 
 
@@ -250,16 +291,15 @@ def _show_plan(
         session.output.say(f"{label:<{wide}}  {text}")
 
 
-def _engine_python(session: Session, prepared: PreparedTraining, python: Path | None) -> Path:
+def _engine_python(session: Session, engine: Engine, has_gpu: bool, python: Path | None) -> Path:
     if python is not None:
         own = Path.cwd() / python.expanduser()
-        for sentence in check_packages(prepared.engine, own):
+        for sentence in check_packages(engine, own):
             session.output.warn(sentence)
         return own
-    has_gpu = bool(prepared.plan.gpus)
-    folder = engine_folder(prepared.engine, prime_home(), has_gpu=has_gpu)
+    folder = engine_folder(engine, prime_home(), has_gpu=has_gpu)
     return install(
-        prepared.engine,
+        engine,
         folder,
         session.progress,
         has_gpu=has_gpu,

@@ -61,6 +61,7 @@ class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     needs: tuple[Literal["gpu"], ...] = ()
     takes: tuple[Literal["v0", "v1"], ...] = ("v0", "v1")
     distributed: bool = False
+    nodes: bool = False
     size: str = "several GB"
     vllm: WithVllm | None = None
 
@@ -71,8 +72,9 @@ class Engine:
 
     `packages` are requirements for uv, `python` a specifier such as `>=3.11`. It `needs` devices,
     and `takes` environments of these generations of verifiers. One that is `distributed` starts as
-    many processes as its config names. `size` is said before an install. With `vllm` it can let
-    vLLM answer in its own process, and needs these packages then.
+    many processes as its config names, and with `nodes` its part of those of several machines.
+    `size` is said before an install. With `vllm` it can let vLLM answer in its own process, and
+    needs these packages then.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Engine:
     needs: tuple[str, ...]
     takes: tuple[str, ...]
     distributed: bool
+    nodes: bool
     size: str
     vllm: WithVllm | None = None
 
@@ -111,6 +114,7 @@ def read_engine(folder: Path) -> Engine:
         found.needs,
         found.takes,
         found.distributed,
+        found.nodes,
         found.size,
         found.vllm,
     )

@@ -24,17 +24,39 @@ _KEYS = {"wandb": ("WANDB_API_KEY",), "trackio": (), "tensorboard": ()}
 
 
 @dataclass(frozen=True)
+class NodePlace:
+    """The place of an engine's processes among those of several nodes: the `number` of this one,
+    its `address`, and the file where all of them meet.
+    """
+
+    number: int
+    address: str
+    meeting: str
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What the engine is told of it."""
+        return {
+            "PRIME_NODE": str(self.number),
+            "PRIME_ADDRESS": self.address,
+            "PRIME_MEETING": self.meeting,
+        }
+
+
+@dataclass(frozen=True)
 class EngineFiles:
     """An engine, the interpreter that has its packages, and the folder of the run."""
 
     engine: Engine
     python: Path
     folder: Path
+    place: NodePlace | None = None
 
     @property
     def log(self) -> Path:
-        """What the engine prints."""
-        return self.folder / LOG
+        """What the engine prints, on each node to a file of its own."""
+        number = 0 if self.place is None else self.place.number
+        return self.folder / (f"engine-{number + 1}.log" if number else LOG)
 
     def launch(
         self,
@@ -46,19 +68,25 @@ class EngineFiles:
         report: str | None,
     ) -> Launch:
         """Write the config, and say how the engine is started; raises StorageFailed."""
-        path = self.folder / CONFIG
         content = msgspec.json.format(msgspec.json.encode(config), indent=2)
-        write_atomically(path, content + b"\n", mode=0o644)
+        write_atomically(self.folder / CONFIG, content + b"\n", mode=0o644)
+        return self.start(environ, url=url, token=token, report=report)
+
+    def start(
+        self, environ: Mapping[str, str], *, url: str, token: str, report: str | None = None
+    ) -> Launch:
+        """How the engine is started where the config is there."""
         kept = engine_secrets(environ)
         kept |= {name: environ[name] for name in _KEYS.get(report or "", ()) if environ.get(name)}
         own = {
             "PRIME_ROLLOUTS_URL": url,
             "PRIME_ROLLOUTS_TOKEN": token,
             "PRIME_RUN_FOLDER": str(self.folder),
+            **({} if self.place is None else self.place.variables),
         }
         return Launch(
             self.engine.title,
-            (str(self.python), str(self.engine.entry), str(path)),
+            (str(self.python), str(self.engine.entry), str(self.folder / CONFIG)),
             engine_environment(environ, {**kept, **own}),
             self.log,
             (*kept.values(), token),

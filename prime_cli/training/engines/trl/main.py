@@ -15,14 +15,14 @@ def _end_with_stdin() -> None:
 def _run(path: str) -> int:
     from prime_trl.config import read_config  # type: ignore[import-not-found]
 
-    processes = read_config(path).processes
-    if processes == 1:
+    config = read_config(path)
+    if config.processes == 1:
         # transformers would spread one process over all that it sees.
         os.environ["CUDA_VISIBLE_DEVICES"] = _first(os.environ.get("CUDA_VISIBLE_DEVICES", "0"))
     from prime_trl.processes import is_launcher, launch  # type: ignore[import-not-found]
 
-    if is_launcher(processes):
-        return int(launch(__file__, path, processes))
+    if is_launcher(config):
+        return int(launch(__file__, path, config))
     from prime_trl.run import main  # type: ignore[import-not-found]
 
     return int(main(path))

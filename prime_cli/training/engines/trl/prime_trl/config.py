@@ -10,8 +10,9 @@ from typing import Any
 class Config:
     """engine.json; `batch` counts prompts a step, `group` rollouts of each.
 
-    They are divided among `processes`. `vllm` samples instead of transformers. `resume` is a
-    checkpoint's folder. `options` are fields of GRPOConfig, from `--set`.
+    They are divided among the `processes` of each of the `nodes`. `vllm` samples instead of
+    transformers. `resume` is a checkpoint's folder. `options` are fields of GRPOConfig, from
+    `--set`.
     """
 
     model: str
@@ -29,6 +30,7 @@ class Config:
     probe: bool = True
     lora: int = 0
     processes: int = 1
+    nodes: int = 1
     vllm: bool = False
     report: str | None = None
     resume: str | None = None
@@ -38,7 +40,12 @@ class Config:
     @property
     def rows(self) -> int:
         """Rollouts a step, of each process."""
-        return self.group * self.batch // self.processes
+        return self.group * self.batch // self.world
+
+    @property
+    def world(self) -> int:
+        """How many processes train, on all nodes together."""
+        return self.processes * self.nodes
 
 
 def read_config(path: str) -> Config:

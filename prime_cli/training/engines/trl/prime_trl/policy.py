@@ -1,4 +1,5 @@
-"""The policy as a server on loopback, in vLLM's dialect of chat completions.
+"""The policy as a server, in vLLM's dialect of chat completions; on loopback, unless prime names
+another address of this machine.
 
 HTTP has a thread of its own; a `Sampler` works on the thread that calls `pump`, so that only one
 ever touches the model. A conversation continues with the very tokens that were sampled: only what
@@ -6,9 +7,12 @@ is new in it is tokenized, so that a rollout of several turns stays one row.
 """
 
 import asyncio
+import hmac
 import itertools
 import json
+import os
 import queue
+import secrets
 import threading
 import time
 import uuid
@@ -31,10 +35,12 @@ _Call = tuple[Wanted, "Future[Answer]"]
 
 
 class Policy:
-    """The endpoint; `waited` and `generated` are seconds, `tokens` counts what was sampled."""
+    """The endpoint, which answers those who have its `key`; `waited` and `generated` are seconds,
+    `tokens` counts what was sampled.
+    """
 
     def __init__(self, tokenizer: Any, *, seed: int, most: int) -> None:
-        self.url = ""
+        self.url, self.key = "", secrets.token_urlsafe(32)
         self.waited = self.generated = 0.0
         self.tokens = 0
         self._phase = ""
@@ -111,12 +117,16 @@ class Policy:
         app.add_routes([web.post("/v1/chat/completions", self._chat)])
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        address = os.environ.get("PRIME_ADDRESS", "127.0.0.1")
+        await web.TCPSite(runner, address, 0).start()
+        self.url = f"http://{address}:{runner.addresses[0][1]}/v1"
         ready.set()
         await asyncio.Event().wait()
 
     async def _chat(self, request: web.Request) -> web.Response:
+        given = request.headers.get("Authorization", "").encode("utf-8", "replace")
+        if not hmac.compare_digest(given, f"Bearer {self.key}".encode()):
+            return _refusal("this policy only answers who has its key", status=401)
         body = await request.json()
         tools = body.get("tools") or None
         if tools and self._tools is None:
@@ -193,8 +203,8 @@ class Policy:
         return list(self._tokenizer.encode(whole, add_special_tokens=False))
 
 
-def _refusal(sentence: str) -> web.Response:
-    return web.json_response({"error": {"message": sentence}}, status=400)
+def _refusal(sentence: str, status: int = 400) -> web.Response:
+    return web.json_response({"error": {"message": sentence}}, status=status)
 
 
 def _completion(

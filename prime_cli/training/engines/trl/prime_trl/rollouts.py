@@ -38,9 +38,11 @@ class Rollouts:
         config = self._config
         sampling = {"temperature": config.temperature, "max_tokens": config.max_tokens}
         if self._processes.is_main_process:
-            self._service.set_policy(
-                url=self._policy.url, model=config.model, version=0, sampling=sampling
-            )
+            self._service.set_policy(**self._answers_at(), version=0, sampling=sampling)
+
+    def _answers_at(self) -> dict[str, str]:
+        policy = self._policy
+        return {"url": policy.url, "api_key": policy.key, "model": self._config.model}
 
     def __call__(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
         began = time.perf_counter()
@@ -50,7 +52,7 @@ class Rollouts:
         if self._processes.is_main_process:
             self._service.set_policy(version=step - 1)
         else:
-            own = {"url": self._policy.url, "model": self._config.model, "version": step - 1}
+            own = {**self._answers_at(), "version": step - 1}
         self._processes.wait_for_everyone()  # by now prime knows the version
         groups = _grouped(prompts, self._config.group)
         found = self.ask(groups, f"train {step}", {"step": step}, own)

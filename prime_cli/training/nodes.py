@@ -1,0 +1,220 @@
+"""The machines that train one model together, as the first of them knows them.
+
+The first node plans, evaluates, serves rollouts and writes checkpoints. All must see the folder of
+the training: the others find there how to ask the first one, and their engines how to meet. Each of
+the others holds a request open until the training ends, which tells both sides when one is gone.
+"""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from prime_cli import __version__
+from prime_cli.core.errors import Conflict, EngineFailed, NotFound, PrimeError, UsageError
+from prime_cli.core.formatting import format_duration, pluralize
+from prime_cli.core.http import is_loopback
+from prime_cli.core.paths import write_atomically
+from prime_cli.core.progress import Progress
+from prime_cli.training.engines.catalogue import Engine
+from prime_cli.training.engines.launch import installed_versions
+from prime_cli.wire.rollouts import NodeJoin, NodeLine
+
+WAITING = "nodes.json"
+BEAT = 5.0
+"""Seconds between lines to a node, so that a machine that is cut off is noticed."""
+_SECONDS_TO_TELL = 2.0
+_SECONDS_OF_SILENCE = 3.0
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """nodes.json: how the others ask the first node, and the file where their engines meet."""
+
+    url: str
+    token: str
+    meeting: str
+
+
+@dataclass(frozen=True)
+class FirstNode:
+    """What makes this node the first: its address for the others, and the file that names the
+    folder of the training to those that a launcher started.
+    """
+
+    address: str
+    mark: Path | None = None
+
+
+def read_waiting(folder: Path) -> Waiting:
+    """How to join the training in `folder`; raises NotFound."""
+    try:
+        return msgspec.json.decode((folder / WAITING).read_bytes(), type=Waiting)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise NotFound(
+            f"No training waits for nodes in {folder}",
+            hint="start the first node before, in a folder that all machines see",
+        ) from error
+
+
+def facts_of_node(engine: Engine, python: Path, nodes: int) -> dict[str, str]:
+    """What must be the same on every node, by what it is called in sentences."""
+    digest = hashlib.sha256()
+    for path in sorted(engine.entry.parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return {
+        "nodes": str(nodes),
+        "prime": __version__,
+        f"files of {engine.title}": digest.hexdigest()[:12],
+        **installed_versions(engine, python),
+    }
+
+
+class Nodes:
+    """The other nodes of a training of `count`, which must have the same `facts` as this one."""
+
+    def __init__(
+        self,
+        first: FirstNode,
+        count: int,
+        facts: Mapping[str, str],
+        folder: Path,
+        progress: Progress,
+    ) -> None:
+        self.first = first
+        self.meeting = folder / f".meeting-{secrets.token_hex(4)}"
+        self._count, self._facts = count, facts
+        self._folder, self._progress = folder, progress
+        self._hosts: list[str] = []
+        self._open = 0
+        self._changed = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._told = asyncio.Event()
+        self.failure: PrimeError | None = None
+
+    @contextmanager
+    def waiting(self, url: str, token: str) -> Iterator[None]:
+        """Inside, others can join; raises StorageFailed."""
+        files = [self._folder / WAITING, self.meeting]
+        waiting = Waiting(url, token, str(self.meeting))
+        write_atomically(files[0], msgspec.json.encode(waiting), mode=0o600)
+        if (mark := self.first.mark) is not None:
+            files.append(mark)
+            write_atomically(mark, msgspec.json.encode(str(self._folder)), mode=0o600)
+        self._progress.say(
+            f"Waiting for {pluralize(self._count - 1, 'other node')}; on each of them: "
+            f"`prime train --join {self._folder}`"
+        )
+        if not is_loopback(url):
+            self._progress.say(
+                "What the nodes say to each other is not encrypted, and gradients have no key: "
+                f"{self.first.address} must be on a private network"
+            )
+        try:
+            yield
+        finally:
+            for path in files:
+                with suppress(OSError):
+                    path.unlink()
+
+    async def gathered(self, seconds: float) -> None:
+        """Wait until all have joined; raises why they cannot, EngineFailed after so long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while len(self._hosts) < self._count - 1 and self.failure is None:
+                    await self._next_change()
+        if self.failure is None and len(self._hosts) < self._count - 1:
+            self.failure = EngineFailed(
+                f"{len(self._hosts) + 1} of {self._count} nodes have come within "
+                f"{format_duration(seconds)}",
+                hint=f"`prime train --join {self._folder}` on the others; `--stall SPAN` waits "
+                "longer",
+            )
+        if self.failure is not None:
+            raise self.failure
+
+    async def _next_change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
+
+    def _fail(self, failure: PrimeError) -> None:
+        self.failure = self.failure or failure
+        self._changed.set()
+
+    def admit(self, node: NodeJoin) -> int:
+        """The number of a node that asks to join; raises Conflict, which also ends the training."""
+        if len(self._hosts) >= self._count - 1:
+            raise Conflict(f"All {self._count} nodes of this training are there already")
+        own = {"folder": str(self._folder.resolve()), **self._facts}
+        for name in own.keys() | node.facts.keys():
+            here, there = own.get(name, "none"), node.facts.get(name, "none")
+            if here != there:
+                refusal = Conflict(
+                    f"{node.host} differs from the first node: {name} {there}, not {here}",
+                    hint="install the same prime and packages on all nodes, which see the same "
+                    "folders by the same paths",
+                )
+                self._fail(refusal)
+                raise refusal
+        self._hosts.append(node.host)
+        number = len(self._hosts)
+        self._progress.say(f"{node.host} has joined: {number + 1} of {self._count} nodes")
+        self._changed.set()
+        return number
+
+    async def lines(self, number: int) -> AsyncGenerator[NodeLine, None]:
+        """What a node is told; its failure if that is left before the training has ended."""
+        self._open += 1
+        try:
+            while len(self._hosts) < self._count - 1 and self.failure is None:
+                yield NodeLine()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(BEAT):
+                        await self._next_change()
+            if self.failure is not None:
+                return
+            yield NodeLine(number=number)
+            while not self._ended.is_set():
+                yield NodeLine()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(BEAT):
+                        await self._ended.wait()
+            yield NodeLine(ended=True)
+        finally:
+            self._open -= 1
+            if not self._open:
+                self._told.set()
+            if not self._ended.is_set():
+                self._fail(self._gone(number))
+
+    def _gone(self, number: int) -> PrimeError:
+        host = self._hosts[number - 1]
+        return EngineFailed(
+            f"Node {number + 1} of the {self._count} that train, {host}, has gone",
+            hint="see what it says there; then `prime train --resume`",
+        )
+
+    async def explain(self) -> None:
+        """Wait a moment for word of another node that has gone, since this one's engine failed."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SECONDS_OF_SILENCE):
+                while self.failure is None:
+                    await self._next_change()
+
+    async def end(self) -> None:
+        """Tell all that the training has ended as it should."""
+        self._ended.set()
+        if self._open:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._told.wait(), _SECONDS_TO_TELL)
+
+
+def require_nodes(nodes: Nodes | None) -> Nodes:
+    """The nodes of a training; raises UsageError if it has one alone."""
+    if nodes is None:
+        raise UsageError("This training has a single node", hint="`prime train … --nodes N`")
+    return nodes
