@@ -145,6 +145,13 @@ def prepare_resume(
     wanted = training.processes if "processes" in given else plan.processes
     nodes = training.nodes if "nodes" in given else plan.nodes
     processes = processes_of(wanted, plan.batch, engine, gpus, nodes)
+    before, now = plan.processes * plan.nodes, processes * nodes
+    if nodes != plan.nodes and now != before:  # each has saved its random state
+        raise UsageError(
+            f"The checkpoint is of {pluralize(before, 'process', 'processes')}, and "
+            f"{pluralize(nodes, 'node')} with {processes} each would be {now}",
+            hint=f"`--nodes {plan.nodes} --processes {plan.processes}`",
+        )
     plan = resumed_plan(plan, training, given)
     plan = msgspec.structs.replace(plan, gpus=gpus, processes=processes, nodes=nodes)
     model = saved.manifest.plan.model

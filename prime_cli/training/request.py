@@ -78,8 +78,8 @@ class TrainRequest:
         ("--nodes", "--nnodes"), metavar="N", least=1, panel=_TRAINING
     )] = 1
     address: Annotated[str | None, Option(
-        "Where the other machines reach this one.", ("--address",), metavar="ADDRESS",
-        panel=_TRAINING, show_default="with Slurm its name"
+        "The IPv4 address at which the other machines reach this one.", ("--address",),
+        metavar="ADDRESS", panel=_TRAINING, show_default="in Slurm, that of the node's name"
     )] = None
     max_hours: Annotated[float | None, Option(
         "Stop after this time, with a checkpoint.", ("--max-hours",), panel=_TRAINING

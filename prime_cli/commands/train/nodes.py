@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from prime_cli.commands.eval.summary import exit_if_signalled
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.serving.engines import find_gpus
 from prime_cli.session import Session
 from prime_cli.training.engines.catalogue import Engine, find_engine
@@ -58,6 +58,11 @@ def train_with_first(
     waiting = read_waiting(Path.cwd() / folder)
     saved = find_training(str(folder), Path.cwd())
     plan, gpus = saved.facts.plan, find_gpus()
+    if Path(plan.model).is_absolute() and not Path(plan.model).is_dir():
+        raise NotFound(
+            f"This machine lacks the folder of the model: {plan.model}",
+            hint="copy it to the same path, or mount it there, and join again",
+        )
     if plan.gpus and len(gpus) < plan.processes:
         raise UsageError(
             f"Each node trains by {plan.processes} GPUs, and this machine has {len(gpus)}",
