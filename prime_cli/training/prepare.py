@@ -145,10 +145,10 @@ def prepare_resume(
     wanted = training.processes if "processes" in given else plan.processes
     nodes = training.nodes if "nodes" in given else plan.nodes
     processes = processes_of(wanted, plan.batch, engine, gpus, nodes)
-    before, now = plan.processes * plan.nodes, processes * nodes
-    if nodes != plan.nodes and now != before:  # each has saved its random state
+    saved_by, now = plan.processes * plan.nodes, processes * nodes
+    if nodes != plan.nodes and now != saved_by:  # each has saved its random state
         raise UsageError(
-            f"The checkpoint is of {pluralize(before, 'process', 'processes')}, and "
+            f"The checkpoint is of {pluralize(saved_by, 'process', 'processes')}, and "
             f"{pluralize(nodes, 'node')} with {processes} each would be {now}",
             hint=f"`--nodes {plan.nodes} --processes {plan.processes}`",
         )
