@@ -49,7 +49,7 @@ class OtherNode(threading.Thread):
             env={**os.environ, "PRIME_HOME": str(self._home), "HOME": str(self._home)},
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
         ) as process:
             if self._kill_after:
                 metrics = folder / "metrics.jsonl"
