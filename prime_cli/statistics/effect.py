@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
+from prime_cli.statistics.distributions import Floats, binomial_cdf, normal_quantile
 from prime_cli.statistics.pairs import Pairs
 from prime_cli.statistics.power import POWER, power_of_mcnemar, power_of_normal, smallest_difference
-from prime_cli.statistics.resampling import Floats, bootstrap_t, is_flat, sign_flip
+from prime_cli.statistics.resampling import bootstrap_t, is_flat, sign_flip
 
 MCNEMAR = "exact McNemar"
 SIGN_FLIP = "sign-flip permutation"
@@ -123,7 +123,7 @@ def mcnemar(gained: int, lost: int) -> float:
     """The exact two-sided p-value that as many were gained as lost (McNemar, 1947)."""
     if gained + lost == 0:
         return 1.0
-    return float(scipy.stats.binomtest(gained, gained + lost).pvalue)
+    return min(1.0, 2 * float(binomial_cdf(min(gained, lost), gained + lost, 0.5)))
 
 
 def adjusted_wald(differences: Sequence[float], *, alpha: float) -> tuple[float, float]:
@@ -137,7 +137,7 @@ def adjusted_wald(differences: Sequence[float], *, alpha: float) -> tuple[float,
     more = len(given) + 2
     middle = float(np.sum(given)) / more
     variance = (float(np.sum(given**2)) + 1) / more - middle**2
-    reach = float(scipy.stats.norm.ppf(1 - alpha / 2)) * (variance / more) ** 0.5
+    reach = normal_quantile(1 - alpha / 2) * (variance / more) ** 0.5
     return max(-1.0, middle - reach), min(1.0, middle + reach)
 
 

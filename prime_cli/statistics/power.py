@@ -10,10 +10,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
+from scipy import special
 
-from prime_cli.statistics.resampling import Floats, share_rejected
+from prime_cli.statistics.distributions import (
+    Floats,
+    binomial_cdf,
+    binomial_pmf,
+    most_of_coin,
+    t_exceeds,
+)
+from prime_cli.statistics.resampling import share_rejected
 
 POWER = 0.8
 MOST = 10_000_000
@@ -22,6 +28,9 @@ _NO_LOWER_TAIL = 7.0
 """Noncentrality from which the other tail is below 1e-11; scipy 1.17 has NaN there from 8."""
 _NEGLIGIBLE = 1e-9
 _VAST = 1e12
+_HALVINGS = 100
+_PRECISION = 1e-6
+"""Of a difference, as a share of it."""
 
 
 def power_of_mcnemar(difference: float, discordance: float, size: int, *, alpha: float) -> float:
@@ -32,21 +41,22 @@ def power_of_mcnemar(difference: float, discordance: float, size: int, *, alpha:
     """
     if not discordance:
         return 0.0
-    least = int(scipy.stats.binom.ppf(_NEGLIGIBLE, size, discordance))
-    most = int(scipy.stats.binom.ppf(1 - _NEGLIGIBLE, size, discordance))
-    changed = np.arange(max(1, least), most + 1)
-    critical = _critical(changed, alpha)
+    changed, chances, critical = _changes(size, discordance, alpha)
     gaining = min(1.0, (discordance + difference) / (2 * discordance))
-    found = scipy.stats.binom.cdf(critical, changed, gaining)
-    found += scipy.stats.binom.sf(changed - critical - 1, changed, gaining)
-    return float(np.sum(scipy.stats.binom.pmf(changed, size, discordance) * found))
+    found = binomial_cdf(critical, changed, gaining)
+    found += binomial_cdf(critical, changed, 1 - gaining)
+    return float(np.sum(chances * found))
 
 
-def _critical(changed: NDArray[np.int64], alpha: float) -> NDArray[np.float64]:
-    """The most changes one way, of so many, by which the test rejects; -1 where none do."""
-    critical = scipy.stats.binom.ppf(alpha / 2, changed, 0.5)
-    short = scipy.stats.binom.cdf(critical, changed, 0.5) > alpha / 2
-    return np.asarray(critical - short, dtype=np.float64)
+@lru_cache(maxsize=1)
+def _changes(size: int, discordance: float, alpha: float) -> tuple[Floats, Floats, Floats]:
+    """Numbers of changes, their probabilities, and the most of them one way that are rejected."""
+    # Bernstein's inequality: more or fewer than these have less than this probability.
+    rare = -math.log(_NEGLIGIBLE)
+    reach = rare / 3 + math.sqrt(rare**2 / 9 + 2 * rare * size * discordance * (1 - discordance))
+    least, most = math.floor(size * discordance - reach), math.ceil(size * discordance + reach)
+    changed = np.arange(max(1, least), min(size, most) + 1, dtype=np.float64)
+    return changed, binomial_pmf(changed, size, discordance), most_of_coin(changed, alpha / 2)
 
 
 def power_of_t(effect: float, size: float, *, alpha: float) -> float:
@@ -55,11 +65,11 @@ def power_of_t(effect: float, size: float, *, alpha: float) -> float:
     The sign-flip test has the same power with enough examples.
     """
     degrees = size - 1
-    critical = float(scipy.stats.t.ppf(1 - alpha / 2, degrees))
+    critical = float(special.stdtrit(degrees, 1 - alpha / 2))
     away = effect * math.sqrt(size)
-    found = float(scipy.stats.nct.sf(critical, degrees, away))
+    found = t_exceeds(critical, degrees, away)
     if away < _NO_LOWER_TAIL:
-        found += float(scipy.stats.nct.cdf(-critical, degrees, away))
+        found += t_exceeds(critical, degrees, -away)
     return found
 
 
@@ -92,7 +102,18 @@ def smallest_difference(
             high *= 2
     if power_at(high) < power:
         return None
-    return float(scipy.optimize.brentq(lambda each: power_at(each) - power, 0.0, high, xtol=1e-6))
+    return _first(lambda each: power_at(each) >= power, high)
+
+
+def _first(holds: Callable[[float], bool], high: float) -> float:
+    """The least number from 0 for which `holds`, as it does for `high` and all between."""
+    low = 0.0
+    for _ in range(_HALVINGS):
+        if high - low <= _PRECISION * high:
+            break
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def spread_of_differences(
@@ -121,7 +142,10 @@ PAIRS = 4_000
 """Simulated comparisons: the standard error of a power of 0.8 is 0.006."""
 ENOUGH = 250
 """Examples from which the power equals the t-test's, to less than that."""
-_ENOUGH_NORMAL = 14
+_ENOUGH_FLIPS = 6
+"""Rejected pairs of flips from which sign flips have the power of a t-test, for normal rewards."""
+_FEW = 13
+"""Examples of which `sign_flip` tries every flip."""
 _SEED = 1
 _SURE = 0.999
 """An icc from which rollouts count as repeats of each other."""
@@ -129,10 +153,15 @@ _SURE = 0.999
 
 def power_of_normal(difference: float, spread: float, size: int, *, alpha: float) -> float:
     """The power if differences of examples are normal with the standard deviation `spread`."""
-    if size >= _ENOUGH_NORMAL:
-        return power_of_t(difference / spread, size, alpha=alpha)
-    noise = np.random.default_rng(_SEED).normal(size=(size, PAIRS)).T
-    return share_rejected(difference + spread * noise, alpha=alpha)
+    level = alpha
+    if size <= _FEW:
+        # All flips are few: the test rejects for a whole number of them, so at less than alpha.
+        rejected = math.floor(alpha * 2 ** (size - 1))
+        if rejected < _ENOUGH_FLIPS:
+            noise = np.random.default_rng(_SEED).normal(size=(size, PAIRS)).T
+            return share_rejected(difference + spread * noise, alpha=alpha)
+        level = rejected / 2 ** (size - 1)
+    return power_of_t(difference / spread, size, alpha=level)
 
 
 @dataclass(frozen=True)
@@ -196,7 +225,7 @@ class Shares:
         amount = (1 - min(self.icc, _SURE)) / min(self.icc, _SURE)
         grid = np.linspace(-6, 6, 1201)
         shape = rate * amount, (1 - rate) * amount
-        return np.interp(normal, grid, scipy.special.betaincinv(*shape, scipy.stats.norm.cdf(grid)))
+        return np.interp(normal, grid, special.betaincinv(*shape, special.ndtr(grid)))
 
     def _latent_correlation(self) -> float:
         """The correlation of the normal variables that gives expected rewards theirs."""
@@ -213,7 +242,7 @@ class Shares:
 
         if short(0.0) >= 0:
             return 0.0
-        return float(scipy.optimize.brentq(short, 0.0, 1.0)) if short(1.0) > 0 else 1.0
+        return _first(lambda link: short(link) >= 0, 1.0) if short(1.0) > 0 else 1.0
 
 
 @lru_cache(maxsize=1)

@@ -4,15 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from prime_cli.statistics.distributions import Floats
 
 DRAWS = 9_999
 _FLIPS = 999
 _AT_ONCE = 2_000_000
 """Numbers drawn at once; bounds memory."""
+_DOUBTFUL = 1e-6
 _ALIKE = 3
 """Digits used to decide whether differences vary at all."""
 
@@ -20,20 +19,20 @@ _ALIKE = 3
 def sign_flip(differences: Sequence[float] | Floats, *, seed: int) -> float:
     """The two-sided p-value of a permutation test that exchanges the runs example by example.
 
-    Exact if at most 9,999 such exchanges exist, else from that many draws (scipy's own takes 30
-    seconds for 10,000 examples). McNemar's test is this test for differences of 1, 0 and -1.
+    Exact if at most 9,999 such exchanges exist, else from that many draws. McNemar's
+    test is this test for differences of 1, 0 and -1.
     """
     given = np.asarray(differences, dtype=np.float64)
     changed = given[given != 0]
     if len(changed) <= 1:
         return 1.0
     if 2 ** min(len(changed), 64) <= DRAWS:
-        return _every_flip(changed)
+        return float(_beyond(changed[None], _every_flip(len(changed)))[0])
     rng = np.random.default_rng(seed)
     wanted, step = draws_for(len(changed)), _rows_at_once(len(changed))
     total = float(np.sum(changed))
     # Sums are rounded: values as extreme as the observed one must not miss it by a bit.
-    bar = abs(total) * (1 - 1e-12)
+    bar = abs(total) - 1e-12 * float(np.sum(np.abs(changed)))
     beyond = 0
     for done in range(0, wanted, step):
         kept = rng.integers(0, 2, (min(step, wanted - done), len(changed)), dtype=np.int8)
@@ -48,29 +47,29 @@ def share_rejected(comparisons: Floats, *, alpha: float, seed: int = 1) -> float
     """
     size = comparisons.shape[1]
     if 2**size <= DRAWS:
-        flips = 1.0 - 2 * ((np.arange(2**size)[:, None] >> np.arange(size)) & 1)
+        flips = _every_flip(size)
     else:
-        flips = 1.0 - 2 * np.random.default_rng(seed).integers(0, 2, (_FLIPS, size))
+        turned = np.random.default_rng(seed).integers(0, 2, (_FLIPS, size))
+        flips = np.asarray(1 - 2 * turned, dtype=np.float64)
         # The flip that changes nothing counts as one of those drawn.
         flips[0] = 1.0
     found = 0
     step = max(1, _AT_ONCE // len(flips))
     for rows in (comparisons[at : at + step] for at in range(0, len(comparisons), step)):
-        bars = np.abs(np.sum(rows, axis=1)) * (1 - 1e-12)
-        beyond = np.mean(np.abs(rows @ flips.T) >= bars[:, None], axis=1)
-        found += int(np.sum(beyond <= alpha))
+        found += int(np.sum(_beyond(rows, flips) <= alpha))
     return found / len(comparisons)
 
 
-def _every_flip(changed: Floats) -> float:
-    found = scipy.stats.permutation_test(
-        (changed,),
-        lambda sample, axis: np.sum(sample, axis=axis),
-        permutation_type="samples",
-        n_resamples=DRAWS,
-        vectorized=True,
-    )
-    return float(found.pvalue)
+def _every_flip(size: int) -> Floats:
+    """Each way to turn the signs of `size` numbers; of two that are opposite, one."""
+    turned = (np.arange(2 ** (size - 1))[:, None] >> np.arange(size)) & 1
+    return np.asarray(1 - 2 * turned, dtype=np.float64)
+
+
+def _beyond(rows: Floats, flips: Floats) -> Floats:
+    """The share of flips by which each row's sum is as extreme as it is, rounding aside."""
+    bars = np.abs(np.sum(rows, axis=1)) - 1e-12 * np.sum(np.abs(rows), axis=1)
+    return np.asarray(np.mean(np.abs(rows @ flips.T) >= bars[:, None], axis=1))
 
 
 def is_flat(differences: Sequence[float], *, alpha: float) -> bool:
@@ -94,10 +93,11 @@ def bootstrap_t(
     given = np.asarray(differences, dtype=np.float64)
     size = len(given)
     mean, stderr = float(np.mean(given)), float(np.std(given, ddof=1)) / size**0.5
+    centred = given - mean
     rng = np.random.default_rng(seed)
     wanted, step = draws_for(size), _rows_at_once(size)
     found = [
-        _distances(given[rng.integers(0, size, (min(step, wanted - done), size))], mean)
+        _distances(centred[rng.integers(0, size, (min(step, wanted - done), size))])
         for done in range(0, wanted, step)
     ]
     # No interpolation towards the infinite distances of resamples without spread.
@@ -105,13 +105,22 @@ def bootstrap_t(
     return mean - quantile * stderr, mean + quantile * stderr
 
 
-def _distances(resamples: Floats, mean: float) -> Floats:
-    """The distance of each row's mean from `mean`, in its own standard errors."""
-    off = np.abs(np.mean(resamples, axis=1) - mean)
-    errors = np.std(resamples, axis=1, ddof=1) / resamples.shape[1] ** 0.5
-    # Rounding gives equal numbers a deviation of 1e-17, and the tiniest ones none.
-    flat = (np.ptp(resamples, axis=1) == 0) | (errors == 0)
-    return np.where(flat, np.inf, off / np.where(flat, 1.0, errors))
+def _distances(resamples: Floats) -> Floats:
+    """The distance of each row's mean from 0, in its own standard errors."""
+    size = resamples.shape[1]
+    means = np.mean(resamples, axis=1)
+    squares = np.einsum("ij,ij->i", resamples, resamples)
+    deviations = squares - size * means**2
+    # Where nearly all of the squares is taken away, what remains is rounding errors.
+    doubtful = deviations <= _DOUBTFUL * squares
+    deviations[doubtful] = [_deviation(row) for row in resamples[doubtful]]
+    errors = np.sqrt(deviations / (size - 1) / size)
+    return np.where(errors == 0, np.inf, np.abs(means) / np.where(errors == 0, 1.0, errors))
+
+
+def _deviation(row: Floats) -> float:
+    """The sum of squared deviations from the mean; rounding gives equal numbers one of 1e-17."""
+    return float(np.sum((row - np.mean(row)) ** 2)) if np.ptp(row) else 0.0
 
 
 def draws_for(size: int) -> int:

@@ -4,8 +4,8 @@ import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
+from threading import Thread
 from types import FrameType
 
 from granian.constants import HTTPModes, Interfaces
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from prime_cli.hub.app import create_app
 from prime_cli.hub.serving.server import reserve_port
 from prime_cli.hub.settings import HubSettings
+from prime_cli.runs.comparison.compare import load_statistics
 from prime_cli.web.application import NAVIGATION, create_application, refuse
 from prime_cli.web.guard import TOKEN, Guard
 from prime_cli.web.library import Library
@@ -53,8 +54,18 @@ def serve_pages(
         guard = Guard(pages, port=number, refuse=refuse)
         mark = "&" if "?" in path else "?"
         address = f"{origin}{path}{mark}{TOKEN}={guard.token}"
-        prepare = partial(prepare_pages, library)
-        asyncio.run(_serve(guard, number, lambda: announce(address), prepare))
+
+        def ready() -> None:
+            announce(address)
+            # Whatever it is at, Ctrl-C does not wait for it.
+            Thread(target=_prepare, args=(library,), daemon=True).start()
+
+        asyncio.run(_serve(guard, number, ready))
+
+
+def _prepare(library: Library) -> None:
+    prepare_pages(library)
+    load_statistics()
 
 
 def open_box(data: Path, owner: str) -> Callable[[str], ASGIApp]:
@@ -70,9 +81,7 @@ def open_box(data: Path, owner: str) -> Callable[[str], ASGIApp]:
     return make
 
 
-async def _serve(
-    app: ASGIApp, port: int, ready: Callable[[], None], prepare: Callable[[], None]
-) -> None:
+async def _serve(app: ASGIApp, port: int, ready: Callable[[], None]) -> None:
     server = Server(
         app,
         address=HOST,
@@ -89,7 +98,6 @@ async def _serve(
     async def announce() -> None:
         await _wait_until_listening(port)
         ready()
-        await loop.run_in_executor(None, prepare)
 
     announcing = loop.create_task(announce())
 

@@ -113,6 +113,40 @@ def test_mcnemar_is_the_sign_flip_test_of_zero_and_one(couples: list[tuple[float
         )
 
 
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.sampled_from([-1.0, -0.5, -0.25, 0.0, 0.125, 0.75, 1.0]), min_size=2, max_size=13)
+)
+def test_few_examples_are_flipped_in_every_way_as_scipy_does_it(differences: list[float]) -> None:
+    theirs = scipy.stats.permutation_test(
+        (np.asarray(differences),),
+        lambda sample, axis: np.sum(sample, axis=axis),
+        permutation_type="samples",
+        n_resamples=9_999,
+        vectorized=True,
+    ).pvalue
+    assert sign_flip(differences, seed=1) == pytest.approx(float(theirs))
+
+
+def test_rounding_does_not_make_equal_runs_differ() -> None:
+    assert sign_flip([-1.0, -0.5, 0.1, 0.1, 0.3, 1.0], seed=1) == 1.0
+
+
+def test_the_bootstrap_draws_what_it_computes_by_hand() -> None:
+    """Resamples without spread have an infinite distance, not that of a rounding error."""
+    for differences in ([0.0] * 5 + [0.1, 0.2, -0.1], [1e6 + 0.1, 1e6, 1e6 - 0.3, 1e6 + 2] * 3):
+        given = np.asarray(differences)
+        size, rng = len(given), np.random.default_rng(3)
+        drawn = given[rng.integers(0, size, (9_999, size))]
+        errors = np.std(drawn, axis=1, ddof=1) / size**0.5
+        flat = np.ptp(drawn, axis=1) == 0
+        off = np.where(flat, np.inf, abs(drawn.mean(axis=1) - given.mean()) / (errors + flat))
+        reach = np.quantile(off, 0.95, method="lower") * given.std(ddof=1) / size**0.5
+        found = bootstrap_t(differences, alpha=0.05, seed=3)
+        expected = [given.mean() - reach, given.mean() + reach]
+        assert list(found) == pytest.approx(expected, abs=1e-6 * float(reach))
+
+
 def test_many_examples_are_flipped_at_random_as_scipy_does_it() -> None:
     differences = np.random.default_rng(5).normal(0.2, 1, 60)
     theirs = scipy.stats.permutation_test(

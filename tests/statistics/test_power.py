@@ -164,10 +164,14 @@ def test_five_examples_can_never_show_a_difference() -> None:
     assert power_of_normal(1e9, 1.0, 6, alpha=0.05) == 1
 
 
-def test_normal_differences_agree_with_the_power_of_the_t_test() -> None:
-    assert power_of_normal(0.9, 1.0, 13, alpha=0.05) == pytest.approx(
-        power_of_t(0.9, 13, alpha=0.05), abs=0.02
-    )
+@pytest.mark.parametrize(("size", "alpha"), [(8, 0.05), (9, 0.05), (11, 0.05), (11, 0.01)])
+def test_the_power_for_normal_differences_is_that_of_simulated_sign_flips(
+    size: int, alpha: float
+) -> None:
+    for effect in (0.4, 0.8, 1.2):
+        rows = np.random.default_rng(7).normal(effect, 1.0, (4000, size))
+        found = power_of_normal(3 * effect, 3.0, size, alpha=alpha)
+        assert found == pytest.approx(share_rejected(rows, alpha=alpha), abs=0.03)
 
 
 def test_many_examples_also_agree_with_the_power_of_the_t_test() -> None:

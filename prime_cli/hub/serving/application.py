@@ -36,6 +36,7 @@ from prime_cli.hub.serving.monitoring import (
 from prime_cli.hub.serving.observability import ObservabilityMiddleware, templates_of
 from prime_cli.hub.serving.options import ServeOptions
 from prime_cli.hub.serving.proxies import ProxyMiddleware, read_networks
+from prime_cli.runs.comparison.compare import load_statistics
 from prime_cli.wire.pods import Leak
 
 # --- Pods in the background ---
@@ -146,6 +147,7 @@ def create_served_app(options: ServeOptions) -> ASGIApp:
     app = create_app(options.settings())
     if folder := os.environ.get(FOLDER):
         forget_dead_processes(Path(folder))
+    threading.Thread(target=load_statistics, daemon=True).start()
     return wrap(app, options, AccessLog(options.log_format))
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 
 import msgspec
 
@@ -114,6 +116,12 @@ class CompareOptions:
 def require_statistics(purpose: str = "Comparing runs") -> None:
     """Raise UsageError with the install command if scipy is missing."""
     require("stats", purpose, "scipy")
+
+
+def load_statistics() -> None:
+    """Import what comparing takes, if scipy is there: the first to compare need not wait for it."""
+    if find_spec("scipy") is not None:
+        import_module("prime_cli.statistics.effect")
 
 
 def check_alpha(alpha: float) -> None:
