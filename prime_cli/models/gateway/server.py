@@ -202,6 +202,9 @@ class Gateway:
             )
 
 
+NO_SANDBOXES = "This run has no sandboxes (`--sandbox-provider` chooses them)"
+
+
 class _Hub:
     """The API of sandboxes, which few environments use: loaded with the first call."""
 
@@ -215,9 +218,10 @@ class _Hub:
     ) -> web.StreamResponse:
         """Pass a request on; `check` is for those without a token of a single sandbox."""
         if self._open is None:
-            raise CallFailed(
-                "This run has no sandboxes", status=403, blame="environment", code="no_sandboxes"
-            )
+            # As a hub refuses what it never has, which clients show and do not ask for again.
+            from prime_cli.models.gateway.reverse_proxy import refusal
+
+            return refusal(HTTPStatus.UNPROCESSABLE_ENTITY, NO_SANDBOXES)
         self._relay = self._relay or self._open(self._say)
         return await self._relay.answer(request, check)
 

@@ -296,7 +296,7 @@ def test_a_run_without_sandboxes_refuses_them() -> None:
             aiohttp.ClientSession() as client,
         ):
             status, refused = await Door(gate, client).ask(*CREATE)
-            assert status == 403
-            assert refused["error"]["message"] == "This run has no sandboxes"
+            assert status == 422
+            assert refused["detail"].startswith("This run has no sandboxes")
 
     asyncio.run(scenario())
