@@ -1,7 +1,7 @@
 """A tiny random model behind the policy endpoint of the TRL engine, and its own forward pass.
 
 with ServedPolicy(python, folder) as policy:
-    ...                                # ask policy.url
+    ...                                # ask policy.url, with policy.key
     gap = policy.largest_gap(lines)    # rollouts as the service gave them; serves no more
 """
 
@@ -30,7 +30,7 @@ model = AutoModelForCausalLM.from_pretrained(sys.argv[2], dtype=torch.float32)
 model.generation_config.repetition_penalty = 1.5
 tokenizer = AutoTokenizer.from_pretrained(sys.argv[2])
 policy = Policy(tokenizer, seed=0, most=16)
-print(policy.url, flush=True)
+print(policy.url, policy.key, flush=True)
 asked = []
 reading = threading.Thread(target=lambda: asked.append(sys.stdin.readline()), daemon=True)
 reading.start()
@@ -56,10 +56,10 @@ class ServedPolicy:
         self._process = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
         )
-        self.url = ""
+        self.url = self.key = ""
 
     def __enter__(self) -> Self:
-        self.url = self._line().strip()
+        self.url, self.key = self._line().split()
         return self
 
     def largest_gap(self, segments: list[dict[str, Any]]) -> tuple[float, int]:

@@ -52,7 +52,8 @@ def test_recorded_log_probabilities_are_those_of_a_forward_pass(
     found: list[dict[str, object]] = []
 
     def scenario(trainer: Trainer) -> None:
-        trainer.set_policy(policy.url, sampling={"temperature": 1.0, "max_tokens": 12})
+        sampling = {"temperature": 1.0, "max_tokens": 12}
+        trainer.set_policy(policy.url, api_key=policy.key, sampling=sampling)
         for line in trainer.rollouts(example=0, n=4):
             (segment,) = line["segments"]
             assert (line["error"], len(segment["spans"])) == (None, case.turns)

@@ -41,7 +41,8 @@ class Model(torch.nn.Linear):
 def ask(messages):
     body = {"messages": messages, "tools": TOOLS, "user": "1.0", "return_token_ids": True}
     request = Request(policy.url + "/chat/completions", json.dumps(body).encode(),
-                      {"content-type": "application/json"})
+                      {"content-type": "application/json",
+                       "authorization": "Bearer " + policy.key})
     return json.load(urlopen(request))
 
 tokenizer = _tokenizer()

@@ -152,7 +152,7 @@ def test_options_that_the_engine_lacks_are_refused_by_name(pods: Pods) -> None:
             pods.provider.start(pods.order(**wishes))
         return refused.value.message
 
-    assert "one node" in refusal(nodes=2)
+    assert "a single node" in refusal(nodes=2)
     assert "`ubuntu`" in refusal(image="ubuntu")
     assert "vCPUs" in refusal(vcpus=5000)
     assert "memory" in refusal(memory=10**6)
