@@ -104,13 +104,20 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
         return f"{nodes}{count}on {', '.join(used) or 'CPU'}{rest}{answers}"
 
 
+_OWN_MODEL = "name a model of your own server: `-m NAME -b http://localhost:8000/v1`"
+
+
+def require_model(request: EvalRequest) -> None:
+    """Raise UsageError for no model, since the default one returns no token ids."""
+    if request.model is None and request.base_url is None:
+        raise UsageError("Rollouts with token ids need a model", hint=_OWN_MODEL)
+    require_token_ids(request)
+
+
 def require_token_ids(request: EvalRequest) -> None:
     """Raise UsageError for models that are known to return no token ids."""
     if request.model is not None and request.model.startswith("builtin/"):
-        raise UsageError(
-            f"`{request.model}` returns no token ids",
-            hint="name a model of your own server: `-m NAME -b http://localhost:8000/v1`",
-        )
+        raise UsageError(f"`{request.model}` returns no token ids", hint=_OWN_MODEL)
 
 
 def for_training(prepared: PreparedRun) -> PreparedRun:

@@ -29,7 +29,7 @@ from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.prepare import prepare
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.training.dump import dump_rollouts
-from prime_cli.training.plan import for_training, require_token_ids
+from prime_cli.training.plan import for_training, require_model
 
 PANELS = ("Limits and errors", "Model and sampling", "Environment", "Results")
 SHARED = (
@@ -87,7 +87,7 @@ def dump(
     session = open_session(ctx)
     given = given_variables(request.env_vars, request.env_file)
     request = replace(request, environment=environment, env_vars=given.names, env_file=None)
-    require_token_ids(request)
+    require_model(request)
     _check_place(out, force=force)
     lookup = session.lookup_context()
     prepared = prepare(request, lookup, os.environ, session.progress, own_weights=True)

@@ -18,6 +18,13 @@ def test_a_model_without_token_ids_is_refused(prime: Prime, command: str) -> Non
     assert "returns no token ids" in refused.err
 
 
+def test_without_a_model_one_of_the_users_own_server_is_hinted_at(prime: Prime) -> None:
+    refused = prime("rollouts", "dump", "tiny")
+    assert refused.code == 2
+    assert "need a model" in refused.err
+    assert "-m NAME -b http" in refused.err
+
+
 def test_a_file_is_overwritten_only_with_force(prime: Prime, tmp_path: Path) -> None:
     out = tmp_path / "rollouts.jsonl"
     out.write_text("earlier", encoding="utf-8")
