@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import UNSET
 
 from prime_cli.commands.eval.summary import summary_lines
 from prime_cli.commands.options import local_options, open_session
@@ -92,6 +93,9 @@ def show(
         with session.progress.task(f"Reading {saved.folder.run_id}"):
             summary = saved.summary(reducers)
         session.output.show(summary, lines=summary_lines(summary))
+        if saved.manifest is not None and saved.manifest.training is not UNSET:
+            name = saved.folder.run_id
+            session.output.hint(f"its steps and verdict: `prime train show {name}`")
 
 
 def _reducers(words: str | None, threshold: float | None) -> list[Reducer] | None:

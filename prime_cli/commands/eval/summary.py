@@ -16,9 +16,8 @@ from prime_cli.statistics.reducers import THRESHOLD, Reduced
 from prime_cli.wire.codec import decode
 from prime_cli.wire.locks import Lock
 
-_MOST_SHOWN = 12
-
-"""Rewards of one rollout index that are printed; the rest is in the files."""
+_MOST_INDEXES, _MOST_SHOWN = 8, 12
+"""Rollout indexes, and rewards of each, that are printed; the rest is in the files."""
 
 _MOST_HOSTS = 5
 
@@ -44,7 +43,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     if counts.errored and counts.scored:
         low, high = _number(summary.reward.low), _number(summary.reward.high)
         lines.append(("", f"between {low} and {high}, with errors counted as 0 or left out"))
-    lines.extend((f"  {name}", _rewards(rewards)) for name, rewards in summary.rollouts.items())
+    lines.extend(_rewards_by_index(summary))
     for reduced in summary.reduced:
         lines.extend(_reduced(reduced))
     lines.extend(
@@ -132,6 +131,16 @@ def _reduced(reduced: Reduced) -> list[tuple[str, str]]:
 def _examples(reduced: Reduced) -> str:
     count = reduced.examples + reduced.left_out
     return f"{count} example" + ("s" if count > 1 else "")
+
+
+def _rewards_by_index(summary: Summary) -> list[tuple[str, str]]:
+    """A line for each rollout index, of which a training, asking again and again, has hundreds."""
+    shown = list(summary.rollouts.items())[:_MOST_INDEXES]
+    lines = [(f"  {name}", _rewards(rewards)) for name, rewards in shown]
+    more = len(summary.rollouts) - len(shown)
+    if more > 0:
+        lines.append(("", f"… {more} more in `prime eval show {summary.run_id} --output json`"))
+    return lines
 
 
 def _rewards(rewards: Sequence[float | None]) -> str:

@@ -35,6 +35,15 @@ def test_people_read_what_vf_eval_shows_and_both_bounds(prime: Prime, tmp_path: 
     assert "1 x APITimeoutError: Request timed out" in shown
 
 
+def test_a_training_is_one_screen_that_leads_to_its_steps(prime: Prime, tmp_path: Path) -> None:
+    rows = [row(0, number) for number in range(200)]
+    folder = save_run(tmp_path, *rows, training={"step": 25})
+    shown = prime("eval", "show", folder.run_id, cwd=tmp_path).ok()
+    assert len(shown.out.splitlines()) < 30
+    assert f"… 192 more in `prime eval show {folder.run_id} --output json`" in shown.out
+    assert f"`prime train show {folder.run_id}`" in shown.err
+
+
 def test_jsonl_is_the_rollouts_as_results_have_them(prime: Prime, tmp_path: Path) -> None:
     save_run(tmp_path, row(1), row(0, metrics={"format": 0.5}))
     rows = prime("eval", "show", "--output", "jsonl", cwd=tmp_path).ok().records
