@@ -22,6 +22,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from html import escape
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -30,6 +31,7 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.pages import links
 from prime_cli.pages.assets import asset
+from prime_cli.wire.problems import status_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -86,16 +88,28 @@ class Problem(Struct, frozen=True):
 
 
 class ErrorRecord(Struct, frozen=True):
-    """A failure as a page, with sentences on what to do next."""
+    """A failure as a page, with sentences on what to do next and where to go."""
 
     problem: Problem
     next: tuple[str, ...] = ()
+    onward: NavigationLink | None = None
 
 
-def error_page(title: str, error: PrimeError, following: tuple[str, ...] = ()) -> Page:
+ALL_ENVIRONMENTS = NavigationLink(links.CATALOGUE, "All environments")
+
+
+def error_page(
+    error: PrimeError,
+    following: tuple[str, ...] = (),
+    onward: NavigationLink | None = ALL_ENVIRONMENTS,
+) -> Page:
     """The page of a failure."""
-    record = ErrorRecord(Problem(error.message, error.hint), following)
+    record = ErrorRecord(Problem(error.message, error.hint), following, onward)
+    title = _TITLES.get(status_of(error), "Cannot be shown")
     return Page("error.html", title, record, narrow=True)
+
+
+_TITLES: dict[int, str] = {HTTPStatus.NOT_FOUND: "Not found", HTTPStatus.FORBIDDEN: "Not allowed"}
 
 
 def problem_of(error: PrimeError | None) -> Problem | None:

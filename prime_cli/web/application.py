@@ -38,6 +38,7 @@ from prime_cli.web.training_view import render_training, view_training
 from prime_cli.wire.problems import status_of
 
 NAVIGATION = (NavigationLink("/runs", "Runs"), NavigationLink("/", "Environments"))
+_ALL_RUNS = NavigationLink("/runs", "All runs")
 _LOOK_SECONDS = 0.5
 _ALIVE_SECONDS = 15.0
 _HUB_PAGES = ("/dashboard/environments/", "/dashboard/evaluations/", COMPARISON)
@@ -92,19 +93,14 @@ def answer_page(request: Request, page: Page, status: int = 200) -> Response:
 
 def refuse(error: PrimeError, status: int) -> Response:
     """The page of what the guard refuses, which links to nothing."""
-    page = _problem(error)
+    page = error_page(error, onward=None)
     return Response(render(page), status, headers=PAGE_HEADERS, media_type="text/html")
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, PrimeError):
         raise error
-    return answer_page(request, _problem(error), status_of(error))
-
-
-def _problem(error: PrimeError) -> Page:
-    title = "Not found" if isinstance(error, NotFound) else "Cannot be shown"
-    return error_page(title, error)
+    return answer_page(request, error_page(error, onward=_ALL_RUNS), status_of(error))
 
 
 def _library(request: Request) -> Library:

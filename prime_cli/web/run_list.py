@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
@@ -57,28 +58,33 @@ class RunsView:
 
 def render_runs(view: RunsView) -> Page:
     """The page of the list."""
-    return Page("runs.html", "Runs on this machine", view, command=("prime eval list",))
+    command = ("prime eval list",) + (("prime train list",) if view.trainings else ())
+    return Page("runs.html", "Runs on this machine", view, command)
 
 
 def view_runs(library: Library, text: str, page: int) -> RunsView:
-    """The runs that have every word of `text`, newest first."""
+    """The runs and trainings that have every word of `text`, newest first."""
     words = text.casefold().split()
-    found = [item for item in library.items() if _has(item, words)]
+    found = [item for item in library.items() if _has(_words_of(item), words)]
+    trainings = (_training_line(each) for each in library.trainings())
     pages = max(1, -(-len(found) // _LINES))
     page = min(max(page, 1), pages)
     shown = found[(page - 1) * _LINES : page * _LINES]
     names = library.names_of([Path(item.path) for item in shown])
     return RunsView(
         runs=[_run_line(name, item) for name, item in zip(names, shown, strict=True)],
-        trainings=[] if text else [_training_line(each) for each in library.trainings()[:_LINES]],
+        trainings=list(islice((each for each in trainings if _has(each, words)), _LINES)),
         filter=text,
         previous=_page_path(text, page - 1) if page > 1 else None,
         next=_page_path(text, page + 1) if page < pages else None,
     )
 
 
-def _has(item: RunItem, words: Sequence[str]) -> bool:
-    fields = (item.run_id, item.environment, item.model, item.status, item.note or "", *item.tags)
+def _words_of(item: RunItem) -> tuple[str, ...]:
+    return (item.run_id, item.environment, item.model, item.status, item.note or "", *item.tags)
+
+
+def _has(fields: Sequence[str], words: Sequence[str]) -> bool:
     whole = " ".join(fields).casefold()
     return all(word in whole for word in words)
 

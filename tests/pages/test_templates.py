@@ -4,7 +4,9 @@ import re
 from importlib import resources
 from pathlib import Path
 
-from prime_cli.core.errors import NotFound
+import pytest
+
+from prime_cli.core.errors import NotAllowed, NotFound, PrimeError, UsageError
 from prime_cli.pages.assets import CONTENT_SECURITY_POLICY, asset, find_asset
 from prime_cli.pages.login import code_page
 from prime_cli.pages.templates import Frame, Html, NavigationLink, Page, error_page, render
@@ -38,10 +40,25 @@ def test_a_page_shows_the_same_in_a_terminal() -> None:
 
 def test_an_error_is_announced_with_its_hint_and_commands_as_code() -> None:
     error = NotFound("<b> was `not` found", hint="run `prime login`")
-    html = render(error_page("Not found", error, ("Or `prime env list`.",))).decode()
+    html = render(error_page(error, ("Or `prime env list`.",))).decode()
     assert 'role="alert">&lt;b&gt; was <code>not</code> found' in html
     assert "(run <code>prime login</code>)" in html
     assert "<p>Or <code>prime env list</code>.</p>" in html
+
+
+@pytest.mark.parametrize(
+    ("error", "title"),
+    [
+        (NotFound("gone"), "Not found"),
+        (NotAllowed("no"), "Not allowed"),
+        (UsageError("what?"), "Cannot be shown"),
+    ],
+)
+def test_an_error_is_named_and_leads_on(error: PrimeError, title: str) -> None:
+    html = render(error_page(error)).decode()
+    assert f"<h1>{title}</h1>" in html
+    assert '<a href="/">All environments</a>' in html
+    assert "<a href" not in render(error_page(error, onward=None)).decode().partition("<main")[2]
 
 
 def test_only_html_of_ours_is_left_as_it_is() -> None:

@@ -38,7 +38,9 @@ def test_runs_are_listed_and_searched(pages: TestClient, tmp_path: Path) -> None
 
     assert f"/runs/{folder.run_id}" in text_of(pages, "/runs")
     assert folder.run_id in text_of(pages, "/runs?text=wordle+ORG")
-    assert "No run matches" in text_of(pages, "/runs?text=chess")
+    nothing = text_of(pages, "/runs?text=chess")
+    assert "No run matches" in nothing
+    assert "Compare two to four" not in nothing
 
 
 def test_a_run_shows_its_reward_bounds_metrics_and_errors(
@@ -146,6 +148,7 @@ def test_what_is_not_there_is_a_page_that_says_so(
 
     assert answer.status_code == 404
     assert "prime " in answer.text
+    assert '<a href="/runs">All runs</a>' in answer.text
 
 
 def test_a_run_is_downloaded_in_each_form(pages: TestClient, tmp_path: Path) -> None:

@@ -25,7 +25,18 @@ def test_a_training_shows_its_curves_evaluations_rollouts_and_verdict(
     assert "answer 3" in page
     assert f'href="/runs/{saved.run_id}?step=1#rollouts">1</a>' in page
     assert f"prime train show {saved.run_id}" in page
-    assert f"/trainings/{saved.run_id}" in pages.get("/runs").text
+
+
+def test_trainings_are_listed_and_searched_with_their_command(
+    pages: TestClient, tmp_path: Path
+) -> None:
+    assert "prime train list" not in pages.get("/runs").text
+    saved, _ = save_training(tmp_path)
+    for found in ("/runs", "/runs?text=wordle+higher"):
+        page = pages.get(found).text
+        assert f"/trainings/{saved.run_id}" in page
+        assert "prime eval list\nprime train list" in page
+    assert saved.run_id not in pages.get("/runs?text=chess").text
 
 
 def test_rollouts_are_found_by_the_step_of_their_training(

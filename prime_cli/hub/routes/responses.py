@@ -114,9 +114,7 @@ async def show_page(
 def answer_page_error(request: Request, error: PrimeError) -> Response:
     """The page of a failure, under its status."""
     error = withhold_inside(request, error)
-    missing = status_of(error) == HTTPStatus.NOT_FOUND
-    title = "Not found" if missing else "Cannot be shown"
-    return answer_page(request, error_page(title, error, _next(request)), error)
+    return answer_page(request, error_page(error, _next(request)), error)
 
 
 def _account(request: Request) -> NavigationLink | None:
