@@ -46,20 +46,23 @@ def test_each_of_two_environments_must_have_something_to_learn(
         train_scripted(both[0], tmp_path / "run", **plan)
 
 
-def test_a_checkpoint_without_room_ends_a_training_which_more_room_continues(
-    tmp_path: Path, trl: dict[str, Any]
+@pytest.mark.parametrize("room", [pytest.param(512, id="untrained weights"), 2048])
+def test_weights_without_room_end_a_training_which_more_room_continues(
+    tmp_path: Path, trl: dict[str, Any], room: int
 ) -> None:
-    # There is room for the weights (0.8 MB), not for the state of their optimizer.
+    # In half-kilobytes: the larger is enough for the weights (0.8 MB), not for their optimizer.
+    # A compiled module that is cut short would stay in the interpreter, which other tests use.
     small = tmp_path / "python"
-    small.write_text(f'#!/bin/sh\nulimit -f 2048\nexec {trl["python"]} "$@"\n', encoding="utf-8")
+    limits = f"export PYTHONDONTWRITEBYTECODE=1\nulimit -f {room}"
+    small.write_text(f'#!/bin/sh\n{limits}\nexec {trl["python"]} "$@"\n', encoding="utf-8")
     small.chmod(0o755)
     interpreter = small_interpreter(tmp_path, VOWELS)
     plan: dict[str, Any] = {**PLAN, "steps": 2, "save_every": 1}
-    with pytest.raises(StorageFailed, match="A checkpoint cannot be written") as failed:
+    with pytest.raises(StorageFailed, match="The training cannot write its weights") as failed:
         train_scripted(interpreter, tmp_path / "run", **plan, **{**trl, "python": small})
     assert failed.value.exit_code == 74
     (folder,) = (tmp_path / "run").iterdir()
-    assert not list((folder / "checkpoints").glob("[0-9]*"))
+    assert not list(folder.glob("checkpoints/[0-9]*"))
     resumed = train_scripted(
         interpreter, tmp_path / "run", resumed=RunFolder(folder), **plan, **trl
     )

@@ -73,7 +73,7 @@ def reason_of(error: BaseException) -> Stopped | None:
         why = (isinstance(error, OSError) and error.strerror) or "no room is left for it"
         return Stopped(
             "storage_failed",
-            f"A checkpoint cannot be written: {why}",
+            f"The training cannot write its weights: {why}",
             "make room, or keep fewer with `--keep-checkpoints`; then `prime train --resume`",
         )
     return None
