@@ -1,5 +1,6 @@
 """What the pages of an account show beyond what the API answers."""
 
+from collections.abc import Collection
 from typing import Any
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from prime_cli.wire.environments import EnvironmentPage
 from prime_cli.wire.invitations import Invitation
 from prime_cli.wire.pods import Pod
 from prime_cli.wire.quotas import Quota
-from prime_cli.wire.sandboxes import Sandbox
+from prime_cli.wire.sandboxes import ELSEWHERE, Sandbox
 from prime_cli.wire.secrets import EnvironmentVariable, Secret
 
 LONGEST_DAYS = 36_500
@@ -138,11 +139,27 @@ class Cost(Struct, frozen=True):
     cost: float | None
 
 
-def pods_page(content: list[Cost]) -> Page:
+class Pods(Struct, frozen=True):
+    """The pods of the user, and whether the hub can give any."""
+
+    pods: list[Cost]
+    has_provider: bool
+
+
+def pods_page(content: Pods) -> Page:
     """The pods of the user."""
     return Page("account/pods.html", "Pods", content, ("prime pods list",))
 
 
-def sandboxes_page(content: list[Sandbox]) -> Page:
-    """The sandboxes of the user."""
+class Sandboxes(Struct, frozen=True):
+    """The sandboxes of the user; `where` the hub makes them is empty if it makes none."""
+
+    sandboxes: list[Sandbox]
+    where: str
+
+
+def sandboxes_page(sandboxes: list[Sandbox], providers: Collection[str]) -> Page:
+    """The sandboxes of the user, on a hub with these providers."""
+    places = {"in its cluster" if each in ELSEWHERE else "on its machine" for each in providers}
+    content = Sandboxes(sandboxes, " or ".join(sorted(places)))
     return Page("account/sandboxes.html", "Sandboxes", content, ("prime sandbox list",))

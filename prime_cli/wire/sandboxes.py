@@ -166,10 +166,10 @@ class Sandbox(msgspec.Struct, rename="camel", kw_only=True):
             return None
         try:
             started = datetime.fromisoformat(self.started_at or "")
-        except ValueError:
+            known = started if started.tzinfo is not None else started.replace(tzinfo=UTC)
+            return (known + timedelta(minutes=self.timeout_minutes)).isoformat()
+        except (ValueError, OverflowError):
             return None
-        known = started if started.tzinfo is not None else started.replace(tzinfo=UTC)
-        return (known + timedelta(minutes=self.timeout_minutes)).isoformat()
 
 
 class SandboxPage(msgspec.Struct, rename="camel"):

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from prime_cli.hub.context import Caller
 from prime_cli.hub.services.key_management import list_keys
-from prime_cli.pages.account import Account, AccountRecord, Cost, pods_page, sandboxes_page
+from prime_cli.pages.account import Account, AccountRecord, Cost, Pods, pods_page, sandboxes_page
 from prime_cli.pages.assets import PAGE_HEADERS
 from prime_cli.pages.templates import Frame, NavigationLink, render
 from prime_cli.pages.templates import Page as PrimePage
@@ -82,7 +82,7 @@ def fitness(window: Visit, path: str, axe: str) -> list[str]:
 
 RENTED = {
     "/dashboard/pods/rented": pods_page(
-        [Cost(Pod("1f2e3d4c", "A100_80GB", 2, "ACTIVE", "web", price_hr=2.0), 1.5)]
+        Pods([Cost(Pod("1f2e3d4c", "A100_80GB", 2, "ACTIVE", "web", price_hr=2.0), 1.5)], True)
     ),
     "/dashboard/sandboxes/rented": sandboxes_page(
         [
@@ -95,7 +95,8 @@ RENTED = {
                 started_at="2026-01-02T03:04:05Z",
                 idle_timeout_minutes=10,
             )
-        ]
+        ],
+        ["engine"],
     ),
 }
 """Pages of what this hub has no provider for, by addresses of their own."""

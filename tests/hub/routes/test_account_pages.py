@@ -152,6 +152,12 @@ def test_a_pod_is_shown_with_its_cost_and_terminated(folder: Path) -> None:
     assert pod["id"] not in ada.get("/dashboard/pods").text
 
 
+def test_a_hub_without_providers_says_so(accounts_hub: AccountsHub) -> None:
+    ada = signed_in(accounts_hub, "ada")
+    assert "This hub gives no pods" in ada.get("/dashboard/pods").text
+    assert "This hub gives no sandboxes" in ada.get("/dashboard/sandboxes").text
+
+
 def test_admin_pages_are_for_admins(accounts_hub: AccountsHub) -> None:
     ada = signed_in(accounts_hub, "ada")
     for page in ("users", "storage", "audit", "load"):

@@ -26,6 +26,7 @@ from prime_cli.hub.services.teams import list_own_teams
 from prime_cli.pages.account import (
     Cost,
     EnvironmentSecrets,
+    Pods,
     Secrets,
     environment_secrets_page,
     pods_page,
@@ -222,8 +223,10 @@ def _path(slug: str) -> str:
 async def pods(request: Request) -> Page:
     """The pods that the user may see, with what each has cost so far."""
     found = await call_provider(request, list_pods, _ALL)
-    now = hub_of(request).settings.clock()
-    return pods_page([Cost(pod, _cost(pod, now)) for pod in found.data])
+    settings = hub_of(request).settings
+    now = settings.clock()
+    pods = [Cost(pod, _cost(pod, now)) for pod in found.data]
+    return pods_page(Pods(pods, bool(settings.providers)))
 
 
 @form_of(router, f"{PODS_PAGE}/{{id}}/terminate", back=pods)
@@ -245,7 +248,9 @@ def _cost(pod: Pod, now: datetime) -> float | None:
 async def sandboxes(request: Request) -> Page:
     """The sandboxes of the user that exist."""
     query = SandboxQuery(is_active=True, per_page=1000)
-    return sandboxes_page((await call_provider(request, list_sandboxes, query)).sandboxes)
+    found = await call_provider(request, list_sandboxes, query)
+    settings = hub_of(request).settings.sandboxes
+    return sandboxes_page(found.sandboxes, settings.providers if settings else ())
 
 
 @form_of(router, f"{SANDBOXES_PAGE}/{{id}}/delete", back=sandboxes)
