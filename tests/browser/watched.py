@@ -33,6 +33,17 @@ document.addEventListener("securitypolicyviolation", event =>
   reportBreach(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`))
 """
 _SERIOUS = ("serious", "critical")
+_WITHOUT_SHADOW = """
+[...document.querySelectorAll("main :not(pre)")]
+  .filter(each => each.scrollWidth > each.clientWidth + 1
+    && ["auto", "scroll"].includes(getComputedStyle(each).overflowX)
+    && !getComputedStyle(each).backgroundAttachment.includes("local"))
+  .map(each => `${each.tagName}.${each.className}`)
+"""
+"""What can be scrolled sideways, and shows no shadow where there is more; of code one knows."""
+_DROP_SHADOWS = 'document.styleSheets[0].insertRule(".table { background: none !important }")'
+"""Above a gradient, axe-core judges no contrast."""
+_RESTORE_SHADOWS = "document.styleSheets[0].deleteRule(0)"
 
 
 @contextmanager
@@ -79,11 +90,12 @@ class Visit:
         return path
 
     def faults(self, name: str, axe: str) -> list[str]:
-        """Serious violations by axe-core on the page `name`, and whether it is too wide."""
+        """Serious violations by axe-core on the page `name`, and what is too wide."""
         script = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         over = int(self.page.evaluate(script))
         wide = [f"{over} pixels wider than the window"] if over > 0 else []
-        return [f"{name}: {each}" for each in (*_violations(self.page, axe), *wide)]
+        hidden = [f"{each} has no hint at more" for each in self.page.evaluate(_WITHOUT_SHADOW)]
+        return [f"{name}: {each}" for each in (*_violations(self.page, axe), *wide, *hidden)]
 
 
 def visit(
@@ -143,7 +155,9 @@ def _watch(made: Visit) -> None:
 def _violations(page: Page, axe: str) -> list[str]:
     """What axe-core calls a serious or critical violation, with the elements."""
     page.evaluate(axe)
+    page.evaluate(_DROP_SHADOWS)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    page.evaluate(_RESTORE_SHADOWS)
     return list(_describe(found))
 
 
