@@ -10,6 +10,8 @@ EVENT_HEADERS = {
     "x-content-type-options": "nosniff",
 }
 FIRST_EVENT = b"retry: 2000\n\n"
+ASK_LATER = b"retry: 30000\n\n"
+"""All of the answer to one page too many: a browser gives up for good at any error."""
 STILL_THERE = b": waiting\n\n"
 
 

@@ -16,7 +16,7 @@
     });
   };
 
-  if (source && window.EventSource) {
+  const follow = () => {
     const events = new EventSource(source.dataset.live);
     events.addEventListener("grown", () => {
       if (waiting) return;
@@ -27,7 +27,12 @@
       events.close();
       refresh();
     });
-  }
+    // A browser asks again by itself, but never after an answer that is an error.
+    events.addEventListener("error", () => {
+      if (events.readyState === EventSource.CLOSED) setTimeout(follow, 30_000);
+    });
+  };
+  if (source && window.EventSource) follow();
 
   // Arrow keys follow the links to the previous and the next rollout or page.
   document.addEventListener("keydown", (event) => {

@@ -1,19 +1,19 @@
 """What tells the page of an evaluation that samples were added, until it is finished."""
 
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.core.errors import PrimeError, RateLimited
+from prime_cli.core.errors import PrimeError
 from prime_cli.hub.dispatch import call
 from prime_cli.hub.routes.pages.evaluation_downloads import ChunksAnswer
 from prime_cli.hub.routes.responses import answer_page_error
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import queries
-from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, event
+from prime_cli.pages.events import ASK_LATER, EVENT_HEADERS, FIRST_EVENT, event
 from prime_cli.pages.links import whole_number
 from prime_cli.wire.evaluations import CLOSED, EvaluationDetail
 
@@ -31,11 +31,14 @@ async def events(request: Request) -> Response:
     """Server-sent events: `grown` when there are other than `known` samples, `ended` at the end."""
     try:
         found = await call(request, queries.get_evaluation, request.path_params["id"])
-        if _watched.pages >= _MOST:
-            raise RateLimited("Too many pages wait for evaluations", hint="reload the page")
     except PrimeError as error:
         return answer_page_error(request, error)
-    return ChunksAnswer(_watch(request, found, _known(request)), EVENT_HEADERS)
+    if _watched.pages >= _MOST:
+        return Response(ASK_LATER, headers=EVENT_HEADERS)
+    with ExitStack() as stack:
+        stack.enter_context(_watched.one())
+        watched = _watch(request, found, _known(request))
+        return ChunksAnswer(watched, EVENT_HEADERS, stack.pop_all())
 
 
 def _known(request: Request) -> int | None:
@@ -47,20 +50,20 @@ def _known(request: Request) -> int | None:
 async def _watch(
     request: Request, found: EvaluationDetail, known: int | None
 ) -> AsyncGenerator[bytes]:
-    with _watched.one():
-        yield FIRST_EVENT
-        for _ in range(_LOOKS):
-            if found.total_samples != known:
-                known = found.total_samples
-                yield event("grown", at=known, lines=known)
-            if found.status in CLOSED:
-                yield event("ended", status=found.status)
-                return
+    yield FIRST_EVENT
+    for look in range(_LOOKS):
+        if look:
             await anyio.sleep(_LOOK_SECONDS)
             try:
                 found = await call(request, queries.get_evaluation, found.evaluation_id)
             except PrimeError:  # deleted, or hidden from this caller since
                 return
+        if found.total_samples != known:
+            known = found.total_samples
+            yield event("grown", at=known, lines=known)
+        if found.status in CLOSED:
+            yield event("ended", status=found.status)
+            return
 
 
 class _Watched:

@@ -11,21 +11,40 @@ T = TypeVar("T")
 class Cache(Generic[T]):
     """Values by the state of what they were computed from; the `most` that were used last.
 
-    A state never comes back, so values need not be dropped when it changes. May be used by threads.
+    A state never comes back, so values need not be dropped when it changes. Of threads that ask
+    for the same one, the first computes it and the others wait.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._guard = threading.Lock()
         self._values: OrderedDict[Hashable, T] = OrderedDict()
+        self._computing: dict[Hashable, threading.Lock] = {}
 
     def get(self, state: Hashable, compute: Callable[[], T]) -> T:
-        """The value of `state`, computed if it is not known; what `compute` raises is not kept."""
+        """The value of `state`, computed if it is not known.
+
+        What `compute` raises is not kept: one of those who waited tries again.
+        """
         with self._guard:
             if state in self._values:
-                self._values.move_to_end(state)
-                return self._values[state]
-        value = compute()
+                return self._used(state)
+            turn = self._computing.setdefault(state, threading.Lock())
+        with turn:
+            with self._guard:
+                if state in self._values:
+                    return self._used(state)
+            try:
+                return self._keep(state, compute())
+            finally:
+                with self._guard:
+                    self._computing.pop(state, None)
+
+    def _used(self, state: Hashable) -> T:
+        self._values.move_to_end(state)
+        return self._values[state]
+
+    def _keep(self, state: Hashable, value: T) -> T:
         with self._guard:
             self._values[state] = value
             while len(self._values) > self._most:
