@@ -13,6 +13,7 @@ It imports only what is written in C, and comes compiled: to read this text, and
 
 import _signal  # type: ignore[import-not-found]
 import _socket
+import _thread
 import marshal
 import posix
 import sys
@@ -40,12 +41,13 @@ class Agent:
     def __init__(self, control: _socket.socket) -> None:
         self.control = control
         self.children: dict[int, int] = {}
-        """The numbers of the requests by their processes."""
-        self.early: dict[int, int] = {}
-        """How processes ended that are not among the children yet."""
+        """The numbers of the requests by their processes; none has been reaped."""
+        self.changing = _thread.allocate_lock()
         self.home = posix.open(".", posix.O_RDONLY)
-        # Python calls it also while a message is awaited, and then goes on waiting.
-        _signal.signal(_signal.SIGCHLD, self.reap)
+        self.started, self.starting = posix.pipe()
+        """A byte for each process that is to be waited for."""
+        # Not by a signal: one that comes just before a message is awaited does not interrupt that.
+        _thread.start_new_thread(self.reap, ())
 
     def tell(self, key: int, code: int) -> None:
         self.control.send(b'{"id": %d, "code": %d}' % (key, code))
@@ -61,12 +63,13 @@ class Agent:
         if "argv" in ask:
             self.start(ask, fds)
             return
-        for pid, key in list(self.children.items()):
-            if key == ask["kill"]:
-                try:  # noqa: SIM105 - importing contextlib takes time
-                    posix.killpg(pid, ask["signal"])
-                except OSError:
-                    pass
+        with self.changing:
+            for pid, key in self.children.items():
+                if key == ask["kill"]:
+                    try:  # noqa: SIM105 - importing contextlib takes time
+                        posix.killpg(pid, ask["signal"])
+                    except OSError:
+                        pass
 
     def start(self, ask: "dict[str, Any]", fds: "list[int]") -> None:
         key = ask["id"]
@@ -74,10 +77,9 @@ class Agent:
             # Of this process: what it starts takes it over, and a relative one begins at home.
             posix.fchdir(self.home)
             posix.chdir(ask["cwd"])
-            pid = spawn(ask["argv"], ask["env"], fds)
-            self.children[pid] = key
-            if pid in self.early:
-                self.end(pid, self.early.pop(pid))
+            with self.changing:
+                self.children[spawn(ask["argv"], ask["env"], fds)] = key
+            posix.write(self.starting, b".")
         except (OSError, ValueError) as error:
             complain(fds[2], error)
             self.tell(key, 127 if isinstance(error, FileNotFoundError) else 126)
@@ -85,23 +87,22 @@ class Agent:
             for fd in fds:
                 posix.close(fd)
 
-    def reap(self, *_: object) -> None:
-        """Tell of those that have ended. Called between any two steps, also of itself."""
-        while True:
-            try:
-                pid, status = posix.waitpid(-1, posix.WNOHANG)
-            except ChildProcessError:
-                return
-            if not pid:
-                return
-            if pid in self.children:
-                self.end(pid, status)
-            else:
-                self.early[pid] = status
+    def reap(self) -> None:
+        """Tell of those that end, in a thread."""
+        while posix.read(self.started, 1):
+            while not self.reap_one():
+                pass
 
-    def end(self, pid: int, status: int) -> None:
-        code = posix.waitstatus_to_exitcode(status)
-        self.tell(self.children.pop(pid), code if code >= 0 else 128 - code)
+    def reap_one(self) -> bool:
+        """Wait for a process; whether it was started here, and not by a command as its sibling."""
+        ended = posix.waitid(posix.P_ALL, 0, posix.WEXITED | posix.WNOWAIT)
+        with self.changing:
+            pid, status = posix.waitpid(ended.si_pid, 0)  # type: ignore[union-attr] # no WNOHANG
+            key = self.children.pop(pid, None)
+        if key is not None:
+            code = posix.waitstatus_to_exitcode(status)
+            self.tell(key, code if code >= 0 else 128 - code)
+        return key is not None
 
 
 def spawn(argv: "list[str]", env: "dict[str, str]", fds: "list[int]") -> int:
