@@ -1,10 +1,14 @@
 """Sandboxes that a supervisor holds, by a provider that is never done."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import ClassVar
 
+import psutil
 import pytest
 
 from prime_cli.core.errors import ImagePullFailed, NotFound, Unreachable
@@ -135,6 +139,35 @@ def test_a_sandbox_that_ends_by_itself_at_its_time_is_out_of_time(
         return held.state.status, held.state.error_type
 
     assert asyncio.run(scenario()) == (status, status)
+
+
+class Lasting(Punctual):
+    """A sandbox that runs until it is to end, and then does."""
+
+    async def gone(self) -> End:
+        return await Unremovable.gone(self)
+
+
+class Willing(Endless):
+    """A provider of sandboxes that run."""
+
+    async def create(self, _spec: SandboxSpec) -> RunningSandbox:
+        return Lasting()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps nothing of a process that has ended")
+def test_a_sandbox_ends_with_its_process_although_nobody_waits_for_that(tmp_path: Path) -> None:
+    async def scenario(pid: int) -> str | None:
+        sandboxes = SandboxManager({"willing": Willing()}, tmp_path)
+        spec = SandboxSpec("prime-1-2", "2", "any", stop_at=2e9, process=pid)
+        held = await sandboxes.create("willing", spec, 5)
+        await asyncio.wait_for(held.ended.wait(), 10)
+        return held.state.error_message
+
+    with subprocess.Popen((sys.executable, "-c", "")) as owner:
+        message = asyncio.run(scenario(owner.pid))
+        assert psutil.Process(owner.pid).status() == psutil.STATUS_ZOMBIE
+    assert message == "the process that it was for has ended"
 
 
 class Unfetching(Endless):

@@ -195,7 +195,7 @@ class ManagedSandbox:
         idle = time.monotonic() - self.used_at
         if spec.idle_seconds is not None and not self.calls and idle >= spec.idle_seconds:
             return TIMEOUT, TIMED_OUT, f"it was idle for {format_duration(spec.idle_seconds)}"
-        if spec.process is not None and not psutil.pid_exists(spec.process):
+        if spec.process is not None and not _is_running(spec.process):
             return TERMINATED, ENDED, "the process that it was for has ended"
         return None
 
@@ -258,6 +258,13 @@ class ManagedSandbox:
             )
             if self.log:
                 write_atomically(self._folder / f"{self.spec.tag}.log", bytes(self.log))
+
+
+def _is_running(pid: int) -> bool:
+    """Whether a process runs; one that has ended and that nobody waited for does not."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 class SandboxManager:
