@@ -9,29 +9,34 @@ tables. Colours are those of `static/charts.css`. Numbers that are not finite, o
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
 from prime_cli.core.formatting import pluralize
+from prime_cli.pages.plot import (
+    HEIGHT,
+    TICKS,
+    TINY,
+    WIDTH,
+    Axis,
+    Plot,
+    number_text,
+    shorten_label,
+)
 from prime_cli.runs.rows import LARGEST
 
 COLOURS = 6
 """Series beyond these share colours and dashes."""
-_WIDTH, _HEIGHT = 640, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 26, 12, 54
-_TICKS = 6
 _BINS = 20
 _LONGEST_LABEL = 12
+_ONE_WIDTH = 28
+"""Of the bar of equal values."""
 _MOST_POINTS = 200
 """Points of a drawn curve; those of longer ones are averaged."""
 _MOST_ROWS, _ROWS_OF_ONE = 60, 20
 """Of the table behind curves, for the same reason: a training has twenty charts on its page."""
 _MOST_DOTS = 1000
-_TINY = 1e-90
-_FLAT = 1e-9
-"""The part of its size by which an axis must reach beyond its start."""
 
 
 class Point(NamedTuple):
@@ -59,26 +64,34 @@ class Dot(NamedTuple):
     path: str | None = None
 
 
+class _Bar(NamedTuple):
+    """The number of values from `low` to `high`."""
+
+    low: float
+    high: float
+    number: int
+
+
 def draw_histogram(values: Iterable[float], title: str, *, bins: int = _BINS) -> str:
     """A figure with the number of values in each of `bins` equal parts of their range."""
     known = [value for value in values if abs(value) <= LARGEST]
     if not known:
         return _empty(title)
     least, most = min(known), max(known)
-    is_one = most - least <= _TINY  # a smaller range has no parts
-    counts = _count(known, least, most, bins) if not is_one else [len(known)]
-    across, up = Axis.over(least, most), Axis(0, max(counts))
-    edges = [least + (most - least) * place / bins for place in range(bins + 1)]
-    if is_one:
-        reach = (across.high - across.low) / (2 * _BINS)
-        edges = [least - reach, least + reach]
-    parts = list(zip(edges, edges[1:], counts, strict=False))
-    bars = "".join(_bar(across, up, *part) for part in parts)
-    words = f"{pluralize(len(known), 'value')} from {_text(least)} to {_text(most)}"
-    rows = [(_text(low), _text(high), f"{count:,}") for low, high, count in parts]
-    if is_one:
-        rows = [(_text(least), _text(most), f"{len(known):,}")]
-    return _figure(title, words, _frame(across, up) + bars, ("From", "To", "Count"), rows)
+    if most - least <= TINY:  # a smaller range has no parts
+        bars = [_Bar(least, most, len(known))]
+        reach = max(abs(least), 1.0) / 2
+        across = Axis(least - reach, least + reach)
+        labels = [(least, number_text(least))]
+    else:
+        bars = _count(known, least, most, bins)
+        across = Axis(least, most)
+        labels = _numbers(across)
+    plot = Plot(across, Axis(0, max(bar.number for bar in bars)), y="Count")
+    body = plot.frame(labels, plot.up.ticks(least=1)) + "".join(_bar(plot, bar) for bar in bars)
+    words = f"{pluralize(len(known), 'value')} from {number_text(least)} to {number_text(most)}"
+    rows = [(number_text(low), number_text(high), f"{number:,}") for low, high, number in bars]
+    return _figure(title, words, body, _table(("From", "To", "Count"), rows))
 
 
 def draw_curves(
@@ -96,32 +109,40 @@ def draw_curves(
     whole = [each for each in whole if each.points]
     if not whole:
         return _empty(title)
-    known = [Curve(each.name, _averaged(each.points, _MOST_POINTS)) for each in whole]
-    most = max(_MOST_ROWS // len(whole), _ROWS_OF_ONE)
-    listed = [Curve(each.name, _averaged(each.points, most)) for each in whole]
-    points = [point for each in known for point in each.points]
-    across = Axis.over(min(p.x for p in points), max(p.x for p in points))
-    ends = [end for p in points for end in (p.y, p.low, p.high) if end is not None]
-    up = Axis.over(min(ends), max(ends), margin=0.05)
-    lines = "".join(_curve(across, up, each, number) for number, each in enumerate(known))
-    body = _frame(across, up, x, names) + lines
+    known = _averaged(whole, _MOST_POINTS)
+    plot = _plot_of([point for each in known for point in each.points], x, y)
+    labels = _names(names) if names else _numbers(plot.across)
+    lines = "".join(_curve(plot, each, number) for number, each in enumerate(known))
+    body = plot.frame(labels, plot.up.ticks()) + lines
+    listed = _averaged(whole, max(_MOST_ROWS // len(whole), _ROWS_OF_ONE))
     rows = [
-        (
-            each.name,
-            _place_name(p.x, names),
-            _text(p.y),
-            _text(p.low),
-            _text(p.high),
-        )
+        (each.name, names[round(p.x)] if names else number_text(p.x), *map(number_text, p[1:]))
         for each in listed
         for p in each.points
     ]
-    ends_at = [(each.name, f"ends at {_text(each.points[-1].y)}") for each in whole]
-    is_one = len(known) == 1 and known[0].name == title
-    last = ends_at[0][1] if is_one else ", ".join(map(" ".join, ends_at))
+    table = _table(("Curve", x, y or "Value", "Low", "High"), rows)
     legend = _legend([each.name for each in known]) if len(known) > 1 else ""
-    heads = ("Curve", x, y or "Value", "Low", "High")
-    return _figure(title, last, body, heads, rows, legend)
+    return _figure(title, _endings(whole, title), body, table, legend, _averages(whole, listed))
+
+
+def _plot_of(points: Sequence[Point], x: str, y: str) -> Plot:
+    across = Axis.over(min(p.x for p in points), max(p.x for p in points))
+    ends = [end for p in points for end in (p.y, p.low, p.high) if end is not None]
+    return Plot(across, Axis.over(min(ends), max(ends), margin=0.05), x, y)
+
+
+def _endings(curves: Sequence[Curve], title: str) -> str:
+    """Where each curve ends; one that is called as the chart needs no name."""
+    ends = [(each.name, f"ends at {number_text(each.points[-1].y)}") for each in curves]
+    if len(ends) == 1 and ends[0][0] == title:
+        return ends[0][1]
+    return ", ".join(map(" ".join, ends))
+
+
+def _averages(whole: Sequence[Curve], listed: Sequence[Curve]) -> str:
+    """What the rows of the table are, unless each is a point."""
+    points, rows = (sum(len(each.points) for each in curves) for curves in (whole, listed))
+    return f": {rows:,} averages of {points:,} points" if rows < points else ""
 
 
 def draw_dots(dots: Sequence[Dot], title: str, x: str, y: str) -> str:
@@ -131,139 +152,85 @@ def draw_dots(dots: Sequence[Dot], title: str, x: str, y: str) -> str:
         return _empty(title)
     across = Axis.over(min(dot.x for dot in known), max(dot.x for dot in known), margin=0.05)
     up = Axis.over(min(dot.y for dot in known), max(dot.y for dot in known), margin=0.05)
-    drawn = "".join(_dot(across, up, dot) for dot in known)
+    plot = Plot(across, up, x, y)
+    drawn = "".join(_dot(plot, dot) for dot in known)
     words = pluralize(len(known), "point")
     if len(known) < len(dots):
         words += f" of {len(dots):,}"
-    rows = [(dot.label, _text(dot.x), _text(dot.y)) for dot in known]
-    return _figure(title, words, _frame(across, up, x) + drawn, ("", x, y), rows)
+    rows = [(dot.label, number_text(dot.x), number_text(dot.y)) for dot in known]
+    body = plot.frame(_numbers(across), up.ticks()) + drawn
+    return _figure(title, words, body, _table(("", x, y), rows))
 
 
-# --- Axes ---
+def _numbers(across: Axis) -> list[tuple[float, str]]:
+    """The labels of an axis of numbers."""
+    return [(value, number_text(value)) for value in across.ticks()]
 
 
-@dataclass(frozen=True)
-class Axis:
-    """The range of an axis; `low` is below `high`."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def over(cls, low: float, high: float, *, margin: float = 0.0) -> "Axis":
-        """The range from `low` to `high`, widened by a part of it, or until it is one."""
-        size = max(abs(low), abs(high))
-        if high - low <= max(size * _FLAT, _TINY):
-            reach = size / 2 if size > _TINY else 0.5
-            return cls(low - reach, high + reach)
-        reach = (high - low) * margin
-        return cls(low - reach, high + reach)
-
-    def part(self, value: float) -> float:
-        """Where `value` is, from 0 to 1."""
-        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
-
-    def ticks(self) -> list[float]:
-        """Round numbers in the range, about `_TICKS` of them."""
-        span = (self.high - self.low) / _TICKS
-        power = 10.0 ** math.floor(math.log10(span))
-        step = next(power * each for each in (1, 2, 5, 10, 20) if power * each >= span)
-        first, last = math.ceil(self.low / step), math.floor(self.high / step)
-        return [number * step for number in range(first, last + 1)]
-
-
-def _left(axis: Axis, value: float) -> float:
-    return _LEFT + axis.part(value) * (_WIDTH - _LEFT - _RIGHT)
-
-
-def _down(axis: Axis, value: float) -> float:
-    return _HEIGHT - _BOTTOM - axis.part(value) * (_HEIGHT - _TOP - _BOTTOM)
-
-
-def _frame(across: Axis, up: Axis, x: str = "", names: Sequence[str] = ()) -> str:
-    """Both axes with their numbers, `x` below; `names` stand for the numbers from 0 across."""
-    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
-    parts = []
-    for value in up.ticks():
-        at = f"{_down(up, value):.1f}"
-        parts.append(f'<line class="rule" x1="{_LEFT}" x2="{right}" y1="{at}" y2="{at}"/>')
-        parts.append(
-            f'<text x="{_LEFT - 6}" y="{at}" dy="4" text-anchor="end">{_text(value)}</text>'
-        )
-    for value, label in _labels(across, names):
-        at = f"{_left(across, value):.1f}"
-        parts.append(f'<text x="{at}" y="{bottom + 20}" text-anchor="middle">{label}</text>')
-    parts.append(f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
-    parts.append(
-        f'<text x="{right}" y="{_HEIGHT - 8}" text-anchor="end">{escape(_short(x))}</text>'
-    )
-    return "".join(parts)
-
-
-def _labels(across: Axis, names: Sequence[str]) -> Iterator[tuple[float, str]]:
-    """Where a label is below the axis; of many names every second, third or so has one."""
-    if not names:
-        yield from ((value, _text(value)) for value in across.ticks())
-        return
-    step = -(-len(names) // _TICKS)
-    for place in range(0, len(names), step):
-        yield place, escape(_short(names[place], _LONGEST_LABEL))
-
-
-def _place_name(x: float, names: Sequence[str]) -> str:
-    return names[round(x)] if names else _text(x)
+def _names(names: Sequence[str]) -> list[tuple[float, str]]:
+    """Labels for the numbers from 0; of many names every second, third or so has one."""
+    step = -(-len(names) // TICKS)
+    places = range(0, len(names), step)
+    return [(place, shorten_label(names[place], _LONGEST_LABEL)) for place in places]
 
 
 # --- What is drawn ---
 
 
-def _count(values: Sequence[float], least: float, most: float, bins: int) -> list[int]:
+def _count(values: Sequence[float], least: float, most: float, bins: int) -> list[_Bar]:
     scale = bins / (most - least)
     found = Counter([int((value - least) * scale) for value in values])
     last = sum(count for place, count in found.items() if place >= bins - 1)
-    return [*(found[place] for place in range(bins - 1)), last]
+    counts = [*(found[place] for place in range(bins - 1)), last]
+    edges = [least + (most - least) * place / bins for place in range(bins + 1)]
+    return [
+        _Bar(low, high, number) for (low, high), number in zip(pairwise(edges), counts, strict=True)
+    ]
 
 
-def _bar(across: Axis, up: Axis, low: float, high: float, count: int) -> str:
-    if not count:
+def _bar(plot: Plot, bar: _Bar) -> str:
+    if not bar.number:
         return ""
-    left, right, top = _left(across, low), _left(across, high), _down(up, count)
-    height = max(_HEIGHT - _BOTTOM - top, 1)
+    left, right, top = plot.left(bar.low), plot.left(bar.high), plot.down(bar.number)
+    if right - left < 1:  # equal, or nearly
+        left, right = left - _ONE_WIDTH / 2, right + _ONE_WIDTH / 2
+    height = max(plot.bottom - top, 1)
+    low, high = number_text(bar.low), number_text(bar.high)
     return (
-        f'<rect class="c0" x="{left + 0.5:.1f}" y="{_HEIGHT - _BOTTOM - height:.1f}" '
+        f'<rect class="c0" x="{left + 0.5:.1f}" y="{plot.bottom - height:.1f}" '
         f'width="{max(right - left - 1, 1):.1f}" height="{height:.1f}">'
-        f"<title>{_text(low)} to {_text(high)}: {count:,}</title></rect>"
+        f"<title>{low} to {high}: {bar.number:,}</title></rect>"
     )
 
 
-def _curve(across: Axis, up: Axis, curve: Curve, number: int) -> str:
+def _curve(plot: Plot, curve: Curve, number: int) -> str:
     kind = f"c{number % COLOURS}"
-    line = " ".join(_place(across, up, p.x, p.y) for p in curve.points)
+    line = " ".join(plot.place(p.x, p.y) for p in curve.points)
     name = escape(curve.name)
     if len(curve.points) == 1:
         line = f"{line} {line}"  # a round cap makes it a dot
     return (
-        _band(across, up, curve.points, kind)
+        _band(plot, curve.points, kind)
         + f'<polyline class="line {kind}" points="{line}"><title>{name}</title></polyline>'
     )
 
 
-def _band(across: Axis, up: Axis, points: Sequence[Point], kind: str) -> str:
+def _band(plot: Plot, points: Sequence[Point], kind: str) -> str:
     """Around the points with intervals; a whisker where there is only one."""
     known = [(p.x, p.low, p.high) for p in points if p.low is not None and p.high is not None]
     if not known:
         return ""
-    above = [_place(across, up, x, high) for x, _, high in known]
-    below = [_place(across, up, x, low) for x, low, _ in reversed(known)]
+    above = [plot.place(x, high) for x, _, high in known]
+    below = [plot.place(x, low) for x, low, _ in reversed(known)]
     if len(known) == 1:
         return f'<polyline class="line {kind}" points="{above[0]} {below[0]}"/>'
     return f'<polygon class="band {kind}" points="{" ".join((*above, *below))}"/>'
 
 
-def _dot(across: Axis, up: Axis, dot: Dot) -> str:
-    title = f"{dot.label}: {_text(dot.x)}, {_text(dot.y)}"
+def _dot(plot: Plot, dot: Dot) -> str:
+    title = f"{dot.label}: {number_text(dot.x)}, {number_text(dot.y)}"
     circle = (
-        f'<circle class="c0" cx="{_left(across, dot.x):.1f}" cy="{_down(up, dot.y):.1f}" r="5">'
+        f'<circle class="c0" cx="{plot.left(dot.x):.1f}" cy="{plot.down(dot.y):.1f}" r="5">'
         f"<title>{escape(title)}</title></circle>"
     )
     if dot.path is None:
@@ -271,16 +238,16 @@ def _dot(across: Axis, up: Axis, dot: Dot) -> str:
     return f'<a href="{escape(dot.path)}" aria-label="{escape(dot.label)}">{circle}</a>'
 
 
-def _place(across: Axis, up: Axis, x: float, y: float) -> str:
-    return f"{_left(across, x):.1f},{_down(up, y):.1f}"
-
-
 def _drawn(points: Sequence[Point]) -> list[Point]:
     return [_with_interval(point) for point in points if _is_drawn(point.x) and _is_drawn(point.y)]
 
 
-def _averaged(points: Sequence[Point], most: int) -> Sequence[Point]:
-    """At most so many points."""
+def _averaged(curves: Sequence[Curve], most: int) -> list[Curve]:
+    """The curves with at most so many points each."""
+    return [Curve(each.name, _fewer(each.points, most)) for each in curves]
+
+
+def _fewer(points: Sequence[Point], most: int) -> Sequence[Point]:
     if len(points) <= most:
         return points
     bounds = [len(points) * place // most for place in range(most + 1)]
@@ -312,18 +279,18 @@ def _figure(
     title: str,
     words: str,
     body: str,
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    table: str,
     legend: str = "",
+    of_table: str = "",
 ) -> str:
     label = escape(f"{title}: {words}")
     return (
         f'<figure class="chart"><figcaption><b>{escape(title)}</b> '
         f"<span>{escape(words)}</span></figcaption>"
-        f'<svg role="img" aria-label="{label}" viewBox="0 0 {_WIDTH} {_HEIGHT}">'
+        f'<svg role="img" aria-label="{label}" viewBox="0 0 {WIDTH} {HEIGHT}">'
         f"{body}</svg>{legend}"
-        f'<details><summary>As a table</summary><div class="table" tabindex="0">'
-        f"{_table(heads, rows)}</div></details></figure>\n"
+        f'<details><summary>As a table{of_table}</summary><div class="table" tabindex="0">'
+        f"{table}</div></details></figure>\n"
     )
 
 
@@ -350,12 +317,3 @@ def _legend(names: Sequence[str]) -> str:
 
 def _empty(title: str) -> str:
     return f'<p class="faint">{escape(title)}: nothing to draw yet.</p>\n'
-
-
-def _text(value: float | None) -> str:
-    """To four digits; empty for None."""
-    return "" if value is None else f"{0.0 if value == 0 else value:.4g}"
-
-
-def _short(name: str, most: int = 40) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"

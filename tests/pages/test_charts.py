@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prime_cli.pages.charts import (
-    Axis,
     Curve,
     Dot,
     Point,
@@ -15,10 +14,11 @@ from prime_cli.pages.charts import (
     draw_dots,
     draw_histogram,
 )
+from prime_cli.pages.plot import Axis
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
 NAMES = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=20)
-WIDTH, HEIGHT = 640, 260
+WIDTH, HEIGHT = 640, 280
 DRAWN = set(
     "figure svg line text rect title polyline polygon circle a ul li figcaption details summary "
     "div table thead tbody tr th td b span".split()
@@ -85,6 +85,46 @@ def test_a_range_without_parts_is_one_bar(values: list[float], bins: int) -> Non
     check_inside(figure)
 
 
+def labels(figure: ET.Element, anchor: str) -> list[str]:
+    """What stands at the `end` of the left axis, or in the `middle` below the other."""
+    return [each.text or "" for each in figure.iterfind(f".//text[@text-anchor='{anchor}']")]
+
+
+def test_equal_values_are_one_bar_with_the_value_below() -> None:
+    figure = parse(draw_histogram([1.0, 1.0, 1.0], "Reward"))
+
+    assert labels(figure, "middle") == ["1"]
+    assert len(figure.findall(".//rect")) == 1
+    check_inside(figure)
+
+
+def test_counts_are_whole_numbers() -> None:
+    figure = parse(draw_histogram([0.0, 1.0], "Reward"))
+
+    assert labels(figure, "end") == ["0", "1"]
+
+
+def test_axes_have_names() -> None:
+    curve = Curve("large", [Point(0, 0.5), Point(1, 0.6)])
+    drawn = {
+        "Count": draw_histogram([0.0, 1.0], "Reward"),
+        "Mean reward": draw_curves([curve], "By version", "Version", "Mean reward"),
+        "Score": draw_dots([Dot(1, 2, "large")], "By cost", "Cost in $", "Score"),
+    }
+
+    assert [labels(parse(each), "start") for each in drawn.values()] == [[name] for name in drawn]
+    assert labels(parse(drawn["Score"]), "end")[-1] == "Cost in $"
+
+
+@given(st.lists(st.builds(Dot, st.floats(0, 1e9), st.floats(0, 1e9), NAMES, st.none()), min_size=1))
+@example([Dot(0, 0.5, "large"), Dot(0, 0.6, "small")])
+def test_no_axis_goes_below_0_for_what_does_not(dots: list[Dot]) -> None:
+    figure = parse(draw_dots(dots, "By cost", "Cost in $", "Reward"))
+
+    numbers = [*labels(figure, "middle"), *labels(figure, "end")[:-1]]
+    assert min(map(float, numbers)) >= 0
+
+
 POINTS = st.builds(Point, NUMBERS, NUMBERS, st.none() | NUMBERS, st.none() | NUMBERS)
 CURVES = st.lists(st.builds(Curve, NAMES, st.lists(POINTS, max_size=20)), max_size=8)
 
@@ -106,6 +146,7 @@ def test_long_curves_are_averaged_and_keep_their_ends() -> None:
 
     cells = rows(figure)
     assert len(cells) == 60
+    assert figure.findtext(".//summary") == "As a table: 60 averages of 10,000 points"
     assert cells[0][1:] == ["82.5", "82.5", "-1", "166"]
     assert cells[-1][-1] == "1e+04"
     line = figure.find(".//polyline")
@@ -118,6 +159,7 @@ def test_a_single_evaluation_is_a_dot_with_a_whisker() -> None:
     figure = parse(draw_curves([Curve("held out", [Point(0, 0.5, 0.4, 0.6)])], "Evaluations"))
 
     assert len(figure.findall(".//polyline")) == 2
+    assert figure.findtext(".//summary") == "As a table"
     assert rows(figure) == [["held out", "0", "0.5", "0.4", "0.6"]]
 
 
