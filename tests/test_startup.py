@@ -30,10 +30,10 @@ BUDGETS = {
     "cache list": 260,
     "eval list": 410,
     # The hub is in this process: its framework and its database are part of the command.
-    "whoami": 740,
-    "env list": 740,
-    "env versions starter/alphabet-sort": 740,
-    "env info starter/alphabet-sort": 780,
+    "whoami": 690,
+    "env list": 690,
+    "env versions starter/alphabet-sort": 690,
+    "env info starter/alphabet-sort": 730,
 }
 """How many modules a command may import, Python's own among them, before something is wrong."""
 

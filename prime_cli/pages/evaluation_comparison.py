@@ -22,10 +22,11 @@ from prime_cli.pages.comparison import (
     render_sides,
     view_compared,
 )
-from prime_cli.pages.evaluation import SampleLine, view_sample
 from prime_cli.pages.leaderboard import LeaderboardRow
 from prime_cli.pages.runs import Link
+from prime_cli.pages.sample_page import view_sample
 from prime_cli.pages.templates import Page, Problem
+from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.evaluations import EvaluationDetail
 
 CHOOSE = "Choose two to four evaluations"

@@ -28,6 +28,11 @@ def evaluation_path(evaluation_id: str) -> str:
     return f"/dashboard/evaluations/{quote(evaluation_id, safe='')}"
 
 
+def sample_path(evaluation: str, number: int) -> str:
+    """The page of a sample below `evaluation`, an address of its evaluation."""
+    return f"{evaluation}/samples/{number}"
+
+
 def comparison_path(evaluation_id: str) -> str:
     """Where to choose what an evaluation is compared with."""
     return f"{COMPARISON}?{urlencode({'evaluation': evaluation_id})}"

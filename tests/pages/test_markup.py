@@ -6,8 +6,7 @@ from typing import Any
 
 from hypothesis import given
 
-from prime_cli.pages.evaluation import EvaluationSamples, Overview, SampleLine, evaluation_page
-from prime_cli.pages.evaluation import sample_page as page_of_sample
+from prime_cli.pages.evaluation import evaluation_page
 from prime_cli.pages.leaderboard import (
     Leaderboard,
     LeaderboardRow,
@@ -15,8 +14,11 @@ from prime_cli.pages.leaderboard import (
     Neighbours,
     leaderboard_page,
 )
+from prime_cli.pages.overview import EvaluationSamples, Overview
 from prime_cli.pages.runs import RunFilter
+from prime_cli.pages.sample_page import sample_page as page_of_sample
 from prime_cli.pages.templates import Page, render
+from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.codec import encode
 from prime_cli.wire.environments import EnvironmentDetail, EnvironmentMetadata, Owner
 from prime_cli.wire.evaluations import (

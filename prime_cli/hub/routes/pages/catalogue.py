@@ -11,21 +11,16 @@ from prime_cli.hub.dispatch import call, hub_of, run
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.catalogue_cards import list_cards
-from prime_cli.hub.services.evaluations import queries, sample_queries
+from prime_cli.hub.services.evaluations import queries, sample_pages
 from prime_cli.pages.assets import ASSET_HEADERS, STATIC, TEXT_HEADERS, find_asset
 from prime_cli.pages.conversation import parse_cursor
 from prime_cli.pages.environments import CatalogueFilter, catalogue_page
-from prime_cli.pages.evaluation import (
-    SAMPLES_PER_PAGE,
-    SampleLine,
-    evaluation_page,
-    sample_page,
-    sample_part,
-    sample_query,
-    sample_tokens_page,
-)
+from prime_cli.pages.evaluation import evaluation_page
 from prime_cli.pages.links import page_number
 from prime_cli.pages.runs import RunFilter
+from prime_cli.pages.sample_filter import SAMPLES_PER_PAGE, sample_query
+from prime_cli.pages.sample_page import sample_page, sample_part, sample_tokens_page
+from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 
 router = Router()
@@ -67,7 +62,7 @@ async def evaluation(request: Request) -> Response:
     try:
         detail = await call(request, queries.get_evaluation, evaluation_id)
         every = SampleQuery(limit=SAMPLES_PER_PAGE)
-        listed = sample_queries.list_samples
+        listed = sample_pages.list_samples
         samples = await call(request, listed, evaluation_id, query or every)
     except PrimeError as error:
         return answer_page_error(request, error)
@@ -113,5 +108,5 @@ async def sample_text(request: Request) -> Response:
 async def _sample(request: Request) -> tuple[EvaluationDetail, SampleLine, bytes, int]:
     evaluation_id, number = request.path_params["id"], request.path_params["number"]
     detail = await call(request, queries.get_evaluation, evaluation_id)
-    found = await call(request, sample_queries.read_sample, evaluation_id, min(number, _LAST))
+    found = await call(request, sample_pages.read_sample, evaluation_id, min(number, _LAST))
     return detail, *found

@@ -15,7 +15,7 @@ from prime_cli.hub.services.evaluations.cache import Cache
 from prime_cli.hub.services.evaluations.leaderboard import read_leaderboard
 from prime_cli.hub.services.evaluations.queries import get_evaluation
 from prime_cli.hub.services.evaluations.rewards import Rewards, read_rewards
-from prime_cli.hub.services.evaluations.sample_queries import read_sample
+from prime_cli.hub.services.evaluations.sample_pages import read_sample
 from prime_cli.pages.comparison import ComparedSides, compare_sides
 from prime_cli.pages.evaluation_comparison import (
     FoundSample,

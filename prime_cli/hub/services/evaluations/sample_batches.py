@@ -18,8 +18,8 @@ from prime_cli.hub.db.tables import batches, evaluations, samples
 from prime_cli.hub.services.evaluations.queries import find_writable, lock_evaluation
 from prime_cli.hub.services.evaluations.standings import update_standing
 from prime_cli.hub.services.evaluations.statistics import REWARD, SampleTotals
-from prime_cli.pages.evaluation import SampleLine
 from prime_cli.runs.rows import LARGEST
+from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.statistics.intervals import precision
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.evaluations import (
