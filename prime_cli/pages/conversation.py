@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from prime_cli.pages.json_diff import JsonDiff, diff_json
-from prime_cli.pages.links import whole_number
+from prime_cli.pages.paging import FIRST, Cursor
 from prime_cli.pages.texts import MOST_BYTES, Address, Text, decode_json, html_bytes, show
 from prime_cli.pages.tokens import MOST, NO_TOKENS, TOKEN_BYTES, Tokens, tokens_of
 
@@ -73,16 +73,6 @@ class Turn(NamedTuple):
     left_out: Sequence[LeftOut] = ()
 
 
-class Cursor(NamedTuple):
-    """The turn, from 0, that a page begins with; or that it ends before, with `is_end`."""
-
-    number: int = 0
-    is_end: bool = False
-
-
-FIRST = Cursor()
-
-
 class Conversation(NamedTuple):
     """Some of `total` turns, the first of them after `start`; `path` is the rollout's address."""
 
@@ -109,15 +99,6 @@ class Conversation(NamedTuple):
     def last(self) -> str:
         """The address of the last of all."""
         return f"{self.path}?before={self.total + 1}#turns"
-
-
-def parse_cursor(query: Mapping[str, str]) -> Cursor:
-    """The place in an address of a Conversation; the first turn where it says none."""
-    for name in ("from", "before"):
-        given = query.get(name, "")
-        if (number := whole_number(given)) is not None:
-            return Cursor(max(number - 1, 0), name == "before")
-    return FIRST
 
 
 def lay_out(prompt: Any, completion: Any, path: str = "", cursor: Cursor = FIRST) -> Conversation:

@@ -6,16 +6,20 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from prime_cli.archive.arguments import LoadArgument
 from prime_cli.pages import links
+from prime_cli.pages.markdown import BREAK, PART_BYTES
+from prime_cli.pages.paging import FIRST, Cursor, Room, Window
 from prime_cli.pages.source import highlight
 from prime_cli.pages.templates import Html, Page
-from prime_cli.wire.check_reports import Check, CheckReport, in_words, summarize
-from prime_cli.wire.environment_sources import Inspection
+from prime_cli.pages.texts import cut, shorten
+from prime_cli.wire.check_reports import in_words
+from prime_cli.wire.environment_sources import InspectEntry, Inspection
 from prime_cli.wire.environments import EnvironmentDetail
-from prime_cli.wire.locks import Lock, Signatures
 
 # --- The head ---
+
+_LONGEST_DESCRIPTION = 1000
+_TAGS = Room(rows=50, row_bytes=60, times=2, bytes=6_000)
 
 
 class Tab(NamedTuple):
@@ -34,6 +38,16 @@ class EnvironmentHead(Struct, frozen=True):
     tabs: list[Tab]
     here: str
     check: str | None
+
+    @property
+    def description(self) -> str:
+        """The description, with its length where it is too long for a head."""
+        return shorten(self.detail.metadata.description, _LONGEST_DESCRIPTION)
+
+    @property
+    def tags(self) -> Window[str]:
+        """The first tags."""
+        return _TAGS.window(self.detail.metadata.tags)
 
     @property
     def version(self) -> str:
@@ -75,17 +89,22 @@ class UseCommand(NamedTuple):
 
 
 class ReadmeRecord(Struct, frozen=True):
-    """The README as safe HTML, empty without one, and the commands of each tool."""
+    """A part of the README as safe HTML, none without one, and the commands of each tool."""
 
     head: EnvironmentHead
-    readme: Html
+    readme: Window[Html]
     uses: list[UseCommand]
 
 
-def readme_page(detail: EnvironmentDetail, readme: str) -> Page:
-    """The first page of an environment; `readme` is safe HTML, or empty."""
+_README = Room(rows=1)
+
+
+def readme_page(detail: EnvironmentDetail, readme: str, cursor: Cursor = FIRST) -> Page:
+    """The first page of an environment; `readme` is safe HTML in parts, or empty."""
     head = head_of(detail, "readme")
-    record = ReadmeRecord(head, Html(readme), _uses(head))
+    parts = [Html(part) for part in readme.split(BREAK) if part]
+    path = next(tab.path for tab in head.tabs if tab.name == "readme")
+    record = ReadmeRecord(head, _README.window(parts, cursor, path), _uses(head))
     return Page("environment.html", head.slug, record, command=(f"prime env info {head.slug}",))
 
 
@@ -113,14 +132,14 @@ def _uses(head: EnvironmentHead) -> list[UseCommand]:
     return found
 
 
-_LONGEST_TEXT = 64 * 1024
-
-
-def render_plain(source: str) -> str:
-    """A README that cannot be rendered, as its text."""
+def render_plain(source: str, files: str) -> str:
+    """A README that cannot be rendered, as its text; it is below the address `files`."""
+    text = cut(source, PART_BYTES)
+    is_cut = len(text) < len(source)
+    how = f'this is how <a href="{escape(files)}README.md">its text</a> begins' if is_cut else ""
     return (
         '<p class="faint">This README is too large or too deeply nested to be rendered; '
-        f"this is its text.</p>\n<pre>{escape(source[:_LONGEST_TEXT])}</pre>"
+        f"{how or 'this is its text'}.</p>\n<pre>{escape(text, quote=False)}</pre>"
     )
 
 
@@ -128,26 +147,42 @@ def render_plain(source: str) -> str:
 
 
 class FileRecord(Struct, frozen=True, kw_only=True):
-    """A file of a version with its lines, or the entries of a folder."""
+    """A file of a version with some of its lines, or some of the entries of a folder.
+
+    `code` is None for a file that is no text; all of a file is at the address `raw`.
+    """
 
     head: EnvironmentHead
     found: Inspection
     files_at: str
     folders: list[Tab]
-    code: Html | None
+    entries: Window[InspectEntry] | None
+    code: Window[Html] | None
+    raw: str
 
 
-def file_page(detail: EnvironmentDetail, found: Inspection) -> Page:
-    """The page of a file or folder."""
+_LINES = Room(rows=5_000, row_bytes=0, bytes=90_000)
+_ENTRIES = Room(rows=500, row_bytes=100, times=2, bytes=90_000)
+
+
+def file_page(detail: EnvironmentDetail, found: Inspection, cursor: Cursor = FIRST) -> Page:
+    """The page of a file or folder, with the lines or entries at `cursor`."""
     head = head_of(detail, "files")
     at = links.files_path(head.slug, head.version)
-    content = found.content or ""
+    here = links.file_path(at, found.path)
+    entries, code = None, None
+    if found.entries is not None:
+        entries = _ENTRIES.window(found.entries, cursor, here)
+    elif "\0" not in (content := found.content or ""):
+        code = _LINES.window(highlight(found.path, content), cursor, here)
     record = FileRecord(
         head=head,
         found=found,
         files_at=at,
         folders=_folders(at, found.path),
-        code=None if "\0" in content else highlight(found.path, content),
+        entries=entries,
+        code=code,
+        raw=links.raw_path(head.slug, head.version, found.path),
     )
     # A file's name is its publisher's, and the line is there to be pasted into a shell.
     path = (found.path,) if found.path else ()
@@ -156,69 +191,11 @@ def file_page(detail: EnvironmentDetail, found: Inspection) -> Page:
     return Page("file.html", title, record, command=(command,))
 
 
+_MOST_FOLDERS = 8
+
+
 def _folders(at: str, path: str) -> list[Tab]:
-    """The folders that a path is in, from the outside."""
+    """The innermost folders that a path is in, from the outside."""
     parts = path.split("/")[:-1]
-    inner = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+    inner = ["/".join(parts[: depth + 1]) for depth in range(len(parts))][-_MOST_FOLDERS:]
     return [Tab(each, each.rpartition("/")[2], links.file_path(at, each)) for each in inner]
-
-
-# --- Details ---
-
-
-class SourceFacts(Struct, frozen=True):
-    """What the source says: `arguments` None where they cannot be read.
-
-    `variables` and `hosts` are what it reads and names, which may be more than it uses.
-    """
-
-    generation: str | None
-    arguments: tuple[LoadArgument, ...] | None
-    variables: tuple[str, ...]
-    hosts: tuple[str, ...]
-
-
-class CheckFindings(Struct, frozen=True):
-    """The result of the publisher's check: counts, then the checks that did not pass."""
-
-    words: str
-    date: str
-    rows: list[Check]
-
-
-class DetailsRecord(Struct, frozen=True, kw_only=True):
-    """What is known of a version beyond its text; None for what it was published without.
-
-    `source` is None too if it is too large to be read for a page.
-    """
-
-    head: EnvironmentHead
-    source: SourceFacts | None
-    lock: Lock | None
-    check: CheckFindings | None
-    signatures: Signatures | None
-
-
-def details_page(
-    detail: EnvironmentDetail,
-    source: SourceFacts | None,
-    lock: Lock | None,
-    report: CheckReport | None,
-    signatures: Signatures | None,
-) -> Page:
-    """Arguments, variables, requirements, lock, check report and signatures."""
-    head = head_of(detail, "details")
-    record = DetailsRecord(
-        head=head,
-        source=source,
-        lock=lock,
-        check=_findings(report) if report else None,
-        signatures=signatures,
-    )
-    commands = (f"prime env info {head.slug}@{head.version}", f"prime env verify {head.slug}")
-    return Page("details.html", f"Details of {head.slug}", record, command=commands)
-
-
-def _findings(report: CheckReport) -> CheckFindings:
-    rows = [check for check in report.checks if check.status != "pass"]
-    return CheckFindings(in_words(summarize(report)), report.date, rows)

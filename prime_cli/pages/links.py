@@ -18,6 +18,11 @@ def files_path(slug: str, version: str) -> str:
     return environment_path(slug, "files/", version)
 
 
+def raw_path(slug: str, version: str, path: str) -> str:
+    """All of a file of a version, as text."""
+    return environment_path(slug, "raw/", version) + quote(path)
+
+
 def file_path(files: str, path: str) -> str:
     """The page of a file below `files`, an address of `files_path`."""
     return files + quote(path)

@@ -10,6 +10,7 @@ can keep any parser of Markdown busy for minutes; that is why the bounds are the
 import os
 import posixpath
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-RENDERER = 3
+RENDERER = 4
 """The number of what is rendered from the same text; raise it with any change of the HTML."""
 
 SECONDS = 2
 LONGEST_HTML = 1024 * 1024
-"""In bytes; a page of more is slow in every browser."""
+"""In bytes, of all parts."""
+PART_BYTES = 80_000
+"""Of what stands on one page."""
+BREAK = "\f"
+"""Between the parts of a long text."""
 _MEMORY = 1024 * 1024 * 1024
 _TOO_MUCH = 3
 _SIGXCPU = 24
@@ -51,14 +56,63 @@ def render_markdown(text: str, files: str = "") -> str:
     """`text` as HTML without scripts, forms, images or links of other schemes.
 
     `files` starts the addresses of the files that it names, and ends in a slash; empty for none.
+    A long text is in parts with a BREAK between them, at most PART_BYTES each.
 
     CommonMark and tables by markdown-it-py, then sanitised by nh3, so that what one of them misses
     is stopped by the other. Without bounds: for other people's text use `render_bounded`.
     """
+    parts: list[list[str]] = [[]]
+    left = PART_BYTES
+    for block in _blocks(text.replace(BREAK, " "), files):
+        size = len(block.encode(errors="replace"))
+        if size > left and parts[-1]:
+            parts.append([])
+            left = PART_BYTES
+        parts[-1].append(block)
+        left -= size
+    return BREAK.join("".join(blocks) for blocks in parts)
+
+
+def _blocks(text: str, files: str) -> Iterator[str]:
+    """The HTML of each paragraph, list and so on; of one too large, its beginning as text."""
+    markdown = _renderer(files)
+    environment: dict[str, Any] = {}
+    tokens = markdown.parse(text, environment)
+    lines = text.splitlines(keepends=True)
+    start = 0
+    for place, token in enumerate(tokens):
+        # An opening raises the depth, and what closes it is as deep as the opening was.
+        if token.level or token.nesting > 0:
+            continue
+        block = tokens[start : place + 1]
+        html = _clean(markdown.renderer.render(block, markdown.options, environment))
+        if len(html.encode(errors="replace")) > PART_BYTES:
+            html = _beginning(lines, block[0], files)
+        yield html
+        start = place + 1
+
+
+_BEGINNING_BYTES = 20_000
+
+
+def _beginning(lines: list[str], token: "Token", files: str) -> str:
+    # Which imports much that other texts have no need for.
+    from prime_cli.pages.texts import cut
+
+    first, last = token.map or (0, len(lines))
+    text = cut("".join(lines[first:last]), _BEGINNING_BYTES)
+    where = f'<a href="{escape(files)}README.md">README.md</a>' if files else "the file"
+    return (
+        f'<p class="faint">This part is too large for a page; it begins so, and {where} has all of '
+        f"it.</p>\n<pre>{escape(text, quote=False)}</pre>\n"
+    )
+
+
+def _clean(html: str) -> str:
     import nh3
 
     return nh3.clean(
-        _renderer(files).render(text),
+        html,
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         allowed_classes={"th": _ALIGNED, "td": _ALIGNED},

@@ -5,15 +5,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from prime_cli.core.errors import NotFound
-from prime_cli.pages.conversation import (
-    FIRST,
-    Conversation,
-    Cursor,
-    LeftOut,
-    diff_answer,
-    lay_out,
-)
+from prime_cli.pages.conversation import Conversation, LeftOut, diff_answer, lay_out
 from prime_cli.pages.json_diff import JsonDiff
+from prime_cli.pages.paging import FIRST, Cursor
 from prime_cli.pages.runs import LONGEST_LABEL, NOTHING, Cell, Fact, Link, some_facts
 from prime_cli.pages.templates import Page
 from prime_cli.pages.texts import (

@@ -3,8 +3,8 @@
 from typing import Any
 
 from prime_cli.core.errors import TooLarge
-from prime_cli.pages.conversation import FIRST, Cursor
 from prime_cli.pages.links import evaluation_path, sample_path
+from prime_cli.pages.paging import FIRST, Cursor
 from prime_cli.pages.rollout import (
     RolloutView,
     Sample,

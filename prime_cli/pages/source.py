@@ -7,10 +7,13 @@ from itertools import islice
 
 from prime_cli.core.installation import require
 from prime_cli.pages.templates import Html
+from prime_cli.pages.texts import cut
 
 _MOST_TOKENS = 4000
 """What follows is not coloured: each takes about 8 us, whatever a publisher writes."""
 _MOST_CHARACTERS = 16 * 1024
+_LONGEST_LINE = 20_000
+"""In bytes of HTML; of a longer one the beginning is shown."""
 # Lexers take quadratic time for both.
 _TOO_LONG = re.compile(r"[^\n]{501}|\s{201}")
 _LEXERS = {
@@ -26,14 +29,25 @@ _LEXERS = {
 }
 
 
-def highlight(path: str, text: str) -> Html:
+def highlight(path: str, text: str) -> list[Html]:
     """`text`, the content of a file at `path`, as lines that can be linked to: `#L12`."""
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
     lexer = next((name for end, name in _LEXERS.items() if path.endswith(end)), None)
     body = "".join(_coloured(lexer, plain)) if lexer else escape(plain)
-    lines = body.split("\n")
-    return Html(
-        "".join(f'<span class="l" id="L{at}">{line}</span>' for at, line in enumerate(lines, 1))
+    lines = zip(body.split("\n"), plain.split("\n"), strict=True)
+    return [
+        Html(f'<span class="l" id="L{at}">{_shown(line, said)}</span>')
+        for at, (line, said) in enumerate(lines, 1)
+    ]
+
+
+def _shown(line: str, said: str) -> str:
+    """A line of HTML, or how its text begins, and how much more there is."""
+    if len(line) <= _LONGEST_LINE // 4 or len(line.encode(errors="replace")) <= _LONGEST_LINE:
+        return line
+    begin = cut(said, _LONGEST_LINE)
+    return (
+        f'{escape(begin)}<span class="faint">… ({len(said) - len(begin):,} more characters)</span>'
     )
 
 

@@ -1,6 +1,6 @@
 """The tab of an environment's versions, and the difference between any two of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from msgspec import Struct
@@ -8,15 +8,24 @@ from msgspec import Struct
 from prime_cli.archive.diff.compare import Difference, FileDifference, ValueChange
 from prime_cli.archive.diff.text_diff import visible
 from prime_cli.pages.environment import EnvironmentHead, head_of
+from prime_cli.pages.links import environment_path
+from prime_cli.pages.paging import FIRST, Cursor, Room, Window, weigh
 from prime_cli.pages.templates import Html, Page
+from prime_cli.pages.texts import shorten
 from prime_cli.wire.environments import EnvironmentDetail, VersionItem
 
-_MOST_CHOICES = 200
-_MOST_ROWS = 100
+_VERSIONS = Room(rows=200, row_bytes=250, times=2, bytes=30_000)
+_CHOICES = Room(rows=200, row_bytes=20, times=2, bytes=12_000)
+_CHANGES = Room(rows=100, row_bytes=120, bytes=9_000)
 """Of one list in a comparison; what is beyond is counted."""
-_MOST_CHARACTERS = 60_000
-"""Of all diffs on a page, which then has less than 150 KB."""
+_DIFF_BYTES = 45_000
+"""Of all diffs on a page."""
+_LONGEST = 300
+"""Characters of a value or a name."""
+_LONGEST_SENTENCE = 1_000
 
+LIST = "versions"
+"""The name of the list, in addresses of its cursors."""
 _MARKS = {"+": "ins", "-": "del"}
 
 
@@ -36,11 +45,10 @@ class Changed(Struct, frozen=True, kw_only=True):
 
 
 class ChangeList(Struct, frozen=True):
-    """A list of what differs, and how many more there are."""
+    """A list of what differs, as far as there is room."""
 
     title: str
-    rows: list[Changed]
-    left_out: int = 0
+    rows: Window[Changed]
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -52,15 +60,16 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 class VersionsRecord(Struct, frozen=True, kw_only=True):
-    """All versions, newest first, those to choose from, and the comparison of two.
+    """Versions, newest first, those to choose from, and the comparison of two.
 
-    `before` and `after` are chosen; `comparison` is None if nothing was asked, and `is_too_large`
-    if it has to be made elsewhere.
+    `not_offered` are too many to choose from. `before` and `after` are chosen; `comparison` is None
+    if nothing was asked, and `is_too_large` if it has to be made elsewhere.
     """
 
     head: EnvironmentHead
-    versions: Sequence[VersionItem]
+    versions: Window[VersionItem]
     choices: list[str]
+    not_offered: int
     before: str
     after: str
     comparison: Comparison | None = None
@@ -76,17 +85,23 @@ class VersionPair(Struct, frozen=True):
 
 
 def versions_page(
-    detail: EnvironmentDetail, versions: Sequence[VersionItem], pair: VersionPair | None = None
+    detail: EnvironmentDetail,
+    versions: Sequence[VersionItem],
+    pair: VersionPair | None = None,
+    cursor: Cursor = FIRST,
 ) -> Page:
-    """The list of versions, with the comparison of `pair`."""
+    """The list of versions at `cursor`, with the comparison of `pair`."""
     head = head_of(detail, "versions")
     names = [each.version for each in versions]
     after, before = (pair.after, pair.before) if pair else (*names[:2], "", "")[:2]
     difference = pair.difference if pair else None
+    offered = _CHOICES.window(names)
+    path = environment_path(head.slug, "versions")
     record = VersionsRecord(
         head=head,
-        versions=versions,
-        choices=list(dict.fromkeys([*names[:_MOST_CHOICES], *filter(None, (before, after))])),
+        versions=_VERSIONS.window(versions, cursor, path, LIST),
+        choices=list(dict.fromkeys([*offered.shown, *filter(None, (before, after))])),
+        not_offered=offered.left_out,
         before=before,
         after=after,
         comparison=_compare(difference) if difference else None,
@@ -102,22 +117,31 @@ def versions_page(
 
 
 def _compare(found: Difference) -> Comparison:
-    rewards = [Changed(status=each.status, name=visible(each.name)) for each in found.rewards]
-    lists = [
-        _first("Reward code", rewards),
-        _first("Arguments", [_value(each) for each in found.arguments]),
-        _first("Dependencies", [_value(each) for each in found.dependencies]),
-        _first("Files", list(_files(found.files))),
-    ]
+    rewards = [Changed(status=each.status, name=_shown(each.name)) for each in found.rewards]
+    lists = {
+        "Reward code": rewards,
+        "Arguments": [_value(each) for each in found.arguments],
+        "Dependencies": [_value(each) for each in found.dependencies],
+    }
+    files = _first_files(found.files)
     return Comparison(
         comparable=found.verdict.comparable,
-        sentence=visible(found.verdict.sentence),
-        lists=[each for each in lists if each.rows],
+        sentence=shorten(visible(found.verdict.sentence), _LONGEST_SENTENCE),
+        lists=[
+            *(ChangeList(title, _CHANGES.window(rows)) for title, rows in lists.items() if rows),
+            *([ChangeList("Files", files)] if files.shown else []),
+        ],
     )
 
 
-def _first(title: str, rows: list[Changed]) -> ChangeList:
-    return ChangeList(title, rows[:_MOST_ROWS], max(0, len(rows) - _MOST_ROWS))
+def _shown(text: str) -> str:
+    return shorten(visible(text), _LONGEST)
+
+
+def _first_files(files: Sequence[FileDifference]) -> Window[Changed]:
+    """Those whose names there is room for, and of their diffs what there is room for."""
+    named = _CHANGES.window([_shown(file.path) for file in files])
+    return Window(list(_files(files[: named.end])), total=len(files))
 
 
 def _value(change: ValueChange) -> Changed:
@@ -125,37 +149,37 @@ def _value(change: ValueChange) -> Changed:
     status = "added" if before is None else "removed" if after is None else "changed"
     return Changed(
         status=status,
-        name=visible(change.name),
-        before=visible(before or ""),
-        after=visible(after or ""),
+        name=_shown(change.name),
+        before=_shown(before or ""),
+        after=_shown(after or ""),
     )
 
 
 def _files(files: Sequence[FileDifference]) -> Iterator[Changed]:
-    left = _MOST_CHARACTERS
+    left = _DIFF_BYTES
     for file in files:
-        lines = list(_within(file.diff, left))
-        left -= sum(map(len, lines))
+        lines = list(_within(map(_line, file.diff), left))
+        left -= sum(map(weigh, lines))
         cut = len(lines) < len(file.diff)
         counted = file.added is not None and file.removed is not None
         yield Changed(
             status=file.status,
-            name=visible(file.path),
+            name=_shown(file.path),
             counts=f"+{file.added} -{file.removed}" if counted else "",
-            diff=Html("".join(map(_line, lines))),
+            diff=Html("".join(lines)),
             note=f"{len(lines)} lines of its diff are shown" if cut else file.note or "",
         )
 
 
-def _within(lines: Sequence[str], characters: int) -> Iterator[str]:
+def _within(lines: Iterable[Html], room: int) -> Iterator[Html]:
     for line in lines:
-        characters -= len(line)
-        if characters < 0:
+        room -= weigh(line)
+        if room < 0:
             return
         yield line
 
 
-def _line(line: str) -> str:
+def _line(line: str) -> Html:
     tag = _MARKS.get(line[:1], "span")
     kind = ' class="hunk"' if line.startswith("@@") else ""
-    return f"<{tag}{kind}>{escape(line)}\n</{tag}>"
+    return Html(f"<{tag}{kind}>{escape(line)}\n</{tag}>")

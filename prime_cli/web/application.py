@@ -15,9 +15,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, TEXT_HEADERS, find_asset
 from prime_cli.pages.comparison import render_comparison, render_sides
-from prime_cli.pages.conversation import parse_cursor
 from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event
 from prime_cli.pages.links import COMPARISON, page_number
+from prime_cli.pages.paging import parse_cursor
 from prime_cli.pages.rollout import part_of, render_rollout, tokens_page
 from prime_cli.pages.runs import RunFilter, render_run
 from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render

@@ -8,7 +8,7 @@ from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.formatting import format_duration, pluralize
 from prime_cli.evals.viewer.filters import Filter
 from prime_cli.evals.viewer.grid import Grid, GridRow
-from prime_cli.pages.conversation import FIRST, Cursor
+from prime_cli.pages.paging import FIRST, Cursor
 from prime_cli.pages.rollout import RolloutView, Sample, view_rollout
 from prime_cli.pages.runs import (
     EMPTY,

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotFound
-from prime_cli.pages.conversation import FIRST, Conversation, Cursor, Turn, lay_out, parse_cursor
+from prime_cli.pages.conversation import Conversation, Turn, lay_out
+from prime_cli.pages.paging import FIRST, Cursor, parse_cursor
 from prime_cli.pages.rollout import Sample, part_of, render_rollout, tokens_page, view_rollout
 from prime_cli.pages.runs import Fact, Link
 from prime_cli.pages.samples import sample_of

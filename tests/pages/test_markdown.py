@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.pages.markdown import render_bounded, render_markdown
+from prime_cli.pages.markdown import BREAK, PART_BYTES, render_bounded, render_markdown
 from tests.helpers.markup import allowed_element, markups
 
 ALLOWED = {
@@ -144,3 +144,22 @@ def test_bounded_rendering_gives_the_same() -> None:
 def test_rendering_ends_at_its_bounds(text: str) -> None:
     rendered = render_bounded(text)
     assert rendered is None or len(rendered) < 1024 * 1024
+
+
+def test_a_long_text_is_in_parts_that_end_between_paragraphs() -> None:
+    text = "\n\n".join(f"Paragraph {n}: {'word ' * 200}" for n in range(200))
+
+    parts = render_markdown(text + "\f").split(BREAK)
+
+    assert [part.count("<p>") == part.count("</p>") for part in parts] == [True] * 3
+    assert max(map(len, parts)) <= PART_BYTES
+    assert "".join(parts).count("Paragraph") == 200
+
+
+def test_of_a_paragraph_too_large_for_a_page_the_beginning_is_shown_as_text() -> None:
+    html = render_markdown(f"# Title\n\n- {'&' * 30_000}\n\nThe end\n", "/files/")
+
+    assert html.count("&amp;") < 5_000
+    assert '<a href="/files/README.md">README.md</a> has all of it' in html
+    assert "<h1>Title</h1>" in html
+    assert "<p>The end</p>" in html

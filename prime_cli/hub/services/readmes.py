@@ -75,10 +75,10 @@ def get_readme(hub: Hub, caller: Caller, ref: EnvRef) -> str:
     source = (found.content if found else None) or ""
     if not source.strip():
         return ""
+    files = files_path(f"{environment.owner}/{environment.name}", version.semantic_version)
     if html is None and found and not found.truncated:
-        slug = f"{environment.owner}/{environment.name}"
-        html = _render(hub, version.id, source, files_path(slug, version.semantic_version))
-    return html or render_plain(source)
+        html = _render(hub, version.id, source, files)
+    return html or render_plain(source, files)
 
 
 def forget_readmes(connection: Connection, owner_id: str) -> None:

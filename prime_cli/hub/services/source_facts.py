@@ -15,7 +15,7 @@ from prime_cli.core.refs import EnvRef, module_name
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.versions import find_version
-from prime_cli.pages.environment import SourceFacts
+from prime_cli.pages.details import SourceFacts
 
 _LARGEST_SOURCE = 96 * 1024
 """Bytes of Python that are parsed for a page; what is beyond is left to `prime env info`."""

@@ -15,7 +15,7 @@ from prime_cli.wire.evaluations import HistoryQuery
 from tests.hub.accounts_hub import AccountsHub
 from tests.hub.evaluating import finalize
 from tests.hub.evaluating import push as push_samples
-from tests.hub.pushing import Push, sha256
+from tests.hub.pushing import Push, make_sources, sha256
 from tests.hub.routes.browsing import open_browser, signed_in
 from tests.hub.routes.test_pages import API
 
@@ -258,3 +258,20 @@ def test_cards_say_of_whom_and_how_many_samples_the_best_is_in_one_query(
         text = accounts_hub.client().get("/").text
     assert text.count("(n = 2, run by ada)") == 3
     assert sum("average_reward" in each for each in statements) == 1
+
+
+def test_all_of_a_file_is_there_as_text_beside_the_page_with_a_part(client: httpx.Client) -> None:
+    push = Push(client)
+    lines = "".join(f"line {number} <b>\n" for number in range(9_000))
+    push.sources = make_sources({"pyproject.toml": "", "a b.txt": lines})
+    push.run()
+
+    page = client.get(f"{PAGE}/@0.1.0/files/a%20b.txt").text
+    raw = client.get(f"{PAGE}/@0.1.0/raw/a%20b.txt")
+
+    assert f'href="{PAGE}/@0.1.0/raw/a%20b.txt"' in page
+    assert "line 1 &lt;b&gt;" in page
+    assert "line 8999" not in page
+    assert (raw.text, raw.headers["content-type"]) == (lines, "text/plain; charset=utf-8")
+    assert raw.headers["content-security-policy"].startswith("sandbox")
+    assert client.get(f"{PAGE}/@0.1.0/raw/none").status_code == 404

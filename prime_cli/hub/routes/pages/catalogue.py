@@ -13,10 +13,10 @@ from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.catalogue_cards import list_cards
 from prime_cli.hub.services.evaluations import queries, sample_pages
 from prime_cli.pages.assets import ASSET_HEADERS, STATIC, TEXT_HEADERS, find_asset
-from prime_cli.pages.conversation import parse_cursor
 from prime_cli.pages.environments import CatalogueFilter, catalogue_page
 from prime_cli.pages.evaluation import evaluation_page
 from prime_cli.pages.links import page_number
+from prime_cli.pages.paging import parse_cursor
 from prime_cli.pages.runs import RunFilter
 from prime_cli.pages.sample_filter import SAMPLES_PER_PAGE, sample_query
 from prime_cli.pages.sample_page import sample_page, sample_part, sample_tokens_page

@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.core.errors import NotFound, PrimeError, TooLarge
 from prime_cli.core.refs import LATEST, EnvRef
 from prime_cli.hub.context import Hub
 from prime_cli.hub.dispatch import call, hub_of, run_export
@@ -17,9 +17,12 @@ from prime_cli.hub.services.readmes import get_readme
 from prime_cli.hub.services.source_facts import read_source
 from prime_cli.hub.services.version_comparison import compare_versions
 from prime_cli.hub.services.version_documents import get_document
-from prime_cli.pages.environment import details_page, file_page, readme_page
+from prime_cli.pages.assets import TEXT_HEADERS
+from prime_cli.pages.details import details_page
+from prime_cli.pages.environment import file_page, readme_page
 from prime_cli.pages.leaderboard import Leaderboard, Neighbours, leaderboard_page
-from prime_cli.pages.versions import VersionPair, versions_page
+from prime_cli.pages.paging import parse_cursor
+from prime_cli.pages.versions import LIST, VersionPair, versions_page
 from prime_cli.wire.environment_sources import InspectQuery
 from prime_cli.wire.evaluations import HistoryQuery
 from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, DocumentKind
@@ -27,6 +30,7 @@ from prime_cli.wire.version_documents import CHECK_REPORT, LOCK, SIGNATURES, D, 
 router = Router()
 
 _FILE_BYTES = 256 * 1024
+_RAW_BYTES = 8 * 1024 * 1024
 _LONGEST = 100
 """Characters of a version in a query."""
 _PATH = "/dashboard/environments/{owner}/{name}"
@@ -42,7 +46,7 @@ async def readme(request: Request) -> Response:
         html = await call(request, get_readme, ref)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return await show_page(request, readme_page, detail, html)
+    return await show_page(request, readme_page, detail, html, parse_cursor(request.query_params))
 
 
 @router.page(_PATH + "/@{version}/files")
@@ -56,7 +60,27 @@ async def file(request: Request) -> Response:
         found = await call(request, environments.inspect_sources, ref, query)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return await show_page(request, file_page, detail, found)
+    return await show_page(request, file_page, detail, found, parse_cursor(request.query_params))
+
+
+@router.page(_PATH + "/@{version}/raw/{path:path}")
+async def raw(request: Request) -> Response:
+    """All of a file, whose page shows a part at a time."""
+    path = request.path_params["path"]
+    try:
+        ref = await _ref(request)
+        query = InspectQuery(path, _RAW_BYTES)
+        found = await call(request, environments.inspect_sources, ref, query)
+        if found.content is None:
+            raise NotFound(f"`{path[:200]}` is a folder of `{ref.slug}`")
+        if found.truncated:
+            raise TooLarge(
+                f"`{path[:200]}` has {found.total_bytes:,} bytes",
+                hint=f"get all files with `prime env pull {ref.slug}`",
+            )
+    except PrimeError as error:
+        return answer_page_error(request, error)
+    return Response(found.content, headers=TEXT_HEADERS)
 
 
 @router.page(_PATH + "/versions")
@@ -75,7 +99,8 @@ async def version_list(request: Request) -> Response:
             pair = VersionPair(before, after, found)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return await show_page(request, versions_page, detail, listed.versions, pair)
+    cursor = parse_cursor(request.query_params, LIST)
+    return await show_page(request, versions_page, detail, listed.versions, pair, cursor)
 
 
 @router.page(_PATH + "/evaluations")
@@ -108,7 +133,8 @@ async def details(request: Request) -> Response:
         signatures = await _document(request, ref, SIGNATURES)
     except PrimeError as error:
         return answer_page_error(request, error)
-    return await show_page(request, details_page, detail, source, lock, report, signatures)
+    shown = detail, source, lock, report, signatures
+    return await show_page(request, details_page, *shown, request.query_params)
 
 
 def _neighbours(hub: Hub, board: Leaderboard) -> Neighbours:

@@ -1,0 +1,144 @@
+"""A page has at most 150,000 bytes, however much people put into what it shows.
+
+Each follows the links to the next part of its lists to the end, so none is larger, and nothing is
+out of reach.
+"""
+
+import io
+import re
+import zipfile
+from html import unescape
+
+import httpx
+import msgspec
+import pytest
+
+from prime_cli.pages.paging import LARGEST_PAGE
+from prime_cli.wire.check_reports import Check, CheckReport
+from prime_cli.wire.locks import Lock, LockedPackage
+from tests.hub.pushing import HUB, Push, make_sources, open_app, sha256
+
+QUOTES = '"'
+"""What takes the most bytes in HTML."""
+PAGE = "/dashboard/environments/ada/word"
+_NEXT = re.compile(r'<a rel="next" href="([^"]*)"')
+_FURTHEST = 400
+
+
+def sizes(client: httpx.Client, path: str) -> list[int]:
+    """The bytes of a page, and of all that its links to next parts lead to."""
+    found: dict[str, int] = {}
+    todo = [path]
+    while todo and len(found) < _FURTHEST:
+        at = todo.pop()
+        answer = client.get(at)
+        assert answer.status_code == 200, f"{at}: {answer.text[:2000]}"
+        found[at] = len(answer.content)
+        for link in _NEXT.findall(answer.text):
+            following = unescape(link).partition("#")[0]
+            if following not in found:
+                todo.append(following)
+    assert len(found) < _FURTHEST, "its parts do not end"
+    return list(found.values())
+
+
+def require_bounded(client: httpx.Client, path: str) -> None:
+    largest = max(found := sizes(client, path))
+    print(f"{path[:70]}: {len(found)} parts, at most {largest:,} bytes")
+    assert largest <= LARGEST_PAGE, f"{path} has {largest:,} bytes"
+
+
+# --- An environment ---
+
+_ARGUMENTS = ", ".join(f"argument_{n} = '{QUOTES * 60}'" for n in range(300))
+_READS = "\n".join(
+    f'V{n} = os.environ["VARIABLE_{n}"]; H{n} = "https://host-{n}.example.org/"' for n in range(500)
+)
+CODE = f"import os\n{_READS}\ndef load_environment({_ARGUMENTS}): ...\n"
+LINES = "".join(f"x{n} = '{QUOTES * 40}'  # & <b>\n" for n in range(2_500))
+FILES = {
+    "README.md": "\n".join(f"## Part {n}\n\n{'<&> `code` [a](b.md) ' * 10}" for n in range(400)),
+    "long.py": LINES,
+    "one_line.json": f"[{'1, ' * 80_000}1]",
+    "table.txt": f"{'&' * 250_000}\n",
+    **{f"folder/{'&' * 200}{n}.txt": "" for n in range(300)},
+}
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> httpx.Client:
+    """A hub with an environment that has the most of everything, and many versions."""
+    client = open_app(tmp_path_factory.mktemp("hub") / "data")
+    metadata = {
+        "description": QUOTES * 20_000,
+        "tags": [f"{QUOTES * 100}{n}" for n in range(1_000)],
+        "python_requires": ">=3.8" + ",<4" * 2_000,
+        "requires_dist": [f"package-{n}; {QUOTES * 200}" for n in range(300)],
+    }
+    for number in range(30):
+        version = f"0.0.{number}{'0' * 100}"
+        Push(client, version=version, code=f"x = {number}").run()
+        yanked = client.post(f"{HUB}/ada/word/@{version}/yank", json={"reason": QUOTES * 1000})
+        yanked.raise_for_status()
+    for version in ("0.1.0", "0.2.0"):
+        push = Push(client, version=version, code=CODE, metadata=metadata)
+        push.sources = make_sources({"pyproject.toml": "[project]\n", "word.py": CODE, **FILES})
+        push.run()
+    document(client, push.wheel)
+    for version in ("0.1.0", "0.2.0"):
+        push = Push(client, "words", version, code=f"x = {version[2]}\n")
+        push.wheel = with_files(push.wheel, changed(version))
+        push.run()
+    return client
+
+
+def with_files(wheel: bytes, files: dict[str, str]) -> bytes:
+    """The wheel with other files too."""
+    buffer = io.BytesIO(wheel)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return buffer.getvalue()
+
+
+def changed(version: str) -> dict[str, str]:
+    """Files of which every line differs between versions, and as many as a comparison takes."""
+    data = {f"data/{QUOTES * 150}{n}.txt": f"{version}\n" * 60 for n in range(400)}
+    return data | {"short.txt": "".join(f"{version[2]}{n % 7}\n" for n in range(600))}
+
+
+def document(client: httpx.Client, wheel: bytes) -> None:
+    """Put a lock and a check report with as much as they may have beside the newest version."""
+    packages = [
+        LockedPackage(f"package-{n}", "1.0", marker=QUOTES * 300, sha256=("0" * 64,))
+        for n in range(100)
+    ]
+    lock = Lock(1, sha256(wheel), "0" * 5_000, "v0" * 2_000, "3.11" * 2_000, "date", (*packages,))
+    names = [f"check-{chr(97 + n % 26) * (1 + n // 26)}" for n in range(64)]
+    checks = tuple(Check(name, "fail", "&" * 400) for name in names)
+    report = CheckReport(
+        environment="ada/word@0.2.0", wheel_sha256=sha256(wheel), verdict="fail", checks=checks,
+        date="2026-01-01T00:00:00Z", prime="1",
+    )  # fmt: skip
+    for name, body in (("lock", lock), ("check", report)):
+        address = f"{HUB}/ada/word/@0.2.0/{name}"
+        client.put(address, json=msgspec.to_builtins(body)).raise_for_status()
+
+
+@pytest.mark.parametrize(
+    "tab",
+    [
+        "",
+        "/versions",
+        "s/versions?from=0.1.0&to=0.2.0",
+        "/details",
+        "/evaluations",
+        "/@0.2.0/files",
+        "/@0.2.0/files/folder",
+        "/@0.2.0/files/long.py",
+        "/@0.2.0/files/one_line.json",
+        "/@0.2.0/files/table.txt",
+    ],
+)
+def test_pages_of_an_environment_are_bounded(hub: httpx.Client, tab: str) -> None:
+    require_bounded(hub, PAGE + tab)
