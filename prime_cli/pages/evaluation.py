@@ -1,16 +1,21 @@
 """The page of an evaluation on a hub, as that of a local run."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
 
 from prime_cli.core.formatting import pluralize
 from prime_cli.pages.links import comparison_path, environment_path, evaluation_path, sample_path
 from prime_cli.pages.overview import EvaluationSamples, rewards_of
+from prime_cli.pages.paging import Window, parse_cursor
 from prime_cli.pages.runs import (
-    EMPTY,
+    CHARTS,
+    ERRORS,
     EVERYTHING,
+    LONGEST_NOTE,
+    METRICS,
     NOTHING,
-    Cell,
     ErrorLine,
     Fact,
     GridLine,
@@ -26,7 +31,7 @@ from prime_cli.pages.runs import (
 from prime_cli.pages.sample_filter import SAMPLES_PER_PAGE
 from prime_cli.pages.samples import usage_facts
 from prime_cli.pages.templates import Page
-from prime_cli.pages.texts import whole_text
+from prime_cli.pages.texts import shorten, whole_text
 from prime_cli.pages.tokens import finite
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.evaluations import CLOSED, EvaluationDetail
@@ -38,27 +43,34 @@ def evaluation_page(
     filters: RunFilter = EVERYTHING,
     page: int = 1,
     problem: str = "",
+    query: Mapping[str, str] = MappingProxyType({}),
 ) -> Page:
-    """The page of an evaluation; `problem` says what is wrong with the filter."""
+    """The page of an evaluation; `problem` says what is wrong with the filter.
+
+    `query` has the cursors of its lists.
+    """
     path = evaluation_path(detail.evaluation_id)
-    grid = _grid(samples.shown, samples.overview.scale, path)
+    here = path + filters.query(page=page)
+    overview = samples.overview
+    grid = _grid(samples.shown, overview.scale, path)
+    metrics = list(_metrics(detail))
     pages = max(1, -(-samples.total // SAMPLES_PER_PAGE))
     view = RunView(
         path=path,
         title=detail.name,
         status=detail.status.lower(),
         command=f"prime eval get {detail.evaluation_id}",
-        facts=list(_facts(detail, samples.overview.intervals)),
+        facts=list(_facts(detail, overview.intervals)),
         parameters=list(_parameters(detail)),
-        notes=list(_notes(detail, samples.overview.errors)),
-        charts=samples.overview.charts,
-        metrics=list(_metrics(detail)),
-        errors=samples.overview.errors,
+        notes=[shorten(note, LONGEST_NOTE) for note in _notes(detail, overview.errors)],
+        charts=CHARTS.window(overview.charts),
+        metrics=METRICS.window(metrics, parse_cursor(query, "metrics"), here, "metrics"),
+        errors=ERRORS.window(overview.errors, parse_cursor(query, "errors"), here, "errors"),
         filter=filters,
         problem=problem,
         found=f"{pluralize(samples.total, 'sample')} found" if filters.is_set else "",
         grid=grid,
-        columns=max((len(line.cells) for line in grid), default=0),
+        columns=Window(range(max((len(line.cells) for line in grid), default=0))),
         previous=path + filters.query(page=page - 1) if page > 1 else None,
         next=path + filters.query(page=page + 1) if page < pages else None,
         downloads=download_links(path) if detail.total_samples else (),
@@ -119,9 +131,9 @@ def _parameters(detail: EvaluationDetail) -> Iterator[Fact]:
         "Created": detail.created_at,
         "Completed": detail.completed_at,
     }
-    yield from (Fact(label, text) for label, text in known.items() if text)
     stated = ((name, value) for name, value in detail.metadata.items() if value not in NOTHING)
-    yield from some_facts((name, whole_text(value)) for name, value in stated)
+    told = ((name, whole_text(value)) for name, value in stated)
+    yield from some_facts(chain(((label, text) for label, text in known.items() if text), told))
 
 
 def _notes(detail: EvaluationDetail, kinds: Sequence[ErrorLine]) -> Iterator[str]:
@@ -151,17 +163,15 @@ def _grid(lines: Sequence[SampleLine], scale: Scale, path: str) -> list[GridLine
     examples: dict[str, list[SampleLine]] = {}
     for line in lines:
         examples.setdefault(line.place[0], []).append(line)
-    columns = max(map(len, examples.values()), default=0)
     base = path.rpartition("/")[2]
-    return [_grid_line(name, found, columns, scale, base) for name, found in examples.items()]
+    return [_grid_line(name, found, scale, base) for name, found in examples.items()]
 
 
-def _grid_line(
-    name: str, lines: Sequence[SampleLine], columns: int, scale: Scale, base: str
-) -> GridLine:
-    cells: list[Cell] = [
-        scale.cell(line.reward, "error", sample_path(base, line.number)) for line in lines
-    ]
+_LONGEST_NAME = 60
+
+
+def _grid_line(name: str, lines: Sequence[SampleLine], scale: Scale, base: str) -> GridLine:
+    cells = [scale.cell(line.reward, "error", sample_path(base, line.number)) for line in lines]
     rewards = rewards_of(lines)
     mean = f"{math.fsum(rewards) / len(rewards):.3g}" if rewards else ""
-    return GridLine(name, mean, [*cells, *[EMPTY] * (columns - len(cells))])
+    return GridLine(shorten(name, _LONGEST_NAME), mean, cells)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from prime_cli.pages.charts import draw_histogram
+from prime_cli.pages.paging import Room, Window
 from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import html_bytes, shorten
 from prime_cli.runs.export.downloads import DOWNLOADS
@@ -89,6 +90,14 @@ class RunFilter:
     text: str = ""
     step: str = ""
 
+    @classmethod
+    def read(cls, query: Mapping[str, str]) -> "RunFilter":
+        """That in an address; the form shows what it is narrowed to."""
+        reward, text, step = (
+            query.get(name, "")[:_LONGEST_FILTER] for name in ("reward", "text", "step")
+        )
+        return cls(reward, query.get("errors") == "1", text, step)
+
     @property
     def is_set(self) -> bool:
         return self != RunFilter()
@@ -102,15 +111,22 @@ class RunFilter:
 
 
 EVERYTHING = RunFilter()
+_LONGEST_FILTER = 500
+
+
+NO_CHARTS: Window[Html] = Window(())
+NO_METRICS: Window[MetricLine] = Window(())
+NO_ERRORS: Window[ErrorLine] = Window(())
+NO_COLUMNS: Window[int] = Window(())
 
 
 @dataclass(frozen=True)
 class RunView:
     """The page of a run.
 
-    `path` is its address; `tables` are reward and counts. `found` says how many rollouts the filter
-    matched; `has_steps` that they are of a training. `stream` is the address of server-sent
-    events while the run goes on.
+    `path` is its address, and `columns` are those of `grid`, from 0. `found` says how many rollouts
+    the filter matched; `has_steps` that they are of a training. `stream` is the address of
+    server-sent events while the run goes on.
     """
 
     path: str
@@ -120,15 +136,15 @@ class RunView:
     facts: Sequence[Fact]
     parameters: Sequence[Fact]
     notes: Sequence[str] = ()
-    charts: Sequence[Html] = ()
-    metrics: Sequence[MetricLine] = ()
-    errors: Sequence[ErrorLine] = ()
+    charts: Window[Html] = NO_CHARTS
+    metrics: Window[MetricLine] = NO_METRICS
+    errors: Window[ErrorLine] = NO_ERRORS
     filter: RunFilter = EVERYTHING
     has_steps: bool = False
     problem: str = ""
     found: str = ""
     grid: Sequence[GridLine] = ()
-    columns: int = 0
+    columns: Window[int] = NO_COLUMNS
     previous: str | None = None
     next: str | None = None
     downloads: Sequence[Link] = ()
@@ -147,6 +163,15 @@ def render_run(run: RunView) -> Page:
 
 
 # --- Parts of both ---
+
+CHARTS = Room(rows=9, row_bytes=0, bytes=36_000)
+METRICS = Room(rows=100, row_bytes=180, bytes=13_000)
+ERRORS = Room(rows=50, row_bytes=80, bytes=13_000)
+COLUMNS = Room(rows=100)
+LONGEST_NOTE = 1_000
+"""Characters of a failure or another note."""
+_LONGEST_ERROR = 30
+"""Characters of the class of an error within the grid."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +196,7 @@ class Scale:
         """A rollout with this reward, or this class of error."""
         note = "cut short by a token limit" if is_truncated else ""
         if reward is None:
-            return Cell(error or "none", "error", path, note)
+            return Cell(shorten(error or "none", _LONGEST_ERROR), "error", path, note)
         part = (min(max(reward, self.low), self.high) - self.low) / (self.high - self.low)
         return Cell(f"{reward:.3g}", f"r{min(int(part * LEVELS), LEVELS - 1)}", path, note)
 
@@ -196,7 +221,10 @@ def reward_chart(rewards: Sequence[float]) -> Html:
 def metric_charts(metrics: Mapping[str, Sequence[float]]) -> list[Html]:
     """The distributions of the first metrics that differ among rollouts."""
     shown = [(name, values) for name, values in metrics.items() if len(set(values)) > 1]
-    return [Html(draw_histogram(values, name)) for name, values in shown[:_MOST_CHARTS]]
+    return [
+        Html(draw_histogram(values, shorten(name, LONGEST_LABEL)))
+        for name, values in shown[:_MOST_CHARTS]
+    ]
 
 
 _MOST_CHARTS = 8

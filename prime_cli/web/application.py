@@ -124,15 +124,8 @@ def _runs(request: Request) -> Response:
 
 def _run(request: Request) -> Response:
     given = request.query_params
-    wanted = RunFilter(
-        given.get("reward", ""),
-        given.get("errors") == "1",
-        given.get("text", ""),
-        given.get("step", ""),
-    )
-    view = view_run(
-        _found(request), request.path_params["name"], wanted, page_number(request.query_params)
-    )
+    name = request.path_params["name"]
+    view = view_run(_found(request), name, RunFilter.read(given), page_number(given), given)
     return answer_page(request, render_run(view))
 
 

@@ -1,19 +1,25 @@
 """Local runs as the records of pages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 from urllib.parse import quote
 
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.formatting import format_duration, pluralize
 from prime_cli.evals.viewer.filters import Filter
 from prime_cli.evals.viewer.grid import Grid, GridRow
-from prime_cli.pages.paging import FIRST, Cursor
+from prime_cli.pages.paging import FIRST, Cursor, Window, parse_cursor
 from prime_cli.pages.rollout import RolloutView, Sample, view_rollout
 from prime_cli.pages.runs import (
-    EMPTY,
+    CHARTS,
+    COLUMNS,
+    ERRORS,
     EVERYTHING,
-    Cell,
+    LONGEST_NOTE,
+    METRICS,
     ErrorLine,
     Fact,
     GridLine,
@@ -24,9 +30,11 @@ from prime_cli.pages.runs import (
     download_links,
     render_run,
     reward_chart,
+    some_facts,
 )
 from prime_cli.pages.samples import sample_of, time_facts, usage_facts
 from prime_cli.pages.templates import format_moment, render
+from prime_cli.pages.texts import shorten
 from prime_cli.runs.export.text import facts_of, parts_of, spent_of
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.rows import Row
@@ -36,7 +44,9 @@ from prime_cli.statistics.intervals import bounds, precision
 from prime_cli.web.library import Library, problem_of
 from prime_cli.web.opened import LocalRun, Statistics
 
-_MOST_CELLS = 1000
+_GRID_BYTES = 48_000
+_CELL_BYTES = 110
+"""Of a cell besides the name of its run."""
 _MOST_LINES = 50
 _MOST_SIBLINGS = 60
 
@@ -46,10 +56,17 @@ def run_path(name: str) -> str:
     return f"/runs/{quote(name, safe='~')}"
 
 
-def view_run(run: LocalRun, name: str, wanted: RunFilter, page: int) -> RunView:
+def view_run(
+    run: LocalRun,
+    name: str,
+    wanted: RunFilter,
+    page: int,
+    query: Mapping[str, str] = MappingProxyType({}),
+) -> RunView:
     """The page of a run: what its index knows, and its statistics once they are there.
 
-    Raises what reading the run raises; a wrong filter is a sentence on the page.
+    `query` has the cursors of its lists. Raises what reading the run raises; a wrong
+    filter is a sentence on the page.
     """
     path = run_path(name)
     problem, found = "", None
@@ -59,13 +76,21 @@ def view_run(run: LocalRun, name: str, wanted: RunFilter, page: int) -> RunView:
         problem = problem_of(error)
         found = run.find(Filter())
     grid = found.grid
-    lines = max(1, min(_MOST_LINES, _MOST_CELLS // max(grid.columns, 1)))
+    columns = COLUMNS.window(
+        range(grid.columns), parse_cursor(query, "columns"), path + wanted.query(), "columns"
+    )
+    cells = _GRID_BYTES // (_CELL_BYTES + len(path))
+    lines = max(1, min(_MOST_LINES, cells // max(len(columns.shown), 1)))
     pages = max(1, -(-len(grid) // lines))
     page = min(max(page, 1), pages)
+    given: dict[str, Any] = {"columns_from": columns.start + 1} if columns.start else {}
+    here = path + wanted.query(page=page, **given)
+    columns = replace(columns, path=path + wanted.query(page=page))
     facts = run.once("facts", lambda: list(_facts(run)))
     scale = run.once("scale", lambda: Scale.of(run.rewards()))
     drawn = run.once("chart", lambda: reward_chart(run.rewards()))
-    shown = list(_grid_lines(grid, scale, path, (page - 1) * lines, lines))
+    part = range((page - 1) * lines, min(page * lines, len(grid)))
+    shown = [_grid_line(grid.row(index), scale, path, columns) for index in part]
     # Last: it computes beside us.
     statistics = run.statistics()
     return RunView(
@@ -74,19 +99,24 @@ def view_run(run: LocalRun, name: str, wanted: RunFilter, page: int) -> RunView:
         status=run.status,
         command=f"prime eval show {run.run_id}",
         facts=[*facts, *(_spent(statistics.summary) if statistics else ())],
-        parameters=_parameters(run, statistics),
-        notes=_notes(run, statistics),
-        charts=[drawn, *(statistics.charts if statistics else ())],
-        metrics=statistics.metrics if statistics else (),
-        errors=_errors(statistics),
+        parameters=list(some_facts(iter(_parameters(run, statistics)))),
+        notes=[shorten(note, LONGEST_NOTE) for note in _notes(run, statistics)],
+        charts=CHARTS.window([drawn, *(statistics.charts if statistics else ())]),
+        metrics=METRICS.window(
+            statistics.metrics if statistics else (),
+            parse_cursor(query, "metrics"),
+            here,
+            "metrics",
+        ),
+        errors=ERRORS.window(_errors(statistics), parse_cursor(query, "errors"), here, "errors"),
         filter=wanted,
         has_steps=run.has_steps,
         problem=problem,
         found=_found(found.grid.matches, found.searched, found.total) if wanted.is_set else "",
         grid=shown,
-        columns=grid.columns,
-        previous=path + wanted.query(page=page - 1) if page > 1 else None,
-        next=path + wanted.query(page=page + 1) if page < pages else None,
+        columns=columns,
+        previous=path + wanted.query(page=page - 1, **given) if page > 1 else None,
+        next=path + wanted.query(page=page + 1, **given) if page < pages else None,
         downloads=download_links(path),
         stream=f"{path}/events" if run.is_live else None,
     )
@@ -195,27 +225,20 @@ def _errors(statistics: Statistics | None) -> list[ErrorLine]:
     return [ErrorLine(each.kind, each.type, each.count, each.message[:500]) for each in found]
 
 
-def _grid_lines(grid: Grid, scale: Scale, path: str, start: int, count: int) -> Iterator[GridLine]:
-    for index in range(start, min(start + count, len(grid))):
-        row = grid.row(index)
-        cells = _cells(row, scale, path)
-        cells += [EMPTY] * (grid.columns - len(cells))
-        mean = "" if row.mean is None else f"{row.mean:.3g}"
-        yield GridLine(str(row.example_id), mean, cells)
-
-
-def _cells(row: GridRow, scale: Scale, path: str) -> list[Cell]:
-    # Relative to the page's address: a thousand of them are most of its bytes.
+def _grid_line(row: GridRow, scale: Scale, path: str, columns: Window[int]) -> GridLine:
+    # Relative to the page's address: hundreds of them are most of its bytes.
     base = path.rpartition("/")[2]
-    return [
+    mean = "" if row.mean is None else f"{row.mean:.3g}"
+    cells = [
         scale.cell(
             cell.reward,
             cell.error,
             f"{base}/rollouts/{row.example_id}.{cell.rollout}" if cell.is_match else "",
             is_truncated=cell.is_truncated,
         )
-        for cell in row.cells
+        for cell in row.cells[columns.start : columns.end]
     ]
+    return GridLine(str(row.example_id), mean, cells)
 
 
 # --- One rollout ---

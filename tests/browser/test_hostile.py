@@ -142,6 +142,8 @@ def test_nothing_that_strangers_wrote_runs(
             if (
                 link.startswith(f"{site.url}/dashboard/environments/ada/evil/")
                 and within not in seen
+                # Plain text in a sandbox, where the driver's own scripts may not run either.
+                and "/raw/" not in within
             ):
                 todo.append(within)
                 seen.add(within)

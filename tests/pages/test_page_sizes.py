@@ -8,6 +8,7 @@ import io
 import re
 import zipfile
 from html import unescape
+from typing import Any
 
 import httpx
 import msgspec
@@ -16,6 +17,7 @@ import pytest
 from prime_cli.pages.paging import LARGEST_PAGE
 from prime_cli.wire.check_reports import Check, CheckReport
 from prime_cli.wire.locks import Lock, LockedPackage
+from tests.hub.evaluating import finished
 from tests.hub.pushing import HUB, Push, make_sources, open_app, sha256
 
 QUOTES = '"'
@@ -142,3 +144,76 @@ def document(client: httpx.Client, wheel: bytes) -> None:
 )
 def test_pages_of_an_environment_are_bounded(hub: httpx.Client, tab: str) -> None:
     require_bounded(hub, PAGE + tab)
+
+
+# --- Evaluations ---
+
+_LONG = {
+    "name": QUOTES * 500,
+    "model_name": f"{QUOTES * 490}",
+    "dataset": QUOTES * 500,
+    "framework": QUOTES * 500,
+    "task_type": QUOTES * 500,
+    "description": QUOTES * 100_000,
+    "tags": [QUOTES * 500] * 100,
+    "is_public": True,
+}
+
+
+def rollout(number: int) -> dict[str, Any]:
+    """One of 200 rollouts of a first example, or of an example of its own, with many metrics."""
+    error = {"class": f"{QUOTES * 90}{number % 60}", "type": QUOTES * 100, "message": "&" * 2_000}
+    return {
+        "example_id": QUOTES * 200 if number < 150 else f"{QUOTES * 200}{number}",
+        "rollout": number,
+        "reward": number / 7,
+        "error": error if number < 200 else None,
+        "metrics": {f"{QUOTES * 190}{n}": number / (n + 1) for n in range(100)},
+    }
+
+
+@pytest.fixture(scope="module")
+def evaluations(hub: httpx.Client) -> list[str]:
+    """The ids of an evaluation with the most of everything, and of others on its leaderboard."""
+    metadata = {f"{QUOTES * 200}{n}": QUOTES * 400 for n in range(500)} | {
+        "prime": {"cost": 1.5, "usage": {"input": 1, "output": 1}}
+    }
+    about = _LONG | {"environments": [{"id": "ada/words"}], "metadata": metadata}
+    full = finished(hub, [rollout(n) for n in range(400)], **about)
+    others = []
+    for number in range(120):
+        some = [{"example_id": 0, "rollout": 0, "reward": number / 7}]
+        one = about | {
+            "model_name": f"{QUOTES * 490}{number}",
+            "metadata": {"prime": {"cost": number}},
+        }
+        others.append(finished(hub, some, **one))
+    return [full, *others]
+
+
+def test_the_page_of_an_evaluation_is_bounded(hub: httpx.Client, evaluations: list[str]) -> None:
+    require_bounded(hub, f"/dashboard/evaluations/{evaluations[0]}")
+
+
+def test_a_leaderboard_is_bounded(hub: httpx.Client, evaluations: list[str]) -> None:
+    require_bounded(hub, f"{PAGE}s/evaluations")
+
+
+def test_what_an_evaluation_may_be_compared_with_is_bounded(
+    hub: httpx.Client, evaluations: list[str]
+) -> None:
+    require_bounded(hub, f"/dashboard/compare?evaluation={evaluations[0]}")
+
+
+def test_a_comparison_of_evaluations_is_bounded(hub: httpx.Client, evaluations: list[str]) -> None:
+    chosen = "&".join(f"evaluation={each}" for each in evaluations[1:5])
+    require_bounded(hub, f"/dashboard/compare?{chosen}")
+    require_bounded(hub, f"/dashboard/compare/0.0?{chosen}")
+
+
+def test_the_catalogue_is_bounded(hub: httpx.Client, evaluations: list[str]) -> None:
+    tags = [f"{chr(0x1F600 + n)}{QUOTES * 98}" for n in range(20)]
+    for number in range(25):
+        metadata = {"description": QUOTES * 10_000, "tags": tags}
+        Push(hub, f"tagged-{number}", code=f"x = {number}", metadata=metadata).run()
+    require_bounded(hub, "/")

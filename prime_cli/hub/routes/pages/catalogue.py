@@ -56,7 +56,7 @@ async def evaluation(request: Request) -> Response:
     """The result of an evaluation, and a page of its samples."""
     evaluation_id = request.path_params["id"]
     given = request.query_params
-    filters = RunFilter(given.get("reward", ""), given.get("errors") == "1", given.get("text", ""))
+    filters = RunFilter.read(given)
     page = page_number(request.query_params)
     query = sample_query(filters, page)
     try:
@@ -67,7 +67,7 @@ async def evaluation(request: Request) -> Response:
     except PrimeError as error:
         return answer_page_error(request, error)
     problem = "" if query else f"`{filters.reward}` is not a range: write >0.5, 0.2..0.8 or none"
-    return await show_page(request, evaluation_page, detail, samples, filters, page, problem)
+    return await show_page(request, evaluation_page, detail, samples, filters, page, problem, given)
 
 
 @router.page("/dashboard/evaluations/{id}/samples/{number:int}")
