@@ -7,6 +7,7 @@ from msgspec import Struct
 from prime_cli.core.formatting import pluralize
 from prime_cli.pages import links
 from prime_cli.pages.templates import Page
+from prime_cli.pages.texts import shorten
 from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.environments import EnvironmentItem, EnvironmentKind, EnvironmentQuery, SortKey
 from prime_cli.wire.queries import SortOrder
@@ -37,6 +38,16 @@ class BestScore(Struct, frozen=True, kw_only=True):
 
 
 _MOST_TAGS = 8
+_LONGEST_TAG = 40
+_LONGEST_DESCRIPTION = 500
+_LONGEST_MODEL = 80
+
+
+class Label(Struct, frozen=True):
+    """A kind or a tag; `path` is the list of all that have it, empty for a tag that is cut."""
+
+    text: str
+    path: str = ""
 
 
 class EnvironmentCard(Struct, frozen=True):
@@ -52,9 +63,27 @@ class EnvironmentCard(Struct, frozen=True):
         return f"{self.item.owner.name}/{self.item.name}"
 
     @property
-    def labels(self) -> list[str]:
-        """Its kinds, and the first of its tags."""
-        return list(dict.fromkeys([*self.item.kinds, *self.item.tags[:_MOST_TAGS]]))
+    def labels(self) -> list[Label]:
+        """Its kinds, and the first of its tags; its own page has more."""
+        kinds = [Label(kind, links.catalogue_path(kind=kind)) for kind in self.item.kinds]
+        tags = [tag for tag in self.item.tags[:_MOST_TAGS] if tag not in self.item.kinds]
+        return [*kinds, *map(_label, tags)]
+
+    @property
+    def description(self) -> str:
+        """The description, with its length where it is too long for a card."""
+        return shorten(self.item.description, _LONGEST_DESCRIPTION)
+
+    @property
+    def model(self) -> str:
+        """The model with the best score."""
+        return shorten(self.best.model, _LONGEST_MODEL) if self.best else ""
+
+
+def _label(tag: str) -> Label:
+    if len(tag) > _LONGEST_TAG:
+        return Label(shorten(tag, _LONGEST_TAG))
+    return Label(tag, links.catalogue_path(tag=tag))
 
 
 class Catalogue(Struct, frozen=True):

@@ -22,7 +22,8 @@ from prime_cli.pages.comparison import (
     render_sides,
     view_compared,
 )
-from prime_cli.pages.leaderboard import LeaderboardRow
+from prime_cli.pages.leaderboard import ROWS, LeaderboardRow
+from prime_cli.pages.paging import FIRST, Cursor, Window
 from prime_cli.pages.runs import Link
 from prime_cli.pages.sample_page import view_sample
 from prime_cli.pages.templates import Page, Problem
@@ -54,7 +55,7 @@ class Choice(Struct, frozen=True):
     """An evaluation, and the others that it may be compared with."""
 
     given: ComparedRun
-    rows: Sequence[LeaderboardRow]
+    rows: Window[LeaderboardRow]
     environments: Sequence[Link]
 
 
@@ -78,9 +79,14 @@ def model_of(detail: EvaluationDetail) -> str:
 
 
 def choice_page(
-    found: Sequence[EvaluationDetail] = (), rows: Sequence[LeaderboardRow] = (), problem: str = ""
+    found: Sequence[EvaluationDetail] = (),
+    rows: Sequence[LeaderboardRow] = (),
+    problem: str = "",
+    cursor: Cursor = FIRST,
 ) -> Page:
-    """The page of fewer than two evaluations: `rows` are what the only one may be compared with.
+    """The page of fewer than two evaluations.
+
+    `rows` are what the only one may be compared with; those at `cursor` are shown.
 
     Without one it says where to choose.
     """
@@ -92,7 +98,8 @@ def choice_page(
     names = found[0].environment_names
     environments = [Link(name, links.environment_path(name, "evaluations")) for name in names]
     words = ["prime", "eval", "list", "--hub", *(("--env", names[0]) if names else ())]
-    record = Choice(given, rows, environments)
+    path = links.comparison_path(given.key)
+    record = Choice(given, ROWS.window(rows, cursor, path), environments)
     commands = (shlex.join(words),)
     return Page("compare_with.html", "Compare evaluations", record, command=commands)
 

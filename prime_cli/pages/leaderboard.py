@@ -1,6 +1,7 @@
 """The tab of an environment's evaluations: a row for each owner, model and version, best first."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlencode
 
 from msgspec import Struct
 from packaging.version import InvalidVersion, Version
@@ -8,7 +9,9 @@ from packaging.version import InvalidVersion, Version
 from prime_cli.pages import links
 from prime_cli.pages.charts import COLOURS, Curve, Dot, Point, draw_curves, draw_dots
 from prime_cli.pages.environment import EnvironmentHead, head_of
+from prime_cli.pages.paging import FIRST, Cursor, Room, Window
 from prime_cli.pages.templates import Html, Page
+from prime_cli.pages.texts import shorten
 from prime_cli.wire.environments import EnvironmentDetail
 from prime_cli.wire.evaluations import HistoryQuery
 
@@ -69,11 +72,22 @@ class Leaderboard(Struct, frozen=True):
     is_cut: bool = False
 
 
+ROWS = Room(rows=100, row_bytes=300, times=4, bytes=70_000)
+"""Of a table of evaluations."""
+_NAMES = Room(rows=300, row_bytes=20, bytes=4_000)
+
+
 class LeaderboardRecord(Struct, frozen=True, kw_only=True):
-    """The rows of a choice, how neighbours compare, and plots of reward by cost and by version."""
+    """Rows of a choice, how neighbours compare, and plots of reward by cost and by version.
+
+    `models` and `versions` are those to choose from.
+    """
 
     head: EnvironmentHead
     board: Leaderboard
+    rows: Window[LeaderboardRow]
+    models: Window[str]
+    versions: Window[str]
     model: str
     version: str
     neighbours: Neighbours
@@ -85,12 +99,20 @@ def leaderboard_page(
     board: Leaderboard,
     query: HistoryQuery,
     neighbours: Neighbours,
+    cursor: Cursor = FIRST,
 ) -> Page:
-    """The tab, narrowed by the model and the version of `query`."""
+    """The tab, narrowed by the model and the version of `query`, with the rows at `cursor`."""
     head = head_of(detail, "evaluations")
+    path = links.environment_path(head.slug, "evaluations")
+    chosen = {"model": query.model_name, "version": query.version}
+    if given := urlencode({name: value for name, value in chosen.items() if value}):
+        path += f"?{given}"
     record = LeaderboardRecord(
         head=head,
         board=board,
+        rows=ROWS.window(board.rows, cursor, path),
+        models=_NAMES.window(board.models),
+        versions=_NAMES.window(board.versions),
         model=query.model_name or "",
         version=query.version or "",
         neighbours=neighbours,
@@ -108,6 +130,10 @@ def leaderboard_page(
 
 # --- Plots ---
 
+_MOST_DOTS = 40
+_LONGEST_NAME = 30
+_LONGEST_VERSION = 12
+
 
 def _by_cost(rows: Sequence[LeaderboardRow]) -> Iterator[Html]:
     """Reward against cost, if at least two rows have both."""
@@ -115,14 +141,17 @@ def _by_cost(rows: Sequence[LeaderboardRow]) -> Iterator[Html]:
         Dot(
             row.cost,
             row.mean,
-            f"{row.model} {row.version}".rstrip(),
+            shorten(f"{row.model} {row.version}".rstrip(), _LONGEST_NAME),
             links.evaluation_path(row.evaluation_id),
         )
         for row in rows
         if row.cost is not None and row.mean is not None
     ]
     if len(dots) > 1:
-        yield Html(draw_dots(dots, "Mean reward by cost", "Cost in $", "Mean reward"))
+        title = "Mean reward by cost"
+        if len(dots) > _MOST_DOTS:
+            title += f" (the {_MOST_DOTS} of {len(dots)} with the highest means)"
+        yield Html(draw_dots(dots[:_MOST_DOTS], title, "Cost in $", "Mean reward"))
 
 
 def _by_version(rows: Sequence[LeaderboardRow]) -> Iterator[Html]:
@@ -135,12 +164,16 @@ def _by_version(rows: Sequence[LeaderboardRow]) -> Iterator[Html]:
         low, high = row.interval or (None, None)
         point = Point(place[row.version], row.mean or 0.0, low, high)
         of_whom.setdefault(f"{row.model} by {row.owner}", []).append(point)
-    curves = sorted((Curve(*each) for each in of_whom.items()), key=lambda each: -len(each.points))
+    curves = sorted(
+        (Curve(shorten(name, _LONGEST_NAME), points) for name, points in of_whom.items()),
+        key=lambda each: -len(each.points),
+    )
+    names = [shorten(version, _LONGEST_VERSION) for version in versions]
     if curves and len(curves[0].points) > 1:
         title = "Mean reward by version"
         if len(curves) > COLOURS:
             title += f" (the {COLOURS} of {len(curves)} models with the most versions)"
-        yield Html(draw_curves(curves[:COLOURS], title, "Version", "Mean reward", names=versions))
+        yield Html(draw_curves(curves[:COLOURS], title, "Version", "Mean reward", names=names))
 
 
 def _order(version: str) -> tuple[bool, Version | str]:

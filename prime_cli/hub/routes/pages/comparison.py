@@ -17,6 +17,7 @@ from prime_cli.pages.evaluation_comparison import (
     is_comparable,
 )
 from prime_cli.pages.links import COMPARISON, page_number
+from prime_cli.pages.paging import parse_cursor
 from prime_cli.runs.transcript import parse_position
 
 router = Router()
@@ -35,7 +36,7 @@ async def comparison(request: Request) -> Response:
         found = await call(request, comparisons.get_evaluations, ids)
         if not is_comparable(len(found)):
             rows = await call(request, comparisons.list_others, found[0])
-            return await show_page(request, choice_page, found, rows)
+            return await show_page(request, choice_page, found, rows, "", parse_cursor(given))
         compare = comparisons.compare_evaluations
         compared = await run_export(hub, compare, hub, found, force=force)
     except PrimeError as error:

@@ -117,7 +117,8 @@ async def evaluations(request: Request) -> Response:
     except PrimeError as error:
         return answer_page_error(request, error)
     neighbours = await run_export(hub_of(request), _neighbours, hub_of(request), board)
-    return await show_page(request, leaderboard_page, detail, board, query, neighbours)
+    cursor = parse_cursor(request.query_params)
+    return await show_page(request, leaderboard_page, detail, board, query, neighbours, cursor)
 
 
 @router.page(_PATH + "/details")
