@@ -1,15 +1,12 @@
 """Addresses of hubs as people type them, and the page for approving a login."""
 
-import re
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from prime_cli.core.config.contexts import PRIME, PRIME_API_URL
 from prime_cli.core.config.parsers import parse_hub_url, split_url
 from prime_cli.core.errors import UsageError
-from prime_cli.core.http import is_loopback
+from prime_cli.core.http import is_loopback, sends_unencrypted
 
 _APPROVAL = "/dashboard/tokens/challenge?code="
-_LONGEST_NAME = 64
 
 
 def read_hub_url(text: str, *, allow_http: bool) -> str:
@@ -35,19 +32,6 @@ def require_https(url: str, *, allow_http: bool) -> None:
             f"Keys would be sent to {url} unencrypted",
             hint="use https, or allow it in a network you trust: `--allow-http`",
         )
-
-
-def sends_unencrypted(url: str) -> bool:
-    """Whether requests to it can be read in transit: http, but not within this machine."""
-    return urlsplit(url).scheme == "http" and not is_loopback(url)
-
-
-def default_context_name(url: str) -> str:
-    """The default name of a hub's context: its host, and the port if it has one."""
-    if url == PRIME_API_URL:
-        return PRIME
-    name = re.sub(r"[^A-Za-z0-9._]+", "-", urlsplit(url).netloc).strip("-._")
-    return name[:_LONGEST_NAME] or "hub"
 
 
 def approval_url(web_url: str, code: str) -> str:

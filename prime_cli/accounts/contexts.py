@@ -2,9 +2,15 @@
 
 from dataclasses import dataclass, replace
 
-from prime_cli.accounts.addresses import default_context_name, read_hub_url, require_https
+from prime_cli.accounts.addresses import read_hub_url, require_https
 from prime_cli.core.config import LOCAL, PRIME, Config, Context, load_config
-from prime_cli.core.config.contexts import URL_VARIABLES, find_context, read_contexts, read_table
+from prime_cli.core.config.contexts import (
+    URL_VARIABLES,
+    default_context_name,
+    find_context,
+    read_contexts,
+    read_table,
+)
 from prime_cli.core.config.edit import (
     check_context_name,
     delete_context,

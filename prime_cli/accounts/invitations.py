@@ -5,12 +5,12 @@ import re
 import shlex
 from dataclasses import dataclass, field
 
-from prime_cli.accounts.addresses import sends_unencrypted
 from prime_cli.accounts.contexts import LoginTarget
 from prime_cli.core.config import Config, load_config
 from prime_cli.core.config.contexts import URL_VARIABLES
 from prime_cli.core.credentials import find_credential
 from prime_cli.core.errors import UsageError
+from prime_cli.core.http import sends_unencrypted
 from prime_cli.wire.invitations import JOIN_PAGE, TOKEN, TOKEN_PREFIX
 
 _LONGEST_NAME = 30

@@ -18,6 +18,11 @@ def is_loopback(url: str) -> bool:
         return False
 
 
+def sends_unencrypted(url: str) -> bool:
+    """Whether requests to it can be read in transit: http, but not within this machine."""
+    return urlsplit(url).scheme == "http" and not is_loopback(url)
+
+
 def retry_after(value: str | None) -> float | None:
     """Seconds to wait by the header, a number or an HTTP date; None if it does not say."""
     if not value:

@@ -2,13 +2,13 @@
 
 from datetime import timedelta
 
-from prime_cli.accounts.addresses import sends_unencrypted
 from prime_cli.api.client import HubClient
 from prime_cli.api.probe import ProbeResult, probe
 from prime_cli.core.config import Config
 from prime_cli.core.credentials import find_credential, keyrings
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError, Unreachable, UsageError
 from prime_cli.core.formatting import pluralize
+from prime_cli.core.http import sends_unencrypted
 from prime_cli.doctor.base import Finding, System, failed, ok, skipped, warned
 from prime_cli.envs.project.starters import starters_are_published
 from prime_cli.pods.formatting import hourly, moment

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from prime_cli.pages.templates import Page
+from prime_cli.pages.templates import HubCommand, Page
 from prime_cli.wire.accounts import AuditEntry, AuditQuery, TeamItem, UserCreated, UserItem
 from prime_cli.wire.quotas import Quota
 
@@ -25,16 +25,19 @@ class Users(Struct, frozen=True):
 def users_page(content: Users) -> Page:
     """Users and teams."""
     command = (
-        "prime hub user list",
-        "prime hub user add USER --key",
-        "prime hub takedown add USER --reason TEXT",
+        HubCommand("prime hub user list --context {context}"),
+        HubCommand("prime hub user add USER --key --context {context}"),
+        HubCommand("prime hub takedown add USER --reason TEXT --context {context}"),
     )
     return Page("hub/users.html", "Users", content, command)
 
 
 def storage_page(content: list[Quota]) -> Page:
     """What owners have and may have: that of all first."""
-    command = ("prime hub quota list", "prime hub quota set OWNER --storage 10GB")
+    command = (
+        HubCommand("prime hub quota list --context {context}"),
+        HubCommand("prime hub quota set OWNER --storage 10GB --context {context}"),
+    )
     return Page("hub/storage.html", "Storage and quotas", content, command)
 
 
@@ -48,7 +51,8 @@ class AuditLog(Struct, frozen=True):
 
 def audit_page(content: AuditLog) -> Page:
     """The audit log."""
-    return Page("hub/audit.html", "Audit log", content, ("prime hub audit",))
+    command = (HubCommand("prime hub audit --context {context}"),)
+    return Page("hub/audit.html", "Audit log", content, command)
 
 
 class RouteLoad(Struct, frozen=True):
@@ -69,5 +73,5 @@ class Load(Struct, frozen=True):
 
 def load_page(content: Load) -> Page:
     """What the hub counts about itself."""
-    command = ('curl -H "Authorization: Bearer $PRIME_API_KEY" HUB/metrics',)
+    command = (HubCommand('curl -H "Authorization: Bearer $PRIME_API_KEY" {url}/metrics'),)
     return Page("hub/load.html", "Load", content, command)

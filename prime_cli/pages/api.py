@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from prime_cli.pages.templates import Page
+from prime_cli.pages.templates import HubCommand, Page
 
 
 class OperationRow(Struct, frozen=True):
@@ -20,7 +20,7 @@ class ApiRecord(Struct, frozen=True):
     operations: list[OperationRow]
 
 
-_COMMAND = ('curl -H "Authorization: Bearer $PRIME_API_KEY" HUB/openapi.json',)
+_COMMAND = (HubCommand('curl -H "Authorization: Bearer $PRIME_API_KEY" {url}/openapi.json'),)
 
 
 def api_page(operations: list[OperationRow]) -> Page:

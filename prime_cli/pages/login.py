@@ -5,11 +5,13 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.pages.templates import Page, Problem, problem_of
+from prime_cli.pages.templates import HubCommand, Page, Problem, problem_of
 
 _TITLE = "Log in a client"
-_LOGIN = ("prime login",)
-_KEPT = ("prime login --token-stdin",)
+LOGIN = (HubCommand("{login}"),)
+"""To log in to the hub whose page shows it."""
+_JOIN = ("prime join 'ADDRESS'",)
+_KEPT = (HubCommand("{login} --token-stdin"),)
 
 
 class LoginRequest(NamedTuple):
@@ -75,7 +77,7 @@ class JoinedRecord(Struct, frozen=True):
 
 def code_page(problem: PrimeError | None = None) -> Page:
     """The page without a code, or with an unknown one."""
-    return Page("login_code.html", _TITLE, FormRecord(problem_of(problem)), _LOGIN, narrow=True)
+    return Page("login_code.html", _TITLE, FormRecord(problem_of(problem)), LOGIN, narrow=True)
 
 
 def approval_page(
@@ -86,7 +88,7 @@ def approval_page(
 ) -> Page:
     """The page with a code: where the request came from, what it grants, approve or refuse."""
     record = ApprovalRecord(login, state, problem_of(problem), by)
-    return Page("login_approval.html", _TITLE, record, _LOGIN, narrow=True)
+    return Page("login_approval.html", _TITLE, record, LOGIN, narrow=True)
 
 
 def approved_page(user: str) -> Page:
@@ -98,13 +100,13 @@ def approved_page(user: str) -> Page:
 def refused_page() -> Page:
     """The page after refusal."""
     record = Message("The client is not logged in, and its code no longer works.")
-    return Page("message.html", "Refused", record, _LOGIN, narrow=True)
+    return Page("message.html", "Refused", record, LOGIN, narrow=True)
 
 
 def invitation_page(problem: PrimeError | None = None) -> Page:
     """The page of an invitation, whose token nobody sends here: it is part of the address."""
     record = FormRecord(problem_of(problem))
-    return Page("invitation.html", "You are invited", record, ("prime join",), narrow=True)
+    return Page("invitation.html", "You are invited", record, _JOIN, narrow=True)
 
 
 def joined_page(user: str, team: str | None, key: str | None) -> Page:

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from prime_cli.core.errors import PrimeError
+from prime_cli.pages.login import LOGIN
 from prime_cli.pages.templates import Page, Problem, problem_of
 
 
@@ -27,7 +28,7 @@ def sign_in_page(
 ) -> Page:
     """The form for a key, and for a login that is approved elsewhere or by the `provider`."""
     record = SignInRecord(form_token, onward, provider, problem_of(problem))
-    return Page("sign_in.html", "Sign in", record, command=("prime login",), narrow=True)
+    return Page("sign_in.html", "Sign in", record, command=LOGIN, narrow=True)
 
 
 def waiting_page(code: str, href: str) -> Page:

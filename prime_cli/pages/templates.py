@@ -29,6 +29,7 @@ from msgspec import Struct
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import format_bytes, pluralize
+from prime_cli.core.http import sends_unencrypted
 from prime_cli.pages import links
 from prime_cli.pages.assets import asset
 from prime_cli.wire.problems import status_of
@@ -46,6 +47,12 @@ class Html(str):
         return self
 
 
+class HubCommand(Struct, frozen=True):
+    """A command that names the hub whose page shows it: `{url}`, `{context}` and `{login}`."""
+
+    text: str
+
+
 class Page(Struct, frozen=True):
     """A page before it is framed: `title` is plain text.
 
@@ -56,7 +63,7 @@ class Page(Struct, frozen=True):
     template: str
     title: str
     record: Any = None
-    command: tuple[str, ...] = ()
+    command: tuple[str | HubCommand, ...] = ()
     narrow: bool = False
 
 
@@ -67,10 +74,30 @@ class NavigationLink(Struct, frozen=True):
     label: str
 
 
+class HubAddress(Struct, frozen=True):
+    """How terminals reach a hub that is served at `url`."""
+
+    url: str = "HUB"
+    context: str = "CONTEXT"
+
+    @property
+    def login(self) -> str:
+        """The command that makes it the current hub of a terminal."""
+        allowed = " --allow-http" if sends_unencrypted(self.url) else ""
+        return f"prime login --hub {self.url}{allowed}"
+
+    def spell(self, command: str | HubCommand) -> str:
+        """The command as it is typed."""
+        if isinstance(command, str):
+            return command
+        return command.text.format(url=self.url, context=self.context, login=self.login)
+
+
 class Frame(Struct, frozen=True):
     """What surrounds a page: links, the path of the page itself, and `account`, where that is.
 
-    `search` is where the search in the head leads, None for none; `searched` is its text.
+    `search` is where the search in the head leads, None for none; `searched` is its text. `hub` is
+    one that others can reach.
     """
 
     navigation: Sequence[NavigationLink] = ()
@@ -78,6 +105,7 @@ class Frame(Struct, frozen=True):
     search: str | None = links.CATALOGUE
     searched: str = ""
     account: NavigationLink | None = None
+    hub: HubAddress | None = None
 
 
 class Problem(Struct, frozen=True):
@@ -120,7 +148,9 @@ def problem_of(error: PrimeError | None) -> Problem | None:
 def render(page: Page, frame: Frame | None = None) -> bytes:
     """The document of a page. Raises PrimeError if the extra `hub` is not installed."""
     template = _environment().get_template(page.template)
-    found = template.render(page=page, record=page.record, frame=frame or Frame(search=None))
+    frame = frame or Frame(search=None)
+    command = "\n".join(map((frame.hub or HubAddress()).spell, page.command))
+    found = template.render(page=page, record=page.record, frame=frame, command_lines=command)
     # What a user wrote may have half a surrogate pair, which has no UTF-8.
     return found.encode(errors="replace")
 

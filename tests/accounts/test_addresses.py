@@ -2,7 +2,7 @@
 
 import pytest
 
-from prime_cli.accounts.addresses import approval_url, default_context_name, read_hub_url
+from prime_cli.accounts.addresses import approval_url, read_hub_url
 from prime_cli.accounts.browser_login import has_desktop, open_page
 from prime_cli.core.errors import UsageError
 
@@ -52,19 +52,6 @@ def test_keys_leave_this_machine_by_https_unless_that_is_allowed() -> None:
         read_hub_url("http://hub.example.org", allow_http=False)
     assert "--allow-http" in (caught.value.hint or "")
     assert read_hub_url("http://10.0.0.5:8000", allow_http=True) == "http://10.0.0.5:8000"
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
-        ("https://api.primeintellect.ai", "prime"),
-        ("https://hub.example.org", "hub.example.org"),
-        ("http://127.0.0.1:8000", "127.0.0.1-8000"),
-        ("http://[::1]:8000", "1-8000"),
-    ],
-)
-def test_a_context_is_named_after_its_host(url: str, name: str) -> None:
-    assert default_context_name(url) == name
 
 
 def test_a_code_is_quoted_in_the_address_of_its_page() -> None:

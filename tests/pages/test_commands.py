@@ -1,6 +1,7 @@
 """The commands that pages show, against the tree of commands."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,16 +11,18 @@ import prime_cli
 from prime_cli.commands.tree import read_tree
 
 ROOT = Path(prime_cli.__file__).parent
+_IN_TEMPLATE = re.compile(r"\bprime [a-z][^`<\"]*")
 
 
 def shown() -> Iterator[tuple[str, str]]:
-    """File and line of each command in the modules of pages; `{}` stands for what is filled in."""
+    """File and line of each command on pages; `{}` stands for what is filled in."""
     for folder in ("pages", "web"):
         for file in sorted((ROOT / folder).glob("*.py")):
             for text in _texts(ast.parse(file.read_text(encoding="utf-8"))):
-                for line in text.splitlines():
-                    if line.startswith("prime "):
-                        yield file.name, line
+                yield from _commands(file.name, text)
+    for file in sorted((ROOT / "pages" / "templates").rglob("*.html")):
+        for text in _IN_TEMPLATE.findall(file.read_text(encoding="utf-8")):
+            yield from _commands(file.name, text.replace("\\n", "\n"))
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:
@@ -31,20 +34,32 @@ def _texts(tree: ast.AST) -> Iterator[str]:
             yield node.value
 
 
+def _commands(file: str, text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        if line.startswith("prime "):
+            yield file, line.strip()
+
+
 def test_pages_show_commands() -> None:
-    assert len(set(shown())) > 20
+    files = {file for file, _ in shown()}
+    assert {"administration.py", "run_view.py", "pods.html"} <= files
+    assert len(set(shown())) > 40
 
 
 @pytest.mark.parametrize(("file", "line"), sorted(set(shown())))
-def test_a_command_on_a_page_exists(file: str, line: str) -> None:
+def test_a_command_on_a_page_exists_with_its_options(file: str, line: str) -> None:
     node = read_tree()
-    for word in line.replace("{}", " {}").split()[1:]:
+    words = line.replace("{}", " {}").split()[1:]
+    for word in words:
         found = {name: each for each in node.commands for name in (each.name, *each.aliases)}
         if not node.commands or (word == "{}" and node.default):
-            return
+            break
         assert word in found, f"{file} shows `{line}`: `{node.path}` has no command `{word}`"
         node = found[word]
     assert node.default or not node.commands, f"{file} shows `{line}`, which is a group"
+    known = {name for option in node.options for name in option.names}
+    given = {word for word in words if re.match("--?[a-z]", word)}
+    assert given <= known, f"{file} shows `{line}`: `{node.path}` has no {given - known}"
 
 
 def test_every_page_but_that_of_a_failure_has_its_command() -> None:

@@ -9,7 +9,16 @@ import pytest
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError, UsageError
 from prime_cli.pages.assets import CONTENT_SECURITY_POLICY, asset, find_asset
 from prime_cli.pages.login import code_page
-from prime_cli.pages.templates import Frame, Html, NavigationLink, Page, error_page, render
+from prime_cli.pages.templates import (
+    Frame,
+    Html,
+    HubAddress,
+    HubCommand,
+    NavigationLink,
+    Page,
+    error_page,
+    render,
+)
 
 FOLDER = Path(str(resources.files("prime_cli.pages"))) / "templates"
 TEMPLATES = {
@@ -36,6 +45,23 @@ def test_frame_without_links_has_no_navigation() -> None:
 def test_a_page_shows_the_same_in_a_terminal() -> None:
     html = render(Page("layout.html", "t", command=("prime env info a/b", "echo '<x>'"))).decode()
     assert "prime env info a/b\necho &#39;&lt;x&gt;&#39;</code>" in html
+
+
+@pytest.mark.parametrize(
+    ("url", "login"),
+    [
+        ("https://hub.example.org", "prime login --hub https://hub.example.org"),
+        ("http://127.0.0.1:8480", "prime login --hub http://127.0.0.1:8480"),
+        ("http://10.0.0.5:8480", "prime login --hub http://10.0.0.5:8480 --allow-http"),
+    ],
+)
+def test_a_page_says_how_a_terminal_reaches_its_hub(url: str, login: str) -> None:
+    frame = Frame([NavigationLink("/docs", "API")], hub=HubAddress(url, "team"))
+    page = Page("layout.html", "t", command=(HubCommand("prime hub audit --context {context}"),))
+    html = render(page, frame).decode()
+    assert "prime hub audit --context team</code>" in html
+    assert f"In a terminal: <code>{login}</code>" in html
+    assert "--context CONTEXT</code>" in render(page).decode()
 
 
 def test_an_error_is_announced_with_its_hint_and_commands_as_code() -> None:

@@ -1,5 +1,6 @@
 """Values with their sources, and contexts: a hub's addresses and the team to publish for."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -59,6 +60,17 @@ PRIME = "prime"
 
 PRIME_API_URL = "https://api.primeintellect.ai"
 PRIME_WEB_URL = "https://app.primeintellect.ai"
+
+_LONGEST_NAME = 64
+
+
+def default_context_name(url: str) -> str:
+    """The default name of a hub's context: its host, and the port if it has one."""
+    if url == PRIME_API_URL:
+        return PRIME
+    name = re.sub(r"[^A-Za-z0-9._]+", "-", urlsplit(url).netloc).strip("-._")
+    return name[:_LONGEST_NAME] or "hub"
+
 
 URL_VARIABLES = ("PRIME_API_BASE_URL", "PRIME_BASE_URL")
 TEAM_VARIABLES = ("PRIME_TEAM_ID", "PRIME_TEAM")

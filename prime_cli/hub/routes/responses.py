@@ -9,13 +9,21 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from prime_cli.core.config.contexts import default_context_name
 from prime_cli.core.errors import InternalError, NotFound, PrimeError, StorageFailed, Unreachable
 from prime_cli.hub.browser_cookies import act_for_session
 from prime_cli.hub.dispatch import caller_of, hub_of, run
 from prime_cli.hub.headers import BASIC_CHALLENGE
 from prime_cli.hub.urls import ACCOUNT_PAGE, API_PAGE, LOGIN_PAGE, SESSION_PAGE, is_page
 from prime_cli.pages.assets import PAGE_HEADERS
-from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
+from prime_cli.pages.templates import (
+    Frame,
+    HubAddress,
+    NavigationLink,
+    Page,
+    error_page,
+    render,
+)
 from prime_cli.wire.codec import Envelope, encode
 from prime_cli.wire.problems import Problem, headers_of, status_of, to_problem
 
@@ -94,7 +102,13 @@ def answer_page(request: Request, page: Page, error: PrimeError | None = None) -
     searched = request.query_params.get("search", "")
     # `prime open` serves these pages among its own.
     navigation = getattr(request.app.state, "navigation", NAVIGATION)
-    frame = Frame(navigation, request.url.path, searched=searched, account=_account(request))
+    frame = Frame(
+        navigation,
+        request.url.path,
+        searched=searched,
+        account=_account(request),
+        hub=_address(request),
+    )
     status, headers = (status_of(error), headers_of(error)) if error else (HTTPStatus.OK, {})
     html = render(page, frame)
     return Response(html, status, headers=PAGE_HEADERS | headers, media_type="text/html")
@@ -130,6 +144,13 @@ def _account(request: Request) -> NavigationLink | None:
     if not is_page(request.url.path):
         return NavigationLink(ACCOUNT_PAGE, "Account")
     return NavigationLink(SESSION_PAGE, "Sign in")
+
+
+def _address(request: Request) -> HubAddress | None:
+    """Where other machines reach it; nobody logs in to a hub without accounts."""
+    settings = hub_of(request).settings
+    url = settings.public_url
+    return HubAddress(url, default_context_name(url)) if settings.accounts else None
 
 
 def _next(request: Request) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.config import PRIME_API_URL, load_config
-from prime_cli.core.config.contexts import Context
+from prime_cli.core.config.contexts import Context, default_context_name
 from prime_cli.core.config.edit import set_entry
 from prime_cli.core.config.settings import find_setting
 from prime_cli.core.credentials import find_credential
@@ -276,3 +276,16 @@ def test_a_page_is_shown_at_the_address_that_this_machine_has_for_the_hub(
 
 def test_pages_of_a_hub_without_addresses_are_shown_unchanged() -> None:
     assert Context("box", None, None, "test").page("http://h/e") == "http://h/e"
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://api.primeintellect.ai", "prime"),
+        ("https://hub.example.org", "hub.example.org"),
+        ("http://127.0.0.1:8000", "127.0.0.1-8000"),
+        ("http://[::1]:8000", "1-8000"),
+    ],
+)
+def test_a_context_is_named_after_its_host(url: str, name: str) -> None:
+    assert default_context_name(url) == name

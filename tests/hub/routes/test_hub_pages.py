@@ -36,6 +36,13 @@ def test_an_admin_suspends_restores_and_signs_out_a_user(
     assert ada.get("/dashboard/account").status_code == 303
 
 
+def test_commands_name_the_hub_as_a_login_does(boss: Browser) -> None:
+    for page in (USERS, STORAGE, AUDIT):
+        shown = boss.get(page).text
+        assert " --context hub.local</code>" in shown
+        assert "prime login --hub http://hub.local --allow-http</code>" in shown
+
+
 def test_an_admin_creates_a_user_whose_key_is_shown_once(
     accounts_hub: AccountsHub, boss: Browser
 ) -> None:
