@@ -1,6 +1,7 @@
 """A rollout for reading: labelled blocks of text."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,16 +74,16 @@ def as_text(value: Any) -> str:
 
 
 _LONGEST_POSITION = 40
-"""Python refuses to read numbers of thousands of digits."""
+_POSITION = re.compile(r"(-?[0-9]{1,19})\.(-?[0-9]{1,19})")
+"""Who wrote the run chose the numbers, which may be below 0."""
 
 
 def parse_position(text: str) -> tuple[int, int]:
-    """`I.J` (example.rollout, both from 0); raises UsageError."""
-    example, dot, rollout = text.partition(".")
-    is_number = example.isdecimal() and rollout.isdecimal() and len(text) <= _LONGEST_POSITION
-    if not (dot and is_number):
+    """`I.J` (example.rollout, which prime counts from 0); raises UsageError."""
+    found = _POSITION.fullmatch(text)
+    if found is None:
         raise UsageError(
             f"`{text[:_LONGEST_POSITION]}` is not a rollout",
             hint="write example.rollout, as in `--rollout 0.2`",
         )
-    return int(example), int(rollout)
+    return int(found[1]), int(found[2])

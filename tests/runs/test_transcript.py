@@ -49,7 +49,9 @@ def test_an_error_is_reported_and_no_reward_is_made_up() -> None:
     assert told["reward"] == "none"
 
 
-@pytest.mark.parametrize("text", ["", "1", "1.", ".1", "a.b", "1.-1", "1.2.3"])
+@pytest.mark.parametrize(
+    "text", ["", "1", "1.", ".1", "a.b", "1.-", "1.2.3", "--1.0", "\uff11.0", "1" * 20 + ".0"]
+)
 def test_an_invalid_position_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a rollout"):
         parse_position(text)
@@ -57,3 +59,8 @@ def test_an_invalid_position_is_refused(text: str) -> None:
 
 def test_positions_count_from_zero() -> None:
     assert parse_position("10.2") == (10, 2)
+
+
+def test_a_position_may_be_below_zero_where_a_dataset_counts_so() -> None:
+    assert parse_position("-3.0") == (-3, 0)
+    assert parse_position(f"{-(1 << 62) + 1}.-1") == (-(1 << 62) + 1, -1)

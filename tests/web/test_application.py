@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -253,3 +254,20 @@ def test_an_environment_is_installed_from_files_once_the_port_is_gone(tmp_path: 
 def test_a_page_that_is_none_is_answered(pages: TestClient, page: str) -> None:
     # Python refuses to read numbers of thousands of digits.
     assert pages.get("/runs", params={"page": page}).status_code == 200
+
+
+def test_every_rollout_that_is_listed_has_a_page_whatever_its_example_is_called(
+    pages: TestClient, tmp_path: Path
+) -> None:
+    folder = tmp_path / "outputs/evals/env--m/foreign"
+    folder.mkdir(parents=True)
+    (folder / "metadata.json").write_text('{"env_id": "env", "model": "m", "num_examples": 5}')
+    names = [-3, "gsm8k-1", "a/b?c", 10**17, "-2"]
+    lines = [{"example_id": name, "completion": "x", "reward": 1.0} for name in names]
+    (folder / "results.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+    listed = re.findall(r'"foreign/(rollouts/[^"]+)"', text_of(pages, "/runs/foreign"))
+
+    assert len(listed) == len(names)
+    for path in listed:
+        assert "<h1>Example " in text_of(pages, f"/runs/foreign/{path}")
