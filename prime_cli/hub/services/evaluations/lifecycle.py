@@ -17,13 +17,13 @@ from prime_cli.hub.services.access import (
     taken_down,
 )
 from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.evaluations.figures import compute_figures
 from prime_cli.hub.services.evaluations.queries import (
     describe_result,
     describe_ticket,
     lock_evaluation,
     select_evaluated,
 )
-from prime_cli.hub.services.evaluations.sample_batches import figures_of
 from prime_cli.hub.services.evaluations.standings import forget_standing, update_standing
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.codec import encode
@@ -271,6 +271,7 @@ def finalize(
     columns: dict[str, Any] = {}
     if request.metrics is not None:
         columns["metrics"] = json_object("metrics", request.metrics)
+    figures = compute_figures(hub, caller, evaluation_id)
     with hub.database.write(alone=False) as connection:
         row = lock_evaluation(connection, caller, evaluation_id)
         if row.status in (FAILED, CANCELLED):
@@ -284,7 +285,7 @@ def finalize(
                 finished_at=row.finished_at or now,
                 updated_at=now,
                 **columns,
-                **figures_of(connection, row),
+                **figures.columns_of(connection, row),
             )
         )
         update_standing(connection, row.id)

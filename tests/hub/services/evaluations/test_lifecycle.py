@@ -4,6 +4,8 @@ import httpx
 import pytest
 
 from prime_cli.hub.services.audit import list_entries
+from prime_cli.hub.services.evaluations import figures
+from prime_cli.statistics.intervals import precision
 from tests.hub.accounts_hub import AccountsHub, actions
 from tests.hub.evaluating import (
     EVALUATIONS,
@@ -58,6 +60,28 @@ def test_finalize_without_metrics_keeps_earlier_ones(
     change(client, evaluation, metrics={"reward": 0.5})
     client.post(f"{EVALUATIONS}/{evaluation}/finalize", content=content).raise_for_status()
     assert show(client, evaluation)["metrics"] == {"reward": 0.5}
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_samples_are_taken_while_the_figures_of_an_evaluation_are_computed(
+    client: httpx.Client, evaluation: str, monkeypatch: pytest.MonkeyPatch, *, is_same: bool
+) -> None:
+    push(client, evaluation, [{"reward": 0.0}])
+    taker = evaluation if is_same else made(client)
+    answers: list[int] = []
+
+    def compute(examples: Any) -> Any:
+        if not answers:
+            answers.append(push(client, taker, [{"reward": 1.0}]).status_code)
+        return precision(examples)
+
+    monkeypatch.setattr(f"{figures.__name__}.precision", compute)
+
+    found = finalize(client, evaluation).json()
+
+    assert answers == [200]
+    expected = (2, 0.5) if is_same else (1, 0.0)
+    assert (found["total_samples"], found["avg_score"]) == expected
 
 
 def test_evaluation_without_rewards_has_no_average(client: httpx.Client, evaluation: str) -> None:
