@@ -61,6 +61,9 @@ class RolloutKeeper(Protocol[T_co]):
     def forget(self, example: int, rollout: int) -> None:
         """A rollout was given up."""
 
+    async def end_sandboxes(self) -> None:
+        """End those of the only worker, which has died."""
+
     def hear(self, event: Event) -> PrimeError | None:
         """Note any other event; returns the failure that an End may be."""
 
@@ -189,6 +192,9 @@ class Demand(Generic[T]):
                 in_flight = [] if seat.worker is None else self._in_flight(seat)
                 seat.worker = None
                 self._after(seat, in_flight, death)
+                if len(self._seats) == 1:
+                    # Otherwise nobody knows whose they are.
+                    await self._keeper.end_sandboxes()
             else:
                 return
 

@@ -206,6 +206,9 @@ class EnvironmentSession:
         self.restart(example, rollout)
         self._forget((example, rollout))
 
+    async def end_sandboxes(self) -> None:
+        await self._gateway.end_sandboxes()
+
     def _forget(self, pair: RolloutKey) -> "_Request | None":
         self.policies.forget(*pair)
         return self._requests.pop(pair, None)

@@ -17,7 +17,7 @@ import msgspec
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.run import EvalResult, run_with
-from prime_cli.evals.execution.setup import RunContext, RunTap, access_to
+from prime_cli.evals.execution.setup import OpenSandboxes, RunContext, RunTap, access_to
 from prime_cli.evals.planning.locate import EvalDefaults, ResolvedEnvironment
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.models.endpoints import Endpoint
@@ -56,6 +56,7 @@ def run_live(
     budget: Budget | None = None,
     retry_errors: bool = False,
     tap: RunTap | None = None,
+    open_sandboxes: OpenSandboxes | None = None,
     **plan: Any,
 ) -> EvalResult:
     """Run PLAN with changes, below `folder`; an empty `url` is `builtin/oracle`.
@@ -68,7 +69,14 @@ def run_live(
     if url:
         endpoint = Endpoint(model, url, EndpointSecret(KEY), price=price)
     prepared = prepared_run(planned, endpoint, retry_errors=retry_errors)
-    context = RunContext(folder, os.environ, progress or Silent(), budget=budget, tap=tap)
+    context = RunContext(
+        folder,
+        os.environ,
+        progress or Silent(),
+        budget=budget,
+        tap=tap,
+        open_sandboxes=open_sandboxes,
+    )
     access = access_to(passed or {}, prepared, context)
     return run_with(prepared, interpreter, access, context, resumed=resumed)
 

@@ -69,6 +69,8 @@ class Kept:
     kept: list[tuple[int, int, int]] = field(default_factory=list)
     forgotten: list[tuple[int, int]] = field(default_factory=list)
     restarted: list[tuple[int, int]] = field(default_factory=list)
+    times_ended: int = 0
+    """How often sandboxes were to end."""
 
     def keep(self, event: Rollout) -> Rollout:
         self.kept.append((event.example_id, event.rollout, event.attempt))
@@ -79,6 +81,9 @@ class Kept:
 
     def forget(self, example: int, rollout: int) -> None:
         self.forgotten.append((example, rollout))
+
+    async def end_sandboxes(self) -> None:
+        self.times_ended += 1
 
     def hear(self, event: Event) -> PrimeError | None:
         return EnvironmentFailed("no data") if isinstance(event, End) and not event.ok else None
@@ -214,6 +219,15 @@ def test_after_a_death_the_same_numbers_are_asked_for_at_a_higher_attempt() -> N
     assert stage.keeper.kept == [(0, 1, 1), (0, 0, 2), (0, 2, 2)]
     assert stage.keeper.restarted == [(0, 0), (0, 2)]
     assert "restarting it" in stage.progress.warned[0]
+
+
+@pytest.mark.parametrize(("workers", "times"), [(1, 1), (2, 0)])
+def test_sandboxes_end_with_a_worker_that_dies_alone(workers: int, times: int) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.workers[0].says(dead())
+        await turns()
+
+    assert play(scenario, workers=workers).keeper.times_ended == times
 
 
 def test_what_is_asked_between_two_workers_waits_for_the_next() -> None:

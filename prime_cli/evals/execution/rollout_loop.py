@@ -151,7 +151,10 @@ class RolloutLoop:
         except WorkerDied as death:
             if interrupt.signal is not None or self._early_stop.is_on:
                 return None
-            return self._after(death)
+            if (again := self._after(death)) is not None:
+                # Those of the dead would count among the sandboxes that the next one may have.
+                await gateway.end_sandboxes()
+            return again
         return self._restarts.after_end(self._start) if self._start is not None else None
 
     def _make_worker(self, gateway: Gateway, work: WorkList) -> "Worker | Fleet":

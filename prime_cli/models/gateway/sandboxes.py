@@ -101,8 +101,8 @@ class SandboxRelay:
         except PrimeError as error:
             return refusal(HTTPStatus.SERVICE_UNAVAILABLE, error.message)
 
-    async def close(self) -> None:
-        """End what the run has left; says what could not be ended."""
+    async def end_sandboxes(self) -> None:
+        """End what the worker or the run has left; says what could not be ended."""
         if self._hub is None or not self._own:
             return
         try:
@@ -125,6 +125,7 @@ class SandboxRelay:
     async def _end_all(self, hub: HubClient) -> None:
         deletion = SandboxDeletion(labels=[self._access.label])
         await in_thread(lambda: hub.sandboxes.delete_many(deletion))
+        self._live.clear()
 
     # --- Control ---
 

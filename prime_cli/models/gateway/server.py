@@ -138,7 +138,7 @@ class Gateway:
         async with AsyncExitStack() as stack:
             stack.callback(self._limits.close)
             await stack.enter_async_context(self._upstream)
-            stack.push_async_callback(self._hub.close)
+            stack.push_async_callback(self._hub.end_sandboxes)
             server = web.Server(
                 self._serve,
                 request_factory=_large_request,
@@ -170,6 +170,10 @@ class Gateway:
             next_seconds=max(self._retries.next_seconds, self._limits.next_seconds),
             silent_seconds=self._limits.silent_seconds,
         )
+
+    async def end_sandboxes(self) -> None:
+        """End all sandboxes that were made so far, as those of a worker that died."""
+        await self._hub.end_sandboxes()
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -225,10 +229,10 @@ class _Hub:
         self._relay = self._relay or self._open(self._say)
         return await self._relay.answer(request, check)
 
-    async def close(self) -> None:
-        """End the sandboxes of the run."""
+    async def end_sandboxes(self) -> None:
+        """End all sandboxes of the run."""
         if self._relay is not None:
-            await self._relay.close()
+            await self._relay.end_sandboxes()
 
 
 def _responses_step(

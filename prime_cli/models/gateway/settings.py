@@ -30,8 +30,8 @@ class HubRelay(Protocol):
     ) -> "web.StreamResponse":
         """Answer a request; `check` raises CallFailed for headers without the run's token."""
 
-    async def close(self) -> None:
-        """Called when the run has ended."""
+    async def end_sandboxes(self) -> None:
+        """End those of a worker that died, or of a run that has ended."""
 
 
 OpenRelay = Callable[[Callable[[str], None]], HubRelay]

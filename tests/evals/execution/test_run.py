@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from prime_cli.api.client import HubClient
 from prime_cli.core.errors import LoadFailed, WorkerDied
 from prime_cli.core.progress import Silent
 from prime_cli.runs.folder import read_journal
@@ -19,6 +21,7 @@ from prime_cli.runtime.interpreters import Interpreter
 from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.live_run import KEY, run_live
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
+from tests.models.gateway.sandbox_door import HUB, ScriptedHub
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
 
@@ -140,6 +143,42 @@ def test_an_example_that_kills_the_worker_costs_that_example_alone(
     assert all("restarting it" in warning for warning in progress.warned)
     # Two workers met it among others, the third had it alone.
     assert len(model.calls) <= 5 + 3 * 3
+
+
+_MAKES_A_BOX_AND_DIES_ONCE = """
+        import json, os, pathlib, urllib.request
+        asked = urllib.request.Request(
+            os.environ["PRIME_API_BASE_URL"] + "/api/v1/sandbox",
+            json.dumps({"name": "x", "docker_image": "python:3.11"}).encode(),
+            {"authorization": "Bearer " + os.environ["PRIME_API_KEY"]},
+        )
+        urllib.request.urlopen(asked).close()
+        if not pathlib.Path(DIED).exists():
+            pathlib.Path(DIED).touch()
+            os._exit(5)
+"""
+
+
+def test_sandboxes_of_a_worker_that_died_end_before_the_next_one(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    hub = ScriptedHub()
+
+    def open_hub(_provider: str | None) -> HubClient:
+        return HubClient(HUB, transport=httpx.MockTransport(hub))
+
+    source = ECHO.replace(
+        "        return float", f"{_MAKES_A_BOX_AND_DIES_ONCE}        return float"
+    )
+    interpreter = small_interpreter(tmp_path, f"DIED = {str(tmp_path / 'died')!r}\n{source}")
+    run_live(
+        *(tmp_path, interpreter, model.url),
+        open_sandboxes=open_hub,
+        num_examples=1,
+        rollouts_per_example=1,
+    )
+    methods = [request.method for request in hub.asked]
+    assert methods == ["POST", "DELETE", "POST", "DELETE"]
 
 
 def test_a_worker_that_dies_again_and_again_ends_the_run_with_what_was_finished(

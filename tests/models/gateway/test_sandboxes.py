@@ -233,6 +233,21 @@ def test_more_than_the_run_may_have_wait_and_are_then_refused(
     asyncio.run(scenario())
 
 
+def test_sandboxes_of_a_worker_that_died_leave_room_for_the_next() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub, most=2) as run:
+            await run.ask(*CREATE)
+            await run.ask(*CREATE)
+            await run.gate.end_sandboxes()
+            assert hub.alive == set()
+            status, _ = await asyncio.wait_for(run.ask(*CREATE), 10)
+            assert status == 201
+
+    asyncio.run(scenario())
+
+
 def test_a_refusal_gives_the_hubs_reason_and_the_flag() -> None:
     hub = ScriptedHub(refuses=(422, {"detail": "gcc:13 needs Docker or Podman"}))
 
