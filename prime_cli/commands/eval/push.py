@@ -122,7 +122,8 @@ def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "
         )
     if result.skipped:
         session.output.warn(
-            f"{len(result.skipped)} rollouts exceed the maximum size of a request and were left out"
+            f"{pluralize(len(result.skipped), 'rollout')} left out: more than 25 MiB, "
+            "the maximum size of a request"
         )
     return result
 

@@ -153,6 +153,18 @@ def test_all_of_a_text_of_a_sample_is_plain_text(client: httpx.Client, word: Pus
     assert "Tokens 1 to 3 of 3" in client.get(f"{at}/tokens?at=/completion/0/logprobs").text
 
 
+def test_a_sample_too_large_for_a_page_is_named_with_the_command_that_prints_it(
+    client: httpx.Client, word: Push
+) -> None:
+    wanted = finished(client, [{"reward": 1.0, "completion": "x" * (2 << 20)}])
+
+    page = client.get(f"/dashboard/evaluations/{wanted}/samples/1")
+
+    assert page.status_code == 413
+    assert re.search("Sample 1 has 2,097,[0-9]+ bytes, too many for a page", page.text)
+    assert f"prime eval samples {wanted} -n 1 -p 1" in page.text
+
+
 def test_evaluation_page_counts_errors_by_class(client: httpx.Client, word: Push) -> None:
     timeout = {"class": "infra", "type": "APITimeoutError", "message": "after <60> s"}
     official = {"error": "KeyError", "error_chain_str": "KeyError: 'a'", "class": "environment"}
