@@ -67,9 +67,9 @@ class Tokens(Struct, frozen=True):
 
 
 def tokens_page(content: Tokens) -> Page:
-    """API keys, which the commands call keys too."""
+    """API keys."""
     command = ("prime keys list", "prime keys create --name ci --scope read --expires 30d")
-    return Page("account/tokens.html", "API tokens", content, command)
+    return Page("account/tokens.html", "API keys", content, command)
 
 
 def teams_page(content: list[Team]) -> Page:

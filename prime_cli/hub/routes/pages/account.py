@@ -1,4 +1,4 @@
-"""The pages of an account: the user, environments, API tokens and teams."""
+"""The pages of an account: the user, environments, API keys and teams."""
 
 from starlette.requests import Request
 
@@ -80,7 +80,7 @@ async def my_environments(request: Request) -> Page:
     return my_environments_page(await call(request, list_environments, query))
 
 
-# --- API tokens ---
+# --- API keys ---
 
 
 @page_of(router, TOKENS_PAGE)

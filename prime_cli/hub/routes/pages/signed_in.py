@@ -7,7 +7,6 @@ same caller.
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from http import HTTPStatus
 from urllib.parse import urlencode
 
 from msgspec import structs
@@ -23,7 +22,6 @@ from prime_cli.hub.routes.router import Router
 from prime_cli.hub.urls import ACCOUNT_PAGE, SESSION_PAGE
 from prime_cli.pages.account import Account, AccountRecord
 from prime_cli.pages.templates import NavigationLink, Page, problem_of
-from prime_cli.wire.problems import status_of
 
 ShowPage = Callable[[Request], Awaitable[Page]]
 TakeForm = Callable[[Request, dict[str, str]], Awaitable[str | Page]]
@@ -89,8 +87,6 @@ def form_of(
 
 async def _show_again(request: Request, back: ShowPage, error: PrimeError) -> Response:
     """The page of the form with what went wrong; without a page, that alone."""
-    if status_of(error) == HTTPStatus.NOT_FOUND:
-        return answer_page_error(request, error)
     shown = withhold_inside(request, error)
     try:
         return await _answer(request, await back(request), shown)
@@ -111,7 +107,7 @@ def _sections(request: Request) -> tuple[NavigationLink, ...]:
     found = [NavigationLink(ACCOUNT_PAGE, "Account")]
     found += [NavigationLink(ENVIRONMENTS_PAGE, "Environments")]
     if settings.accounts:
-        found += [NavigationLink(TOKENS_PAGE, "Tokens"), NavigationLink(TEAMS_PAGE, "Teams")]
+        found += [NavigationLink(TOKENS_PAGE, "API keys"), NavigationLink(TEAMS_PAGE, "Teams")]
     found += [NavigationLink(SECRETS_PAGE, "Secrets")]
     if settings.providers:
         found += [NavigationLink(PODS_PAGE, "Pods")]
