@@ -89,7 +89,9 @@ def draw_histogram(values: Iterable[float], title: str, *, bins: int = _BINS) ->
         labels = _numbers(across)
     plot = Plot(across, Axis(0, max(bar.number for bar in bars)), y="Count")
     body = plot.frame(labels, plot.up.ticks(least=1)) + "".join(_bar(plot, bar) for bar in bars)
-    words = f"{pluralize(len(known), 'value')} from {number_text(least)} to {number_text(most)}"
+    low, high = number_text(least), number_text(most)
+    span = f"of {low}" if low == high else f"from {low} to {high}"
+    words = f"{pluralize(len(known), 'value')} {span}"
     rows = [(number_text(low), number_text(high), f"{number:,}") for low, high, number in bars]
     return _figure(title, words, body, _table(("From", "To", "Count"), rows))
 

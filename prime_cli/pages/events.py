@@ -1,8 +1,11 @@
 """Server-sent events, by which a page learns that what it shows has grown."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+
+from prime_cli.pages.links import whole_number
 
 EVENT_HEADERS = {
     "content-type": "text/event-stream",
@@ -22,3 +25,8 @@ def event(name: str, *, at: int | None = None, **data: Any) -> bytes:
     """
     place = b"" if at is None else b"id: %d\n" % at
     return b"%sevent: %s\ndata: %s\n\n" % (place, name.encode(), msgspec.json.encode(data))
+
+
+def known_count(headers: Mapping[str, str], query: Mapping[str, str]) -> int | None:
+    """How many rollouts a page shows, or has been told of since."""
+    return whole_number(headers.get("last-event-id") or query.get("known", ""))

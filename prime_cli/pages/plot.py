@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT = 640, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 26, 32, 54
+WIDTH, HEIGHT = 640, 288
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 26, 40, 54
 TICKS = 6
 TINY = 1e-90
 _FLAT = 1e-9
@@ -85,7 +85,7 @@ class Plot:
             f'{rules}{below}<line class="axis" x1="{_LEFT}" x2="{right}" '
             f'y1="{self.bottom}" y2="{self.bottom}"/>'
             + _label(right, HEIGHT - 8, "end", shorten_label(self.x))
-            + _label(4, 18, "start", shorten_label(self.y))
+            + _label(4, 16, "start", shorten_label(self.y))
         )
 
     def _rule(self, value: float, right: int) -> str:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, TEXT_HEADERS, find_asset
 from prime_cli.pages.comparison import render_comparison, render_sides
-from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event
+from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event, known_count
 from prime_cli.pages.links import COMPARISON, page_number
 from prime_cli.pages.paging import parse_cursor
 from prime_cli.pages.rollout import part_of, render_rollout, tokens_page
@@ -193,19 +193,23 @@ def _static(request: Request) -> Response:
 async def _events(request: Request) -> Response:
     """Server-sent events: `grown` with counts when rollouts were added, `ended` at the end."""
     run = await to_thread.run_sync(_found, request)
-    return StreamingResponse(watch(run), headers=EVENT_HEADERS)
+    known = known_count(request.headers, request.query_params)
+    return StreamingResponse(watch(run, known), headers=EVENT_HEADERS)
 
 
-async def watch(run: LocalRun) -> AsyncIterator[bytes]:
-    """The events of a run from now on, until it ends; other requests refresh the same run."""
-    known, quiet = len(run.index), 0.0
+async def watch(run: LocalRun, known: int | None) -> AsyncIterator[bytes]:
+    """The events of a run of which a page shows `known` rollouts, until it ends.
+
+    Other requests refresh the same run.
+    """
+    quiet = 0.0
     yield FIRST_EVENT
     while True:
         await to_thread.run_sync(run.refresh)
         count = len(run.index)
         if count != known:
             known, quiet = count, 0.0
-            yield event("grown", lines=count)
+            yield event("grown", at=count, lines=count)
         if not run.is_live:
             yield event("ended", status=run.status)
             return

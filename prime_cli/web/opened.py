@@ -164,7 +164,8 @@ class LocalRun:
         if computing is None:
             return known
         try:
-            is_quick = known is None and len(self.index) <= _QUICK
+            is_due = known is None or not self.is_live
+            is_quick = is_due and len(self.index) <= _QUICK
             return computing.result(_PATIENCE if is_quick else _BRIEFLY)
         except TimeoutError:
             return known

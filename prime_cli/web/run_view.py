@@ -36,11 +36,12 @@ from prime_cli.pages.samples import sample_of, time_facts, usage_facts
 from prime_cli.pages.templates import format_moment, render
 from prime_cli.pages.texts import shorten
 from prime_cli.runs.export.text import facts_of, parts_of, spent_of
-from prime_cli.runs.manifest import FINISHED
+from prime_cli.runs.manifest import FINISHED, RUNNING
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.vf_eval_writer import official_row
 from prime_cli.statistics.intervals import bounds, precision
+from prime_cli.training.record import facts_in
 from prime_cli.web.library import Library, problem_of
 from prime_cli.web.opened import LocalRun, Statistics
 
@@ -118,7 +119,7 @@ def view_run(
         previous=path + wanted.query(page=page - 1, **given) if page > 1 else None,
         next=path + wanted.query(page=page + 1, **given) if page < pages else None,
         downloads=download_links(path),
-        stream=f"{path}/events" if run.is_live else None,
+        stream=f"{path}/events?known={len(run.index)}" if run.is_live else None,
     )
 
 
@@ -210,14 +211,28 @@ def _parameters(run: LocalRun, statistics: Statistics | None) -> list[Fact]:
 
 def _notes(run: LocalRun, statistics: Statistics | None) -> list[str]:
     notes = []
-    if run.status != FINISHED:
-        failure = run.saved.manifest.failure if run.saved.manifest is not None else None
-        notes.append(f"This run is {run.status}" + (f": {failure}" if failure else ""))
+    if run.status not in (FINISHED, RUNNING):
+        notes.append(_end_of(run))
     if statistics is None:
         notes.append("Metrics, tokens and cost are still being computed; reload to see them")
         return notes
+    if statistics.rollouts < len(run.index) and not run.is_live:
+        notes.append(
+            f"Metrics, tokens and cost are of the first {statistics.rollouts:,} rollouts; "
+            "reload to see all"
+        )
     words = statistics.summary.asked_again_words
     return notes + ([f"The model was asked again for {words}"] if words else [])
+
+
+def _end_of(run: LocalRun) -> str:
+    """Why a run ended early, and what goes on with it."""
+    manifest = run.saved.manifest
+    failure = f": {manifest.failure}" if manifest is not None and manifest.failure else ""
+    ended = f"This run is {run.status}{failure}"
+    if manifest is None or facts_in(manifest) is not None:
+        return ended
+    return f"{ended}; go on with `prime eval run --resume {run.run_id}`"
 
 
 def _errors(statistics: Statistics | None) -> list[ErrorLine]:

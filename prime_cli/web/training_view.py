@@ -118,7 +118,7 @@ def view_training(library: Library, name: str) -> TrainingView:
         evaluations=[each.line() for each in points],
         samples=list(_samples(run, name)),
         links=list(_links(library, run, facts, name)),
-        stream=f"{path}/events" if run.is_live else None,
+        stream=f"{path}/events?known={len(run.index)}" if run.is_live else None,
     )
 
 

@@ -12,9 +12,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
-from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.folder import Journal, RunFolder, writing
+from prime_cli.runs.manifest import RUNNING
+from prime_cli.runs.scrubber import Scrubber
 from tests.browser.site import samples
 from tests.browser.test_hostile import NOTHING_RAN, TEXT, sample
 from tests.browser.watched import NARROW, WIDE, Scheme, Visit
@@ -264,8 +266,44 @@ def test_rollouts_of_a_run_that_goes_on_arrive_by_themselves(
                 page.reload()
             link.click()
             page.evaluate("window.stayed = true")
+            page.get_by_text("As a table").click(timeout=10_000)
             assert page.locator("table.grid tbody tr").count() < 6
             expect(page.locator("table.grid tbody tr")).to_have_count(6)
             assert page.evaluate("window.stayed")
+            expect(page.get_by_text("6 values of")).to_be_visible()
+            expect(page.locator(".charts details")).to_have_attribute("open", "")
+            expect(page.locator(".charts summary")).to_be_focused()
             assert run.wait(60) == 0
         window.picture("run-live")
+
+
+def test_a_page_whose_events_were_refused_asks_for_them_again(
+    browse: Callable[..., Visit], tmp_path: Path
+) -> None:
+    folder = save_run(tmp_path, row(0), status=RUNNING, planned=2)
+    refused = iter([True])
+
+    def refuse_once(route: Route) -> None:
+        if next(refused, False):
+            route.fulfill(status=429)
+        else:
+            route.continue_()
+
+    with (
+        writing(folder),
+        Journal(folder.journal, Scrubber({})) as journal,
+        prime_open(tmp_path, folder.run_id) as address,
+    ):
+        origin, path = parted(address)
+        window = browse(origin)
+        window.expected.add(429)
+        window.page.route("**/events?*", refuse_once)
+        window.page.clock.install()
+        page = window.open(path)
+        page.wait_for_timeout(500)
+        journal.append(row(1))
+        with page.expect_response("**/events?*"):
+            page.clock.fast_forward(31_000)
+        page.wait_for_timeout(1_000)
+        page.clock.fast_forward(1_000)
+        expect(page.locator("table.grid tbody tr")).to_have_count(2)

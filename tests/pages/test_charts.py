@@ -18,7 +18,7 @@ from prime_cli.pages.plot import Axis
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
 NAMES = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=20)
-WIDTH, HEIGHT = 640, 280
+WIDTH, HEIGHT = 640, 288
 DRAWN = set(
     "figure svg line text rect title polyline polygon circle a ul li figcaption details summary "
     "div table thead tbody tr th td b span".split()
@@ -94,6 +94,7 @@ def test_equal_values_are_one_bar_with_the_value_below() -> None:
     figure = parse(draw_histogram([1.0, 1.0, 1.0], "Reward"))
 
     assert labels(figure, "middle") == ["1"]
+    assert figure.findtext("figcaption/span") == "3 values of 1"
     assert len(figure.findall(".//rect")) == 1
     check_inside(figure)
 

@@ -203,12 +203,16 @@ def test_the_events_of_a_run_that_has_ended_say_so(pages: TestClient, tmp_path: 
 
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert 'event: ended\ndata: {"status":"finished"}' in answer.text
+    assert "grown" in pages.get(f"/runs/{folder.run_id}/events?known=0").text
+    assert "grown" not in pages.get(f"/runs/{folder.run_id}/events?known=1").text
 
 
 def test_a_run_whose_process_is_gone_is_called_stopped(pages: TestClient, tmp_path: Path) -> None:
     folder = save_run(tmp_path, row(0), status=RUNNING)
 
-    assert "This run is stopped" in text_of(pages, f"/runs/{folder.run_id}")
+    page = text_of(pages, f"/runs/{folder.run_id}")
+
+    assert f"This run is stopped; go on with `prime eval run --resume {folder.run_id}`" in page
 
 
 def test_no_page_has_a_style_or_a_script_of_its_own(pages: TestClient, tmp_path: Path) -> None:

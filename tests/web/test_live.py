@@ -21,7 +21,7 @@ def test_events_come_with_each_rollout_until_the_run_ends(tmp_path: Path) -> Non
     folder = save_run(tmp_path, row(0), status=RUNNING)
 
     async def follow() -> list[bytes]:
-        events = watch(LocalRun(folder.path))
+        events = watch(LocalRun(folder.path), 1)
         received = [await anext(events)]
         journal.append(row(1))
         received.append(await anext(events))
@@ -34,7 +34,7 @@ def test_events_come_with_each_rollout_until_the_run_ends(tmp_path: Path) -> Non
         received = asyncio.run(follow())
 
     assert received[1:] == [
-        b'event: grown\ndata: {"lines":2}\n\n',
-        b'event: grown\ndata: {"lines":3}\n\n',
+        b'id: 2\nevent: grown\ndata: {"lines":2}\n\n',
+        b'id: 3\nevent: grown\ndata: {"lines":3}\n\n',
         b'event: ended\ndata: {"status":"finished"}\n\n',
     ]

@@ -2,26 +2,39 @@
 "use strict";
 {
   const source = document.querySelector("[data-live]:not([data-live=''])");
-  let waiting = false;
+  let isWaiting = false;
+
+  // What a reader opened, scrolled to and focused stays so.
+  const replace = (part, fresh) => {
+    const all = (selector) => [...part.querySelectorAll(selector)];
+    const open = all("details").map((each) => each.open);
+    const places = all(".table").map((each) => [each.scrollLeft, each.scrollTop]);
+    const focused = document.activeElement;
+    const href = focused.getAttribute("href");
+    const selector = href ? `a[href="${CSS.escape(href)}"]` : "summary, .table";
+    const number = part.contains(focused) ? all(selector).indexOf(focused) : -1;
+    part.replaceChildren(...fresh.childNodes);
+    all("details").forEach((each, at) => { each.open = open[at] ?? false; });
+    all(".table").forEach((each, at) => { [each.scrollLeft, each.scrollTop] = places[at] ?? [0, 0]; });
+    all(selector)[number]?.focus({ preventScroll: true });
+  };
 
   const refresh = async () => {
-    waiting = false;
     const answer = await fetch(location.href, { credentials: "same-origin" });
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     const parts = fresh.querySelectorAll("[data-live]");
     document.querySelectorAll("[data-live]").forEach((part, number) => {
-      if (!parts[number] || part.contains(document.activeElement)) return;
-      part.replaceChildren(...parts[number].childNodes);
+      if (parts[number]) replace(part, parts[number]);
     });
   };
 
   const follow = () => {
     const events = new EventSource(source.dataset.live);
     events.addEventListener("grown", () => {
-      if (waiting) return;
-      waiting = true;
-      setTimeout(refresh, 500);
+      if (isWaiting) return;
+      isWaiting = true;
+      setTimeout(() => { isWaiting = false; refresh(); }, 500);
     });
     events.addEventListener("ended", () => {
       events.close();

@@ -13,8 +13,7 @@ from prime_cli.hub.routes.pages.evaluation_downloads import ChunksAnswer
 from prime_cli.hub.routes.responses import answer_page_error
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import queries
-from prime_cli.pages.events import ASK_LATER, EVENT_HEADERS, FIRST_EVENT, event
-from prime_cli.pages.links import whole_number
+from prime_cli.pages.events import ASK_LATER, EVENT_HEADERS, FIRST_EVENT, event, known_count
 from prime_cli.wire.evaluations import CLOSED, EvaluationDetail
 
 router = Router()
@@ -37,14 +36,8 @@ async def events(request: Request) -> Response:
         return Response(ASK_LATER, headers=EVENT_HEADERS)
     with ExitStack() as stack:
         stack.enter_context(_watched.one())
-        watched = _watch(request, found, _known(request))
+        watched = _watch(request, found, known_count(request.headers, request.query_params))
         return ChunksAnswer(watched, EVENT_HEADERS, stack.pop_all())
-
-
-def _known(request: Request) -> int | None:
-    """How many samples the page shows, or has been told of since."""
-    given = request.headers.get("last-event-id") or request.query_params.get("known", "")
-    return whole_number(given)
 
 
 async def _watch(
