@@ -91,7 +91,7 @@ class EngineTraining:
                 await self._nodes.gathered(self._plan.stall)
                 self._is_gathering = False
                 await self._run(session, url, token)
-                await self._nodes.end()
+                self._nodes.end()
         finally:
             self._ended.set()
 

@@ -2,16 +2,19 @@
 
 The first node plans, evaluates, serves rollouts and writes checkpoints. All must see the folder of
 the training: the others find there how to ask the first one, and their engines how to meet. Each of
-the others holds a request open until the training ends, which tells both sides when one is gone.
+the others holds a request open until the training ends, which tells both sides when one is gone;
+the kernel asks a machine that says nothing whether it is there.
 """
 
 import asyncio
 import hashlib
 import secrets
-from collections.abc import AsyncGenerator, Iterator, Mapping
+import socket
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -26,10 +29,14 @@ from prime_cli.training.engines.launch import installed_versions
 from prime_cli.wire.rollouts import NodeJoin, NodeLine
 
 WAITING = "nodes.json"
-BEAT = 5.0
-"""Seconds between lines to a node, so that a machine that is cut off is noticed."""
-_SECONDS_TO_TELL = 2.0
 _SECONDS_OF_SILENCE = 3.0
+_KEEPALIVE = {
+    "TCP_KEEPIDLE": 10,
+    "TCP_KEEPALIVE": 10,  # the same on macOS
+    "TCP_KEEPINTVL": 10,
+    "TCP_USER_TIMEOUT": 60_000,
+}
+"""A machine that is cut off is noticed after a minute, whether or not something was sent to it."""
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -39,11 +46,17 @@ class Waiting(msgspec.Struct, frozen=True):
     token: str
     meeting: str
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """The host and the port of the first node."""
+        where = urlsplit(self.url)
+        return where.hostname or "", where.port or 0
+
 
 @dataclass(frozen=True)
 class FirstNode:
     """What makes this node the first: its address for the others, and the file that names the
-    folder of the training to those that a launcher started.
+    folder of the training to those that Slurm started.
     """
 
     address: str
@@ -59,6 +72,14 @@ def read_waiting(folder: Path) -> Waiting:
             f"No training waits for nodes in {folder}",
             hint="start the first node before, in a folder that all machines see",
         ) from error
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """Let the kernel close the connection once the machine at its other end is gone."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def facts_of_node(engine: Engine, python: Path, nodes: int) -> dict[str, str]:
@@ -90,10 +111,8 @@ class Nodes:
         self._count, self._facts = count, facts
         self._folder, self._progress = folder, progress
         self._hosts: list[str] = []
-        self._open = 0
+        self._has_ended = False
         self._changed = asyncio.Event()
-        self._ended = asyncio.Event()
-        self._told = asyncio.Event()
         self.failure: PrimeError | None = None
 
     @contextmanager
@@ -123,11 +142,8 @@ class Nodes:
 
     async def gathered(self, seconds: float) -> None:
         """Wait until all have joined; raises why they cannot, EngineFailed after so long."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while len(self._hosts) < self._count - 1 and self.failure is None:
-                    await self._next_change()
-        if self.failure is None and len(self._hosts) < self._count - 1:
+        await self._until(self._is_decided, seconds)
+        if self.failure is None and not self._is_full():
             self.failure = EngineFailed(
                 f"{len(self._hosts) + 1} of {self._count} nodes have come within "
                 f"{format_duration(seconds)}",
@@ -137,9 +153,19 @@ class Nodes:
         if self.failure is not None:
             raise self.failure
 
-    async def _next_change(self) -> None:
-        self._changed.clear()
-        await self._changed.wait()
+    def _is_full(self) -> bool:
+        return len(self._hosts) == self._count - 1
+
+    def _is_decided(self) -> bool:
+        return self._is_full() or self.failure is not None
+
+    async def _until(self, is_so: Callable[[], bool], seconds: float | None = None) -> None:
+        """Wait until that is so, or for so many `seconds`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not is_so():
+                    self._changed.clear()
+                    await self._changed.wait()
 
     def _fail(self, failure: PrimeError) -> None:
         self.failure = self.failure or failure
@@ -147,7 +173,7 @@ class Nodes:
 
     def admit(self, node: NodeJoin) -> int:
         """The number of a node that asks to join; raises Conflict, which also ends the training."""
-        if len(self._hosts) >= self._count - 1:
+        if self._is_full():
             raise Conflict(f"All {self._count} nodes of this training are there already")
         own = {"folder": str(self._folder.resolve()), **self._facts}
         for name in own.keys() | node.facts.keys():
@@ -168,27 +194,14 @@ class Nodes:
 
     async def lines(self, number: int) -> AsyncGenerator[NodeLine, None]:
         """What a node is told; its failure if that is left before the training has ended."""
-        self._open += 1
         try:
-            while len(self._hosts) < self._count - 1 and self.failure is None:
-                yield NodeLine()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(BEAT):
-                        await self._next_change()
-            if self.failure is not None:
-                return
-            yield NodeLine(number=number)
-            while not self._ended.is_set():
-                yield NodeLine()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(BEAT):
-                        await self._ended.wait()
-            yield NodeLine(ended=True)
+            await self._until(self._is_decided)
+            if self.failure is None:
+                yield NodeLine(number=number)
+                await self._until(lambda: self._has_ended)
+                yield NodeLine(ended=True)
         finally:
-            self._open -= 1
-            if not self._open:
-                self._told.set()
-            if not self._ended.is_set():
+            if not self._has_ended:
                 self._fail(self._gone(number))
 
     def _gone(self, number: int) -> PrimeError:
@@ -200,17 +213,12 @@ class Nodes:
 
     async def explain(self) -> None:
         """Wait a moment for word of another node that has gone, since this one's engine failed."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_SECONDS_OF_SILENCE):
-                while self.failure is None:
-                    await self._next_change()
+        await self._until(lambda: self.failure is not None, _SECONDS_OF_SILENCE)
 
-    async def end(self) -> None:
+    def end(self) -> None:
         """Tell all that the training has ended as it should."""
-        self._ended.set()
-        if self._open:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._told.wait(), _SECONDS_TO_TELL)
+        self._has_ended = True
+        self._changed.set()
 
 
 def require_nodes(nodes: Nodes | None) -> Nodes:

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -24,12 +24,11 @@ from prime_cli.core.paths import make_folder
 from prime_cli.core.progress import Progress
 from prime_cli.serving.launch import RunningEngine
 from prime_cli.training.engines.launch import EngineFiles, NodePlace
-from prime_cli.training.nodes import Waiting, read_waiting
+from prime_cli.training.nodes import Waiting, keep_alive, read_waiting
 from prime_cli.training.record import STOP
 from prime_cli.wire.rollouts import NodeJoin, NodeLine, ServiceError
 
-_SILENCE = 60.0
-"""The first node is gone that says nothing for so long."""
+_SECONDS_TO_ANSWER = 60.0
 _PAUSE = 0.5
 _LAST_WORDS = 10.0
 """Where the engine fails here, the first node knows why by then; it alone can tell."""
@@ -42,12 +41,9 @@ def folder_by(mark: Path, seconds: float) -> Path:
     """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        with suppress(OSError, ValueError, NotFound):
+        with suppress(OSError, ValueError, NotFound, Unreachable):
             folder = Path(json.loads(mark.read_bytes()))
-            waiting = read_waiting(folder)
-            where = urlsplit(waiting.url)
-            # One that was killed has left its files.
-            socket.create_connection((where.hostname or "", where.port or 0), _SILENCE).close()
+            reaching_address(read_waiting(folder))  # one that was killed has left its files
             return folder
         time.sleep(_PAUSE)
     raise NotFound(
@@ -58,10 +54,13 @@ def folder_by(mark: Path, seconds: float) -> Path:
 
 def reaching_address(waiting: Waiting) -> str:
     """The address of this machine by which it reaches the first node; raises Unreachable."""
-    where = urlsplit(waiting.url)
+    with _connected(waiting) as connection:
+        return str(connection.getsockname()[0])
+
+
+def _connected(waiting: Waiting) -> socket.socket:
     try:
-        with socket.create_connection((where.hostname or "", where.port or 0), _SILENCE) as one:
-            return str(one.getsockname()[0])
+        return socket.create_connection(waiting.place, _SECONDS_TO_ANSWER)
     except OSError as error:
         raise _unreachable(waiting, error) from error
 
@@ -75,38 +74,47 @@ def _unreachable(waiting: Waiting, error: Exception) -> Unreachable:
     )
 
 
-class Membership:
-    """A request that the first node answers until the training ends."""
+@contextmanager
+def joined(waiting: Waiting, node: NodeJoin) -> Iterator[Iterator[NodeLine]]:
+    """Join a training; gives what the first node says until its end, or until it is gone.
 
-    def __init__(self, waiting: Waiting, node: NodeJoin) -> None:
-        where = urlsplit(waiting.url)
-        self._connection = http.client.HTTPConnection(
-            where.hostname or "", where.port, timeout=_SILENCE
-        )
-        headers = {"Authorization": f"Bearer {waiting.token}", "Content-Type": "application/json"}
+    The first node takes it for the end of this one when the context is left. Raises Conflict if it
+    refuses this one, Unreachable.
+    """
+    with _connected(waiting) as connection:
+        keep_alive(connection)
         try:
-            self._connection.request(
-                "POST", f"{where.path}/nodes", msgspec.json.encode(node), headers
-            )
-            self._response = self._connection.getresponse()
-            said = b"" if self._response.status == http.client.OK else self._response.read()
+            said = _ask(connection, waiting, node)
         except (OSError, http.client.HTTPException) as error:
             raise _unreachable(waiting, error) from error
-        if self._response.status != http.client.OK:
-            with suppress(msgspec.DecodeError):
-                refusal = msgspec.json.decode(said, type=ServiceError)
-                raise Conflict(refusal.error, hint=refusal.hint)
-            raise _unreachable(waiting, ValueError(f"HTTP {self._response.status}"))
+        connection.settimeout(None)  # a training takes hours
+        try:
+            yield _lines(said)
+        finally:
+            with suppress(OSError):  # a thread may still read, which closing does not end
+                connection.shutdown(socket.SHUT_RDWR)
 
-    def close(self) -> None:
-        """Leave: the first node takes it for the end of this one."""
-        self._connection.close()
 
-    def lines(self) -> Iterator[NodeLine]:
-        """What the first node says, until it is gone."""
-        with suppress(OSError, http.client.HTTPException, msgspec.DecodeError):
-            while line := self._response.readline():
-                yield msgspec.json.decode(line, type=NodeLine)
+def _ask(connection: socket.socket, waiting: Waiting, node: NodeJoin) -> http.client.HTTPResponse:
+    headers = {"Authorization": f"Bearer {waiting.token}", "Content-Type": "application/json"}
+    path = f"{urlsplit(waiting.url).path}/nodes"
+    asking = http.client.HTTPConnection(*waiting.place)
+    asking.sock = connection
+    asking.request("POST", path, msgspec.json.encode(node), headers)
+    said = asking.getresponse()
+    if said.status == http.client.OK:
+        return said
+    try:
+        refusal = msgspec.json.decode(said.read(), type=ServiceError)
+    except msgspec.DecodeError as error:
+        raise _unreachable(waiting, ValueError(f"HTTP {said.status}")) from error
+    raise Conflict(refusal.error, hint=refusal.hint)
+
+
+def _lines(said: http.client.HTTPResponse) -> Iterator[NodeLine]:
+    with suppress(OSError, http.client.HTTPException, msgspec.DecodeError):
+        while line := said.readline():
+            yield msgspec.json.decode(line, type=NodeLine)
 
 
 @dataclass(frozen=True)
@@ -125,11 +133,14 @@ class OtherNode:
         """
         facts = {"folder": str(self.files.folder.resolve()), **self.facts}
         node = NodeJoin(host=socket.gethostname(), facts=facts)
-        with closing(Membership(self.waiting, node)) as membership:
+        with joined(self.waiting, node) as lines:
             progress.say(f"Joined the training of {urlsplit(self.waiting.url).netloc}")
-            lines = membership.lines()
-            number = next((line.number for line in lines if line.number is not None), None)
-            if number is None:
+            try:
+                first = next(lines, NodeLine())
+            except KeyboardInterrupt:
+                progress.say("left before all nodes were there, which ends the training")
+                raise
+            if (number := first.number) is None:
                 raise _first_has_ended()
             progress.say(f"All nodes are there; this is number {number + 1}")
             return self._run(number, lines, environ, progress)

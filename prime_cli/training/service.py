@@ -17,7 +17,6 @@ Every request carries the session's bearer token. Closing a connection gives up 
 
 import hmac
 import secrets
-import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
@@ -34,7 +33,7 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE
 from prime_cli.models.providers import EndpointSecret
 from prime_cli.runtime.protocol import Start
-from prime_cli.training.nodes import Nodes
+from prime_cli.training.nodes import Nodes, keep_alive
 from prime_cli.training.policies import Policies, Policy
 from prime_cli.training.recording import LENGTHS
 from prime_cli.training.trainer_events import TrainerEvents
@@ -60,8 +59,6 @@ if TYPE_CHECKING:
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
 LOOPBACK = "127.0.0.1"
-_MS_UNTIL_GONE = 60_000
-"""A machine that acknowledges nothing for so long is cut off."""
 Body = TypeVar("Body", bound=msgspec.Struct)
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -235,9 +232,8 @@ class RolloutService:
     async def _node(self, request: web.Request) -> web.StreamResponse:
         nodes = self._files.nodes()
         number = nodes.admit(await _read(request, NodeJoin))
-        if request.transport is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
-            connection: socket.socket = request.transport.get_extra_info("socket")
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _MS_UNTIL_GONE)
+        if request.transport is not None:
+            keep_alive(request.transport.get_extra_info("socket"))
         response = web.StreamResponse(headers={"content-type": NDJSON})
         async with aclosing(nodes.lines(number)) as lines:
             await response.prepare(request)

@@ -162,9 +162,9 @@ class NodeJoin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
 
 class NodeLine(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """What a node is told until the training ends: nothing, its `number`, or that it `ended` well.
+    """What a node is told: its `number` once all nodes are there, then that it `ended` well.
 
-    The number comes once, when all nodes are there; that of the first node is 0.
+    The number of the first node is 0.
     """
 
     number: int | None = None

@@ -1,13 +1,15 @@
 """The machines of a training: who is admitted, and what is told to whom."""
 
 import asyncio
+import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from prime_cli.core.errors import Conflict, EngineFailed, NotFound
 from prime_cli.core.progress import Silent
-from prime_cli.training.nodes import FirstNode, Nodes, read_waiting
+from prime_cli.training.nodes import FirstNode, Nodes, keep_alive, read_waiting
 from prime_cli.wire.rollouts import NodeJoin, NodeLine
 
 FACTS = {"nodes": "2", "trl": "1.16"}
@@ -40,16 +42,11 @@ def test_a_node_gets_its_number_when_all_are_there_and_the_end_at_the_end(
         number = nodes.admit(asking(tmp_path))
         await nodes.gathered(1)
         lines = nodes.lines(number)
-        first = [await anext(lines), await anext(lines)]
-        ending = asyncio.ensure_future(nodes.end())
-        await asyncio.sleep(0)
-        first += [line async for line in lines]
-        await ending
-        return first
+        first = await anext(lines)
+        nodes.end()
+        return [first, *[line async for line in lines]]
 
-    said = asyncio.run(run())
-    assert said[0].number == 1
-    assert said[-1].ended
+    assert asyncio.run(run()) == [NodeLine(number=1), NodeLine(ended=True)]
     assert nodes.failure is None
 
 
@@ -74,3 +71,15 @@ def test_a_node_that_leaves_early_is_named(nodes: Nodes, tmp_path: Path) -> None
     asyncio.run(run())
     assert nodes.failure is not None
     assert nodes.failure.message == "Node 2 of the 2 that train, b, has gone"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have fewer of these options")
+def test_the_kernel_ends_a_silent_connection_to_a_machine_that_is_gone() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
+        keep_alive(connection)
+        assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        asked_after, gone_after = (
+            connection.getsockopt(socket.IPPROTO_TCP, getattr(socket, name))
+            for name in ("TCP_KEEPIDLE", "TCP_USER_TIMEOUT")
+        )
+        assert asked_after < gone_after / 1000 <= 60

@@ -10,12 +10,12 @@ from prime_cli.serving.engines import find_gpus
 from prime_cli.session import Session
 from prime_cli.training.engines.catalogue import Engine, find_engine
 from prime_cli.training.engines.launch import EngineFiles
-from prime_cli.training.launchers import address_of, find_launched, require_count
 from prime_cli.training.nodes import FirstNode, facts_of_node, read_waiting
 from prime_cli.training.other_node import OtherNode, folder_by, reaching_address
 from prime_cli.training.prepare import engine_packages
 from prime_cli.training.record import find_training
 from prime_cli.training.request import TrainRequest
+from prime_cli.training.slurm import address_of, find_task
 
 PythonOf = Callable[[Session, Engine, bool, Path | None], Path]
 """Makes or checks the interpreter of an engine, for GPUs or a CPU; it may be the user's own."""
@@ -24,27 +24,24 @@ PythonOf = Callable[[Session, Engine, bool, Path | None], Path]
 def first_node(training: TrainRequest, nodes: int, output_dir: str | None) -> FirstNode | None:
     """How the others find this node, which leads; None if it has no others.
 
-    Raises UsageError where the launcher or the address does not fit.
+    Raises UsageError where Slurm's tasks or the address do not fit.
     """
     if nodes == 1:
         if training.address is not None:
             raise UsageError("`--address` is for several machines", hint="add `--nodes N`")
         return None
-    launched = find_launched(os.environ)
-    if launched is not None:
-        require_count(launched, nodes)
-    address = address_of(training.address, launched, nodes)
-    mark = None if launched is None else launched.mark(_trainings(output_dir))
+    task = find_task(os.environ, nodes)
+    address = address_of(training.address, task, nodes)
+    mark = None if task is None else task.mark(_trainings(output_dir))
     return FirstNode(address, mark)
 
 
 def folder_to_join(training: TrainRequest, nodes: int, output_dir: str | None) -> Path | None:
     """The folder of a training that another node leads; None if this node leads, or is alone."""
-    launched = find_launched(os.environ) if nodes > 1 else None
-    if launched is None or launched.rank == 0:
+    task = find_task(os.environ, nodes) if nodes > 1 else None
+    if task is None or task.rank == 0:
         return None
-    require_count(launched, nodes)
-    return folder_by(launched.mark(_trainings(output_dir)), training.stall)
+    return folder_by(task.mark(_trainings(output_dir)), training.stall)
 
 
 def _trainings(output_dir: str | None) -> Path:

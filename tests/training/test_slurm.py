@@ -1,11 +1,11 @@
-"""Which of several machines prime finds itself on."""
+"""Which of several machines prime finds itself on, and how the others reach it."""
 
 from pathlib import Path
 
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.training.launchers import Launched, address_of, find_launched, require_count
+from prime_cli.training.slurm import SlurmTask, address_of, find_task
 
 SLURM = {
     "SLURM_JOB_ID": "7",
@@ -14,39 +14,27 @@ SLURM = {
     "SLURM_NTASKS": "2",
     "SLURMD_NODENAME": "node-b",
 }
-TORCHRUN = {
-    "TORCHELASTIC_RUN_ID": "a/b",
-    "RANK": "1",
-    "WORLD_SIZE": "2",
-    "MASTER_ADDR": "10.0.0.1",
-    "MASTER_PORT": "29500",
-}
 
 
 def test_a_task_of_slurm_knows_its_place() -> None:
-    assert find_launched(SLURM) == Launched("Slurm", 1, 2, "7.0", "node-b")
-
-
-def test_a_process_of_torchrun_knows_its_place_and_marks_it_by_a_plain_name() -> None:
-    found = find_launched(TORCHRUN)
-    assert found is not None
-    assert (found.by, found.rank, found.count) == ("torchrun", 1, 2)
-    assert found.mark(Path("train")) == Path("train/.nodes-a-b-10.0.0.1-29500.json")
+    found = find_task(SLURM, 2)
+    assert found == SlurmTask(1, 2, "7.0", "node-b")
+    assert found.mark(Path("train")) == Path("train/.nodes-7.0.json")
 
 
 @pytest.mark.parametrize("environ", [{}, {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0"}])
-def test_a_shell_and_a_batch_script_are_no_launchers(environ: dict[str, str]) -> None:
-    assert find_launched(environ) is None
+def test_a_shell_and_a_batch_script_are_no_tasks(environ: dict[str, str]) -> None:
+    assert find_task(environ, 2) is None
 
 
 def test_incomplete_variables_are_refused() -> None:
     with pytest.raises(UsageError, match="incomplete: 'SLURM_NTASKS'"):
-        find_launched({name: text for name, text in SLURM.items() if name != "SLURM_NTASKS"})
+        find_task({name: text for name, text in SLURM.items() if name != "SLURM_NTASKS"}, 2)
 
 
 def test_another_number_of_tasks_than_nodes_is_refused() -> None:
     with pytest.raises(UsageError, match="started prime 2 times, and `--nodes 4` needs 4"):
-        require_count(Launched("Slurm", 0, 2, "7.0", "node-b"), 4)
+        find_task(SLURM, 4)
 
 
 def test_an_address_is_needed_and_must_be_of_this_machine() -> None:
@@ -56,4 +44,4 @@ def test_an_address_is_needed_and_must_be_of_this_machine() -> None:
     with pytest.raises(UsageError, match=r"`192\.0\.2\.1` is no IPv4 address of this machine"):
         address_of("192.0.2.1", None, 2)
     with pytest.raises(UsageError, match=r"leads to 127\.0\.0\.1, which no other"):
-        address_of(None, Launched("Slurm", 0, 2, "7.0", "localhost"), 2)
+        address_of(None, SlurmTask(0, 2, "7.0", "localhost"), 2)
