@@ -20,6 +20,23 @@ from tests.browser.watched import NARROW, WIDE, Scheme, Visit
 pytestmark = pytest.mark.slow
 
 ACCOUNT = "/dashboard/account"
+ACCOUNT_PAGES = (
+    ACCOUNT,
+    "/dashboard/account/environments",
+    "/dashboard/tokens",
+    "/dashboard/teams",
+    "/dashboard/teams/lab",
+    "/dashboard/secrets",
+    "/dashboard/secrets/ada/word",
+)
+ADMIN_PAGES = (
+    "/dashboard/hub/users",
+    "/dashboard/hub/storage",
+    "/dashboard/hub/audit",
+    "/dashboard/hub/load",
+    "/dashboard/pods",
+    "/dashboard/sandboxes",
+)
 HIDDEN = "/dashboard/environments/ada/hidden"
 
 
@@ -50,8 +67,8 @@ def test_every_page_of_an_account_is_fit_for_everybody(
     wrong = window.faults("login", axe)
     window.picture("sign-in")
     sign_in(window, site.keys["ada"], ACCOUNT)
-    paths = ("account", "account/environments", "tokens", "teams", "secrets", "secrets/ada/word")
-    for path in (*(f"/dashboard/{path}" for path in paths), team):
+    assert team in ACCOUNT_PAGES
+    for path in ACCOUNT_PAGES:
         window.open(path)
         wrong += fitness(window, path, axe)
     for path, page in RENTED.items():
@@ -67,9 +84,9 @@ def test_every_page_of_an_admin_is_fit_for_everybody(
     window = browse(site.url, scheme=scheme, width=width)
     sign_in(window, site.served.key, "/dashboard/hub/users")
     wrong = []
-    for name in ("hub/users", "hub/storage", "hub/audit", "hub/load", "pods", "sandboxes"):
-        window.open(f"/dashboard/{name}")
-        wrong += fitness(window, f"/dashboard/{name}", axe)
+    for path in ADMIN_PAGES:
+        window.open(path)
+        wrong += fitness(window, path, axe)
     assert wrong == []
 
 

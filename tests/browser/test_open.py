@@ -13,10 +13,14 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Route, expect
+from starlette import routing
+from starlette.applications import Starlette
 
 from prime_cli.runs.folder import Journal, RunFolder, writing
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.scrubber import Scrubber
+from prime_cli.web.application import create_application
+from prime_cli.web.library import Library
 from tests.browser.site import samples
 from tests.browser.test_hostile import NOTHING_RAN, TEXT, sample
 from tests.browser.watched import NARROW, WIDE, Scheme, Visit
@@ -117,6 +121,47 @@ def save(folder: Path, right: int, model: str = "org/model") -> RunFolder:
     return save_run(folder, *rows, plan=plan, planned=10)
 
 
+def addresses(ours: str, theirs: str, rich: str, training: str) -> dict[str, str]:
+    """The pages of these runs, by the names of their screenshots; `rich` is of EVERYTHING."""
+    run, both = f"/runs/{ours}", f"run={theirs}&run={ours}"
+    return {
+        "runs": "/runs",
+        "runs-found": "/runs?text=small",
+        "runs-none": "/runs?text=nothing",
+        "run": run,
+        "run-filtered": f"{run}?reward=%3E0.5",
+        "rollout": f"{run}/rollouts/0.0",
+        "rollout-rich": f"/runs/{rich}/rollouts/0.0",
+        "rollout-tokens-local": f"/runs/{rich}/rollouts/0.0/tokens?at=/completion/0/logprobs",
+        "compare": f"/compare?{both}",
+        "compare-none": "/compare",
+        "compare-rollouts": f"/compare/2.0?{both}",
+        "training": f"/trainings/{training}",
+        "not-found": "/runs/nothing",
+        "environments-local": "/",
+        "environment-local": "/dashboard/environments/starter/alphabet-sort",
+    }
+
+
+NO_PAGES = {
+    "/runs/{name}/events",
+    "/runs/{name}/download.{form}",
+    "/runs/{name}/rollouts/{position}/text",
+    "/trainings/{name}/events",
+    "/static/{name}",
+}
+
+
+def test_every_local_page_is_looked_at(tmp_path: Path) -> None:
+    paths = {urlsplit(each).path for each in addresses("a", "b", "c", "d").values()}
+    unseen = {
+        route.path
+        for route in create_application(Library(tmp_path), Starlette()).routes
+        if isinstance(route, routing.Route) and not any(map(route.path_regex.match, paths))
+    }
+    assert unseen == NO_PAGES
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", NARROW)])
 def test_runs_a_rollout_and_a_comparison_are_fit_for_everybody(
     browse: Callable[..., Visit], tmp_path: Path, axe: str, scheme: Scheme, width: int
@@ -130,25 +175,15 @@ def test_runs_a_rollout_and_a_comparison_are_fit_for_everybody(
         window.open(path)
         wrong = []
         window.expected.add(404)
-        run, both = f"/runs/{ours.run_id}", f"run={theirs.run_id}&run={ours.run_id}"
-        for name, path in {
-            "runs": "/runs",
-            "run": run,
-            "run-filtered": f"{run}?reward=%3E0.5",
-            "rollout": f"{run}/rollouts/0.0",
-            "rollout-rich": f"/runs/{rich.run_id}/rollouts/0.0",
-            "compare": f"/compare?{both}",
-            "compare-rollouts": f"/compare/2.0?{both}",
-            "training": f"/trainings/{training.run_id}",
-            "not-found": "/runs/nothing",
-        }.items():
+        ids = (ours.run_id, theirs.run_id, rich.run_id, training.run_id)
+        for name, path in addresses(*ids).items():
             window.open(path)
             window.picture(name)
             wrong += window.faults(name, axe)
         assert wrong == []
 
 
-def test_address_is_good_once(browse: Callable[..., Visit], tmp_path: Path) -> None:
+def test_address_is_good_once(browse: Callable[..., Visit], tmp_path: Path, axe: str) -> None:
     save(tmp_path, 7)
     with prime_open(tmp_path) as address:
         origin, path = parted(address)
@@ -162,6 +197,8 @@ def test_address_is_good_once(browse: Callable[..., Visit], tmp_path: Path) -> N
         for each in (path, "/runs", "/"):
             assert "org/model" not in stranger.open(each).content()
             expect(stranger.page.locator(".problem")).to_be_visible()
+        assert stranger.faults("stranger", axe) == []
+        stranger.picture("stranger")
 
 
 def test_pages_work_without_scripts(browse: Callable[..., Visit], tmp_path: Path) -> None:
