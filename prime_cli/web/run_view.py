@@ -37,6 +37,7 @@ from prime_cli.pages.templates import format_moment, render
 from prime_cli.pages.texts import shorten
 from prime_cli.runs.export.text import facts_of, parts_of, spent_of
 from prime_cli.runs.manifest import FINISHED, RUNNING
+from prime_cli.runs.plan import resume_command
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.vf_eval_writer import official_row
@@ -210,9 +211,7 @@ def _parameters(run: LocalRun, statistics: Statistics | None) -> list[Fact]:
 
 
 def _notes(run: LocalRun, statistics: Statistics | None) -> list[str]:
-    notes = []
-    if run.status not in (FINISHED, RUNNING):
-        notes.append(_end_of(run))
+    notes = [end] if (end := end_of(run)) else []
     if statistics is None:
         notes.append("Metrics, tokens and cost are still being computed; reload to see them")
         return notes
@@ -225,14 +224,16 @@ def _notes(run: LocalRun, statistics: Statistics | None) -> list[str]:
     return notes + ([f"The model was asked again for {words}"] if words else [])
 
 
-def _end_of(run: LocalRun) -> str:
-    """Why a run ended early, and what goes on with it."""
+def end_of(run: LocalRun) -> str:
+    """Why a run ended early, and what goes on with it; empty for others."""
     manifest = run.saved.manifest
-    failure = f": {manifest.failure}" if manifest is not None and manifest.failure else ""
-    ended = f"This run is {run.status}{failure}"
-    if manifest is None or facts_in(manifest) is not None:
-        return ended
-    return f"{ended}; go on with `prime eval run --resume {run.run_id}`"
+    if manifest is None or run.status in (FINISHED, RUNNING):
+        return ""
+    failure = f": {manifest.failure}" if manifest.failure else ""
+    resume = resume_command(run.run_id, manifest.plan)
+    if facts_in(manifest) is not None:
+        resume = f"prime train --resume {run.run_id}"
+    return f"This run is {run.status}{failure}; go on with `{resume}`"
 
 
 def _errors(statistics: Statistics | None) -> list[ErrorLine]:

@@ -12,6 +12,7 @@ from prime_cli.pages.charts import Curve, Point, draw_curves
 from prime_cli.pages.runs import Fact, Link, RunFilter
 from prime_cli.pages.templates import Html, Page, format_moment
 from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.rows import Row
 from prime_cli.runs.transcript import message_blocks
 from prime_cli.statistics.intervals import Interval, precision
@@ -26,7 +27,7 @@ from prime_cli.training.record import (
 from prime_cli.training.trainer_events import METRICS, NAMES
 from prime_cli.web.library import Library
 from prime_cli.web.opened import LocalRun
-from prime_cli.web.run_view import run_path
+from prime_cli.web.run_view import end_of, run_path
 
 _SAMPLES = 24
 _SHOWN = 200
@@ -80,6 +81,7 @@ class TrainingView:
     command: str
     facts: Sequence[Fact]
     parameters: Sequence[Fact]
+    note: str = ""
     verdict: str = ""
     charts: Sequence[Html] = ()
     evaluations: Sequence[EvaluationLine] = ()
@@ -113,6 +115,7 @@ def view_training(library: Library, name: str) -> TrainingView:
         command=f"prime train show {run.run_id}",
         facts=list(_facts(run, facts)),
         parameters=[Fact(*line) for line in (("Folder", str(run.path)), *facts.plan.lines())],
+        note=end_of(run),
         verdict=facts.verdict.sentence if facts.verdict is not None else "",
         charts=list(_charts(steps, points)),
         evaluations=[each.line() for each in points],
@@ -174,7 +177,7 @@ def _facts(run: LocalRun, facts: TrainingFacts) -> Iterator[Fact]:
     manifest = run.saved.manifest
     if manifest is not None:
         yield Fact("Started", format_moment(manifest.started))
-        if manifest.failure:
+        if manifest.failure and run.status == FINISHED:
             yield Fact("Ended by", manifest.failure)
 
 

@@ -1,7 +1,10 @@
 from pathlib import Path
 
+import msgspec
 from starlette.testclient import TestClient
 
+from prime_cli.runs.manifest import RUNNING, load_manifest, save_manifest
+from prime_cli.runs.scrubber import Scrubber
 from tests.web.trainings import save_training
 
 
@@ -25,6 +28,16 @@ def test_a_training_shows_its_curves_evaluations_rollouts_and_verdict(
     assert "answer 3" in page
     assert f'href="/runs/{saved.run_id}?step=1#rollouts">1</a>' in page
     assert f"prime train show {saved.run_id}" in page
+
+
+def test_a_training_that_was_killed_says_how_to_go_on(pages: TestClient, tmp_path: Path) -> None:
+    saved, _ = save_training(tmp_path)
+    manifest = msgspec.structs.replace(load_manifest(saved.manifest), status=RUNNING)
+    save_manifest(saved.manifest, manifest, Scrubber({}))
+    hint = f"This run is stopped; go on with `prime train --resume {saved.run_id}`."
+
+    for path in ("trainings", "runs"):
+        assert hint in pages.get(f"/{path}/{saved.run_id}").text
 
 
 def test_trainings_are_listed_and_searched_with_their_command(

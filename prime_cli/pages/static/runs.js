@@ -4,19 +4,18 @@
   const source = document.querySelector("[data-live]:not([data-live=''])");
   let isWaiting = false;
 
-  // What a reader opened, scrolled to and focused stays so.
+  // What a reader opened, scrolled to and focused stays so; charts may have come before it.
+  const chartOf = (each) => each.closest("figure")?.querySelector("b").textContent;
+  const sign = (each) => [each.tagName, each.getAttribute("href"), chartOf(each)].join(" ");
   const replace = (part, fresh) => {
     const all = (selector) => [...part.querySelectorAll(selector)];
-    const open = all("details").map((each) => each.open);
-    const places = all(".table").map((each) => [each.scrollLeft, each.scrollTop]);
-    const focused = document.activeElement;
-    const href = focused.getAttribute("href");
-    const selector = href ? `a[href="${CSS.escape(href)}"]` : "summary, .table";
-    const number = part.contains(focused) ? all(selector).indexOf(focused) : -1;
+    const open = new Set(all("details[open]").map(chartOf));
+    const places = new Map(all(".table").map((each) => [sign(each), [each.scrollLeft, each.scrollTop]]));
+    const focused = part.contains(document.activeElement) ? sign(document.activeElement) : null;
     part.replaceChildren(...fresh.childNodes);
-    all("details").forEach((each, at) => { each.open = open[at] ?? false; });
-    all(".table").forEach((each, at) => { [each.scrollLeft, each.scrollTop] = places[at] ?? [0, 0]; });
-    all(selector)[number]?.focus({ preventScroll: true });
+    for (const each of all("details")) each.open = open.has(chartOf(each));
+    for (const each of all(".table")) [each.scrollLeft, each.scrollTop] = places.get(sign(each)) ?? [0, 0];
+    if (focused) all("a, summary, .table").find((each) => sign(each) === focused)?.focus({ preventScroll: true });
   };
 
   const refresh = async () => {
