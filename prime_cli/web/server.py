@@ -14,7 +14,7 @@ from granian.server.embed import Server
 from starlette.types import ASGIApp
 
 from prime_cli.hub.app import create_app
-from prime_cli.hub.serving.server import reserve_port
+from prime_cli.hub.serving.ports import reserve_port
 from prime_cli.hub.settings import HubSettings
 from prime_cli.runs.comparison.compare import load_statistics
 from prime_cli.web.application import NAVIGATION, create_application, refuse

@@ -1,21 +1,17 @@
 """Start a hub: preflight checks, the first admin, then granian's processes, which serve it."""
 
-import errno
 import logging
 import multiprocessing
 import os
 import signal
-import socket
 import ssl
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
@@ -26,7 +22,7 @@ from granian.log import LogLevels
 from granian.server.mp import MPServer
 from sqlalchemy import exists, insert, select
 
-from prime_cli.core.errors import Conflict, NotAllowed, PrimeError, UsageError
+from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.engine.entry import ENGINE
 from prime_cli.hub.compute.sky.installation import find_python
@@ -36,7 +32,9 @@ from prime_cli.hub.services.access import USER, check_slug, find_owner
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import ADMIN, create_key
 from prime_cli.hub.serving.connections import watch_connections
+from prime_cli.hub.serving.health import answer_health
 from prime_cli.hub.serving.options import ServeOptions
+from prime_cli.hub.serving.ports import reserve_port
 from prime_cli.hub.serving.proxies import read_networks
 from prime_cli.hub.tokens import new_id
 
@@ -133,61 +131,11 @@ def serve(options: ServeOptions, ready: Callable[[], None]) -> None:
         workers_kill_timeout=GRACE_SECONDS,
     )
     server.on_startup(ready)
-    health = _health_listener(options, server)
+    health = answer_health(options.host, options.health_port, server.has_worker)
     with health, tempfile.TemporaryDirectory(prefix="prime-hub-") as numbers:
         # Where the workers add up what they count; read when prometheus_client is imported.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = numbers
         server.serve(target_loader=partial(load_app, options), wrap_loader=False)
-
-
-# --- Health, whatever the workers have to do ---
-
-
-class _Health(BaseHTTPRequestHandler):
-    timeout = 5.0
-    server: "_HealthServer"
-
-    def do_GET(self) -> None:
-        is_health = self.path == "/healthz"
-        is_alive = is_health and self.server.is_alive()
-        body = b'{"status":"ok"}' if is_alive else b'{"status":"no worker"}' if is_health else b""
-        self.send_response(200 if is_alive else 503 if is_health else 404)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Probes are not logged."""
-
-
-class _HealthServer(ThreadingHTTPServer):
-    """Answers on an address that it alone has; raises what `reserve_port` raises."""
-
-    def __init__(self, host: str, port: int, is_alive: Callable[[], bool]) -> None:
-        super().__init__((host, port), _Health, bind_and_activate=False)
-        self.is_alive = is_alive
-        self.socket.close()
-        self.socket = _bind_alone(host, port)
-        self.server_activate()
-
-
-@contextmanager
-def _health_listener(options: ServeOptions, server: HubServer) -> Iterator[None]:
-    """Answer `/healthz` on `health_port`, if there is one, from this process, which serves nothing.
-
-    Raises what `reserve_port` raises.
-    """
-    if options.health_port is None:
-        yield
-        return
-    listener = _HealthServer(options.host, options.health_port, server.has_worker)
-    threading.Thread(target=listener.serve_forever, daemon=True).start()
-    try:
-        yield
-    finally:
-        listener.shutdown()
-        listener.server_close()
 
 
 def _raise_file_limit() -> int:
@@ -235,57 +183,6 @@ def _end_with_parent() -> None:
 
 
 # --- Preflight ---
-
-
-@contextmanager
-def reserve_port(host: str, port: int) -> Iterator[int]:
-    """Reserve `port`, or a free one for 0, for the workers alone.
-
-    The workers share the port (SO_REUSEPORT), and so could any other process of this user. It is
-    therefore bound exclusively first and shared afterwards, so a second hub that starts at the
-    same time is refused. Raises Conflict when it is taken, NotAllowed, UsageError for a bad host.
-    """
-    with _bind_alone(host, port) as reserved:
-        number = int(reserved.getsockname()[1])
-        if sys.platform == "win32":
-            reserved.close()  # which has no shared ports: its one worker binds it
-        else:
-            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
-            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        yield number
-
-
-def _bind_alone(host: str, port: int) -> socket.socket:
-    try:
-        family, *_, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        bound = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            if sys.platform != "win32":  # where it would take the port from another process
-                # Connections that a stopped hub has left behind do not matter.
-                bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
-        except OSError:
-            bound.close()
-            raise
-        else:
-            return bound
-    except OSError as error:
-        raise _refusal(host, port, error) from error
-
-
-def _refusal(host: str, port: int, error: OSError) -> PrimeError:
-    if error.errno == errno.EADDRINUSE:
-        return Conflict(
-            f"Port {port} of {host} is used by another process", hint="choose one with `--port`"
-        )
-    if error.errno == errno.EACCES:
-        return NotAllowed(f"Port {port} may not be used by this user", hint="choose one above 1023")
-    return UsageError(
-        f"`{host}` is not an address of this machine: {error.strerror}",
-        hint="use `--host 127.0.0.1`, or `--host 0.0.0.0` for all addresses",
-    )
 
 
 def check_certificate(options: ServeOptions) -> None:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from prime_cli.core.errors import Conflict
-from prime_cli.hub.serving.server import reserve_port
+from prime_cli.hub.serving.ports import reserve_port
 from tests.helpers.certificates import make_certificate
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.serving import serve
