@@ -52,7 +52,7 @@ def test_a_command_on_a_page_exists_with_its_options(file: str, line: str) -> No
     words = line.replace("{}", " {}").split()[1:]
     for word in words:
         found = {name: each for each in node.commands for name in (each.name, *each.aliases)}
-        if not node.commands or (word == "{}" and node.default):
+        if not node.commands or (node.default and word.startswith(("{}", "-"))):
             break
         assert word in found, f"{file} shows `{line}`: `{node.path}` has no command `{word}`"
         node = found[word]
