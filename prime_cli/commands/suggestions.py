@@ -86,10 +86,18 @@ def unknown_option(context: Any, path: str, name: str, argv: list[str]) -> Usage
     nearest = nearest_word(name, _options(context))
     if nearest:
         hint = f"did you mean `{nearest}`? Otherwise {hint}"
+    elif _takes_command(context):
+        hint = f"write `--` before COMMAND if it belongs to that; otherwise {hint}"
     elif isinstance(getattr(context, "command", None), LazyGroup):
         after = _command_with(name, argv)
         hint = f"it goes after the command: `{after} {name}`" if after else hint
     return UsageError(message, hint=hint)
+
+
+def _takes_command(context: Any) -> bool:
+    """Whether the words after its arguments are a command with options of its own."""
+    parameters = getattr(getattr(context, "command", None), "params", ())
+    return any(str(each.metavar).startswith("-- COMMAND") for each in parameters)
 
 
 def _answer(message: str, row: OfficialRow, otherwise: str) -> UsageError:

@@ -49,7 +49,7 @@ def _check_machine(system: System) -> list[Finding]:
         step = "install bubblewrap (`apt install bubblewrap`), or start Podman or Docker"
         return [warned(_PROVIDERS, sentence, step)]
     makers = " and ".join(each for each in (engine, bubblewrap) if each)
-    sentence = f"{makers} can make sandboxes; {left or 'none runs'}"
+    sentence = f"{makers} can make sandboxes; {left or 'none is running'}"
     if left and left.startswith("remains"):
         found = warned(_PROVIDERS, sentence, "`prime gc`")
     elif no_engine.startswith("the"):
@@ -160,4 +160,4 @@ def _left(system: System) -> str | None:
     left = sorted(tag for tag in list_cgroups("prime-") if tag.rpartition("-")[2] in ended)
     if left:
         return f"remains of {pluralize(len(left), 'sandbox', 'sandboxes')} that ended are there"
-    return f"{len(live)} of your own {'runs' if len(live) == 1 else 'run'}" if live else None
+    return f"{len(live)} {'is' if len(live) == 1 else 'are'} running" if live else None

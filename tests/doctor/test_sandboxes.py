@@ -21,7 +21,7 @@ pytestmark = needs_bubblewrap
 
 def test_bubblewrap_is_tried_and_its_limits_are_told(tmp_path: Path) -> None:
     found = check_sandboxes(system(tmp_path))
-    assert "bubblewrap can make sandboxes; none runs" in one(found, "sandboxes").sentence
+    assert "bubblewrap can make sandboxes; none is running" in one(found, "sandboxes").sentence
     limits = one(found, "limits")
     assert limits.status in ("ok", "warning")
     assert "memory" in limits.sentence.lower()
@@ -92,4 +92,4 @@ def test_sandboxes_that_run_are_counted_and_none_is_started(home: Path, tmp_path
     with sandbox_hub(data) as hub:
         create(hub)
         here = system(tmp_path, box=lambda: open_hub(data))
-        assert "1 of your own runs" in one(check_sandboxes(here), "sandboxes").sentence
+        assert "; 1 is running" in one(check_sandboxes(here), "sandboxes").sentence

@@ -96,7 +96,7 @@ class SandboxOptions:
     )] = None
     guaranteed: Annotated[bool, Option("Never evicted.", panel=_CLOUD)] = False
     vm: Annotated[bool | None, Option(
-        "Kind of sandbox; the hub decides.", names=("--vm/--container",), panel=_CLOUD
+        "A virtual machine or a container.", names=("--vm/--container",), panel=_CLOUD
     )] = None
     # fmt: on
 
@@ -159,6 +159,12 @@ def _creation(
         raise UsageError("`--network-allow` and `--network-deny` are mutually exclusive")
     image = image or DEFAULT_IMAGE
     is_public = hub.base_url == PRIME_API_URL
+    if options.vm and not is_public:
+        # Not refused by the hub, as the newer clients of its API always ask for one.
+        raise UsageError(
+            "Sandboxes of this hub are not virtual machines",
+            hint="omit `--vm`; Prime's cloud (`--context prime`) has them",
+        )
     start = StartCommand(command[0], command[1:]) if command else None
     if is_public and options.start_command is not None:
         start = StartCommand("/bin/sh", ["-c", options.start_command])

@@ -20,6 +20,8 @@ from prime_cli.wire.command_sessions import STDERR, CommandSpec, Ended, Output, 
 _DEFAULT_SECONDS = 300
 _SLICE = 64 * 1024
 _LAST_SEND_SECONDS = 2.0
+_KILLED = 137
+"""128 + SIGKILL."""
 
 
 @common_options(QUIET, CONTEXT, OFFLINE)
@@ -84,6 +86,12 @@ def run(
         raise typer.Exit(ExitCode.PARTIAL) from error
     finally:
         feeder.stop()
+    if code == _KILLED:
+        session.output.warn(
+            "The command was killed, as when the sandbox ends or its "
+            f"{found.memory_gb:g} GB of memory are used up",
+            hint=f"see `prime sandbox get {shlex.quote(sandbox)}`",
+        )
     raise typer.Exit(code)
 
 

@@ -43,6 +43,9 @@ def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime
         (tmp_path / "a.txt").write_text("hello\n")
         folder = prime("sandbox", "download", "box", "/tmp", "c.txt", cwd=tmp_path)
         assert (folder.code, "/tmp is not a file" in folder.err) == (6, True)
+        killed = prime_outside("sandbox", "run", "box", "--", "bash", "-c", "kill -9 $$")
+        assert killed.code == 137
+        assert "killed, as when the sandbox ends or its 2 GB of memory" in killed.err
         lost = prime_outside("sandbox", "run", "box", "-w", "/nowhere", "--", "ls")
         assert (lost.code, lost.err) == (127, "/nowhere: No such file or directory\n")
         prime("sandbox", "cp", "a.txt", "box:/tmp/deep/", cwd=tmp_path).ok()
@@ -95,8 +98,10 @@ def test_a_sandbox_that_does_not_start_is_an_error(
         ("create python:3.11 sleep 60", "Write `--` before COMMAND"),
         ("create --timeout-minutes 0", "`--timeout-minutes` must be 1 or more, or -1"),
         ("create --arch s390x", "have its machine's architecture"),
+        ("create --vm", "Sandboxes of this hub are not virtual machines"),
         ("list --status LOST", "`--status LOST` is not one of PENDING, PROVISIONING, RUNNING"),
         ("run box \"it's", "The command cannot be split into words: no closing quotation"),
+        ("run box ls -l", "write `--` before COMMAND"),
         ("upload box . /tmp/", ". is a folder"),
         ("delete", "Name sandboxes, or pass `--all` or `--label`"),
         ("delete box --all", "Name sandboxes, or pass `--all` or `--label`"),

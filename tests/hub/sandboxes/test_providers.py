@@ -63,6 +63,11 @@ def test_a_command_has_its_output_and_exit_code(inside: Inside) -> None:
     assert said == {"stdout": "yes\n/tmp\n", "stderr": "no\n", "exit_code": 3}
 
 
+def test_a_user_that_it_does_not_have_is_refused(inside: Inside) -> None:
+    answer = inside.post("exec", json={"command": "id", "user": "nosuch"})
+    assert (answer.status_code, "`nosuch`" in answer.text) == (422, True), answer.text
+
+
 def test_files_go_in_and_come_out(inside: Inside) -> None:
     content = bytes(range(256)) * 4000
     sent = inside.post("upload", params={"path": "/tmp/new/x"}, files={"file": ("x", content)})

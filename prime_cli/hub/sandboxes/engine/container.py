@@ -9,7 +9,7 @@ from pathlib import Path
 from aiodocker.exceptions import DockerError
 from aiohttp import ClientError
 
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.errors import EnvironmentFailed, NotFound, UsageError
 from prime_cli.hub.compute.engine.client import Engine, Execution, engine_errors
 from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
 from prime_cli.hub.sandboxes.pipes import Pipe
@@ -49,16 +49,24 @@ class EngineContainer:
             )
         if self.is_gone:
             raise NotFound("The sandbox has ended")
-        with engine_errors(self.url):
-            made = await self.engine.execute(
-                self.tag,
-                command.argv,
-                env={**self._variables, **command.env},
-                cwd=command.cwd,
-                user=command.user,
-                stdin=command.stdin,
-            )
-        return EngineCommand(self, made, stdin=command.stdin)
+        return EngineCommand(self, await self._execute(command), stdin=command.stdin)
+
+    async def _execute(self, command: ExecSpec) -> Execution:
+        try:
+            with engine_errors(self.url):
+                return await self.engine.execute(
+                    self.tag,
+                    command.argv,
+                    env={**self._variables, **command.env},
+                    cwd=command.cwd,
+                    user=command.user,
+                    stdin=command.stdin,
+                )
+        except EnvironmentFailed as error:
+            # As Podman and Docker say it.
+            if command.user and "unable to find user" in error.message:
+                raise UsageError(f"The image has no user `{command.user[:80]}`") from error
+            raise
 
     async def change_network(self, spec: SandboxSpec) -> Mapping[str, str]:
         """As `ChangeableNetwork.change_network`."""
