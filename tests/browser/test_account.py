@@ -174,6 +174,23 @@ def test_another_user_sees_and_changes_nothing(site: Site, browse: Callable[...,
     assert list_keys(site.hub, Caller.operator(), "ada") == kept
 
 
+def test_signing_in_leads_back_to_where_it_was_asked_for(
+    site: Site, browse: Callable[..., Visit]
+) -> None:
+    window = browse(site.url)
+    window.expected.add(404)
+    page = window.open(HIDDEN)
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("Your API key for this hub").fill(site.keys["ada"])
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="ada/hidden")).to_be_visible()
+    page = browse(site.url).open("/?search=word&sort=name")
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("Your API key for this hub").fill(site.keys["ada"])
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/?search=word&sort=name")
+
+
 def test_signing_out_ends_the_session(site: Site, browse: Callable[..., Visit]) -> None:
     window = browse(site.url)
     page = sign_in(window, site.keys["bob"], ACCOUNT)

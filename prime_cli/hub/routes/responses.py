@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, ParamSpec, TypeVar
+from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -143,7 +144,16 @@ def _account(request: Request) -> NavigationLink | None:
         return None
     if not is_page(request.url.path):
         return NavigationLink(ACCOUNT_PAGE, "Account")
-    return NavigationLink(SESSION_PAGE, "Sign in")
+    return NavigationLink(sign_in_path(request), "Sign in")
+
+
+def sign_in_path(request: Request) -> str:
+    """Where a browser signs in, and from there comes back to the page that it asked for."""
+    path, query = request.url.path, request.url.query
+    if path.startswith(SESSION_PAGE):
+        return SESSION_PAGE
+    address = f"{path}?{query}" if query else path
+    return f"{SESSION_PAGE}?{urlencode({'next': address})}"
 
 
 def _address(request: Request) -> HubAddress | None:

@@ -7,7 +7,6 @@ same caller.
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from urllib.parse import urlencode
 
 from msgspec import structs
 from starlette.requests import Request
@@ -17,9 +16,14 @@ from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.hub.browser_cookies import act_for_form, redirect, require_session, session_of
 from prime_cli.hub.dispatch import caller_of, hub_of
 from prime_cli.hub.routes.requests import LARGEST_FORM, read_form
-from prime_cli.hub.routes.responses import answer_page, answer_page_error, withhold_inside
+from prime_cli.hub.routes.responses import (
+    answer_page,
+    answer_page_error,
+    sign_in_path,
+    withhold_inside,
+)
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.urls import ACCOUNT_PAGE, SESSION_PAGE
+from prime_cli.hub.urls import ACCOUNT_PAGE
 from prime_cli.pages.account import Account, AccountRecord
 from prime_cli.pages.templates import NavigationLink, Page, problem_of
 
@@ -45,8 +49,7 @@ def page_of(router: Router, path: str) -> Callable[[ShowPage], ShowPage]:
         @wraps(show)
         async def endpoint(request: Request) -> Response:
             if await session_of(request) is None:
-                address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-                return redirect(f"{SESSION_PAGE}?{urlencode({'next': address})}")
+                return redirect(sign_in_path(request))
             try:
                 return await _answer(request, await show(request))
             except PrimeError as error:
