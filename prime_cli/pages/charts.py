@@ -113,7 +113,8 @@ def draw_curves(
         return _empty(title)
     known = _averaged(whole, _MOST_POINTS)
     plot = _plot_of([point for each in known for point in each.points], x, y)
-    labels = _names(names) if names else _numbers(plot.across)
+    are_whole = all(p.x % 1 == 0 for each in whole for p in each.points)
+    labels = _names(names) if names else _numbers(plot.across, least=float(are_whole))
     lines = "".join(_curve(plot, each, number) for number, each in enumerate(known))
     body = plot.frame(labels, plot.up.ticks()) + lines
     listed = _averaged(whole, max(_MOST_ROWS // len(whole), _ROWS_OF_ONE))
@@ -164,9 +165,9 @@ def draw_dots(dots: Sequence[Dot], title: str, x: str, y: str) -> str:
     return _figure(title, words, body, _table(("", x, y), rows))
 
 
-def _numbers(across: Axis) -> list[tuple[float, str]]:
-    """The labels of an axis of numbers."""
-    return [(value, number_text(value)) for value in across.ticks()]
+def _numbers(across: Axis, *, least: float = 0.0) -> list[tuple[float, str]]:
+    """The labels of an axis of numbers, not closer than `least`: no step is half a step."""
+    return [(value, number_text(value)) for value in across.ticks(least=least)]
 
 
 def _names(names: Sequence[str]) -> list[tuple[float, str]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -103,6 +104,15 @@ def test_counts_are_whole_numbers() -> None:
     figure = parse(draw_histogram([0.0, 1.0], "Reward"))
 
     assert labels(figure, "end") == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"), [(2, ["0", "1", "2"]), (1.5, ["0", "0.5", "1", "1.5"])]
+)
+def test_no_step_is_half_a_step(last: float, expected: list[str]) -> None:
+    figure = parse(draw_curves([Curve("reward", [Point(0, 1), Point(last, 2)])], "Reward"))
+
+    assert labels(figure, "middle") == expected
 
 
 def test_axes_have_names() -> None:
