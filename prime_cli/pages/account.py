@@ -95,7 +95,8 @@ class TeamMembers(Struct, frozen=True):
 def team_page(content: TeamMembers) -> Page:
     """One team."""
     slug = content.team.slug
-    command = (f"prime teams members {slug}", f"prime teams invite {slug}")
+    inviting = (f"prime teams invite {slug}",) if content.manages else ()
+    command = (f"prime teams members {slug}", *inviting)
     return Page("account/team.html", content.team.name or slug, content, command)
 
 
