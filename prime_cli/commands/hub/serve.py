@@ -20,13 +20,13 @@ from prime_cli.hub.serving.identity import IdentityOptions
 from prime_cli.hub.serving.options import (
     HOST,
     LIMITS,
-    POD_IMAGE,
-    PODS_HOST,
     PORT,
     Downloads,
     LimitOptions,
     ServeOptions,
 )
+from prime_cli.hub.serving.pods import PANEL as PODS
+from prime_cli.hub.serving.pods import PodOptions
 from prime_cli.terminal.output import Output
 from prime_cli.wire.environments import Visibility
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from prime_cli.hub.serving.server import Started
 
 
-_STORAGE, _NETWORK, _, _SIGN_IN, _MODELS, _PODS = _PANELS = (
+_STORAGE, _NETWORK, _, _SIGN_IN, _MODELS, _ = _PANELS = (
     "Storage",
     "Network",
     LIMITS,
     SIGN_IN,
     "Models",
-    "Pods",
+    PODS,
 )
 """Headings of the help, in their order."""
 
@@ -172,75 +172,7 @@ def serve(
             help="Send files of a bucket through the hub, or redirect clients to the bucket.",
         ),
     ] = Downloads.PROXY,
-    local_pods: Annotated[
-        bool,
-        typer.Option(
-            "--local-pods",
-            rich_help_panel=_PODS,
-            envvar="PRIME_HUB_LOCAL_PODS",
-            help="Give pods on this machine, each in a container of Podman or Docker.",
-        ),
-    ] = False,
-    sandboxes: Annotated[
-        str,
-        typer.Option(
-            "--sandboxes",
-            rich_help_panel=_PODS,
-            envvar="PRIME_HUB_SANDBOXES",
-            metavar="PROVIDERS",
-            help="Give sandboxes by `engine`, `kubernetes` or `bubblewrap`, tried in this order.",
-        ),
-    ] = "",
-    users_trust_each_other: Annotated[
-        bool,
-        typer.Option(
-            "--users-trust-each-other",
-            rich_help_panel=_PODS,
-            envvar="PRIME_HUB_USERS_TRUST_EACH_OTHER",
-            help="Let sandboxes of different users be side by side in bubblewrap.",
-        ),
-    ] = False,
-    pod_images: Annotated[
-        str,
-        typer.Option(
-            "--pod-images",
-            rich_help_panel=_PODS,
-            envvar="PRIME_HUB_POD_IMAGES",
-            metavar="IMAGES",
-            help="Images that the container engine has for those pods; the first is the default.",
-        ),
-    ] = POD_IMAGE,
-    pods_host: Annotated[
-        str,
-        typer.Option(
-            "--pods-host",
-            rich_help_panel=_PODS,
-            envvar="PRIME_HUB_PODS_HOST",
-            metavar="HOST",
-            help="The address of this machine where those pods are reached.",
-        ),
-    ] = PODS_HOST,
-    sky: Annotated[
-        str | None,
-        typer.Option(
-            "--sky",
-            rich_help_panel=_PODS,
-            envvar="PRIME_HUB_SKY",
-            metavar="COMMAND",
-            help="Rent machines with this SkyPilot, in your name, for all users.",
-        ),
-    ] = None,
-    sky_infra: Annotated[
-        str,
-        typer.Option(
-            "--sky-infra",
-            rich_help_panel=_PODS,
-            envvar="PRIME_HUB_SKY_INFRA",
-            metavar="CLOUDS",
-            help="Where it may rent, such as aws,gcp/us-central1.",
-            show_default="everywhere it can",
-        ),
-    ] = "",
+    pods: PodOptions,
     endpoints: Annotated[
         Path | None,
         typer.Option(
@@ -310,13 +242,7 @@ def serve(
         upstream=None if upstream == "none" else upstream,
         open_upstream=open_upstream,
         downloads=downloads,
-        local_pods=local_pods,
-        sandboxes=tuple(sandboxes.replace(",", " ").split()),
-        users_trust_each_other=users_trust_each_other,
-        pod_images=tuple(pod_images.replace(",", " ").split()),
-        pods_host=pods_host,
-        sky=sky,
-        sky_infra=tuple(sky_infra.replace(",", " ").split()),
+        pods=pods,
         log_format=log_format,
         endpoints=None if endpoints is None else endpoints.absolute(),
         tokens_per_month=tokens_per_month,
@@ -336,7 +262,7 @@ def serve(
         )
     if options.hides_pods:
         output.warn(
-            f"Pods listen on {pods_host}, where users of other machines cannot reach them",
+            f"Pods listen on {pods.pods_host}, where users of other machines cannot reach them",
             hint="name an address of this machine that they reach with `--pods-host`",
         )
     run(options, lambda started: _announce(output, started), keep_key=not sys.stdout.isatty())

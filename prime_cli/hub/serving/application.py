@@ -176,7 +176,7 @@ def wrap(app: Starlette, options: ServeOptions, log: AccessLog) -> ASGIApp:
     layers = HealthMiddleware(layers, hub=hub, metrics=metrics)
     # Users of pods reach the hub from this machine.
     layers = ProxyMiddleware(
-        layers, read_networks(options.trusted_proxies), is_shared=options.local_pods
+        layers, read_networks(options.trusted_proxies), is_shared=options.pods.local_pods
     )
     if options.tls_cert is not None:
         layers = StrictTransport(layers)

@@ -13,23 +13,19 @@ from urllib.parse import urlsplit
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option
-from prime_cli.hub.compute.engine.entry import ENGINE
-from prime_cli.hub.compute.registry import InstalledProviders, read_server_id
 from prime_cli.hub.identity import Fetch
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.identity import IdentityOptions
-from prime_cli.hub.settings import HubSettings, SandboxSettings
+from prime_cli.hub.serving.pods import PodOptions
+from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import open_storage
 from prime_cli.hub.upstream import UpstreamHub
 from prime_cli.wire.environments import Visibility
-from prime_cli.wire.sandboxes import BUBBLEWRAP, KUBERNETES
 
 HOST = "127.0.0.1"
 PORT = 8480
 LIMITS = "Limits"
 """Heading of the help."""
-POD_IMAGE = "prime-pod"
-PODS_HOST = "127.0.0.1"
 SECRET_KEY = "PRIME_HUB_SECRET_KEY"  # noqa: S105 - the name of the variable
 _ALL_ADDRESSES = ("0.0.0.0", "::", "")  # noqa: S104
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -107,10 +103,7 @@ class ServeOptions(LimitOptions):
     `database` and `storage` are as in `HubSettings` and `open_storage`; None is a file and a folder
     in `data`. `public_url` is how clients reach the hub, by default the address it listens on.
     `trusted_proxies` are networks; `health_port` is where `/healthz` is answered
-    besides. With `local_pods` the hub's machine is one of its providers: pods are containers of
-    `pod_images` (the first is the default), and their ports are published on its address
-    `pods_host`. `sky` is a SkyPilot that is another, at the places `sky_infra`, or all where that
-    is empty.
+    besides.
     `identity` are the providers of users and CI jobs, which are asked with `fetch`.
     `upstream` is the origin of another hub, which `open_upstream` opens. The key of the seal is no
     option, so that no list of processes shows it: it is the variable PRIME_HUB_SECRET_KEY.
@@ -133,13 +126,7 @@ class ServeOptions(LimitOptions):
     members_only: bool = False
     team_admins_invite: bool = False
     default_visibility: Visibility = Visibility.PUBLIC
-    local_pods: bool = False
-    sandboxes: tuple[str, ...] = ()
-    users_trust_each_other: bool = False
-    sky: str | None = None
-    sky_infra: tuple[str, ...] = ()
-    pod_images: tuple[str, ...] = (POD_IMAGE,)
-    pods_host: str = PODS_HOST
+    pods: PodOptions = field(default_factory=PodOptions)
     upstream: str | None = None
     open_upstream: Callable[[str], UpstreamHub] | None = None
     endpoints: Path | None = None
@@ -179,7 +166,7 @@ class ServeOptions(LimitOptions):
 
         Raises UsageError for an address that is not absolute.
         """
-        if not self.local_pods or self.pods_host not in _LOOPBACK:
+        if not self.pods.local_pods or self.pods.pods_host not in _LOOPBACK:
             return False
         if self.public_url is not None:
             _check_origin("--public-url", self.public_url)
@@ -204,8 +191,8 @@ class ServeOptions(LimitOptions):
             # Not one of the options, which `ps` shows and other processes get.
             secret_key=os.environ.get(SECRET_KEY) or None,
             upstream=self._upstream(),
-            providers=self.providers(),
-            sandboxes=self.sandbox_settings(),
+            providers=self.pods.providers(self.data),
+            sandboxes=self.pods.sandbox_settings(self.data),
             endpoints=self.endpoints,
             tokens_per_month=self.tokens_per_month,
             sign_in=self.identity.sign_in(),
@@ -214,40 +201,6 @@ class ServeOptions(LimitOptions):
             members_only=self.members_only,
             team_admins_invite=self.team_admins_invite,
             default_visibility=self.default_visibility.name,
-        )
-
-    def providers(self) -> InstalledProviders:
-        """The providers of the application, with the operator's choices for each."""
-        options: dict[str, dict[str, object]] = {}
-        if self.local_pods:
-            options[ENGINE] = {"images": self.pod_images, "host": self.pods_host}
-        if self.sky is not None:
-            options["sky"] = {"command": self.sky, "infra": self.sky_infra}
-        return InstalledProviders(self.data, is_embedded=False, options=options)
-
-    def sandbox_settings(self) -> SandboxSettings | None:
-        """How sandboxes are made, if they are; raises UsageError for an unknown provider, and for
-        one that does not keep users apart.
-        """
-        if not self.sandboxes:
-            return None
-        for name in self.sandboxes:
-            if name not in (BUBBLEWRAP, ENGINE, KUBERNETES):
-                raise UsageError(
-                    f"`{name[:80]}` is not a provider of sandboxes",
-                    hint=f"write `{ENGINE}`, `{KUBERNETES}` or `{BUBBLEWRAP}`",
-                )
-            if name == BUBBLEWRAP and not self.users_trust_each_other:
-                raise UsageError(
-                    "bubblewrap does not keep the users of a hub apart as an engine does",
-                    hint="use `--sandboxes engine`, or say `--users-trust-each-other`",
-                )
-        return SandboxSettings(
-            providers=self.sandboxes,
-            is_own=False,
-            users_trust_each_other=self.users_trust_each_other,
-            holder=read_server_id(self.data),
-            memory_share=1.0,
         )
 
     def _upstream(self) -> UpstreamHub | None:

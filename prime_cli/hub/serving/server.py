@@ -267,11 +267,12 @@ def run(
     """
     check_certificate(options)
     read_networks(options.trusted_proxies)
-    if options.local_pods:
+    if options.pods.local_pods:
         # An engine that does not answer, or has no image, is not found by the first user.
-        next(each for each in options.providers() if each.name == ENGINE).offers()
-    if options.sky is not None:
-        find_python(options.sky)
+        providers = options.pods.providers(options.data)
+        next(each for each in providers if each.name == ENGINE).offers()
+    if options.pods.sky is not None:
+        find_python(options.pods.sky)
     with reserve_port(options.host, options.port) as port:
         options = replace(options, port=port)
         hub = open_hub(options.settings())

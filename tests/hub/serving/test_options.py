@@ -6,8 +6,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.options import option_fields
 from prime_cli.hub.compute.engine.provider import EngineProvider
-from prime_cli.hub.serving.options import ServeOptions
+from prime_cli.hub.serving.identity import IdentityOptions
+from prime_cli.hub.serving.options import LimitOptions, ServeOptions
+from prime_cli.hub.serving.pods import PodOptions
 
 ROOT = Path(__file__).parents[3]
 
@@ -65,19 +68,29 @@ def test_pods_on_the_hubs_machine_need_the_operators_setting(
 ) -> None:
     monkeypatch.setenv("CONTAINER_HOST", "unix:///run/engine.sock")
     assert list(ServeOptions(tmp_path).settings().providers) == []
-    options = ServeOptions(tmp_path, local_pods=True, pod_images=("a", "b"), pods_host="::1")
+    pods = PodOptions(local_pods=True, pod_images="a, b", pods_host="::1")
+    options = ServeOptions(tmp_path, pods=pods)
     url, folder = "unix:///run/engine.sock", tmp_path / "engine"
     assert list(options.settings().providers) == [EngineProvider(url, ("a", "b"), folder, "::1")]
+
+
+HERE = PodOptions(local_pods=True)
+THERE = PodOptions(local_pods=True, pods_host="10.0.0.5")
 
 
 @pytest.mark.parametrize(
     ("options", "hidden"),
     [
         (ServeOptions(Path("x"), public_url="https://hub.example"), False),
-        (ServeOptions(Path("x"), local_pods=True), False),
-        (ServeOptions(Path("x"), local_pods=True, public_url="https://hub.example"), True),
-        (ServeOptions(Path("x"), local_pods=True, host="10.0.0.5"), True),
-        (ServeOptions(Path("x"), local_pods=True, host="10.0.0.5", pods_host="10.0.0.5"), False),
+        (ServeOptions(Path("x"), pods=HERE), False),
+        (ServeOptions(Path("x"), pods=HERE, public_url="https://hub.example"), True),
+        (ServeOptions(Path("x"), pods=HERE, host="10.0.0.5"), True),
+        (
+            ServeOptions(
+                Path("x"), host="10.0.0.5", pods=PodOptions(local_pods=True, pods_host="10.0.0.5")
+            ),
+            False,
+        ),
     ],
 )
 def test_pods_that_only_this_machine_reaches_are_known(options: ServeOptions, hidden: bool) -> None:
@@ -88,5 +101,7 @@ def test_every_variable_of_the_server_is_in_the_guide() -> None:
     source = (ROOT / "prime_cli/commands/hub/serve.py").read_text(encoding="utf-8")
     guide = (ROOT / "docs/hub.md").read_text(encoding="utf-8")
     variables = re.findall(r'envvar="(PRIME_HUB_\w+)"', source)
-    assert len(variables) > 10
+    for record in (LimitOptions, IdentityOptions, PodOptions):
+        variables += [each.option.variable for each in option_fields(record)]
+    assert len(variables) > 30
     assert [name for name in variables if f"`{name}`" not in guide] == []
