@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -26,6 +26,7 @@ from prime_cli.wire.command_sessions import (
     StartRequest,
     input_request,
     read_event,
+    signal_request,
     start_request,
 )
 from prime_cli.wire.connect import STREAM_TYPE, UNARY_TYPE, Code, ConnectError, frame, read_frames
@@ -34,6 +35,7 @@ from prime_cli.wire.sandboxes import SandboxAuth
 _CHUNK = 256 * 1024
 _SLACK_SECONDS = 30.0
 _TRANSFER_SECONDS = 300.0
+_SIGKILL, _KILL_SECONDS = 9, 5.0
 _ERRORS: dict[str, type[PrimeError]] = {
     Code.NOT_FOUND: NotFound,
     Code.INVALID_ARGUMENT: UsageError,
@@ -60,8 +62,8 @@ class SandboxGateway:
     ) -> Iterator[Event]:
         """Start a command: its events, Ended last. `begun` is called once it runs.
 
-        Raises TooSlow after `seconds`, when the command is ended, NotFound or EnvironmentFailed if
-        the sandbox has ended.
+        The command is killed if the caller does not wait for its end. Raises TooSlow after
+        `seconds`, NotFound or EnvironmentFailed if the sandbox has ended.
         """
         headers = {
             "content-type": STREAM_TYPE,
@@ -70,20 +72,37 @@ class SandboxGateway:
         }
         content = frame(start_request(request))
         address = f"/{SERVICE}/Start"
-        with self._ask("POST", address, headers, content, seconds=seconds) as answer:
-            for message, error in read_frames(answer.iter_raw()):
-                if error is not None:
-                    raise _failure(error)
-                event = read_event(message)
-                if event is None:
-                    continue
-                if begun is not None:
-                    begun()
-                    begun = None
-                yield event
-                if isinstance(event, Ended):
-                    return
-        raise Unreachable("The connection ended before the command")
+        event: Event | None = None
+        try:
+            with self._ask("POST", address, headers, content, seconds=seconds) as answer:
+                for message, error in read_frames(answer.iter_raw()):
+                    if error is not None:
+                        raise _failure(error)
+                    event = read_event(message)
+                    if event is None:
+                        continue
+                    if begun is not None:
+                        begun()
+                        begun = None
+                    yield event
+                    if isinstance(event, Ended):
+                        return
+            raise Unreachable("The connection ended before the command")
+        finally:
+            # A session with a name outlives its connection.
+            if request.session is not None and not isinstance(event, Ended):
+                self._kill(request.session)
+
+    def _kill(self, session: str) -> None:
+        """Kill a command, if it still runs."""
+        headers = {"content-type": UNARY_TYPE, "connect-protocol-version": "1"}
+        message = signal_request(session, _SIGKILL)
+        address = f"/{SERVICE}/SendSignal"
+        with (
+            suppress(PrimeError),
+            self._ask("POST", address, headers, message, seconds=_KILL_SECONDS) as answer,
+        ):
+            answer.read()
 
     def send_input(self, session: str, data: bytes) -> None:
         """Give a running command input; none closes its stdin."""

@@ -184,6 +184,11 @@ def _argv_fields(command: CommandSpec) -> bytes:
     return text_field(1, program) + b"".join(text_field(2, word) for word in words)
 
 
+def signal_request(session: str, number: int) -> bytes:
+    """A `SendSignal` message."""
+    return bytes_field(1, text_field(3, session)) + number_field(2, number)
+
+
 def input_request(session: str, data: bytes) -> bytes:
     """The message of a `SendInput`; without `data` it closes stdin."""
     selector = bytes_field(1, text_field(3, session))

@@ -12,6 +12,7 @@ from tests.helpers.engines import podman_service
 from tests.helpers.sandboxes import ended_supervisor
 from tests.helpers.tools import needs_root
 
+_RUNNING = "cat /proc/[0-9]*/comm"
 SCRIPT = "import sys; print(6 * 7); print('oops', file=sys.stderr); sys.exit(4)"
 
 
@@ -39,6 +40,9 @@ def test_a_sandbox_is_created_used_and_deleted(home: Path, tmp_path: Path, prime
         late = prime_outside("sandbox", "run", "box", "--timeout", "1", "--", "sleep", "60")
         assert late.code == 3
         assert time.monotonic() - began < 30
+        assert (
+            "sleep" not in prime_outside("sandbox", "run", "box", "--", "bash", "-c", _RUNNING).out
+        )
 
         (tmp_path / "a.txt").write_text("hello\n")
         folder = prime("sandbox", "download", "box", "/tmp", "c.txt", cwd=tmp_path)
