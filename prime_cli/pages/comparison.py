@@ -1,12 +1,14 @@
 """Two to four runs beside each other: the statistics of `prime eval compare`, flips first."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from prime_cli.core.errors import Conflict, PrimeError
+from prime_cli.pages.paging import Cursor, Room, Window
 from prime_cli.pages.rollout import RolloutView
 from prime_cli.pages.runs import EMPTY, Cell, Link, Scale
 from prime_cli.pages.templates import Page, Problem, problem_of
@@ -22,6 +24,9 @@ from prime_cli.runs.comparison.sides import Side
 FEWEST = 2
 MOST = 4
 _LINES = 100
+_LINES_BYTES = 45_000
+_CELL_BYTES = 60
+_ROLLOUTS = Room(rows=60, row_bytes=60, bytes=15_000)
 _SAME = 1e-9
 
 
@@ -39,6 +44,20 @@ class ComparisonSite(NamedTuple):
         """The page that compares these, or their rollouts at `position`."""
         query = urlencode([*((self.noun, key) for key in keys), *more.items()])
         return f"{self.path}{'/' if position else ''}{position}?{query}"
+
+    def rollouts(
+        self,
+        keys: Sequence[str],
+        example: int,
+        rollout: int,
+        numbers: Sequence[int],
+        cursor: Cursor | None,
+    ) -> Window[Link]:
+        """The rollouts of an example at `cursor`, or around the one that is shown."""
+        if cursor is None:
+            cursor = Cursor(max(0, bisect_left(numbers, rollout) - _ROLLOUTS.rows // 8))
+        links = [Link(str(each), self.address(keys, f"{example}.{each}")) for each in numbers]
+        return _ROLLOUTS.window(links, cursor, self.address(keys, f"{example}.{rollout}"))
 
 
 class ComparedRun(NamedTuple):
@@ -129,7 +148,7 @@ class SidesView:
     command: Sequence[str]
     back: str
     sides: Sequence[Beside]
-    others: Sequence[Link]
+    others: Window[Link]
 
 
 def render_comparison(view: ComparisonView) -> Page:
@@ -177,7 +196,9 @@ def view_compared(
     """A page of the examples of a comparison."""
     keys = [run.key for run in runs]
     given: dict[str, Any] = {"force": 1} if force else {}
-    pages = max(1, -(-len(found.examples) // _LINES))
+    line = len(site.address(keys)) + _CELL_BYTES * (len(runs) + 2)
+    lines = max(1, min(_LINES, _LINES_BYTES // line))
+    pages = max(1, -(-len(found.examples) // lines))
     page = min(max(page, 1), pages)
     return ComparisonView(
         site=site,
@@ -189,7 +210,7 @@ def view_compared(
         changed=f"{found.flips:,} of {len(found.examples):,} examples have a different mean reward",
         lines=[
             _line(each, site.address(keys, f"{each.example}.0"))
-            for each in found.examples[(page - 1) * _LINES : page * _LINES]
+            for each in found.examples[(page - 1) * lines : page * lines]
         ],
         previous=site.address(keys, page=page - 1, **given) if page > 1 else None,
         next=site.address(keys, page=page + 1, **given) if page < pages else None,

@@ -13,7 +13,7 @@ from prime_cli.pages.paging import FIRST, Cursor
 from prime_cli.pages.texts import MOST_BYTES, Address, Text, decode_json, html_bytes, show
 from prime_cli.pages.tokens import MOST, NO_TOKENS, TOKEN_BYTES, Tokens, tokens_of
 
-_ROOM = 80_000
+ROOM = 80_000
 """Bytes of HTML for the turns of a page."""
 _MOST_TURNS = 100
 _MOST_PARTS = 200
@@ -101,16 +101,18 @@ class Conversation(NamedTuple):
         return f"{self.path}?before={self.total + 1}#turns"
 
 
-def lay_out(prompt: Any, completion: Any, path: str = "", cursor: Cursor = FIRST) -> Conversation:
+def lay_out(
+    prompt: Any, completion: Any, path: str = "", cursor: Cursor = FIRST, room: int = ROOM
+) -> Conversation:
     """The turns at `cursor` of a rollout whose page is at `path`: chat messages, or plain text."""
     parts = (("prompt", prompt), ("completion", completion))
     at = Address(path)
-    layout = _Layout([each for name, part in parts for each in _messages(at / name, part)])
+    layout = _Layout([each for name, part in parts for each in _messages(at / name, part)], room)
     heads = layout.heads
     start = min(cursor.number, len(heads) if cursor.is_end else max(len(heads) - 1, 0))
     ordered: Iterable[int] = reversed(heads[:start]) if cursor.is_end else heads[start:]
     turns: list[Turn] = []
-    left = _ROOM
+    left = room
     for place in ordered:
         turn, used = layout.turn(place)
         if turns and (used > left or len(turns) == _MOST_TURNS):
@@ -142,8 +144,9 @@ class _Call(NamedTuple):
 class _Layout:
     """The messages of a rollout; `heads` are all but the results that stand beside their calls."""
 
-    def __init__(self, messages: Sequence[_Message]) -> None:
+    def __init__(self, messages: Sequence[_Message], room: int) -> None:
         self._messages = messages
+        self._room = room
         self._calls: dict[int, list[_Call]] = {}
         beside = self._pair()
         self.heads = [place for place in range(len(messages)) if place not in beside]
@@ -175,7 +178,7 @@ class _Layout:
     def turn(self, place: int) -> tuple[Turn, int]:
         """The message at `place`, in the room of a page, and how many bytes it takes."""
         at, body, said = self._messages[place]
-        space = _Space(_ROOM)
+        space = _Space(self._room)
         name = "reasoning_content" if body.get("reasoning_content") else "reasoning"
         thought = space.text(body[name], at / name) if body.get(name) else None
         left_out: list[LeftOut] = []
@@ -192,7 +195,7 @@ class _Layout:
         tokens = space.tokens(body.get("logprobs"), at / "logprobs")
         role = str(body.get("role", "message"))[:_LONGEST_NAME]
         turn = Turn(role, thought, texts, pictures, calls, tokens, left_out)
-        return turn, _ROOM - space.left + _PART_BYTES
+        return turn, self._room - space.left + _PART_BYTES
 
     def _call(self, call: _Call, space: "_Space") -> ToolCall:
         space.left -= html_bytes(call.name) * 2

@@ -116,11 +116,16 @@ def comparison_page(
 
 
 def beside_page(
-    found: Sequence[EvaluationDetail], beside: RolloutsBeside, example: int, rollout: int
+    found: Sequence[EvaluationDetail],
+    beside: RolloutsBeside,
+    example: int,
+    rollout: int,
+    cursor: Cursor | None = None,
 ) -> Page:
     """The page of one rollout of an example in each evaluation."""
     ids = [each.evaluation_id for each in found]
-    sides = [_beside(*each) for each in zip(_compared(found), found, beside.samples, strict=True)]
+    known = zip(_compared(found), found, beside.samples, strict=True)
+    sides = [_beside(*each, share=len(found)) for each in known]
     view = SidesView(
         site=_SITE,
         example=example,
@@ -128,9 +133,7 @@ def beside_page(
         command=[each.view.command for each in sides if each.view is not None],
         back=_SITE.address(ids),
         sides=sides,
-        others=[
-            Link(str(each), _SITE.address(ids, f"{example}.{each}")) for each in beside.rollouts
-        ],
+        others=_SITE.rollouts(ids, example, rollout, beside.rollouts, cursor),
     )
     return render_sides(view)
 
@@ -147,10 +150,12 @@ def _compared(found: Sequence[EvaluationDetail]) -> list[ComparedRun]:
     ]
 
 
-def _beside(run: ComparedRun, detail: EvaluationDetail, sample: FoundSample | str) -> Beside:
+def _beside(
+    run: ComparedRun, detail: EvaluationDetail, sample: FoundSample | str, share: int
+) -> Beside:
     if isinstance(sample, str):
         return Beside(run, None, sample)
     try:
-        return Beside(run, view_sample(detail, *sample))
+        return Beside(run, view_sample(detail, *sample, share=share))
     except TooLarge as error:
         return Beside(run, None, error.message)

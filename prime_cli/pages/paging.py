@@ -42,11 +42,16 @@ FIRST = Cursor()
 
 def parse_cursor(query: Mapping[str, str], name: str = "") -> Cursor:
     """The place in an address, of the list called `name`; the first where it says none."""
+    return find_cursor(query, name) or FIRST
+
+
+def find_cursor(query: Mapping[str, str], name: str = "") -> Cursor | None:
+    """The same; None where it says none."""
     for word in ("from", "before"):
         given = query.get(_parameter(name, word), "")
         if (number := whole_number(given)) is not None:
             return Cursor(max(number - 1, 0), word == "before")
-    return FIRST
+    return None
 
 
 def _parameter(name: str, word: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from prime_cli.core.errors import NotFound
-from prime_cli.pages.conversation import Conversation, LeftOut, diff_answer, lay_out
+from prime_cli.pages.conversation import ROOM, Conversation, LeftOut, diff_answer, lay_out
 from prime_cli.pages.json_diff import JsonDiff
 from prime_cli.pages.paging import FIRST, Cursor
 from prime_cli.pages.runs import LONGEST_LABEL, NOTHING, Cell, Fact, Link, some_facts
@@ -94,26 +94,26 @@ def view_rollout(
     sibling_count: int = 0,
     command: str = "",
     cursor: Cursor = FIRST,
+    share: int = 1,
 ) -> RolloutView:
-    """The page of `sample`, with the turns at `cursor`."""
+    """The page of `sample`, with the turns at `cursor`; `share` is how many are on one page."""
     at = Address(path)
-    error = sample.error
-    rest, left_out = _rest(sample, at)
+    error, trace, most = sample.error, sample.traceback, _ERROR_BYTES // share
+    rest, left_out = _rest(sample, at, _REST_BYTES // share)
+    metrics = ((name, _number(value)) for name, value in sample.metrics.items())
     return RolloutView(
         path=path,
         run=run,
         title=title,
         reward="none" if sample.reward is None else f"{sample.reward:.4g}",
-        parts=list(some_facts((name, _number(value)) for name, value in sample.metrics.items())),
+        parts=list(some_facts(metrics, _METRIC_BYTES // share)),
         facts=sample.facts,
-        conversation=lay_out(sample.prompt, sample.completion, path, cursor),
+        conversation=lay_out(sample.prompt, sample.completion, path, cursor, ROOM // share),
         rest=rest,
         left_out=left_out,
-        error=(error.label, show(error.text, at / "error", _ERROR_BYTES)) if error else None,
-        traceback=show(sample.traceback, at / "traceback", _ERROR_BYTES)
-        if sample.traceback
-        else None,
-        tokens=_tokens(sample.state, at / "state"),
+        error=(error.label, show(error.text, at / "error", most)) if error else None,
+        traceback=show(trace, at / "traceback", most) if trace else None,
+        tokens=_tokens(sample.state, at / "state", _MOST_TOKENS // share),
         answer_diff=diff_answer(sample.answer, sample.completion),
         previous=previous,
         next=next,
@@ -125,13 +125,14 @@ def view_rollout(
 
 _ERROR_BYTES = 4_000
 _REST_BYTES = 16_000
+_METRIC_BYTES = 9_000
 _LONGEST_VALUE = 5_000
 _VALUE_BYTES = 150
-_MOST_TOKENS = 200
+_MOST_TOKENS = 100
 
 
-def _rest(sample: Sample, at: Address) -> tuple[list[tuple[str, Text]], LeftOut | None]:
-    """What a rollout has beside its messages, the answer first."""
+def _rest(sample: Sample, at: Address, left: int) -> tuple[list[tuple[str, Text]], LeftOut | None]:
+    """What a rollout has beside its messages, the answer first, in `left` bytes."""
     state = {name: value for name, value in sample.state.items() if name != _LOGPROBS}
     known = [
         ("answer", sample.answer, at / "answer"),
@@ -140,7 +141,7 @@ def _rest(sample: Sample, at: Address) -> tuple[list[tuple[str, Text]], LeftOut 
         *((name, value, at / "state" / name) for name, value in state.items()),
     ]
     stated = [each for each in known if each[1] not in NOTHING]
-    shown, left = [], _REST_BYTES
+    shown = []
     for name, value, where in stated:
         label = shorten(name, LONGEST_LABEL)
         left -= _VALUE_BYTES + html_bytes(label) + len(where.link("text"))
@@ -158,10 +159,10 @@ def _rest(sample: Sample, at: Address) -> tuple[list[tuple[str, Text]], LeftOut 
 _LOGPROBS, _TRAJECTORY = "logprobs", "trajectory"
 
 
-def _tokens(state: Mapping[str, Any], at: Address) -> Tokens:
+def _tokens(state: Mapping[str, Any], at: Address, most: int) -> Tokens:
     """Those that a rollout has by itself, or else by the steps of its saved trajectory."""
     for name in (_LOGPROBS, _TRAJECTORY):
-        found = tokens_of(state.get(name), most=_MOST_TOKENS, at=(at / name).link("tokens"))
+        found = tokens_of(state.get(name), most=most, at=(at / name).link("tokens"))
         if found.total:
             return found
     return NO_TOKENS

@@ -239,9 +239,8 @@ _FACTS_BYTES = 14_000
 _FACT_BYTES = 40
 
 
-def some_facts(found: Iterator[tuple[str, str]]) -> Iterator[Fact]:
-    """The first of `found` as facts, and how many more there are."""
-    left = _FACTS_BYTES
+def some_facts(found: Iterator[tuple[str, str]], left: int = _FACTS_BYTES) -> Iterator[Fact]:
+    """The first of `found` as facts in about `left` bytes, and how many more there are."""
     for _, (label, text) in zip(range(_MOST_FACTS), found, strict=False):
         fact = Fact(shorten(label, LONGEST_LABEL), shorten(text, _LONGEST_FACT))
         left -= _FACT_BYTES + sum(map(html_bytes, fact))

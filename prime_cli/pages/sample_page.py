@@ -41,8 +41,9 @@ def view_sample(
     content: bytes,
     total: int,
     cursor: Cursor = FIRST,
+    share: int = 1,
 ) -> RolloutView:
-    """One sample of `total`, from its JSON; raises TooLarge."""
+    """One sample of `total`, from its JSON, on a page that so many share; raises TooLarge."""
     path = evaluation_path(detail.evaluation_id)
     return view_rollout(
         _decode(detail, line, content),
@@ -53,6 +54,7 @@ def view_sample(
         next=sample_path(path, line.number + 1) if line.number < total else None,
         command=_sample_command(detail, line),
         cursor=cursor,
+        share=share,
     )
 
 

@@ -5,13 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from prime_cli.pages.texts import cut, html_bytes
+
 LEVELS = 5
 MOST = 400
 """Tokens within another page; more have pages of their own."""
 PER_PAGE = 1500
-TOKEN_BYTES = 60
-"""About what one takes on a page."""
-_LONGEST = 60
+TOKEN_BYTES = 90
+"""What one takes on a page."""
+_LONGEST = 40
+"""Bytes of the text of a token; all of it is in the sample itself."""
 
 
 class Token(NamedTuple):
@@ -49,10 +52,14 @@ def tokens_of(value: Any, *, start: int = 0, most: int = MOST, at: str = "") -> 
     found = _tokens(value)
     skipped = sum(1 for _ in islice(found, start))
     shown = [
-        Token(text[:_LONGEST], math.exp(min(logprob, 0.0))) for text, logprob in islice(found, most)
+        Token(_shorten(text), math.exp(min(logprob, 0.0))) for text, logprob in islice(found, most)
     ]
     total = skipped + len(shown) + sum(1 for _ in found)
     return Tokens(shown, total, start, at if len(shown) < total else "")
+
+
+def _shorten(text: str) -> str:
+    return text if html_bytes(text) <= _LONGEST else f"{cut(text, _LONGEST)}…"
 
 
 def _tokens(value: Any) -> Iterator[tuple[str, float]]:

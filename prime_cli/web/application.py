@@ -17,7 +17,7 @@ from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, TEXT_HEADERS, fi
 from prime_cli.pages.comparison import render_comparison, render_sides
 from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event, known_count
 from prime_cli.pages.links import COMPARISON, page_number
-from prime_cli.pages.paging import parse_cursor
+from prime_cli.pages.paging import find_cursor, parse_cursor
 from prime_cli.pages.rollout import part_of, render_rollout, tokens_page
 from prime_cli.pages.runs import RunFilter, render_run
 from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
@@ -116,10 +116,7 @@ def _found(request: Request) -> LocalRun:
 
 
 def _runs(request: Request) -> Response:
-    text = request.query_params.get("text", "")
-    return answer_page(
-        request, render_runs(view_runs(_library(request), text, page_number(request.query_params)))
-    )
+    return answer_page(request, render_runs(view_runs(_library(request), request.query_params)))
 
 
 def _run(request: Request) -> Response:
@@ -159,7 +156,7 @@ def _part(request: Request) -> Response:
 
 
 def _training(request: Request) -> Response:
-    view = view_training(_library(request), request.path_params["name"])
+    view = view_training(_library(request), request.path_params["name"], request.query_params)
     return answer_page(request, render_training(view))
 
 
@@ -173,7 +170,9 @@ def _compare(request: Request) -> Response:
 def _sides(request: Request) -> Response:
     names = request.query_params.getlist("run")
     position = parse_position(request.path_params["position"])
-    return answer_page(request, render_sides(view_sides(_library(request), names, *position)))
+    cursor = find_cursor(request.query_params)
+    view = view_sides(_library(request), names, *position, cursor)
+    return answer_page(request, render_sides(view))
 
 
 def _download(request: Request) -> Response:

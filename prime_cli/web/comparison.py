@@ -15,6 +15,7 @@ from prime_cli.pages.comparison import (
     compare_sides,
     view_compared,
 )
+from prime_cli.pages.paging import Cursor
 from prime_cli.pages.runs import Link
 from prime_cli.pages.templates import Problem
 from prime_cli.runs.comparison.sides import side_of
@@ -55,7 +56,13 @@ def _compared(names: Sequence[str], runs: Sequence[LocalRun]) -> list[ComparedRu
     return [ComparedRun(name, name, model_of(run), run_path(name)) for name, run in pairs]
 
 
-def view_sides(library: Library, names: Sequence[str], example: int, rollout: int) -> SidesView:
+def view_sides(
+    library: Library,
+    names: Sequence[str],
+    example: int,
+    rollout: int,
+    cursor: Cursor | None = None,
+) -> SidesView:
     """The rollouts of an example in each run; raises NotFound, UsageError."""
     names = list(dict.fromkeys(names))
     if not FEWEST <= len(names) <= MOST:
@@ -69,17 +76,17 @@ def view_sides(library: Library, names: Sequence[str], example: int, rollout: in
         command=[_view_command([run.run_id for run in runs])],
         back=_SITE.address(names),
         sides=[
-            _beside(each, run, example, rollout)
+            _beside(each, run, example, rollout, len(runs))
             for each, run in zip(_compared(names, runs), runs, strict=True)
         ],
-        others=[Link(str(each), _SITE.address(names, f"{example}.{each}")) for each in numbers],
+        others=_SITE.rollouts(names, example, rollout, numbers, cursor),
     )
 
 
-def _beside(each: ComparedRun, run: LocalRun, example: int, rollout: int) -> Beside:
+def _beside(each: ComparedRun, run: LocalRun, example: int, rollout: int, share: int) -> Beside:
     if run.index.find(example, rollout) is None:
         return Beside(each, None, "This run has no such rollout")
-    return Beside(each, view_local_rollout(run, each.key, example, rollout))
+    return Beside(each, view_local_rollout(run, each.key, example, rollout, share=share))
 
 
 def _view_command(runs: Sequence[str]) -> str:

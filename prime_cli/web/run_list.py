@@ -1,12 +1,12 @@
 """The list of local runs and trainings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
+from prime_cli.pages.paging import Room, Window, parse_cursor
 from prime_cli.pages.templates import Page
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.listing import RunItem
@@ -15,7 +15,8 @@ from prime_cli.training.record import SavedTraining
 from prime_cli.web.library import Library
 from prime_cli.web.run_view import run_path
 
-_LINES = 100
+_RUNS = Room(rows=100, row_bytes=350, times=2, bytes=80_000)
+_TRAININGS = Room(rows=100, row_bytes=250, bytes=40_000)
 
 
 class RunLine(NamedTuple):
@@ -49,35 +50,41 @@ class TrainingLine(NamedTuple):
 class RunsView:
     """A page of the list; `filter` is what was searched for."""
 
-    runs: Sequence[RunLine]
-    trainings: Sequence[TrainingLine]
+    runs: Window[RunLine]
+    trainings: Window[TrainingLine]
     filter: str = ""
-    previous: str | None = None
-    next: str | None = None
 
 
 def render_runs(view: RunsView) -> Page:
     """The page of the list."""
-    command = ("prime eval list",) + (("prime train list",) if view.trainings else ())
+    command = ("prime eval list",) + (("prime train list",) if view.trainings.shown else ())
     return Page("runs.html", "Runs on this machine", view, command)
 
 
-def view_runs(library: Library, text: str, page: int) -> RunsView:
-    """The runs and trainings that have every word of `text`, newest first."""
+def view_runs(library: Library, query: Mapping[str, str]) -> RunsView:
+    """The runs and trainings that have every word of the `text` in a query, newest first.
+
+    The query has the cursors of both lists too.
+    """
+    text = query.get("text", "")[:_LONGEST_FILTER]
+    path = f"/runs?{urlencode({'text': text})}" if text else "/runs"
     words = text.casefold().split()
     found = [item for item in library.items() if _has(_words_of(item), words)]
     trainings = (_training_line(each) for each in library.trainings())
-    pages = max(1, -(-len(found) // _LINES))
-    page = min(max(page, 1), pages)
-    shown = found[(page - 1) * _LINES : page * _LINES]
-    names = library.names_of([Path(item.path) for item in shown])
+    cursor = parse_cursor(query)
+    asked = cursor.query(_RUNS.rows)
+    some = found[asked.offset : asked.offset + asked.limit]
+    names = library.names_of([Path(item.path) for item in some])
+    lines = [_run_line(name, item) for name, item in zip(names, some, strict=True)]
+    known = [each for each in trainings if _has(each, words)]
     return RunsView(
-        runs=[_run_line(name, item) for name, item in zip(names, shown, strict=True)],
-        trainings=list(islice((each for each in trainings if _has(each, words)), _LINES)),
+        runs=_RUNS.part(lines, asked.offset, len(found), cursor, path),
+        trainings=_TRAININGS.window(known, parse_cursor(query, "trainings"), path, "trainings"),
         filter=text,
-        previous=_page_path(text, page - 1) if page > 1 else None,
-        next=_page_path(text, page + 1) if page < pages else None,
     )
+
+
+_LONGEST_FILTER = 500
 
 
 def _words_of(item: RunItem) -> tuple[str, ...]:
@@ -87,10 +94,6 @@ def _words_of(item: RunItem) -> tuple[str, ...]:
 def _has(fields: Sequence[str], words: Sequence[str]) -> bool:
     whole = " ".join(fields).casefold()
     return all(word in whole for word in words)
-
-
-def _page_path(text: str, page: int) -> str:
-    return "/runs?" + urlencode({"text": text, "page": page})
 
 
 def _run_line(name: str, item: RunItem) -> RunLine:

@@ -316,9 +316,17 @@ def rollout_command(run: LocalRun, example: int, rollout: int) -> str:
 
 
 def view_local_rollout(
-    run: LocalRun, name: str, example: int, rollout: int, cursor: Cursor = FIRST
+    run: LocalRun,
+    name: str,
+    example: int,
+    rollout: int,
+    cursor: Cursor = FIRST,
+    share: int = 1,
 ) -> RolloutView:
-    """The page of a rollout, with the turns at `cursor`; raises as `local_sample`."""
+    """The page of a rollout, with the turns at `cursor`; raises as `local_sample`.
+
+    `share` is how many rollouts share the page.
+    """
     sample = local_sample(run, example, rollout)
     path = run_path(name)
     grid = run.grid()
@@ -348,6 +356,7 @@ def view_local_rollout(
         sibling_count=len(cells),
         command=rollout_command(run, example, rollout),
         cursor=cursor,
+        share=share,
     )
 
 

@@ -3,14 +3,24 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.evals.viewer.filters import step_of
 from prime_cli.pages.charts import Curve, Point, draw_curves
-from prime_cli.pages.runs import Fact, Link, RunFilter
+from prime_cli.pages.paging import Room, Window, parse_cursor
+from prime_cli.pages.runs import (
+    LONGEST_LABEL,
+    LONGEST_NOTE,
+    Fact,
+    Link,
+    RunFilter,
+    some_facts,
+)
 from prime_cli.pages.templates import Html, Page, format_moment
+from prime_cli.pages.texts import shorten
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.rows import Row
@@ -29,8 +39,15 @@ from prime_cli.web.library import Library
 from prime_cli.web.opened import LocalRun
 from prime_cli.web.run_view import end_of, run_path
 
+T = TypeVar("T")
+
 _SAMPLES = 24
 _SHOWN = 200
+_CHARTS = Room(row_bytes=0, bytes=90_000)
+_LISTS = Room(row_bytes=250, bytes=12_000)
+_LINKS = Room(bytes=5_000)
+_MOST_CURVES = 12
+"""Of one chart: those in training and on held-out examples, for each environment."""
 _TITLES = {
     "reward": "Mean reward",
     "reward_std": "Standard deviation of the reward",
@@ -81,12 +98,12 @@ class TrainingView:
     command: str
     facts: Sequence[Fact]
     parameters: Sequence[Fact]
+    charts: Window[Html]
+    evaluations: Window[EvaluationLine]
+    samples: Window[SampleLine]
+    links: Window[Link]
     note: str = ""
     verdict: str = ""
-    charts: Sequence[Html] = ()
-    evaluations: Sequence[EvaluationLine] = ()
-    samples: Sequence[SampleLine] = ()
-    links: Sequence[Link] = ()
     stream: str | None = None
 
 
@@ -95,8 +112,13 @@ def render_training(view: TrainingView) -> Page:
     return Page("training.html", view.title, view, command=(view.command,))
 
 
-def view_training(library: Library, name: str) -> TrainingView:
-    """The page of the training that an address calls `name`; raises NotFound, UsageError."""
+def view_training(
+    library: Library, name: str, query: Mapping[str, str] = MappingProxyType({})
+) -> TrainingView:
+    """The page of the training that an address calls `name`; raises NotFound, UsageError.
+
+    `query` has the cursors of its lists.
+    """
     run = library.find(name)
     manifest = run.saved.manifest
     facts = None if manifest is None else facts_in(manifest)
@@ -107,20 +129,24 @@ def view_training(library: Library, name: str) -> TrainingView:
     found = zip(facts.evaluations, folders, library.names_of(folders), strict=True)
     points = [_Evaluated(each, library, folder, name) for each, folder, name in found]
     path = f"/trainings/{quote(name, safe='~')}"
+
+    def some(room: Room, part: str, rows: Sequence[T]) -> Window[T]:
+        return room.window(rows, parse_cursor(query, part), path, part)
+
     environments = ", ".join(facts.environments) or manifest.plan.environment.title
     return TrainingView(
         path=path,
-        title=f"{environments} with {facts.plan.model}",
+        title=shorten(f"{environments} with {facts.plan.model}", LONGEST_NOTE),
         status=run.status,
         command=f"prime train show {run.run_id}",
         facts=list(_facts(run, facts)),
-        parameters=[Fact(*line) for line in (("Folder", str(run.path)), *facts.plan.lines())],
-        note=end_of(run),
+        parameters=list(some_facts(iter((("Folder", str(run.path)), *facts.plan.lines())))),
+        note=shorten(end_of(run), LONGEST_NOTE),
         verdict=facts.verdict.sentence if facts.verdict is not None else "",
-        charts=list(_charts(steps, points)),
-        evaluations=[each.line() for each in points],
-        samples=list(_samples(run, name)),
-        links=list(_links(library, run, facts, name)),
+        charts=some(_CHARTS, "curves", list(_charts(steps, points))),
+        evaluations=some(_LISTS, "evaluations", [each.line() for each in points]),
+        samples=some(_LISTS, "samples", list(_samples(run, name))),
+        links=some(_LINKS, "links", list(_links(library, run, facts, name))),
         stream=f"{path}/events?known={len(run.index)}" if run.is_live else None,
     )
 
@@ -178,7 +204,7 @@ def _facts(run: LocalRun, facts: TrainingFacts) -> Iterator[Fact]:
     if manifest is not None:
         yield Fact("Started", format_moment(manifest.started))
         if manifest.failure and run.status == FINISHED:
-            yield Fact("Ended by", manifest.failure)
+            yield Fact("Ended by", shorten(manifest.failure, LONGEST_NOTE))
 
 
 def _verdict_facts(verdict: Verdict) -> Iterator[Fact]:
@@ -206,13 +232,21 @@ def _charts(steps: Sequence[Mapping[str, Any]], points: Sequence[_Evaluated]) ->
             if reward is not None:
                 point = Point(float(step["step"]), float(reward))
                 trained.setdefault(f"in training, {name}", []).append(point)
-    both = [Curve(name, found) for name, found in (trained | tested).items() if found]
+    both = [
+        Curve(shorten(name, LONGEST_LABEL), found)
+        for name, found in (trained | tested).items()
+        if found
+    ]
     if both:
-        yield Html(draw_curves(both, _TITLES["reward"], "Step", "Reward"))
+        title = _TITLES["reward"]
+        if len(both) > _MOST_CURVES:
+            title += f" (the first {_MOST_CURVES} of {len(both)} curves)"
+        yield Html(draw_curves(both[:_MOST_CURVES], title, "Step", "Reward"))
     for name in (*NAMES, _THROUGHPUT, *_others(steps)):
         line = _points(steps, name)
         if name != "reward" and len({point.y for point in line}) > 1:
-            title = _TITLES.get(name) or name.replace("_", " ").capitalize()
+            named = _TITLES.get(name) or name.replace("_", " ").capitalize()
+            title = shorten(named, LONGEST_LABEL)
             yield Html(draw_curves([Curve(title, line)], title))
 
 

@@ -1,55 +1,20 @@
-"""A page has at most 150,000 bytes, however much people put into what it shows.
-
-Each follows the links to the next part of its lists to the end, so none is larger, and nothing is
-out of reach.
-"""
+"""Pages of environments and evaluations are bounded, however much people put into them."""
 
 import io
-import re
 import zipfile
-from html import unescape
 from typing import Any
 
 import httpx
 import msgspec
 import pytest
 
-from prime_cli.pages.paging import LARGEST_PAGE
 from prime_cli.wire.check_reports import Check, CheckReport
 from prime_cli.wire.locks import Lock, LockedPackage
 from tests.hub.evaluating import finished
 from tests.hub.pushing import HUB, Push, make_sources, open_app, sha256
+from tests.pages.measuring import QUOTES, require_bounded
 
-QUOTES = '"'
-"""What takes the most bytes in HTML."""
 PAGE = "/dashboard/environments/ada/word"
-_NEXT = re.compile(r'<a rel="next" href="([^"]*)"')
-_FURTHEST = 400
-
-
-def sizes(client: httpx.Client, path: str) -> list[int]:
-    """The bytes of a page, and of all that its links to next parts lead to."""
-    found: dict[str, int] = {}
-    todo = [path]
-    while todo and len(found) < _FURTHEST:
-        at = todo.pop()
-        answer = client.get(at)
-        assert answer.status_code == 200, f"{at}: {answer.text[:2000]}"
-        found[at] = len(answer.content)
-        for link in _NEXT.findall(answer.text):
-            following = unescape(link).partition("#")[0]
-            if following not in found:
-                todo.append(following)
-    assert len(found) < _FURTHEST, "its parts do not end"
-    return list(found.values())
-
-
-def require_bounded(client: httpx.Client, path: str) -> None:
-    largest = max(found := sizes(client, path))
-    print(f"{path[:70]}: {len(found)} parts, at most {largest:,} bytes")
-    assert largest <= LARGEST_PAGE, f"{path} has {largest:,} bytes"
-
-
 # --- An environment ---
 
 _ARGUMENTS = ", ".join(f"argument_{n} = '{QUOTES * 60}'" for n in range(300))

@@ -20,7 +20,7 @@ def test_a_list_of_runs_looks_for_their_folders_once(
         return resolve(path, strict)
 
     monkeypatch.setattr(Path, "resolve", counted)
-    view = view_runs(Library(tmp_path), "", 1)
+    view = view_runs(Library(tmp_path), {})
 
-    assert {line.name for line in view.runs} == runs
+    assert {line.name for line in view.runs.shown} == runs
     assert len([path for path in looked if path.name in runs]) <= 2 * len(runs)

@@ -17,7 +17,7 @@ from prime_cli.pages.evaluation_comparison import (
     is_comparable,
 )
 from prime_cli.pages.links import COMPARISON, page_number
-from prime_cli.pages.paging import parse_cursor
+from prime_cli.pages.paging import find_cursor, parse_cursor
 from prime_cli.runs.transcript import parse_position
 
 router = Router()
@@ -55,7 +55,8 @@ async def rollouts(request: Request) -> Response:
         found = await call(request, comparisons.get_evaluations, ids)
         hub, read = hub_of(request), comparisons.read_beside
         beside = await run_export(hub, read, hub, caller_of(request), found, *position)
-        return await show_page(request, beside_page, found, beside, *position)
+        cursor = find_cursor(request.query_params)
+        return await show_page(request, beside_page, found, beside, *position, cursor)
     except PrimeError as error:
         return answer_page_error(request, error)
 
