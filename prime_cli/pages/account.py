@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from prime_cli.pages.paging import Room, Window
 from prime_cli.pages.templates import NavigationLink, Page, Problem
 from prime_cli.wire.accounts import Account as User
 from prime_cli.wire.accounts import IdentityItem, KeyItem, Member, Team
@@ -16,6 +17,26 @@ from prime_cli.wire.sandboxes import ELSEWHERE, Sandbox
 from prime_cli.wire.secrets import EnvironmentVariable, Secret
 
 LONGEST_DAYS = 36_500
+
+ROWS = Room(row_bytes=400, times=2, bytes=60_000)
+"""Of the list of one kind that a page is about."""
+FORMS = Room(row_bytes=1_500, times=2, bytes=75_000)
+"""The same where a row has forms."""
+HALF = Room(row_bytes=700, times=2, bytes=55_000)
+"""Of each of two lists with forms."""
+INVITATIONS = Room(row_bytes=700, bytes=30_000)
+FEW = Room(row_bytes=100, times=2, bytes=15_000)
+"""Of what a page has beside it."""
+PODS = Room(
+    row_bytes=900,
+    bytes=90_000,
+    texts=lambda each: (each.pod.title, each.pod.id, each.pod.gpu_name, each.pod.shown_status),
+)
+SANDBOXES = Room(
+    row_bytes=900,
+    bytes=90_000,
+    texts=lambda each: (each.name, each.id, each.docker_image, each.labels),
+)
 
 
 class Account(Struct, frozen=True):
@@ -40,15 +61,15 @@ class Home(Struct, frozen=True):
     """
 
     user: User
-    quotas: list[Quota]
-    identities: list[IdentityItem]
+    quotas: Window[Quota]
+    identities: Window[IdentityItem]
     rights: str
     has_accounts: bool
 
 
 def home_page(content: Home) -> Page:
     """The first page of an account."""
-    command = ("prime whoami",) + (("prime identities list",) if content.identities else ())
+    command = ("prime whoami",) + (("prime identities list",) if content.identities.total else ())
     return Page("account/home.html", "Account", content, command)
 
 
@@ -60,8 +81,8 @@ def my_environments_page(content: EnvironmentPage) -> Page:
 class Tokens(Struct, frozen=True):
     """The keys of the user, those that the session may `manage`; `made` is a new one, in clear."""
 
-    keys: list[KeyItem]
-    owners: list[str]
+    keys: Window[KeyItem]
+    owners: Window[str]
     manages: bool
     made: str | None = None
 
@@ -72,7 +93,7 @@ def tokens_page(content: Tokens) -> Page:
     return Page("account/tokens.html", "API keys", content, command)
 
 
-def teams_page(content: list[Team]) -> Page:
+def teams_page(content: Window[Team]) -> Page:
     """The teams of the user."""
     return Page("account/teams.html", "Teams", content, ("prime teams list",))
 
@@ -85,9 +106,8 @@ class TeamMembers(Struct, frozen=True):
 
     user: str
     team: Team
-    members: list[Member]
-    more: int
-    invitations: list[Invitation]
+    members: Window[Member]
+    invitations: Window[Invitation]
     manages: bool
     link: str | None = None
 
@@ -105,9 +125,8 @@ class Secrets(Struct, frozen=True):
 
     owner: str
     team: Team | None
-    teams: list[Team]
-    secrets: list[Secret]
-    more: int
+    teams: Window[Team]
+    secrets: Window[Secret]
     writes: bool
 
 
@@ -122,8 +141,8 @@ class EnvironmentSecrets(Struct, frozen=True):
     """The secrets and variables of an environment, without values."""
 
     slug: str
-    secrets: list[Secret]
-    variables: list[EnvironmentVariable]
+    secrets: Window[Secret]
+    variables: Window[EnvironmentVariable]
 
 
 def environment_secrets_page(content: EnvironmentSecrets) -> Page:
@@ -143,7 +162,7 @@ class Cost(Struct, frozen=True):
 class Pods(Struct, frozen=True):
     """The pods of the user, and whether the hub can give any."""
 
-    pods: list[Cost]
+    pods: Window[Cost]
     has_provider: bool
 
 
@@ -155,11 +174,11 @@ def pods_page(content: Pods) -> Page:
 class Sandboxes(Struct, frozen=True):
     """The sandboxes of the user; `where` the hub makes them is empty if it makes none."""
 
-    sandboxes: list[Sandbox]
+    sandboxes: Window[Sandbox]
     where: str
 
 
-def sandboxes_page(sandboxes: list[Sandbox], providers: Collection[str]) -> Page:
+def sandboxes_page(sandboxes: Window[Sandbox], providers: Collection[str]) -> Page:
     """The sandboxes of the user, on a hub with these providers."""
     places = {"in its cluster" if each in ELSEWHERE else "on its machine" for each in providers}
     content = Sandboxes(sandboxes, " or ".join(sorted(places)))

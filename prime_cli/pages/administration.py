@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from prime_cli.pages.paging import Room, Window
 from prime_cli.pages.templates import HubCommand, Page
 from prime_cli.wire.accounts import AuditEntry, AuditQuery, TeamItem, UserCreated, UserItem
 from prime_cli.wire.quotas import Quota
@@ -14,11 +15,34 @@ class User(Struct, frozen=True):
     suspended: str | None
 
 
-class Users(Struct, frozen=True):
-    """All users and teams of the hub; `created` is one that was just added, perhaps with a key."""
+class TeamLine(Struct, frozen=True):
+    """A team, the first of its members in a line, and how many more there are."""
 
-    users: list[User]
-    teams: list[TeamItem]
+    item: TeamItem
+    members: str
+    more: int
+
+    @classmethod
+    def of(cls, item: TeamItem) -> "TeamLine":
+        return cls(item, ", ".join(item.members[:_NAMED]), max(0, len(item.members) - _NAMED))
+
+
+_NAMED = 50
+USERS = Room(row_bytes=1_700, times=2, bytes=90_000)
+TEAMS = Room(
+    row_bytes=120,
+    bytes=30_000,
+    texts=lambda each: (each.item.slug, each.item.name, each.members),
+)
+OWNERS = Room(row_bytes=500, bytes=100_000)
+ENTRIES = Room(row_bytes=150, bytes=100_000)
+
+
+class Users(Struct, frozen=True):
+    """Users and teams of the hub; `created` is one that was just added, perhaps with a key."""
+
+    users: Window[User]
+    teams: Window[TeamLine]
     created: UserCreated | None = None
 
 
@@ -32,7 +56,7 @@ def users_page(content: Users) -> Page:
     return Page("hub/users.html", "Users", content, command)
 
 
-def storage_page(content: list[Quota]) -> Page:
+def storage_page(content: Window[Quota]) -> Page:
     """What owners have and may have: that of all first."""
     command = (
         HubCommand("prime hub quota list --context {context}"),
@@ -44,7 +68,7 @@ def storage_page(content: list[Quota]) -> Page:
 class AuditLog(Struct, frozen=True):
     """Entries of the log, newest first, and the query of the page with older ones."""
 
-    entries: list[AuditEntry]
+    entries: Window[AuditEntry]
     query: AuditQuery
     older: str | None
 

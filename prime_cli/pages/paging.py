@@ -4,7 +4,7 @@ Who fills a list decides how much it has, and a page has at most 150,000 bytes, 
 rows as far as their HTML fits. `parts.html` has the links to the others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -104,13 +104,15 @@ class Window(Generic[T]):
 class Room:
     """What a page has for a list: at most `rows`, in at most `bytes` of HTML.
 
-    A row takes `row_bytes` besides its texts, each of which stands in it so many `times`.
+    A row takes `row_bytes` besides its texts, each of which stands in it so many `times`; `texts`
+    are those of a row that the page shows, if not all.
     """
 
     rows: int = 100
     row_bytes: int = 150
     times: int = 1
     bytes: int = 60_000
+    texts: Callable[[Any], Any] | None = None
 
     def window(
         self, rows: Sequence[T], cursor: Cursor = FIRST, path: str = "", name: str = ""
@@ -139,7 +141,8 @@ class Room:
     def _count(self, rows: Sequence[T]) -> int:
         left = self.bytes
         for number, row in enumerate(rows):
-            left -= self.row_bytes + self.times * weigh(row)
+            texts = row if self.texts is None else self.texts(row)
+            left -= self.row_bytes + self.times * weigh(texts)
             if left < 0:
                 return max(number, 1)
         return len(rows)

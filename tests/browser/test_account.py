@@ -10,6 +10,7 @@ from prime_cli.hub.context import Caller
 from prime_cli.hub.services.key_management import list_keys
 from prime_cli.pages.account import Account, AccountRecord, Cost, Pods, pods_page, sandboxes_page
 from prime_cli.pages.assets import PAGE_HEADERS
+from prime_cli.pages.paging import Window
 from prime_cli.pages.templates import Frame, NavigationLink, render
 from prime_cli.pages.templates import Page as PrimePage
 from prime_cli.wire.pods import Pod
@@ -99,20 +100,25 @@ def fitness(window: Visit, path: str, axe: str) -> list[str]:
 
 RENTED = {
     "/dashboard/pods/rented": pods_page(
-        Pods([Cost(Pod("1f2e3d4c", "A100_80GB", 2, "ACTIVE", "web", price_hr=2.0), 1.5)], True)
+        Pods(
+            Window([Cost(Pod("1f2e3d4c", "A100_80GB", 2, "ACTIVE", "web", price_hr=2.0), 1.5)]),
+            True,
+        )
     ),
     "/dashboard/sandboxes/rented": sandboxes_page(
-        [
-            Sandbox(
-                id="5b6a7988",
-                name="checker",
-                docker_image="python:3.11-slim",
-                labels=["ci"],
-                status="RUNNING",
-                started_at="2026-01-02T03:04:05Z",
-                idle_timeout_minutes=10,
-            )
-        ],
+        Window(
+            [
+                Sandbox(
+                    id="5b6a7988",
+                    name="checker",
+                    docker_image="python:3.11-slim",
+                    labels=["ci"],
+                    status="RUNNING",
+                    started_at="2026-01-02T03:04:05Z",
+                    idle_timeout_minutes=10,
+                )
+            ]
+        ),
         ["engine"],
     ),
 }

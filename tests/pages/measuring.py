@@ -11,7 +11,7 @@ from prime_cli.pages.paging import LARGEST_PAGE
 QUOTES = '"'
 """What takes the most bytes in HTML."""
 _NEXT = re.compile(r'<a rel="next" href="([^"]*)"')
-_MOST_PARTS = 25
+_MOST_PARTS = 6
 
 
 def sizes(client: httpx.Client | TestClient, path: str) -> list[int]:

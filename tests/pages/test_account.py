@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from prime_cli.pages.account import Account, AccountRecord, Pods, pods_page, sandboxes_page
+from prime_cli.pages.paging import Window
 from prime_cli.pages.templates import Page, render
 from prime_cli.wire.sandboxes import Sandbox
 
@@ -14,15 +15,15 @@ def shown(page: Page) -> str:
 
 
 def test_without_pods_it_says_who_can_do_something_about_it() -> None:
-    assert "prime pods create" in shown(pods_page(Pods([], has_provider=True)))
-    page = shown(pods_page(Pods([], has_provider=False)))
+    assert "prime pods create" in shown(pods_page(Pods(Window([]), has_provider=True)))
+    page = shown(pods_page(Pods(Window([]), has_provider=False)))
     assert "prime pods create" not in page
     assert "prime hub serve --sky sky" in page
 
 
 def test_without_sandboxes_it_says_who_can_do_something_about_it() -> None:
-    assert "prime sandbox create python" in shown(sandboxes_page([], ["engine"]))
-    page = shown(sandboxes_page([], ()))
+    assert "prime sandbox create python" in shown(sandboxes_page(Window([]), ["engine"]))
+    page = shown(sandboxes_page(Window([]), ()))
     assert "prime sandbox create" not in page
     assert "prime hub serve --sandboxes engine" in page
     assert "This hub runs" not in page
@@ -37,7 +38,7 @@ def test_without_sandboxes_it_says_who_can_do_something_about_it() -> None:
     ],
 )
 def test_sandboxes_are_where_the_hub_has_a_provider(providers: tuple[str, ...], place: str) -> None:
-    assert f"This hub runs sandboxes {place}" in shown(sandboxes_page([], providers))
+    assert f"This hub runs sandboxes {place}" in shown(sandboxes_page(Window([]), providers))
 
 
 def test_a_sandbox_is_shown_with_its_end() -> None:
@@ -51,7 +52,7 @@ def test_a_sandbox_is_shown_with_its_end() -> None:
     )
     waiting = structs.replace(one, status="PENDING", started_at=None)
     endless = structs.replace(one, timeout_minutes=-1, idle_timeout_minutes=None)
-    page = shown(sandboxes_page([one, waiting, endless], ["engine"]))
+    page = shown(sandboxes_page(Window([one, waiting, endless]), ["engine"]))
     assert "2026-01-02 04:04 UTC, or after 1 idle minute" in page
     assert "60 minutes after its start" in page
     assert "never" in page

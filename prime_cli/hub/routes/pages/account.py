@@ -17,6 +17,10 @@ from prime_cli.hub.services.quotas import list_own_quotas
 from prime_cli.hub.services.teams import list_members, list_own_teams
 from prime_cli.hub.urls import ACCOUNT_PAGE
 from prime_cli.pages.account import (
+    FEW,
+    FORMS,
+    INVITATIONS,
+    ROWS,
     Home,
     TeamMembers,
     Tokens,
@@ -26,6 +30,7 @@ from prime_cli.pages.account import (
     teams_page,
     tokens_page,
 )
+from prime_cli.pages.paging import parse_cursor
 from prime_cli.pages.templates import Page
 from prime_cli.wire.accounts import KeyItem, KeyRequest, MemberChange, Team
 from prime_cli.wire.codec import convert
@@ -53,7 +58,10 @@ async def home(request: Request) -> Page:
         else []
     )
     quotas = (await call(request, list_own_quotas)).quotas
-    return home_page(Home(user, quotas, signed_in_by, _rights(request), accounts))
+    places = [parse_cursor(request.query_params, name) for name in ("quotas", "identities")]
+    owned = ROWS.window(quotas, places[0], ACCOUNT_PAGE, "quotas")
+    known = FEW.window(signed_in_by, places[1], ACCOUNT_PAGE, "identities")
+    return home_page(Home(user, owned, known, _rights(request), accounts))
 
 
 @form_of(router, f"{ACCOUNT_PAGE}/identities/{{identity_id}}/unlink", back=home)
@@ -123,7 +131,9 @@ async def revoke_token(request: Request, _form: dict[str, str]) -> str:
 async def _tokens(request: Request, made: str | None = None) -> Tokens:
     caller = caller_of(request)
     found: list[KeyItem] = await call(request, key_management.list_keys, caller.slug)
-    return Tokens(found, sorted(caller.reads), caller.slug in caller.manages, made)
+    keys = FORMS.window(found, parse_cursor(request.query_params), TOKENS_PAGE)
+    owners = FEW.window(sorted(caller.reads))
+    return Tokens(keys, owners, caller.slug in caller.manages, made)
 
 
 def _days(form: dict[str, str]) -> int | str | None:
@@ -138,7 +148,10 @@ def _days(form: dict[str, str]) -> int | str | None:
 @page_of(router, TEAMS_PAGE)
 async def teams(request: Request) -> Page:
     """The teams of the user."""
-    return teams_page((await call(request, list_own_teams, _ALL)).data)
+    cursor = parse_cursor(request.query_params)
+    asked = cursor.query(ROWS.rows)
+    found = await call(request, list_own_teams, asked)
+    return teams_page(ROWS.part(found.data, asked.offset, found.total_count, cursor, TEAMS_PAGE))
 
 
 _TEAM = f"{TEAMS_PAGE}/{{team}}"
@@ -201,7 +214,9 @@ def _name(request: Request) -> str:
 async def _team(request: Request, link: str | None = None) -> TeamMembers:
     """Raises NotFound for a team that the session does not reach."""
     caller, slug = caller_of(request), _name(request)
-    members = await call(request, list_members, slug, _ALL)
+    cursor = parse_cursor(request.query_params, "members")
+    asked = cursor.query(FORMS.rows)
+    members = await call(request, list_members, slug, asked)
     own = await call(request, list_own_teams, _ALL)
     found = next((each for each in own.data if slug in (each.slug, each.team_id)), None)
     shown = found or Team(slug, slug, slug, "MEMBER", "")
@@ -209,5 +224,8 @@ async def _team(request: Request, link: str | None = None) -> TeamMembers:
     invited = (
         (await call(request, invitations.list_invitations, slug)).invitations if manages else []
     )
-    more = members.total_count - len(members.data)
-    return TeamMembers(caller.slug, shown, members.data, more, invited, manages, link)
+    path = f"{TEAMS_PAGE}/{shown.slug}"
+    listed = FORMS.part(members.data, asked.offset, members.total_count, cursor, path, "members")
+    place = parse_cursor(request.query_params, "invitations")
+    invitations_shown = INVITATIONS.window(invited, place, path, "invitations")
+    return TeamMembers(caller.slug, shown, listed, invitations_shown, manages, link)

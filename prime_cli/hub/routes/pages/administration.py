@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from msgspec import structs
 from starlette.requests import Request
 
 from prime_cli.core.errors import NotFound, UsageError
@@ -21,9 +22,14 @@ from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import administration, quotas, takedowns
 from prime_cli.hub.services.users import require_admin
 from prime_cli.pages.administration import (
+    ENTRIES,
+    OWNERS,
+    TEAMS,
+    USERS,
     AuditLog,
     Load,
     RouteLoad,
+    TeamLine,
     User,
     Users,
     audit_page,
@@ -31,6 +37,7 @@ from prime_cli.pages.administration import (
     storage_page,
     users_page,
 )
+from prime_cli.pages.paging import parse_cursor
 from prime_cli.pages.templates import Page
 from prime_cli.wire.accounts import AuditQuery, NewTakedown, NewUser, UserCreated
 from prime_cli.wire.quotas import QUOTA_KINDS, NewQuota, parse_quota
@@ -56,7 +63,15 @@ async def _users(request: Request, created: UserCreated | None = None) -> Users:
     taken = (await call(request, takedowns.list_takedowns)).takedowns
     why = {each.target: each.reason for each in taken if each.kind == "user"}
     teams = (await call(request, administration.list_teams)).teams
-    return Users([User(each, why.get(each.slug)) for each in found], teams, created)
+    users = [User(each, why.get(each.slug)) for each in found]
+    given = request.query_params
+    return Users(
+        USERS.window(users, parse_cursor(given), USERS_PAGE),
+        TEAMS.window(
+            [TeamLine.of(each) for each in teams], parse_cursor(given, "teams"), USERS_PAGE, "teams"
+        ),
+        created,
+    )
 
 
 @form_of(router, USERS_PAGE, "slug", "name", "email", "admin", "with_key", back=users)
@@ -100,7 +115,8 @@ async def revoke_keys(request: Request, _form: dict[str, str]) -> str:
 @page_of(router, STORAGE_PAGE)
 async def storage(request: Request) -> Page:
     """What all have and may have."""
-    return storage_page((await call(request, quotas.list_quotas)).quotas)
+    found = (await call(request, quotas.list_quotas)).quotas
+    return storage_page(OWNERS.window(found, parse_cursor(request.query_params), STORAGE_PAGE))
 
 
 @form_of(router, STORAGE_PAGE, "owner", "kind", "most", back=storage)
@@ -134,12 +150,17 @@ async def audit(request: Request) -> Page:
     before = given.get("before", "")
     place = int(before[:18]) if before.isdecimal() else None
     entries, older = await call(request, administration.list_audit_page, query, place)
+    shown = ENTRIES.window(entries)
+    if shown.left_out:
+        # For the place of the last one that there is room for.
+        fewer = structs.replace(query, limit=len(shown.shown))
+        _, older = await call(request, administration.list_audit_page, fewer, place)
     link = None
     if older is not None:
         filters = {"user": query.user, "action": query.action, "target": query.target}
         kept = {name: value for name, value in filters.items() if value}
         link = f"{AUDIT_PAGE}?{urlencode({**kept, 'before': older})}"
-    return audit_page(AuditLog(entries, query, link))
+    return audit_page(AuditLog(shown, query, link))
 
 
 # --- Load ---

@@ -24,6 +24,11 @@ from prime_cli.hub.services.compute.reconcile import terminate
 from prime_cli.hub.services.sandboxes.lifecycle import delete_sandbox, list_sandboxes
 from prime_cli.hub.services.teams import list_own_teams
 from prime_cli.pages.account import (
+    FEW,
+    FORMS,
+    HALF,
+    PODS,
+    SANDBOXES,
     Cost,
     EnvironmentSecrets,
     Pods,
@@ -33,6 +38,7 @@ from prime_cli.pages.account import (
     sandboxes_page,
     secrets_page,
 )
+from prime_cli.pages.paging import parse_cursor
 from prime_cli.pages.templates import Page
 from prime_cli.wire.accounts import Team
 from prime_cli.wire.codec import convert
@@ -66,12 +72,16 @@ async def secrets(request: Request) -> Page:
     if hub_of(request).settings.accounts:
         teams = (await call(request, list_own_teams, _ALL)).data
     team = _team(request, teams)
-    query = SecretQuery(team_id=team.team_id if team else None, limit=1000)
+    cursor = parse_cursor(request.query_params)
+    asked = cursor.query(FORMS.rows)
+    query = SecretQuery(team.team_id if team else None, asked.offset, asked.limit)
     found = await call(request, service.list_secrets, query)
     owner = team.slug if team else caller.slug
-    more = found.total_count - len(found.data)
-    shown = Secrets(owner, team, teams, found.data, more, owner in caller.writes)
-    return secrets_page(shown)
+    path = _secrets_path(team)
+    shown = FORMS.part(found.data, asked.offset, found.total_count, cursor, path)
+    place = parse_cursor(request.query_params, "teams")
+    of_teams = FEW.window(teams, place, path, "teams")
+    return secrets_page(Secrets(owner, team, of_teams, shown, owner in caller.writes))
 
 
 @form_of(router, SECRETS_PAGE, "name", "value", "description", back=secrets, most=_LARGEST_VALUE)
@@ -144,7 +154,13 @@ async def environment_secrets(request: Request) -> Page:
     slug = _slug(request)
     found = await call(request, of_environment.list_environment_secrets, slug)
     variables = await call(request, of_environment.list_variables, slug)
-    return environment_secrets_page(EnvironmentSecrets(slug, found, variables))
+    given, path = request.query_params, _path(slug)
+    shown = EnvironmentSecrets(
+        slug,
+        HALF.window(found, parse_cursor(given, "secrets"), path, "secrets"),
+        HALF.window(variables, parse_cursor(given, "variables"), path, "variables"),
+    )
+    return environment_secrets_page(shown)
 
 
 @form_of(
@@ -222,11 +238,14 @@ def _path(slug: str) -> str:
 @page_of(router, PODS_PAGE)
 async def pods(request: Request) -> Page:
     """The pods that the user may see, with what each has cost so far."""
-    found = await call_provider(request, list_pods, _ALL)
+    cursor = parse_cursor(request.query_params)
+    asked = cursor.query(PODS.rows)
+    found = await call_provider(request, list_pods, asked)
     settings = hub_of(request).settings
     now = settings.clock()
     pods = [Cost(pod, _cost(pod, now)) for pod in found.data]
-    return pods_page(Pods(pods, bool(settings.providers)))
+    shown = PODS.part(pods, asked.offset, found.total_count, cursor, PODS_PAGE)
+    return pods_page(Pods(shown, bool(settings.providers)))
 
 
 @form_of(router, f"{PODS_PAGE}/{{id}}/terminate", back=pods)
@@ -250,7 +269,9 @@ async def sandboxes(request: Request) -> Page:
     query = SandboxQuery(is_active=True, per_page=1000)
     found = await call_provider(request, list_sandboxes, query)
     settings = hub_of(request).settings.sandboxes
-    return sandboxes_page(found.sandboxes, settings.providers if settings else ())
+    cursor = parse_cursor(request.query_params)
+    shown = SANDBOXES.window(found.sandboxes, cursor, SANDBOXES_PAGE)
+    return sandboxes_page(shown, settings.providers if settings else ())
 
 
 @form_of(router, f"{SANDBOXES_PAGE}/{{id}}/delete", back=sandboxes)
