@@ -1,6 +1,6 @@
 """Runs commands inside a sandbox for the supervisor: the only program of ours in there.
 
-Started by the sandbox's own Python (3.9 or later) with the descriptor of an inherited socket, when
+Started by a Python inside (3.9 or later) with the descriptor of an inherited socket, when
 to end in seconds since the epoch, and two numbers that may be 0: a port, and how many processes it
 is to allow. Requests are marshalled datagrams with the ends of the command's stdio beside them, so
 no byte of output passes through here; the answer is JSON, `{"id", "code"}`. With a port it first

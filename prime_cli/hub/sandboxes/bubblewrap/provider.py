@@ -18,7 +18,12 @@ from prime_cli.hub.sandboxes.bubblewrap.options import (
     isolation_options,
 )
 from prime_cli.hub.sandboxes.bubblewrap.process import BubblewrapSandbox
-from prime_cli.hub.sandboxes.bubblewrap.pythons import StandIn, compiled, stand_in
+from prime_cli.hub.sandboxes.bubblewrap.pythons import (
+    StandIn,
+    agent_python,
+    compiled,
+    stand_in,
+)
 from prime_cli.hub.sandboxes.internet import require_internet
 from prime_cli.hub.sandboxes.network import describe_network
 from prime_cli.hub.sandboxes.provider import PROCESSES, SandboxSpec
@@ -50,8 +55,9 @@ class BubblewrapProvider:
         groups = make_cgroups(spec)
         size = int(min(spec.disk_size_gb * 10**9, spec.memory / 2))
         try:
-            agent = [str(python.python), "-I", "-S", AGENT_INSIDE]
-            files = {AGENT_INSIDE: await compiled(_AGENT, python.python), **ETC}
+            interpreter = agent_python(python.python)
+            agent = [str(interpreter), "-I", "-S", AGENT_INSIDE]
+            files = {AGENT_INSIDE: await compiled(_AGENT, interpreter), **ETC}
             options = isolation_options(spec, python, size)
             started = await launch(spec, options, files, agent, groups)
         except BaseException:

@@ -72,6 +72,24 @@ async def stand_in(image: str) -> StandIn:
     )
 
 
+_SYSTEM_PYTHON = Path("/usr/bin/python3")
+_NAME = re.compile(r"python3\.(\d+)", re.ASCII)
+
+
+@cache
+def agent_python(image_python: Path, system_python: Path = _SYSTEM_PYTHON) -> Path:
+    """The Python for the agent: the system's, if it is shown inside, else the sandbox's own.
+
+    A distribution's is one file, and starts in less time and memory than one with a library beside.
+    """
+    found = system_python.resolve()
+    name = _NAME.fullmatch(found.name)
+    is_shown = found.is_relative_to("/usr") and not found.is_relative_to("/usr/local")
+    if name is None or int(name[1]) < _LEAST or not is_shown or not found.exists():
+        return image_python
+    return found
+
+
 _COMPILE = """
 import importlib.util, marshal, sys
 code = compile(sys.stdin.read(), "agent.py", "exec")

@@ -1,4 +1,4 @@
-"""The agent, compiled by the Python that runs it."""
+"""The Python that runs the agent, and compiles it."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed
-from prime_cli.hub.sandboxes.bubblewrap.pythons import compiled
+from prime_cli.hub.sandboxes.bubblewrap.pythons import agent_python, compiled
 
 
 def test_a_python_that_is_gone_or_fails_is_an_error_of_the_environment(tmp_path: Path) -> None:
@@ -17,3 +17,32 @@ def test_a_python_that_is_gone_or_fails_is_an_error_of_the_environment(tmp_path:
     for python, why in ((tmp_path / "none", "No such file"), (failing, "broken")):
         with pytest.raises(EnvironmentFailed, match=f"cannot compile .*: .*{why}"):
             asyncio.run(compiled(source, python))
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/opt/python3.12",
+        "/usr/local/bin/python3.12",
+        "/usr/bin/python3.8",
+        "/usr/bin/env",
+        "/usr/bin/python3.99",
+    ],
+)
+def test_a_system_python_that_cannot_run_the_agent_inside_is_left_alone(
+    tmp_path: Path, target: str
+) -> None:
+    named = tmp_path / "python3"
+    named.symlink_to(target)
+    assert agent_python(Path("/pythons/3.11/bin/python3.11"), named) == Path(
+        "/pythons/3.11/bin/python3.11"
+    )
+
+
+_SYSTEM = Path("/usr/bin/python3")
+
+
+@pytest.mark.skipif(not _SYSTEM.exists(), reason="the system has no Python")
+def test_the_systems_python_runs_the_agent_of_another(tmp_path: Path) -> None:
+    found = agent_python(tmp_path / "python3.11")
+    assert found == _SYSTEM.resolve()
