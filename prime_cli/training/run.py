@@ -45,6 +45,7 @@ from prime_cli.training.record import (
     SavedTraining,
     TrainingFacts,
     TrainingRecord,
+    facts_in,
     folders_of,
     last_checkpoint,
 )
@@ -140,26 +141,14 @@ def _train(
 ) -> TrainingResult:
     setup, earlier = setups[0], earliest[0]
     folder, plan, names = setup.folder, prepared.plan, prepared.names
-    found = last_checkpoint(folder)
-    step, checkpoint = found or (0, None)
-    before = None if earlier.manifest is None else earlier.manifest.training
+    step, checkpoint = last_checkpoint(folder) or (0, None)
     packages = installed_versions(prepared.engine, python)
     several = tuple(names) if len(names) > 1 else ()
     facts = TrainingFacts(plan=plan, packages=packages, environments=several)
-    if before is not None and before is not msgspec.UNSET:
-        facts = msgspec.convert(before, TrainingFacts)
-        _warn_of_changes(facts.packages, packages, setup.context.progress)
-        kept = tuple(each for each in facts.evaluations if checkpoint and each.step <= step)
-        # What was found after the checkpoint will be found again.
-        finished_at = facts.finished_at if facts.finished_at == step else None
-        facts = msgspec.structs.replace(
-            facts,
-            plan=plan,
-            packages=packages,
-            step=step,
-            finished_at=finished_at,
-            evaluations=kept,
-        )
+    before = None if earlier.manifest is None else facts_in(earlier.manifest)
+    if before is not None:
+        _warn_of_changes(before.packages, packages, setup.context.progress)
+        facts = _known_at(step, before, facts)
         setup.context.progress.say(_resumed_at(step, checkpoint))
     _require_room(setups, earliest)
     record = TrainingRecord(setup, earlier, facts)
@@ -202,6 +191,18 @@ def _train(
             raise
         session.close(FINISHED if training.is_whole else INTERRUPTED)
     return TrainingResult(folder, record.facts, training.is_whole, signal)
+
+
+def _known_at(step: int, before: TrainingFacts, now: TrainingFacts) -> TrainingFacts:
+    """What is still known at the checkpoint of `step`; what came after it will be found again."""
+    return msgspec.structs.replace(
+        before,
+        plan=now.plan,
+        packages=now.packages,
+        step=step,
+        finished_at=before.finished_at if before.finished_at == step else None,
+        evaluations=tuple(each for each in before.evaluations if step and each.step <= step),
+    )
 
 
 def _nodes(prepared: PreparedTraining, python: Path, setup: RunSetup) -> Nodes | None:
