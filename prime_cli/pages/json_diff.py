@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from prime_cli.pages.texts import html_bytes
+from prime_cli.pages.texts import html_bytes, shorten
 
 _MOST_CHANGES = 100
 _LONGEST_VALUE = 300
@@ -63,7 +63,7 @@ def _changes(path: str, before: Any, after: Any) -> Iterator[Change]:
             if not _is_same_leaf(old, new):
                 yield from _changes(f"{path}[{place}]", old, new)
     elif not _is_same(before, after):
-        yield Change(_cut(path or ".", _LONGEST_PATH), _shown(before), _shown(after))
+        yield Change(shorten(path or ".", _LONGEST_PATH), _shown(before), _shown(after))
 
 
 def _pairs(before: list[Any], after: list[Any]) -> Iterator[tuple[Any, Any]]:
@@ -104,8 +104,4 @@ def _step(key: str) -> str:
 def _shown(value: Any) -> str:
     if value is _ABSENT:
         return ""
-    return _cut(json.dumps(value, ensure_ascii=False, default=str), _LONGEST_VALUE)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST_VALUE)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from prime_cli.core.errors import NotFound
-from prime_cli.pages.conversation import ROOM, Conversation, LeftOut, diff_answer, lay_out
+from prime_cli.pages.answers import diff_answer
+from prime_cli.pages.conversation import ROOM, Conversation, lay_out
 from prime_cli.pages.json_diff import JsonDiff
 from prime_cli.pages.paging import FIRST, Cursor
 from prime_cli.pages.runs import LONGEST_LABEL, NOTHING, Cell, Fact, Link, some_facts
@@ -21,6 +22,7 @@ from prime_cli.pages.texts import (
     whole_text,
 )
 from prime_cli.pages.tokens import NO_TOKENS, PER_PAGE, Tokens, tokens_of
+from prime_cli.pages.turns import LeftOut
 from prime_cli.runs.transcript import as_text
 
 
@@ -162,7 +164,7 @@ _LOGPROBS, _TRAJECTORY = "logprobs", "trajectory"
 def _tokens(state: Mapping[str, Any], at: Address, most: int) -> Tokens:
     """Those that a rollout has by itself, or else by the steps of its saved trajectory."""
     for name in (_LOGPROBS, _TRAJECTORY):
-        found = tokens_of(state.get(name), most=most, at=(at / name).link("tokens"))
+        found = tokens_of(state.get(name), most=most, at=at / name)
         if found.total:
             return found
     return NO_TOKENS
@@ -180,8 +182,9 @@ class TokensView:
 
 def tokens_page(sample: Sample, rollout: Link, pointer: str, page: int, command: str) -> Page:
     """Page number `page` of the tokens at `pointer`; raises NotFound."""
-    path = Address(rollout.path, pointer).link("tokens")
-    found = tokens_of(sample.find(pointer), start=(page - 1) * PER_PAGE, most=PER_PAGE)
+    at = Address(rollout.path, pointer)
+    path = at.link("tokens")
+    found = tokens_of(sample.find(pointer), start=(page - 1) * PER_PAGE, most=PER_PAGE, at=at)
     view = TokensView(
         rollout,
         found,

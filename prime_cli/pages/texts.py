@@ -48,10 +48,11 @@ class Address(NamedTuple):
 
 
 def resolve(value: Any, pointer: str) -> Any:
-    """What a JSON pointer leads to in `value`; raises LookupError."""
+    """What a JSON pointer leads to in `value`, also within JSON in a text; raises LookupError."""
     if pointer and not pointer.startswith("/"):
         raise LookupError(pointer)
     for step in pointer.split("/")[1:]:
+        value = decode_json(value)
         key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(value, list):
             if (number := whole_number(key)) is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from prime_cli.pages.texts import cut, html_bytes
+from prime_cli.pages.texts import Address, cut, html_bytes
 
 LEVELS = 5
 MOST = 400
@@ -14,7 +14,7 @@ PER_PAGE = 1500
 TOKEN_BYTES = 90
 """What one takes on a page."""
 _LONGEST = 40
-"""Bytes of the text of a token; all of it is in the sample itself."""
+"""Bytes of the text of a token; a link leads to all of it."""
 
 
 class Token(NamedTuple):
@@ -22,6 +22,7 @@ class Token(NamedTuple):
 
     text: str
     probability: float
+    is_cut: bool = False
 
     @property
     def level(self) -> int:
@@ -29,12 +30,16 @@ class Token(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Some of `total` sampled tokens, the first of them after `start`; `all` leads to the rest."""
+    """Some of `total` sampled tokens, the first of them after `start`.
+
+    `all` leads to the rest, and `whole` to the record of them where the text of one is cut.
+    """
 
     shown: Sequence[Token] = ()
     total: int = 0
     start: int = 0
     all: str = ""
+    whole: str = ""
 
     @property
     def end(self) -> int:
@@ -44,22 +49,26 @@ class Tokens(NamedTuple):
 NO_TOKENS = Tokens()
 
 
-def tokens_of(value: Any, *, start: int = 0, most: int = MOST, at: str = "") -> Tokens:
+def tokens_of(value: Any, *, start: int = 0, most: int = MOST, at: Address | None = None) -> Tokens:
     """Those in `logprobs` of the OpenAI API, or in verifiers' `trajectory`, a list of steps.
 
-    `at` is the address of pages with all of them.
+    `at` is where they are in the rollout.
     """
     found = _tokens(value)
     skipped = sum(1 for _ in islice(found, start))
     shown = [
-        Token(_shorten(text), math.exp(min(logprob, 0.0))) for text, logprob in islice(found, most)
+        Token(cut(text, _LONGEST), math.exp(min(logprob, 0.0)), html_bytes(text) > _LONGEST)
+        for text, logprob in islice(found, most)
     ]
     total = skipped + len(shown) + sum(1 for _ in found)
-    return Tokens(shown, total, start, at if len(shown) < total else "")
-
-
-def _shorten(text: str) -> str:
-    return text if html_bytes(text) <= _LONGEST else f"{cut(text, _LONGEST)}…"
+    is_cut = any(token.is_cut for token in shown)
+    return Tokens(
+        shown,
+        total,
+        start,
+        all=at.link("tokens") if at and len(shown) < total else "",
+        whole=at.link("text") if at and is_cut else "",
+    )
 
 
 def _tokens(value: Any) -> Iterator[tuple[str, float]]:

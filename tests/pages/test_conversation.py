@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotFound
-from prime_cli.pages.conversation import Conversation, Turn, lay_out
+from prime_cli.pages.conversation import Conversation, lay_out
 from prime_cli.pages.paging import FIRST, Cursor, parse_cursor
 from prime_cli.pages.rollout import Sample, part_of, render_rollout, tokens_page, view_rollout
 from prime_cli.pages.runs import Fact, Link
 from prime_cli.pages.samples import sample_of
 from prime_cli.pages.templates import render
-from prime_cli.pages.texts import MOST_BYTES, html_bytes, show, whole_text
+from prime_cli.pages.texts import MOST_BYTES, Text, html_bytes, show, whole_text
 from prime_cli.pages.tokens import PER_PAGE, tokens_of
+from prime_cli.pages.turns import Picture, Turn
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -63,10 +64,10 @@ def test_a_result_stands_beside_its_call_only_once() -> None:
 
     turns = turns_of(messages)
 
-    assert [turn.role for turn in turns] == ["assistant", "tool"]
+    assert [turn.role.text for turn in turns] == ["assistant", "tool"]
     first, second = turns[0].calls
     assert first.result is not None
-    assert first.result.text == "done"
+    assert [part.text for part in first.result.parts if isinstance(part, Text)] == ["done"]
     assert first.arguments.text == '{\n  "x": 1\n}'
     assert second.result is None
 
@@ -80,7 +81,8 @@ def test_only_images_inside_the_message_are_shown() -> None:
 
     (turn,) = turns_of([{"role": "user", "content": parts}])
 
-    assert [picture.source for picture in turn.pictures] == [inside, "", ""]
+    pictures = [part for part in turn.said.parts if isinstance(part, Picture)]
+    assert [picture.source for picture in pictures] == [inside, "", ""]
 
 
 def test_long_texts_say_how_long_they_are_and_lead_to_the_whole() -> None:
@@ -112,15 +114,83 @@ def test_every_text_that_is_cut_is_whole_where_its_link_leads() -> None:
     )
 
     pages = [page_of(sample, Cursor(number)) for number in range(3)]
-    links = {
-        link for page in pages for link in re.findall(r'"/r/text\?([^"]+)">Show all ([\d,]+)', page)
-    }
+    assert len(set().union(*(wholes_of(page, sample) for page in pages))) == 9
 
-    assert len(links) == 10
-    for query, count in links:
+
+PICTURE = "data:image/png;base64,aGk="
+
+
+def wholes_of(page: str, sample: Sample) -> set[str]:
+    """What the links of a page to all of something lead to; each says how long that is."""
+    wholes = set()
+    for query, count in re.findall(r'"/r/text\?([^"]+)">(?:Show )?all ([\d,]+) char', page):
         given = parse_qs(unescape(query))
         text = part_of(sample, given["at"][0], indented="indented" in given).decode()
         assert len(text) == int(count.replace(",", "")), query
+        wholes.add(text)
+    return wholes
+
+
+@pytest.mark.parametrize("as_json", [False, True], ids=["object", "text"])
+def test_names_that_are_cut_say_so_and_lead_to_the_whole(as_json: bool) -> None:
+    role, tool = "r" * 900, "t" * 900
+    call: Any = {"id": "c", "function": {"name": tool, "arguments": "a" * 9000}}
+    picture = {"type": "image_url", "image_url": {"url": "https://e.example/" + "p" * 900}}
+    sample = Sample(
+        completion=[
+            {"role": role, "tool_calls": [json.dumps(call) if as_json else call]},
+            {"role": "user", "content": [picture]},
+        ]
+    )
+
+    page = page_of(sample)
+
+    assert {role, tool, "a" * 9000, picture["image_url"]["url"]} == wholes_of(page, sample)
+    assert role not in page
+    assert tool not in page
+
+
+def test_tokens_that_are_cut_say_so_and_lead_to_the_record_of_all() -> None:
+    tokens = {"content": [{"token": text, "logprob": 0} for text in ("short", "l" * 900)]}
+    sample = Sample(completion=[{"role": "assistant", "content": "a", "logprobs": tokens}])
+    at = "/completion/0/logprobs"
+
+    page = page_of(sample)
+    alone = render(tokens_page(sample, Link("r", "/r"), at, 1, "prime")).decode()
+
+    for found in (page, alone):
+        assert ">short</span>" in found
+        assert re.search(r">l+…</span>", found)
+        assert f'<a href="/r/text?at={at}">show the record of all' in found
+    assert "l" * 900 in part_of(sample, at, indented=False).decode()
+
+
+def test_a_result_of_several_parts_shows_each_and_leads_to_each() -> None:
+    texts = [letter * 9000 for letter in "xyz"]
+    parts = [{"type": "text", "text": text} for text in texts]
+    shown = {"type": "image_url", "image_url": {"url": PICTURE}}
+    sample = Sample(
+        completion=[
+            {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "look"}}]},
+            {"role": "tool", "tool_call_id": "c", "content": [shown, *parts, shown]},
+        ]
+    )
+
+    page = page_of(sample)
+
+    assert f'<img src="{PICTURE}"' in page
+    assert wholes_of(page, sample) == {*texts[:2]}
+    assert '<a href="/r/text?at=/completion/1/content">Show 2 more parts' in page
+
+
+def test_texts_and_pictures_stand_in_the_order_of_their_message() -> None:
+    picture = {"type": "image_url", "image_url": PICTURE}
+    parts = ["before", picture, {"type": "text", "text": "between"}, picture]
+
+    page = page_of(Sample(prompt=[{"role": "user", "content": parts}]))
+
+    found = re.findall(r"before|between|<img", page)
+    assert found == ["before", "<img", "between", "<img"]
 
 
 @pytest.mark.parametrize("pointer", ["x", "/x", "/completion/x", "/completion/9", "/reward/0"])
@@ -136,7 +206,9 @@ def test_turns_that_have_no_room_are_on_later_pages_and_none_is_lost() -> None:
     ]
 
     def texts(found: Conversation) -> list[str]:
-        return [turn.texts[0].text for turn in found.turns]
+        return [
+            part.text for turn in found.turns for part in turn.said.parts if isinstance(part, Text)
+        ]
 
     forwards, cursor = [], FIRST
     while True:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.pages.conversation import diff_answer, lay_out
+from prime_cli.pages.answers import diff_answer
+from prime_cli.pages.conversation import lay_out
 from prime_cli.pages.json_diff import diff_json
 from prime_cli.pages.rollout import Sample, render_rollout, view_rollout
 from prime_cli.pages.runs import Link

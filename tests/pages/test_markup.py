@@ -18,6 +18,7 @@ from prime_cli.pages.overview import EvaluationSamples, Overview
 from prime_cli.pages.runs import RunFilter
 from prime_cli.pages.sample_page import sample_page as page_of_sample
 from prime_cli.pages.templates import Page, render
+from prime_cli.pages.texts import html_bytes
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.codec import encode
 from prime_cli.wire.environments import EnvironmentDetail, EnvironmentMetadata, Owner
@@ -142,7 +143,7 @@ _TEXTS = markups.map(lambda text: f"x{text}".replace("`", "'"))
 
 @given(_TEXTS)
 def test_a_sample_has_the_same_elements_whatever_is_written_in_it(text: str) -> None:
-    assert _elements(sample_page, text) == _elements(sample_page, "x")
+    assert _elements(sample_page, text) == _elements(sample_page, "x" * html_bytes(text))
 
 
 @given(_TEXTS)
