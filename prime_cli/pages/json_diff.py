@@ -40,10 +40,14 @@ def diff_json(before: Any, after: Any, room: int = 32_000) -> JsonDiff | None:
     shown: list[Change] = []
     used = left_out = 0
     try:
-        for change in _changes("", before, after):
-            size = _ROW_BYTES + sum(map(html_bytes, change))
-            if left_out or len(shown) == _MOST_CHANGES or used + size > room:
+        for path, old, new in _differences("", before, after):
+            if left_out or len(shown) == _MOST_CHANGES:
                 left_out += 1
+                continue
+            change = Change(shorten(path or ".", _LONGEST_PATH), _shown(old), _shown(new))
+            size = _ROW_BYTES + sum(map(html_bytes, change))
+            if used + size > room:
+                left_out = 1
                 continue
             shown.append(change)
             used += size
@@ -52,18 +56,19 @@ def diff_json(before: Any, after: Any, room: int = 32_000) -> JsonDiff | None:
     return JsonDiff(tuple(shown), left_out, used)
 
 
-def _changes(path: str, before: Any, after: Any) -> Iterator[Change]:
+def _differences(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The parts that differ, each with its path and both values."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in (*before, *(key for key in after if key not in before)):
             old, new = before.get(key, _ABSENT), after.get(key, _ABSENT)
             if not _is_same_leaf(old, new):
-                yield from _changes(f"{path}{_step(key)}", old, new)
+                yield from _differences(f"{path}{_step(key)}", old, new)
     elif isinstance(before, list) and isinstance(after, list):
         for place, (old, new) in enumerate(_pairs(before, after)):
             if not _is_same_leaf(old, new):
-                yield from _changes(f"{path}[{place}]", old, new)
+                yield from _differences(f"{path}[{place}]", old, new)
     elif not _is_same(before, after):
-        yield Change(shorten(path or ".", _LONGEST_PATH), _shown(before), _shown(after))
+        yield path, before, after
 
 
 def _pairs(before: list[Any], after: list[Any]) -> Iterator[tuple[Any, Any]]:
