@@ -87,6 +87,8 @@ def hostile(site: Site) -> list[str]:
         at,
         *(f"{at}/{tab}" for tab in ("@6.6.6/files", "versions", "evaluations", "details")),
         f"{at}/versions?from=6.6.6&to=6.6.7",
+        f"/dashboard/compare/0.0?evaluation={evaluation}&evaluation={site.evaluations['small-1b']}",
+        *(f"/dashboard/evaluations/{evaluation}/samples/{number}" for number in (1, 2, 3)),
         f"/dashboard/evaluations/{evaluation}",
         f"/dashboard/compare?evaluation={evaluation}&evaluation={site.evaluations['small-1b']}",
     ]
@@ -94,16 +96,17 @@ def hostile(site: Site) -> list[str]:
 
 def sample(number: int) -> dict[str, Any]:
     """A rollout with markup in every text."""
-    call = {"id": TEXT, "type": "function", "function": {"name": TEXT, "arguments": TEXT}}
+    image = {"type": "image_url", "image_url": {"url": ELSEWHERE}}
+    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{TEXT}"}}
+    logprobs = {"content": [{"token": TEXT, "logprob": -0.5}]}
     said: list[dict[str, Any]] = [
         {"role": TEXT, "content": TEXT},
-        {"role": "assistant", "content": [{"type": "text", "text": TEXT}], "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": TEXT, "content": TEXT},
-        {
-            "role": "user",
-            "content": [{"type": "image_url", "image_url": {"url": ELSEWHERE}}],
-            "reasoning_content": TEXT,
-        },
+        {"role": "assistant", "content": [{"type": "text", "text": TEXT}]},
+        *called("1", {TEXT: TEXT, "same": TEXT}),
+        *called("2", {f"new {TEXT}": TEXT, "same": f"now {TEXT}"}),
+        *called("3", [{"type": "text", "text": TEXT}, image, picture]),
+        {"role": "user", "content": [image, picture], "reasoning_content": TEXT},
+        {"role": "assistant", "content": TEXT, "logprobs": logprobs},
     ]
     return {
         "example_id": number,
@@ -117,6 +120,16 @@ def sample(number: int) -> dict[str, Any]:
         "task": TEXT,
         "stop_condition": TEXT,
     }
+
+
+def called(identity: str, result: Any) -> list[dict[str, Any]]:
+    """A call of one tool, and its result."""
+    function = {"name": TEXT, "arguments": TEXT}
+    call = {"id": identity, "type": "function", "function": function}
+    return [
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": identity, "content": result},
+    ]
 
 
 def links(page: Page) -> list[str]:

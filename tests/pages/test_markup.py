@@ -1,12 +1,16 @@
 """What strangers write is text: a page has the same elements whatever stands in its fields."""
 
+from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
 from hypothesis import given
+from msgspec import structs
 
 from prime_cli.pages.evaluation import evaluation_page
+from prime_cli.pages.evaluation_comparison import FoundSample, RolloutsBeside, beside_page
 from prime_cli.pages.leaderboard import (
     Leaderboard,
     LeaderboardRow,
@@ -17,6 +21,7 @@ from prime_cli.pages.leaderboard import (
 from prime_cli.pages.overview import EvaluationSamples, Overview
 from prime_cli.pages.runs import RunFilter
 from prime_cli.pages.sample_page import sample_page as page_of_sample
+from prime_cli.pages.sample_page import sample_tokens_page
 from prime_cli.pages.templates import Page, render
 from prime_cli.pages.texts import html_bytes
 from prime_cli.runs.sample_lines import SampleLine
@@ -46,30 +51,74 @@ class _Elements(HTMLParser):
         self.found.append((tag, tuple(name for name, _ in attrs)))
 
 
-def sample_page(text: str) -> Page:
-    """The page of a sample with `text` in every field."""
-    call = {"id": text, "function": {"name": text, "arguments": text}}
+_LINE = SampleLine(1, '["0","0"]', 0.5, True)
+
+
+def sample_body(text: str) -> bytes:
+    """A sample with `text` in every field."""
+    logprobs = {"content": [{"token": text, "logprob": -0.5}]}
+    image = {"type": "image_url", "image_url": {"url": text}}
+    # Shown, unlike others, as the source of an image.
+    shown = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{text}"}}
     said: list[dict[str, Any]] = [
         {"role": text, "content": text, "reasoning_content": text},
-        {"role": "assistant", "content": [{"type": "text", "text": text}], "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": text, "content": text},
-        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": text}}]},
-        {"role": "assistant", "logprobs": {"content": [{"token": text, "logprob": -0.5}]}},
+        {"role": "assistant", "content": [{"type": "text", "text": text}, image, shown]},
+        *_call(text, "1", [{"type": "text", "text": text}, image, shown, {"type": text}]),
+        *_call(text, "2", {"same": text, f"old{text}": text}),
+        *_call(text, "3", {"same": f"now{text}", f"new{text}": text}),
+        {"role": "assistant", "tool_calls": [text]},
+        {"role": "assistant", "content": {f"said{text}": text}, "logprobs": logprobs},
     ]
-    body = {
-        "prompt": said[:1],
-        "completion": said[1:],
-        "reward": 0.5,
-        "metrics": {f"m{text}": text},
-        "answer": text,
-        "info": {text: text},
-        "task": text,
-        "stop_condition": text,
-        "error": {"class": text, "type": text, "message": text, "traceback": text},
-        f"own{text}": text,
-    }
+    return encode(
+        {
+            "prompt": said[:1],
+            "completion": said[1:],
+            "reward": 0.5,
+            "metrics": {f"m{text}": text, f"n{text}": 0.5},
+            "answer": {f"said{text}": f"other{text}"},
+            "info": {text: text},
+            "task": text,
+            "stop_condition": text,
+            "is_truncated": text,
+            "timing": {text: text},
+            "token_usage": {text: 1},
+            "cost": text,
+            "error": {"class": text, "type": text, "message": text, "traceback": text},
+            "trajectory": [{"response": {"choices": [{"logprobs": logprobs}]}}],
+            f"own{text}": text,
+        }
+    )
+
+
+def _call(text: str, identity: str, result: Any) -> list[dict[str, Any]]:
+    """A call of one tool, and its result."""
+    function = {"name": text, "arguments": text}
+    return [
+        {"role": "assistant", "tool_calls": [{"id": f"{text}{identity}", "function": function}]},
+        {"role": "tool", "tool_call_id": f"{text}{identity}", "content": result},
+    ]
+
+
+def sample_page(text: str) -> Page:
+    """The page of a sample with `text` in every field."""
     line = SampleLine(1, encode([text, text]).decode(), 0.5, True)
-    return page_of_sample(_DETAIL, line, encode(body), 2)
+    detail = structs.replace(_DETAIL, evaluation_id=text, name=text)
+    return page_of_sample(detail, line, sample_body(text), 2)
+
+
+def token_page(text: str) -> Page:
+    """The page of its tokens."""
+    return sample_tokens_page(_DETAIL, _LINE, sample_body(text), "/state/trajectory", 1)
+
+
+def sides_page(text: str) -> Page:
+    """The samples of two evaluations beside each other."""
+    found = [
+        structs.replace(_DETAIL, evaluation_id=f"{number}{text}", name=text, model_name=text)
+        for number in (1, 2)
+    ]
+    samples = [FoundSample(_LINE, sample_body(text), 1), text]
+    return beside_page(found, RolloutsBeside(samples, [0, 1]), 0, 0)
 
 
 def run_page(text: str) -> Page:
@@ -141,9 +190,24 @@ _TEXTS = markups.map(lambda text: f"x{text}".replace("`", "'"))
 """Neither empty nor JSON, nor in the backticks that become code, which pages show otherwise."""
 
 
-@given(_TEXTS)
-def test_a_sample_has_the_same_elements_whatever_is_written_in_it(text: str) -> None:
-    assert _elements(sample_page, text) == _elements(sample_page, "x" * html_bytes(text))
+@pytest.mark.parametrize("make", [sample_page, token_page, sides_page])
+@given(text=_TEXTS)
+def test_a_sample_has_the_same_elements_whatever_is_written_in_it(
+    make: Callable[[str], Page], text: str
+) -> None:
+    plain = "x" * html_bytes(text)  # as much is cut of it
+    assert _elements(make, text) == _elements(make, plain)
+
+
+def test_every_field_of_a_sample_is_on_its_page() -> None:
+    parts = Counter(tag for tag, _ in _elements(sample_page, "x"))
+    shown = render(sample_page("<i>")).decode()
+
+    assert parts["img"] == 2
+    assert parts["del"] == parts["ins"] == 3
+    for before in "old now new said other m n own".split():
+        assert f"{before}&lt;i&gt;" in shown, before
+    assert "<i>" not in shown
 
 
 @given(_TEXTS)
