@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from prime_cli.pages.markdown import render_markdown
 from tests.browser.site import Site, publish
-from tests.browser.watched import Visit, visit
+from tests.browser.watched import NARROW, WIDE, Visit, visit
 from tests.helpers.markup import allowed_element, markups
 from tests.hub.evaluating import finished
 
@@ -167,6 +167,24 @@ def test_nothing_that_strangers_wrote_runs(
     window.picture("hostile-environment")
     window.open(hostile[-1])
     window.picture("hostile-evaluation")
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_no_word_of_a_stranger_makes_a_rollout_wider_than_its_page(
+    site: Site, browse: Callable[..., Visit], hostile: list[str], width: int
+) -> None:
+    word = "w" * 300
+    function = {"name": word, "arguments": {word: word}}
+    picture = {"type": "image_url", "image_url": {"url": f"{ELSEWHERE}/{word}"}}
+    said = {"role": word, "content": [word, picture], "tool_calls": [{"function": function}]}
+    with site.client("ada") as ada:
+        long = {"example_id": 0, "completion": [said], "metrics": {word: 1.0}, "info": {word: word}}
+        about: dict[str, Any] = {"environments": [{"id": "ada/evil"}], "is_public": True}
+        evaluation = finished(ada, [long], name="long words", model_name=word[:100], **about)
+
+    page = browse(site.url, width=width).open(f"/dashboard/evaluations/{evaluation}/samples/1")
+
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_a_file_of_a_stranger_is_text_whatever_its_name(
