@@ -20,6 +20,7 @@ from prime_cli.pages.runs import (
     EVERYTHING,
     LONGEST_NOTE,
     METRICS,
+    Cell,
     ErrorLine,
     Fact,
     GridLine,
@@ -332,18 +333,7 @@ def view_local_rollout(
     grid = run.grid()
     place = run.index.find(example, rollout)
     assert place is not None  # noqa: S101 - the row was found
-    index = grid.index_of(example)
-    scale = run.once("scale", lambda: Scale.of(run.rewards()))
-    cells = grid.row(index).cells
-    at = next((at for at, cell in enumerate(cells) if cell.rollout == rollout), 0)
-    first = max(0, min(at - _MOST_SIBLINGS // 2, len(cells) - _MOST_SIBLINGS))
-    siblings = [
-        scale_cell._replace(label=f"{example}.{cell.rollout}: {scale_cell.label}")
-        for cell in cells[first : first + _MOST_SIBLINGS]
-        for scale_cell in [
-            scale.cell(cell.reward, cell.error, f"{path}/rollouts/{example}.{cell.rollout}")
-        ]
-    ]
+    siblings, count = _siblings(run, grid, name, example, rollout)
     here = rollout_link(name, example, rollout)
     return view_rollout(
         sample,
@@ -352,12 +342,30 @@ def view_local_rollout(
         title=here.label,
         previous=_neighbour(run, grid, path, place, -1),
         next=_neighbour(run, grid, path, place, 1),
-        siblings=siblings if len(siblings) > 1 else (),
-        sibling_count=len(cells),
+        siblings=siblings,
+        sibling_count=count,
         command=rollout_command(run, example, rollout),
         cursor=cursor,
         share=share,
     )
+
+
+def _siblings(
+    run: LocalRun, grid: Grid, name: str, example: int, rollout: int
+) -> tuple[list[Cell], int]:
+    """The rollouts of an example around one of several, and how many it has."""
+    cells = grid.row(grid.index_of(example)).cells
+    if len(cells) == 1:
+        return [], 1
+    at = next((at for at, cell in enumerate(cells) if cell.rollout == rollout), 0)
+    first = max(0, min(at - _MOST_SIBLINGS // 2, len(cells) - _MOST_SIBLINGS))
+    scale = run.once("scale", lambda: Scale.of(run.rewards()))
+    siblings = []
+    for cell in cells[first : first + _MOST_SIBLINGS]:
+        path = rollout_link(name, example, cell.rollout).path
+        shown = scale.cell(cell.reward, cell.error, path)
+        siblings.append(shown._replace(label=f"{example}.{cell.rollout}: {shown.label}"))
+    return siblings, len(cells)
 
 
 def _neighbour(run: LocalRun, grid: Grid, path: str, number: int, step: int) -> str | None:

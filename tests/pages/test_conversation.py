@@ -135,7 +135,8 @@ def wholes_of(page: str, sample: Sample) -> set[str]:
 def test_names_that_are_cut_say_so_and_lead_to_the_whole(as_json: bool) -> None:
     role, tool = "r" * 900, "t" * 900
     call: Any = {"id": "c", "function": {"name": tool, "arguments": "a" * 9000}}
-    picture = {"type": "image_url", "image_url": {"url": "https://e.example/" + "p" * 900}}
+    address = "https://e.example/" + "p" * 900
+    picture = {"type": "image_url", "image_url": {"url": address}}
     sample = Sample(
         completion=[
             {"role": role, "tool_calls": [json.dumps(call) if as_json else call]},
@@ -145,7 +146,7 @@ def test_names_that_are_cut_say_so_and_lead_to_the_whole(as_json: bool) -> None:
 
     page = page_of(sample)
 
-    assert {role, tool, "a" * 9000, picture["image_url"]["url"]} == wholes_of(page, sample)
+    assert {role, tool, "a" * 9000, address} == wholes_of(page, sample)
     assert role not in page
     assert tool not in page
 

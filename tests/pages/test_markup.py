@@ -117,7 +117,7 @@ def sides_page(text: str) -> Page:
         structs.replace(_DETAIL, evaluation_id=f"{number}{text}", name=text, model_name=text)
         for number in (1, 2)
     ]
-    samples = [FoundSample(_LINE, sample_body(text), 1), text]
+    samples: list[FoundSample | str] = [FoundSample(_LINE, sample_body(text), 1), text]
     return beside_page(found, RolloutsBeside(samples, [0, 1]), 0, 0)
 
 
