@@ -107,6 +107,14 @@ def folders_of(folder: RunFolder, names: Sequence[str]) -> list[RunFolder]:
     return [folder, *(RunFolder(folder.path / ENVIRONMENTS / name) for name in names[1:])]
 
 
+def sandbox_owners(folder: RunFolder, names: Sequence[str]) -> list[str]:
+    """Whose the sandboxes of each environment are, by their label.
+
+    Other trainings have environments of the same names.
+    """
+    return [folder.run_id, *(f"{folder.run_id}.{name}" for name in names[1:])]
+
+
 def typed_name(folder: Path, cwd: Path) -> str:
     """How a command is told of a training: its id, or its folder if that is not in `cwd`/outputs.
 

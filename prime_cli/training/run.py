@@ -19,8 +19,9 @@ from prime_cli.evals.execution.early_stop import SignalRouter
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.run import set_up_run
 from prime_cli.evals.execution.run_record import RunRecord
-from prime_cli.evals.execution.setup import RunContext, RunSetup, grant_access
+from prime_cli.evals.execution.setup import RunContext, RunSetup, WorkerAccess, grant_access
 from prime_cli.evals.planning.cost import budget_of, count_earlier
+from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import (
     Journal,
     RunFolder,
@@ -31,6 +32,7 @@ from prime_cli.runs.folder import (
 )
 from prime_cli.runs.manifest import FINISHED, INTERRUPTED
 from prime_cli.runs.spending import sum_of
+from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.training.engine_training import EngineTraining
 from prime_cli.training.engines.launch import EngineFiles, NodePlace, installed_versions
 from prime_cli.training.environment_session import Rollouts
@@ -48,6 +50,7 @@ from prime_cli.training.record import (
     facts_in,
     folders_of,
     last_checkpoint,
+    sandbox_owners,
 )
 from prime_cli.training.session import (
     RolloutSession,
@@ -96,7 +99,7 @@ def train(
             interpreter = choose_interpreter(
                 each.plan, each.subject, context, access.sandbox, variables=access.variables
             )
-            chosen.append((each, interpreter, access))
+            chosen.append((interpreter, access))
         plan = prepared.rollouts[0].plan
         if resumed is None:
             group = run_group_name("+".join(prepared.names), plan.model)
@@ -104,15 +107,35 @@ def train(
             folder = new_run_folder(context.cwd / outputs / TRAIN / group)
         else:
             folder = RunFolder(resumed.folder)
-        budget = budget_of(plan)  # all environments share it
-        folders = folders_of(folder, prepared.names)
-        for own in folders:
-            make_folder(own.path)
-        setups = [
-            set_up_run(each, interpreter, access, context, budget, own)
-            for (each, interpreter, access), own in zip(chosen, folders, strict=True)
-        ]
-        return train_with(setups, prepared, python, goes_on=resumed is not None)
+        goes_on, budget = resumed is not None, budget_of(plan)
+        setups = set_up_training(prepared, chosen, context, folder, budget, goes_on=goes_on)
+        return train_with(setups, prepared, python, goes_on=goes_on)
+
+
+def set_up_training(
+    prepared: PreparedTraining,
+    chosen: Sequence[tuple[Interpreter, WorkerAccess]],
+    context: RunContext,
+    folder: RunFolder,
+    budget: Budget | None,
+    *,
+    goes_on: bool,
+) -> list[RunSetup]:
+    """A setup for each environment, all of which share the `budget`."""
+    folders = folders_of(folder, prepared.names)
+    for own in folders:
+        make_folder(own.path)
+    owners = sandbox_owners(folder, prepared.names)
+    return [
+        set_up_run(
+            *(each, interpreter, access, context, budget, own),
+            resumes=goes_on,
+            sandboxes_of=owner,
+        )
+        for each, (interpreter, access), own, owner in zip(
+            prepared.rollouts, chosen, folders, owners, strict=True
+        )
+    ]
 
 
 def train_with(

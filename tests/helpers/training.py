@@ -10,11 +10,9 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.core.paths import make_folder
 from prime_cli.core.progress import Progress, Silent
 from prime_cli.evals.execution.early_stop import SignalRouter
-from prime_cli.evals.execution.run import set_up_run
-from prime_cli.evals.execution.setup import RunContext, access_to
+from prime_cli.evals.execution.setup import OpenSandboxes, RunContext, access_to
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.prices import FREE, Budget
 from prime_cli.models.registry import Registry
@@ -26,8 +24,7 @@ from prime_cli.training.engines.catalogue import read_engine
 from prime_cli.training.nodes import FirstNode
 from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import PreparedTraining
-from prime_cli.training.record import folders_of
-from prime_cli.training.run import TrainingResult, train_with
+from prime_cli.training.run import TrainingResult, set_up_training, train_with
 from tests.helpers.environments import ECHO, small_interpreter
 from tests.helpers.live_run import PLAN, interpreter_in, prepared_run
 
@@ -107,6 +104,7 @@ def train_scripted(
     python: Path = Path(sys.executable),
     split: str | None = None,
     first: FirstNode | None = None,
+    open_sandboxes: OpenSandboxes | None = None,
     **plan: Any,
 ) -> Trained:
     """Train as `plan` says; in the folder of a training that is `resumed`, if there is one.
@@ -135,17 +133,14 @@ def train_scripted(
         os.environ,
         progress or said,
         switchboard=SignalRouter() if router is None else router,
+        open_sandboxes=open_sandboxes,
     )
     interpreters = (interpreter, *others)
     training = PreparedTraining(own, (prepared,) * len(interpreters), read_engine(engine), first)
-    places = folders_of(resumed or new_run_folder(folder), training.names)
-    for place in places:
-        make_folder(place.path)
-    setups = [
-        set_up_run(prepared, each, access_to({}, prepared, context), context, budget, place)
-        for each, place in zip(interpreters, places, strict=True)
-    ]
     goes_on = resumed is not None
+    place = resumed or new_run_folder(folder)
+    chosen = [(each, access_to({}, prepared, context)) for each in interpreters]
+    setups = set_up_training(training, chosen, context, place, budget, goes_on=goes_on)
     return Trained(train_with(setups, training, python, goes_on=goes_on), said)
 
 

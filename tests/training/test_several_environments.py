@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from prime_cli.api.client import HubClient
 from prime_cli.core.errors import EngineFailed, EnvironmentFailed, PartialResult, UsageError
 from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import RunFolder, read_journal
@@ -13,12 +15,25 @@ from prime_cli.runs.manifest import CAPPED, FINISHED, load_manifest
 from prime_cli.runtime.interpreters import Interpreter
 from tests.helpers.environments import small_interpreter
 from tests.helpers.training import ALTERNATES, TRAINED, train_scripted
+from tests.models.gateway.sandbox_door import HUB, KEY, ScriptedHub
 
 Pair = tuple[Interpreter, Interpreter]
 BROKEN = TRAINED.replace(
     "    def same(completion, answer, **kwargs):\n",
     """    def same(completion, answer, **kwargs):
         raise ValueError("no reward")
+""",
+)
+ASKS = TRAINED.replace(
+    "    def same(completion, answer, **kwargs):\n",
+    """    def same(completion, answer, **kwargs):
+        import json, os, urllib.request
+        asked = urllib.request.Request(
+            os.environ["PRIME_API_BASE_URL"] + "/api/v1/sandbox",
+            json.dumps({"name": "x", "docker_image": "python:3.11"}).encode(),
+            {"authorization": "Bearer " + os.environ["PRIME_API_KEY"]},
+        )
+        urllib.request.urlopen(asked).read()
 """,
 )
 NAMES = ("tiny-env", "tiny-env-2")
@@ -162,3 +177,33 @@ def test_a_cap_is_of_all_of_them_together(both: Pair, tmp_path: Path) -> None:
     folder = _only(tmp_path)
     for place in (folder.path, folder.path / "environments" / "tiny-env-2"):
         assert load_manifest(place / "run.json").status == CAPPED
+
+
+def test_sandboxes_of_each_environment_are_those_of_this_training_alone(tmp_path: Path) -> None:
+    # Another training on environments of the same names must not end them, nor they its own.
+    (tmp_path / "asks").mkdir()
+    asks = small_interpreter(tmp_path / "asks", ASKS)
+    hub = ScriptedHub()
+    client = HubClient(HUB, key=KEY, transport=httpx.MockTransport(hub))
+
+    def train(resumed: RunFolder | None = None) -> tuple[str, list[tuple[str, str]]]:
+        """The training's id, and what was asked of its sandboxes, by label."""
+        hub.asked.clear()
+        more = {"steps": 1 if resumed is None else 2, "save_every": 1}
+        outputs = tmp_path / "outputs"
+        trained = _train(
+            (asks, asks), outputs, resumed=resumed, open_sandboxes=lambda _: client, **more
+        )
+        made = [(each.method, json.loads(each.content)["labels"]) for each in hub.asked]
+        return trained.folder.name, [(method, label) for method, (label,) in made]
+
+    name, calls = train()
+    labels = {f"prime-run:{name}", f"prime-run:{name}.tiny-env-2"}
+    for label in labels:
+        own = [method for method, each in calls if each == label]
+        # It is new, so that there is nothing to end before its first one.
+        assert (own[0], own.count("POST"), own[-1]) == ("POST", 4, "DELETE")
+    assert {label for _, label in calls} == labels
+    _, calls = train(RunFolder(tmp_path / "outputs" / name))
+    for label in labels:
+        assert next(method for method, each in calls if each == label) == "DELETE"

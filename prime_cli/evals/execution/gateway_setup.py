@@ -65,9 +65,12 @@ _SPARE_SANDBOXES = 2
 
 
 def relay_for(
-    plan: EvalPlan, context: RunContext, run_id: str, *, resumes: bool
+    plan: EvalPlan, context: RunContext, owner: str, *, resumes: bool
 ) -> OpenRelay | None:
-    """What passes on what the environment asks of sandboxes; None if there are to be none."""
+    """What passes on what the environment asks of sandboxes; None if there are to be none.
+
+    The `owner` tells them from those of other runs.
+    """
     provider, open_hub = plan.option("sandbox_provider"), context.open_sandboxes
     if provider == "none" or open_hub is None:
         return None
@@ -76,7 +79,7 @@ def relay_for(
         from prime_cli.models.gateway.sandboxes import SandboxAccess, SandboxRelay
         from prime_cli.wire.sandboxes import RUN_LABEL
 
-        label, most = f"{RUN_LABEL}{run_id}", plan.concurrency + _SPARE_SANDBOXES
+        label, most = f"{RUN_LABEL}{owner}", plan.concurrency + _SPARE_SANDBOXES
         is_closed = plan.only_gateway or (plan.sandbox and not plan.allow_net)
         access = SandboxAccess(lambda: open_hub(provider), label, most, resumes, is_closed)
         return SandboxRelay(access, say)

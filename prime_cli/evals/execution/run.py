@@ -275,7 +275,9 @@ def run_with(
     """The same in an interpreter that has the environment."""
     plan, origin = prepared.plan, prepared.origin
     budget = context.budget or budget_of(plan)
-    setup = set_up_run(prepared, interpreter, access, context, budget, resumed)
+    setup = set_up_run(
+        prepared, interpreter, access, context, budget, resumed, resumes=resumed is not None
+    )
     folder = setup.folder
     with writing(folder):
         # Read by who holds the lock alone: another process may have finished the run meanwhile.
@@ -302,9 +304,16 @@ def set_up_run(
     access: WorkerAccess,
     context: RunContext,
     budget: Budget | None,
-    resumed: RunFolder | None,
+    folder: RunFolder | None,
+    *,
+    resumes: bool = False,
+    sandboxes_of: str | None = None,
 ) -> RunSetup:
-    """Complete the setup before the first process starts, including the run's folder."""
+    """Complete the setup before the first process starts, including the run's folder.
+
+    None is there yet without a `folder`; one that is there `resumes` if it has earlier sessions.
+    The label of its sandboxes ends in `sandboxes_of`, without it in the run's id.
+    """
     if prepared.split_by_default and interpreter.generation == "v1":
         prepared = replace(prepared, plan=prepared.plan.with_option("split", None))
         context.progress.say(
@@ -315,7 +324,7 @@ def set_up_run(
     scrub = Scrubber({**known, **access.secrets})
     outputs = plan.option("output_dir")
     parent = runs_folder(plan.environment.name, plan.model, context.cwd, outputs)
-    run_folder = resumed or new_run_folder(parent)
+    run_folder = folder or new_run_folder(parent)
     return complete_setup(
         prepared,
         interpreter,
@@ -324,5 +333,5 @@ def set_up_run(
         run_folder,
         budget=budget,
         scrub=scrub,
-        hub=relay_for(plan, context, run_folder.run_id, resumes=resumed is not None),
+        hub=relay_for(plan, context, sandboxes_of or run_folder.run_id, resumes=resumes),
     )
