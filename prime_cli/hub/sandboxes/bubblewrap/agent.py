@@ -50,11 +50,17 @@ class Agent:
         _thread.start_new_thread(self.reap, ())
 
     def tell(self, key: int, code: int) -> None:
-        self.control.send(b'{"id": %d, "code": %d}' % (key, code))
+        try:  # noqa: SIM105 - importing contextlib takes time
+            self.control.send(b'{"id": %d, "code": %d}' % (key, code))
+        except ConnectionError:
+            pass  # The supervisor hung up, which `serve` finds too.
 
     def serve(self) -> None:
         while True:
-            data, fds = receive(self.control)
+            try:
+                data, fds = receive(self.control)
+            except ConnectionError:
+                return  # The supervisor hung up, and left something unread.
             if not data:
                 return
             self.answer(marshal.loads(data), fds)  # noqa: S302 - of the supervisor
@@ -88,10 +94,14 @@ class Agent:
                 posix.close(fd)
 
     def reap(self) -> None:
-        """Tell of those that end, in a thread."""
-        while posix.read(self.started, 1):
-            while not self.reap_one():
-                pass
+        """Tell of those that end, in a thread; the agent ends when that fails, not to hang."""
+        try:
+            while posix.read(self.started, 1):
+                while not self.reap_one():
+                    pass
+        finally:
+            # As when a command writes to its pipe, which any can.
+            posix._exit(1)  # noqa: SLF001 - public, as `os._exit` is
 
     def reap_one(self) -> bool:
         """Wait for a process; whether it was started here, and not by a command as its sibling."""
@@ -176,6 +186,8 @@ def main() -> None:
         hold_processes(most)
     # Ends this process also while nobody asks it for anything, or can.
     _signal.alarm(min(_LONGEST, max(1, round(float(sys.argv[2]) - time.time()))))
+    # Where it is ignored, as under some supervisors, the kernel forgets how a command ended.
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     agent = Agent(control)
     ready = b'{"id": 0, "pid": %d}' % posix.getpid()
     if port:

@@ -31,13 +31,14 @@ _LARGEST = Slow()
 class Asked:
     """An agent without a sandbox around it."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, *within: str) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.settimeout(_SECONDS)
         with theirs:
             options = str(theirs.fileno()), str(time.time() + 3 * _SECONDS), "0", "0"
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", source, *options], pass_fds=[theirs.fileno()]
+                [*within, sys.executable, "-I", "-S", "-c", source, *options],
+                pass_fds=[theirs.fileno()],
             )
         self.hear()
 
@@ -121,3 +122,35 @@ def test_a_process_that_a_command_made_its_sibling_is_not_taken_for_it(asked: As
     assert asked.hear() == {"id": 1, "code": 0}
     asked.run(2, "/bin/true")
     assert asked.hear() == {"id": 2, "code": 0}
+
+
+def test_a_command_ends_under_a_supervisor_that_ignores_the_ends_of_its_children() -> None:
+    asked = Asked(_source(), "env", "--ignore-signal=CHLD")
+    asked.run(1, "/bin/sh", "-c", "exit 3")
+    assert asked.hear() == {"id": 1, "code": 3}
+    assert asked.end() == 0
+
+
+# Into each pipe of the agent, one of which counts the processes to wait for.
+_MISCOUNT = """
+for fd in /proc/$PPID/fd/*
+do [ "${fd##*/}" -gt 2 ] && [ -p "$fd" ] && echo >"$fd"
+done
+exit 0
+"""
+
+
+def test_an_agent_that_a_command_kept_from_waiting_for_others_ends() -> None:
+    asked = Asked(_source())
+    asked.run(1, "/bin/sh", "-c", _MISCOUNT)
+    assert asked.hear() == {"id": 1, "code": 0}
+    assert asked.control.recv(1) == b""
+    assert asked.end() == 1
+
+
+def test_a_supervisor_may_hang_up_before_it_has_heard_of_an_end() -> None:
+    for key in range(1, 9):
+        asked = Asked(_source())
+        asked.run(key, "/bin/true")
+        time.sleep(key / 400)
+        assert asked.end() == 0
