@@ -18,8 +18,9 @@ import msgspec
 from aiohttp import web
 
 from prime_cli.api.client import HubClient
+from prime_cli.api.connection import was_never_sent
 from prime_cli.core.config import PRIME_API_URL
-from prime_cli.core.errors import PrimeError
+from prime_cli.core.errors import PrimeError, Unreachable
 from prime_cli.models.gateway.reverse_proxy import (
     Fields,
     ask_hub,
@@ -46,6 +47,8 @@ _BATCHES = ("/sandbox/status:batchGet", "/sandbox/background-jobs/status:batchGe
 _WAIT_SECONDS = 20.0
 """How long a new sandbox waits for another one to end; clients before 0.3 do not come back."""
 _POLL_SECONDS = 0.2
+_LAST_CREATIONS_SECONDS = 30.0
+"""How long the end of sandboxes waits for those that are still being made."""
 _RETRY_AFTER = "10"
 
 _CLOSED = (
@@ -83,7 +86,8 @@ class SandboxRelay:
         self._hub: HubClient | None = None
         self._own: set[str] = set()
         self._live: set[str] = set()
-        self._on_their_way = 0
+        self._creations: set[asyncio.Task[web.Response]] = set()
+        self._may_have_some = False
         self._origins: list[str] = []
 
     async def answer(
@@ -103,10 +107,16 @@ class SandboxRelay:
 
     async def end_sandboxes(self) -> None:
         """End what the worker or the run has left; says what could not be ended."""
-        if self._hub is None or not self._own:
+        if self._hub is None:
             return
         try:
-            await self._end_all(self._hub)
+            if self._creations:
+                # Ended by their label before they are there, they would live on.
+                await asyncio.wait(self._creations, timeout=_LAST_CREATIONS_SECONDS)
+            if self._may_have_some or self._creations:
+                await self._end_all(self._hub)
+            if self._creations:
+                raise Unreachable(f"the hub is still making {len(self._creations)}")
         except PrimeError as error:
             self._say(
                 f"Sandboxes of this run may still be there, since they could not be ended: "
@@ -157,20 +167,35 @@ class SandboxRelay:
     async def _create(self, hub: HubClient, request: web.BaseRequest, body: Fields) -> web.Response:
         if self._is_kept_closed(hub) and _asks_for_network(body):
             return refusal(HTTPStatus.UNPROCESSABLE_ENTITY, _CLOSED)
-        self._on_their_way += 1
+        if not await self._has_room(hub):
+            return _too_many(self._access.most)
+        # The hub makes it even if the worker dies meanwhile, and this handler with it.
+        creation = asyncio.create_task(self._make(hub, request, self._order(hub, body)))
+        self._creations.add(creation)
+        creation.add_done_callback(self._forget)
+        answer = await asyncio.shield(creation)
+        if answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+            reason = _reason(fields_of(answer))
+            return refusal(answer.status, f"{reason} (`--sandbox-provider` chooses another)")
+        return answer
+
+    async def _make(self, hub: HubClient, request: web.BaseRequest, order: Fields) -> web.Response:
         try:
-            if not await self._has_room(hub):
-                return _too_many(self._access.most)
-            answer = await self._send(hub, request, "/sandbox", self._order(hub, body))
-        finally:
-            self._on_their_way -= 1
+            answer = await self._send(hub, request, "/sandbox", order)
+        except PrimeError as error:
+            self._may_have_some |= not was_never_sent(error.__cause__)
+            raise
+        self._may_have_some = True
         made = fields_of(answer)
         if answer.status < HTTPStatus.BAD_REQUEST and isinstance(made.get("id"), str):
             self._own.add(made["id"])
             self._live.add(made["id"])
-        elif answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
-            return refusal(answer.status, f"{_reason(made)} (`--sandbox-provider` chooses another)")
         return answer
+
+    def _forget(self, creation: asyncio.Task[web.Response]) -> None:
+        self._creations.discard(creation)
+        if not creation.cancelled():
+            creation.exception()  # or asyncio would print that of one for which nobody waits
 
     def _order(self, hub: HubClient, body: Fields) -> Fields:
         labels = [each for each in _list(body, "labels") if not _is_of_a_run(each)]
@@ -194,7 +219,7 @@ class SandboxRelay:
     async def _has_room(self, hub: HubClient) -> bool:
         """Whether one more fits, which one that ends in the meantime may decide."""
         until = asyncio.get_running_loop().time() + _WAIT_SECONDS
-        while len(self._live) + self._on_their_way > self._access.most:
+        while len(self._live) + len(self._creations) >= self._access.most:
             if asyncio.get_running_loop().time() > until:
                 # Those that ended by themselves are not known here.
                 return await self._count_live(hub) < self._access.most

@@ -1,6 +1,7 @@
 """A hub that is scripted, and a run's gateway before it, as the run's environment has it."""
 
 import json
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -38,13 +39,22 @@ class Chunks(httpx.SyncByteStream):
 
 @dataclass
 class ScriptedHub:
-    """A hub that says yes, and keeps what it was asked; `refuses` is its answer to a creation."""
+    """A hub that says yes, and keeps what it was asked; `refuses` is its answer to a creation.
+
+    It `creates` nothing until it `may_create`; if it `loses_answers`, nobody hears of what it made.
+    """
 
     asked: list[httpx.Request] = field(default_factory=list)
     refuses: tuple[int, Json] | None = None
     alive: set[str] = field(default_factory=set)
     is_down: bool = False
     cuts_off: bool = False
+    loses_answers: bool = False
+    may_create: threading.Event = field(default_factory=threading.Event)
+    creates: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.may_create.set()
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         request.read()
@@ -61,8 +71,12 @@ class ScriptedHub:
     def _many(self, request: httpx.Request) -> tuple[int, Json]:
         if request.method == "POST":
             name = f"box{len(self.asked)}"
+            self.creates.set()
+            self.may_create.wait(30)
             if self.refuses is None:
                 self.alive.add(name)
+            if self.loses_answers:
+                raise httpx.ReadError("reset", request=request)
             return self.refuses or (201, {"id": name, "status": "RUNNING", "name": "x"})
         if request.method == "DELETE":
             wanted = json.loads(request.content).get("sandbox_ids") or list(self.alive)

@@ -248,6 +248,108 @@ def test_sandboxes_of_a_worker_that_died_leave_room_for_the_next() -> None:
     asyncio.run(scenario())
 
 
+async def _give_up_creation(run: Door, hub: ScriptedHub) -> None:
+    """Ask for a sandbox as a worker that dies before the hub has made it."""
+    hub.may_create.clear()
+    hub.creates.clear()
+    creation = asyncio.create_task(run.ask(*CREATE))
+    assert await asyncio.to_thread(hub.creates.wait, 30)
+    creation.cancel()
+    await asyncio.wait([creation])
+    await asyncio.sleep(0.1)  # until the gateway knows
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_sandbox_that_is_made_after_its_worker_died_is_ended_too(before: int) -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub, most=2) as run:
+            for _ in range(before):
+                await run.ask(*CREATE)
+            await _give_up_creation(run, hub)
+            asyncio.get_running_loop().call_later(0.2, hub.may_create.set)
+            await run.gate.end_sandboxes()
+            assert hub.may_create.is_set()  # it was waited for
+            assert hub.alive == set()
+
+    asyncio.run(scenario())
+
+
+def test_a_sandbox_that_is_made_while_the_run_ends_is_ended_too() -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            await _give_up_creation(run, hub)
+            asyncio.get_running_loop().call_later(0.2, hub.may_create.set)
+
+    asyncio.run(scenario())
+    assert hub.may_create.is_set()
+    assert hub.alive == set()
+
+
+def test_a_sandbox_of_which_nobody_heard_is_ended_too() -> None:
+    hub = ScriptedHub(loses_answers=True)
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            assert (await run.ask(*CREATE))[0] == 503
+            assert hub.alive
+
+    asyncio.run(scenario())
+    assert hub.alive == set()
+
+
+def test_a_creation_that_the_hub_does_not_end_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxes, "_LAST_CREATIONS_SECONDS", 0.1)
+    said: list[str] = []
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub, said=said) as run:
+            await _give_up_creation(run, hub)
+
+    asyncio.run(scenario())
+    hub.may_create.set()
+    (sentence,) = said
+    assert sentence.startswith("Sandboxes of this run may still be there")
+    assert f"the hub is still making 1; `prime sandbox delete --label {LABEL}`" in sentence
+
+
+def test_a_hub_that_was_never_reached_has_none_to_end() -> None:
+    said: list[str] = []
+    hub = ScriptedHub(is_down=True)
+
+    async def scenario() -> None:
+        async with door(hub, said=said) as run:
+            assert (await run.ask(*CREATE))[0] == 503
+
+    asyncio.run(scenario())
+    assert said == []
+
+
+def test_one_of_two_that_wait_gets_the_place_of_the_one_that_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hub = ScriptedHub()
+
+    async def scenario() -> None:
+        async with door(hub, most=1) as run:
+            await run.ask(*CREATE)
+            monkeypatch.setattr(sandboxes, "_WAIT_SECONDS", 60)
+            waiting = [asyncio.create_task(run.ask(*CREATE)) for _ in range(2)]
+            await asyncio.sleep(0.1)  # until both wait
+            await run.ask("DELETE", "/hub/api/v1/sandbox/box1")
+            done, left = await asyncio.wait(
+                waiting, timeout=10, return_when=asyncio.FIRST_COMPLETED
+            )
+            assert (len(done), len(left), len(hub.alive)) == (1, 1, 1)
+            left.pop().cancel()
+
+    asyncio.run(scenario())
+
+
 def test_a_refusal_gives_the_hubs_reason_and_the_flag() -> None:
     hub = ScriptedHub(refuses=(422, {"detail": "gcc:13 needs Docker or Podman"}))
 
