@@ -1,7 +1,7 @@
 """The inside of a sandbox: commands and files, with a token for it alone."""
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode
@@ -59,11 +59,11 @@ class SandboxGateway:
 
     def run(
         self, request: StartRequest, *, seconds: float, begun: Callable[[], None] | None = None
-    ) -> Iterator[Event]:
+    ) -> Generator[Event, None, None]:
         """Start a command: its events, Ended last. `begun` is called once it runs.
 
-        The command is killed if the caller does not wait for its end. Raises TooSlow after
-        `seconds`, NotFound or EnvironmentFailed if the sandbox has ended.
+        Closed before that, it kills the command. Raises TooSlow after `seconds`, NotFound or
+        EnvironmentFailed if the sandbox has ended.
         """
         headers = {
             "content-type": STREAM_TYPE,
@@ -73,8 +73,9 @@ class SandboxGateway:
         content = frame(start_request(request))
         address = f"/{SERVICE}/Start"
         event: Event | None = None
+        within = seconds + _SLACK_SECONDS  # or the sandbox could not say that it took too long
         try:
-            with self._ask("POST", address, headers, content, seconds=seconds) as answer:
+            with self._ask("POST", address, headers, content, seconds=within) as answer:
                 for message, error in read_frames(answer.iter_raw()):
                     if error is not None:
                         raise _failure(error)
@@ -167,7 +168,7 @@ class SandboxGateway:
             headers={"authorization": f"Bearer {self._token}", **headers},
             content=content,
             with_key=False,
-            seconds=seconds + _SLACK_SECONDS,
+            seconds=seconds,
         )
         try:
             if answer.is_error:
