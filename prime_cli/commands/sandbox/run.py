@@ -6,6 +6,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -108,13 +109,15 @@ def _split(line: str) -> list[str]:
 def _pass_on(
     gateway: SandboxGateway, request: StartRequest, seconds: int, begun: Callable[[], None] | None
 ) -> int:
-    for event in gateway.run(request, seconds=seconds, begun=begun):
-        if isinstance(event, Ended):
-            return event.code
-        if isinstance(event, Output):
-            stream = sys.stderr if event.stream == STDERR else sys.stdout
-            stream.buffer.write(event.data)
-            stream.buffer.flush()
+    # Left to the garbage collector, a second Ctrl-C while the command is killed would be lost.
+    with closing(gateway.run(request, seconds=seconds, begun=begun)) as events:
+        for event in events:
+            if isinstance(event, Ended):
+                return event.code
+            if isinstance(event, Output):
+                stream = sys.stderr if event.stream == STDERR else sys.stdout
+                stream.buffer.write(event.data)
+                stream.buffer.flush()
     return ExitCode.INTERNAL  # not reached: a stream without an end raises
 
 

@@ -1,14 +1,17 @@
-"""What `prime sandbox run` sends to a command's stdin."""
+"""What `prime sandbox run` sends to a command, and how it ends one."""
 
 import os
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.commands.sandbox.run import _Feeder
+from prime_cli.commands.sandbox.run import _Feeder, _pass_on
+from prime_cli.wire.command_sessions import STDOUT, CommandSpec, StartRequest, output
+from prime_cli.wire.connect import frame
 
 PLACE = {
     "gateway_url": "http://hub.example/gw",
@@ -51,3 +54,27 @@ def test_nothing_is_sent_once_the_command_has_ended(stdin: int) -> None:
     thread.join(10)
     assert len(bodies) == 1
     assert b"first" in bodies[0]
+
+
+def test_a_second_interrupt_ends_the_wait_for_the_kill_of_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Interrupted:
+        """A stdout during whose writing somebody presses Ctrl-C."""
+
+        def write(self, data: bytes) -> int:
+            raise KeyboardInterrupt("first")
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/auth"):
+            return httpx.Response(200, json={"token": "t", **PLACE})
+        if request.url.path.endswith("/SendSignal"):
+            raise KeyboardInterrupt("second")
+        return httpx.Response(200, content=iter([frame(output(STDOUT, b"one"))]))
+
+    way = httpx.MockTransport(answer)
+    hub = HubClient("http://hub.example", key="pit_x", transport=way, outside=way)
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(buffer=Interrupted()))
+    request = StartRequest(CommandSpec(("sleep", "60"), {}, None, None), session="s-1")
+    with pytest.raises(KeyboardInterrupt, match="second"):
+        _pass_on(hub.sandboxes.gateway("box"), request, 60, None)
