@@ -55,9 +55,9 @@ class BubblewrapProvider:
         groups = make_cgroups(spec)
         size = int(min(spec.disk_size_gb * 10**9, spec.memory / 2))
         try:
-            interpreter = agent_python(python.python)
-            agent = [str(interpreter), "-I", "-S", AGENT_INSIDE]
-            files = {AGENT_INSIDE: await compiled(_AGENT, interpreter), **ETC}
+            program = await compiled(_AGENT, agent_python(python.python), python.python)
+            agent = [str(program.python), "-I", "-S", AGENT_INSIDE]
+            files = {AGENT_INSIDE: program.content, **ETC}
             options = isolation_options(spec, python, size)
             started = await launch(spec, options, files, agent, groups)
         except BaseException:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -91,30 +92,51 @@ def agent_python(image_python: Path, system_python: Path = _SYSTEM_PYTHON) -> Pa
 
 
 _COMPILE = """
-import importlib.util, marshal, sys
-code = compile(sys.stdin.read(), "agent.py", "exec")
+import ast, importlib.util, marshal, sys
+program = ast.parse(sys.stdin.read())
+for each in ast.walk(program):
+    if isinstance(each, ast.Import):
+        exec(ast.unparse(each))
+code = compile(program, "agent.py", "exec")
 print((importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)).hex())
 """
-"""Twelve bytes are for the date and size of a source, for which nobody asks."""
+"""Twelve bytes are for the date and size of a source, for which nobody asks.
+
+It imports what the program does, also later: a minimal Python of Debian lacks some of that.
+"""
 
 
-async def compiled(source: Path, python: Path) -> bytes:
-    """A program as a `.pyc` file of a Python has it; raises EnvironmentFailed."""
-    return await asyncio.to_thread(_compiled, source, python)
+@dataclass(frozen=True)
+class Compiled:
+    """A program as a `.pyc` file, and the Python that can run it."""
+
+    python: Path
+    content: bytes
+
+
+async def compiled(source: Path, *pythons: Path) -> Compiled:
+    """A program for the first of `pythons` that can run it; raises EnvironmentFailed."""
+    return await asyncio.to_thread(_compiled, source, pythons)
 
 
 @cache
-def _compiled(source: Path, python: Path) -> bytes:
+def _compiled(source: Path, pythons: tuple[Path, ...]) -> Compiled:
+    *preferred, last = pythons
+    for python in preferred:
+        with suppress(EnvironmentFailed):
+            return _compile(source, python)
+    return _compile(source, last)
+
+
+def _compile(source: Path, python: Path) -> Compiled:
     words = [str(python), "-I", "-S", "-c", _COMPILE]
     try:
         done = run(words, env={}, input=source.read_text(encoding="utf-8"), timeout=_SECONDS)
     except (OSError, TimedOut) as error:
-        raise EnvironmentFailed(f"{python} cannot compile the sandbox's agent: {error}") from error
+        raise EnvironmentFailed(f"{python} cannot run the sandbox's agent: {error}") from error
     if not done.ok:
-        raise EnvironmentFailed(
-            f"{python} cannot compile the sandbox's agent: {done.last_lines(1)}"
-        )
-    return bytes.fromhex(done.out)
+        raise EnvironmentFailed(f"{python} cannot run the sandbox's agent: {done.last_lines(1)}")
+    return Compiled(python, bytes.fromhex(done.out))
 
 
 @cache

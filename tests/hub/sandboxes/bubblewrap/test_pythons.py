@@ -1,11 +1,13 @@
 """The Python that runs the agent, and compiles it."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed
+from prime_cli.hub.sandboxes import bubblewrap
 from prime_cli.hub.sandboxes.bubblewrap.pythons import agent_python, compiled
 
 
@@ -15,8 +17,25 @@ def test_a_python_that_is_gone_or_fails_is_an_error_of_the_environment(tmp_path:
     failing.write_text("#!/bin/sh\necho broken >&2; exit 1\n", encoding="utf-8")
     failing.chmod(0o755)
     for python, why in ((tmp_path / "none", "No such file"), (failing, "broken")):
-        with pytest.raises(EnvironmentFailed, match=f"cannot compile .*: .*{why}"):
+        with pytest.raises(EnvironmentFailed, match=f"cannot run .*: .*{why}"):
             asyncio.run(compiled(source, python))
+
+
+_MINIMAL = f"""#!/bin/sh
+exec {sys.executable} -I -S -c 'import sys; sys.modules["resource"] = None; exec(sys.argv[1])' "$4"
+"""
+"""A Python without a module that the agent imports late, as Debian's `python3.11-minimal`."""
+
+
+def test_a_python_without_a_module_of_the_agent_leaves_it_to_the_next(tmp_path: Path) -> None:
+    source = Path(bubblewrap.__file__).with_name("agent.py")
+    minimal, complete = tmp_path / "python", Path(sys.executable)
+    minimal.write_text(_MINIMAL, encoding="utf-8")
+    minimal.chmod(0o755)
+    assert asyncio.run(compiled(source, minimal, complete)).python == complete
+    assert asyncio.run(compiled(source, complete, minimal)).python == complete
+    with pytest.raises(EnvironmentFailed, match="resource"):
+        asyncio.run(compiled(source, minimal))
 
 
 @pytest.mark.parametrize(
