@@ -134,7 +134,7 @@ def _uses(head: EnvironmentHead) -> list[UseCommand]:
 
 def render_plain(source: str, files: str) -> str:
     """A README that cannot be rendered, as its text; it is below the address `files`."""
-    text = cut(source, PART_BYTES)
+    text = cut(source, PART_BYTES).replace(BREAK, " ")
     is_cut = len(text) < len(source)
     how = f'this is how <a href="{escape(files)}README.md">its text</a> begins' if is_cut else ""
     return (

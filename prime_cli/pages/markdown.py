@@ -9,6 +9,7 @@ can keep any parser of Markdown busy for minutes; that is why the bounds are the
 
 import os
 import posixpath
+import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-RENDERER = 4
+RENDERER = 5
 """The number of what is rendered from the same text; raise it with any change of the HTML."""
 
 SECONDS = 2
@@ -29,7 +30,7 @@ LONGEST_HTML = 1024 * 1024
 PART_BYTES = 80_000
 """Of what stands on one page."""
 BREAK = "\f"
-"""Between the parts of a long text."""
+"""Between the parts of a long text, none of which has it: it would cut them within a tag."""
 _MEMORY = 1024 * 1024 * 1024
 _TOO_MUCH = 3
 _SIGXCPU = 24
@@ -63,7 +64,7 @@ def render_markdown(text: str, files: str = "") -> str:
     """
     parts: list[list[str]] = [[]]
     left = PART_BYTES
-    for block in _blocks(text.replace(BREAK, " "), files):
+    for block in _blocks(text, files):
         size = len(block.encode(errors="replace"))
         if size > left and parts[-1]:
             parts.append([])
@@ -78,7 +79,8 @@ def _blocks(text: str, files: str) -> Iterator[str]:
     markdown = _renderer(files)
     environment: dict[str, Any] = {}
     tokens = markdown.parse(text, environment)
-    lines = text.splitlines(keepends=True)
+    # As markdown-it counts them: other separators of Unicode end no line.
+    lines = re.split(r"(?<=\n)", text.replace("\r\n", "\n").replace("\r", "\n"))
     start = 0
     for place, token in enumerate(tokens):
         # An opening raises the depth, and what closes it is as deep as the opening was.
@@ -88,7 +90,8 @@ def _blocks(text: str, files: str) -> Iterator[str]:
         html = _clean(markdown.renderer.render(block, markdown.options, environment))
         if len(html.encode(errors="replace")) > PART_BYTES:
             html = _beginning(lines, block[0], files)
-        yield html
+        # Also where the text has it as an entity.
+        yield html.replace(BREAK, " ")
         start = place + 1
 
 

@@ -36,6 +36,12 @@ class Cursor(NamedTuple):
         start = max(self.number - rows, 0)
         return PageQuery(max(self.number - start, 1), start)
 
+    def within(self, total: int) -> "Cursor":
+        """The same in a list of so many rows; its last rows for a place after them."""
+        if self.number < total:
+            return self
+        return Cursor(total, is_end=total > 0)
+
 
 FIRST = Cursor()
 
@@ -78,8 +84,8 @@ class Window(Generic[T]):
 
     @property
     def first(self) -> str:
-        """The address of the first rows."""
-        return self.path + self._anchor
+        """The address of the first rows, which a page may not begin with by itself."""
+        return self._address("from", 1)
 
     @property
     def earlier(self) -> str:
@@ -118,7 +124,8 @@ class Room:
         self, rows: Sequence[T], cursor: Cursor = FIRST, path: str = "", name: str = ""
     ) -> Window[T]:
         """The rows at `cursor` of all `rows`; at least one."""
-        query = Cursor(min(cursor.number, len(rows)), cursor.is_end).query(self.rows)
+        cursor = cursor.within(len(rows))
+        query = cursor.query(self.rows)
         part = rows[query.offset : query.offset + query.limit]
         return self.part(part, query.offset, len(rows), cursor, path, name)
 
@@ -131,7 +138,11 @@ class Room:
         path: str = "",
         name: str = "",
     ) -> Window[T]:
-        """The same of `rows` that were asked for at `cursor`, the first of them after `offset`."""
+        """The same of `rows` that were asked for at `cursor`, the first of them after `offset`.
+
+        Without any, since others went meanwhile, it has the address of those before.
+        """
+        offset = min(offset, total)
         fitting = self._count(rows[::-1] if cursor.is_end else rows)
         if cursor.is_end:
             offset += len(rows) - fitting

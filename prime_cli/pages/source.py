@@ -31,7 +31,8 @@ _LEXERS = {
 
 def highlight(path: str, text: str) -> list[Html]:
     """`text`, the content of a file at `path`, as lines that can be linked to: `#L12`."""
-    plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
+    # All of them: Pygments drops one that is left.
+    plain = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
     lexer = next((name for end, name in _LEXERS.items() if path.endswith(end)), None)
     body = "".join(_coloured(lexer, plain)) if lexer else escape(plain)
     lines = zip(body.split("\n"), plain.split("\n"), strict=True)

@@ -71,7 +71,7 @@ def view_runs(library: Library, query: Mapping[str, str]) -> RunsView:
     words = text.casefold().split()
     found = [item for item in library.items() if _has(_words_of(item), words)]
     trainings = (_training_line(each) for each in library.trainings())
-    cursor = parse_cursor(query)
+    cursor = parse_cursor(query).within(len(found))
     asked = cursor.query(_RUNS.rows)
     some = found[asked.offset : asked.offset + asked.limit]
     names = library.names_of([Path(item.path) for item in some])

@@ -72,6 +72,8 @@ def view_run(
     filter is a sentence on the page.
     """
     path = run_path(name)
+    # Before they are read: what comes meanwhile, the stream tells of.
+    known = len(run.index)
     problem, found = "", None
     try:
         found = run.find(Filter(wanted.reward, wanted.errors, wanted.text, wanted.step))
@@ -83,7 +85,7 @@ def view_run(
         range(grid.columns), parse_cursor(query, "columns"), path + wanted.query(), "columns"
     )
     cells = _GRID_BYTES // (_CELL_BYTES + len(path))
-    lines = max(1, min(_MOST_LINES, cells // max(len(columns.shown), 1)))
+    lines = max(1, min(_MOST_LINES, cells // max(min(grid.columns, COLUMNS.rows), 1)))
     pages = max(1, -(-len(grid) // lines))
     page = min(max(page, 1), pages)
     given: dict[str, Any] = {"columns_from": columns.start + 1} if columns.start else {}
@@ -121,7 +123,7 @@ def view_run(
         previous=path + wanted.query(page=page - 1, **given) if page > 1 else None,
         next=path + wanted.query(page=page + 1, **given) if page < pages else None,
         downloads=download_links(path),
-        stream=f"{path}/events?known={len(run.index)}" if run.is_live else None,
+        stream=f"{path}/events?known={known}" if run.is_live else None,
     )
 
 

@@ -56,6 +56,20 @@ def test_hostile_readme_stays_text(text: str) -> None:
     assert_harmless(text)
 
 
+@pytest.mark.parametrize("written", ["\f", "&#12;", "&#xC;", "&#x0000c;"])
+@pytest.mark.parametrize(
+    "text", ["[a{}b](https://example.org)", '[a](https://x.org "a{}b")', "`a{}`"]
+)
+def test_no_text_cuts_a_page_within_an_element(text: str, written: str) -> None:
+    assert BREAK not in render_markdown(text.format(written))
+
+
+def test_the_beginning_of_what_is_too_large_is_that_of_the_same_lines() -> None:
+    text = "one\u2028two\u2028three\n\n" + "word " * 40_000
+    assert "begins so" in (html := render_markdown(text))
+    assert "<pre>word word" in html
+
+
 @given(st.text(alphabet="<>[]()!\"'`:javascriptonerdt=/\\ \n&#x;-*|", max_size=80))
 def test_any_readme_is_harmless(text: str) -> None:
     assert_harmless(text)

@@ -29,6 +29,12 @@ def test_lines_have_the_text_and_nothing_of_it_is_html(path: str) -> None:
     assert "<b>" not in "".join(line for _, line in found)
 
 
+@pytest.mark.parametrize("text", ["\ufeff\ufeffa\n\n", "\ufeff\ufeff\ufeffa = 1\n", "\ufeff"])
+def test_marks_of_the_byte_order_are_no_text(text: str) -> None:
+    shown = [re.sub(r"<[^>]*>", "", line) for line in highlight("a.py", text)]
+    assert shown == text.replace("\ufeff", "").removesuffix("\n").split("\n")
+
+
 def test_a_keyword_has_its_class() -> None:
     assert '<span class="kn">import</span>' in highlight("a.py", "import os\n")[0]
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, ParamSpec, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -149,8 +149,9 @@ def _account(request: Request) -> NavigationLink | None:
 
 def sign_in_path(request: Request) -> str:
     """Where a browser signs in, and from there comes back to the page that it asked for."""
-    path, query = request.url.path, request.url.query
-    if path.startswith(SESSION_PAGE):
+    path, query = quote(request.url.path, safe="/@"), request.url.query
+    # What only a form leads to is no page to come back to.
+    if request.method not in ("GET", "HEAD") or path.startswith(SESSION_PAGE):
         return SESSION_PAGE
     address = f"{path}?{query}" if query else path
     return f"{SESSION_PAGE}?{urlencode({'next': address})}"

@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from pathlib import Path
+from urllib.parse import quote
 
 from prime_cli.hub.services.key_management import list_keys
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
@@ -17,6 +18,34 @@ def test_who_is_not_signed_in_is_sent_to_sign_in_and_back(accounts_hub: Accounts
     browser = open_browser(accounts_hub)
     answer = browser.get("/dashboard/hub/audit?user=ada")
     assert answer.headers["location"] == "/login?next=%2Fdashboard%2Fhub%2Faudit%3Fuser%3Dada"
+
+
+def test_a_form_whose_session_has_ended_leads_to_no_address_of_a_form(
+    accounts_hub: AccountsHub,
+) -> None:
+    browser = open_browser(accounts_hub)
+    answer = browser.client.post(f"{TOKENS}/abc/revoke", data={"form_token": "old"})
+    assert answer.status_code >= 400 or answer.headers["location"] == "/login"
+    assert "revoke" not in answer.text
+    assert "next=" not in answer.text
+
+
+def test_the_way_back_to_a_page_is_its_address_as_it_was_written(
+    accounts_hub: AccountsHub,
+) -> None:
+    browser = open_browser(accounts_hub)
+    for name in ("a%2541.py", "%C3%A9"):
+        path = f"/dashboard/environments/ada/x/@0.1.0/files/{name}"
+        found = browser.get(path, headers={"accept": "text/html"}).text
+        assert quote(path, safe="") in found
+
+
+def test_rows_that_went_meanwhile_leave_the_way_back(accounts_hub: AccountsHub) -> None:
+    ada = signed_in(accounts_hub, "ada")
+    ada.send(SECRETS, SECRETS, name="TOKEN", value="x")
+    page = ada.get(f"{SECRETS}?from=101").text
+    assert "no secrets" not in page
+    assert f"{SECRETS}?before=2" in page
 
 
 def test_a_token_is_created_shown_once_and_revoked(accounts_hub: AccountsHub) -> None:
