@@ -91,7 +91,9 @@ def heard_signals() -> Iterator[None]:
     """What `nohup` or a shell's background ignores, every process under test would ignore too."""
     ignored = [number for number in _HEARD if signal.getsignal(number) == signal.SIG_IGN]
     for number in ignored:
-        signal.signal(number, signal.SIG_DFL)
+        # As Python itself does where nothing ignores it: Ctrl-C ends a test, and not its process.
+        is_ctrl_c = number == signal.SIGINT
+        signal.signal(number, signal.default_int_handler if is_ctrl_c else signal.SIG_DFL)
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)

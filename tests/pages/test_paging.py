@@ -38,7 +38,7 @@ def test_a_place_after_the_end_shows_the_last_rows() -> None:
 
 @pytest.mark.parametrize(("total", "earlier"), [(25, "/list?before=26"), (0, "")])
 def test_rows_that_went_meanwhile_leave_the_way_back(total: int, earlier: str) -> None:
-    found = ROOM.part([], 1000, total, Cursor(1000), "/list")
+    found: Window[str] = ROOM.part([], 1000, total, Cursor(1000), "/list")
     assert (found.earlier, found.later) == (earlier, "")
 
 
