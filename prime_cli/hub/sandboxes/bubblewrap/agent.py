@@ -84,6 +84,8 @@ class Agent:
             posix.fchdir(self.home)
             posix.chdir(ask["cwd"])
             with self.changing:
+                if not self.children:
+                    reap_siblings()
                 self.children[spawn(ask["argv"], ask["env"], fds)] = key
             posix.write(self.starting, b".")
         except (OSError, ValueError) as error:
@@ -113,6 +115,18 @@ class Agent:
             code = posix.waitstatus_to_exitcode(status)
             self.tell(key, code if code >= 0 else 128 - code)
         return key is not None
+
+
+def reap_siblings() -> None:
+    """Reap those that commands made their siblings, which count as processes until then.
+
+    While a command runs, the thread that waits for it does that too.
+    """
+    try:
+        while posix.waitpid(-1, posix.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
 
 
 def spawn(argv: "list[str]", env: "dict[str, str]", fds: "list[int]") -> int:

@@ -3,6 +3,7 @@
 import marshal
 import os
 import platform
+import select
 import socket
 import subprocess
 import sys
@@ -122,6 +123,33 @@ def test_a_process_that_a_command_made_its_sibling_is_not_taken_for_it(asked: As
     assert asked.hear() == {"id": 1, "code": 0}
     asked.run(2, "/bin/true")
     assert asked.hear() == {"id": 2, "code": 0}
+
+
+_WITH_LATER_SIBLING = """
+import ctypes, os, sys, time
+pid = ctypes.CDLL(None).syscall(56, 0x8000 | 17, 0, 0, 0, 0)
+if pid:
+    open(sys.argv[1], "w").write(str(pid))
+else:
+    time.sleep(0.3)
+    os._exit(5)
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of a system call")
+def test_a_sibling_that_ended_does_not_count_when_the_next_is_started(
+    asked: Asked, tmp_path: Path
+) -> None:
+    named = tmp_path / "pid"
+    asked.run(1, sys.executable, "-c", _WITH_LATER_SIBLING, str(named))
+    assert asked.hear() == {"id": 1, "code": 0}
+    sibling = int(named.read_text("utf-8"))
+    ending = os.pidfd_open(sibling)
+    assert select.select([ending], [], [], _SECONDS)[0]
+    os.close(ending)
+    asked.run(2, "/nowhere/true")
+    assert asked.hear() == {"id": 2, "code": 127}
+    assert not Path("/proc", str(sibling)).exists()
 
 
 def test_a_command_ends_under_a_supervisor_that_ignores_the_ends_of_its_children() -> None:
