@@ -44,6 +44,6 @@ def test_each_failure_has_its_sentence_and_code(tmp_path: Path, trl: dict[str, A
         assert LESS in hint
     code, message, hint = found.pop("disk")
     assert code == "storage_failed"
-    assert "cannot be written" in message
+    assert "cannot write its weights" in message
     assert "`prime train --resume`" in hint
     assert found == {}
