@@ -1,6 +1,7 @@
 """Debian's nginx in front of hubs, with the configuration of docs/deploy."""
 
 import os
+import random
 import socket
 import subprocess
 import time
@@ -34,9 +35,14 @@ http {{
 
 
 def free_port() -> int:
-    """A port that nobody has at this moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    """A port that nobody has at this moment, nor gets by chance before it is used.
+
+    The kernel gives those from 32768 to who asks for any.
+    """
+    while True:
+        number = random.randrange(20_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", number)):
+            return number
 
 
 @contextmanager
