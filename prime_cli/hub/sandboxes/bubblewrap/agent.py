@@ -109,7 +109,11 @@ class Agent:
         """Wait for a process; whether it was started here, and not by a command as its sibling."""
         ended = posix.waitid(posix.P_ALL, 0, posix.WEXITED | posix.WNOWAIT)
         with self.changing:
-            pid, status = posix.waitpid(ended.si_pid, 0)  # type: ignore[union-attr] # no WNOHANG
+            try:
+                pid, status = posix.waitpid(ended.si_pid, posix.WNOHANG)  # type: ignore[union-attr]
+            except ChildProcessError:
+                # It could not execute its program, and `spawn`, which tries the next, reaped it.
+                return False
             key = self.children.pop(pid, None)
         if key is not None:
             code = posix.waitstatus_to_exitcode(status)

@@ -107,6 +107,15 @@ def test_what_cannot_be_started_is_told_of_and_the_next_runs(asked: Asked) -> No
     assert asked.hear() == {"id": 2, "code": 0}
 
 
+def test_what_cannot_be_started_while_a_command_runs_ends_nothing_else(asked: Asked) -> None:
+    asked.run(1, "/bin/sleep", "60")
+    for key in range(2, 102):
+        asked.run(key, "/nowhere/true")
+        assert asked.hear() == {"id": key, "code": 127}
+    asked.kill(1, 15)
+    assert asked.hear() == {"id": 1, "code": 143}
+
+
 # The child by CLONE_PARENT is a sibling of its parent, and ends before it.
 _WITH_SIBLING = """
 import ctypes, os, time
