@@ -1,5 +1,8 @@
 """Signing a browser in and out: by a key or by a login that is approved elsewhere."""
 
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -36,6 +39,28 @@ router = Router()
 _WAIT_PAGE = f"{SESSION_PAGE}/code"
 _WAIT_SECONDS = 3
 _FIELDS = frozenset({"by", "key", "next"})
+_LONGEST_ONWARD = 2_000
+"""Characters in a cookie, of which browsers drop one with more than 4,096."""
+
+
+class _Login(NamedTuple):
+    """The login that a browser has begun for itself, and where it goes on to."""
+
+    code: str
+    secret: str
+    onward: str
+
+    @property
+    def cookie(self) -> str:
+        onward = quote(self.onward, safe="")
+        return f"{self.code}.{self.secret}.{onward if len(onward) <= _LONGEST_ONWARD else ''}"
+
+
+def _login_of(request: Request) -> _Login:
+    """What its cookie says, which others may have planted; without one, no code."""
+    cookie = request.cookies.get(cookie_name(hub_of(request), "login"), "")
+    code, secret, onward, *_ = [*cookie.split(".", 2), "", "", ""]
+    return _Login(code, secret, path_within(unquote(onward)))
 
 
 @router.page(SESSION_PAGE)
@@ -62,7 +87,8 @@ async def sign_in(request: Request) -> Response:
             ticket = await run_write(hub, begin_browser_login, hub, address)
             to_provider = f"{SIGN_IN_PAGE}?code={ticket.challenge}"
             begun = redirect(to_provider if form["by"] == "provider" else _WAIT_PAGE)
-            set_cookie(hub, begun, "login", f"{ticket.challenge}.{ticket.status_auth_token}")
+            login = _Login(ticket.challenge, ticket.status_auth_token, onward)
+            set_cookie(hub, begun, "login", login.cookie)
             return begun
         key = form.get("key", "")
         token = await run_write(hub, service.begin_with_key, hub, address, key)
@@ -75,15 +101,14 @@ async def sign_in(request: Request) -> Response:
 async def wait(request: Request) -> Response:
     """The code of this browser's login, until somebody has approved it."""
     hub, address = hub_of(request), caller_of(request).address
-    code = code_of_browser(request)
-    _, _, secret = request.cookies.get(cookie_name(hub, "login"), "").partition(".")
+    code, secret, onward = _login_of(request)
     if not code:
         return redirect(SESSION_PAGE)
     try:
         token = await run_write(hub, service.begin_with_login, hub, address, code, secret)
     except NotFound:
         ended = NotFound("The code was refused or has expired", hint="sign in again")
-        return _forget_login(request, _ask(request, ACCOUNT_PAGE, ended))
+        return _forget_login(request, _ask(request, onward, ended))
     except RateLimited as error:
         # Others at this address guess; the login may still be approved.
         return answer_page_error(request, error)
@@ -95,7 +120,7 @@ async def wait(request: Request) -> Response:
         )
         waiting.headers["refresh"] = str(_WAIT_SECONDS)
         return waiting
-    return _forget_login(request, await _begun(request, token, ACCOUNT_PAGE))
+    return _forget_login(request, await _begun(request, token, onward))
 
 
 @router.page(SIGN_OUT, "POST")
@@ -115,7 +140,7 @@ async def sign_out(request: Request) -> Response:
 
 def code_of_browser(request: Request) -> str:
     """The code of the login that this browser has begun for itself; `` if none."""
-    return request.cookies.get(cookie_name(hub_of(request), "login"), "").partition(".")[0]
+    return _login_of(request).code
 
 
 def finish_login() -> Response:

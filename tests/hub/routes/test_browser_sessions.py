@@ -217,6 +217,50 @@ def test_a_code_that_is_approved_in_another_browser_signs_in(accounts_hub: Accou
     assert "may not create keys" in new.get("/dashboard/tokens").text
 
 
+@pytest.mark.parametrize(
+    ("asked", "onward"),
+    [
+        ("/dashboard/environments/ada/word?tab=a;b,c.d", None),
+        ("//evil.example", ACCOUNT),
+        ("https://evil.example/", ACCOUNT),
+        (f"/dashboard/tokens?x={'x' * 5_000}", ACCOUNT),
+    ],
+)
+def test_signing_in_with_a_code_leads_back_to_the_page_that_asked(
+    accounts_hub: AccountsHub, asked: str, onward: str | None
+) -> None:
+    ada, new = signed_in(accounts_hub, "ada"), open_browser(accounts_hub)
+    new.send("/login", "/login", by="code", next=asked)
+    approve(ada, new)
+    assert new.get("/login/code").headers["location"] == (onward or asked)
+
+
+def test_a_cookie_that_was_planted_leads_to_no_other_site(accounts_hub: AccountsHub) -> None:
+    ada, new = signed_in(accounts_hub, "ada"), open_browser(accounts_hub)
+    new.send("/login", "/login", by="code", next="/dashboard/tokens")
+    approve(ada, new)
+    begun = new.client.cookies["prime_login_80"]
+    new.client.cookies.clear()
+    planted = begun.rpartition(".")[0] + ".%2F%2Fevil.example"
+    new.client.cookies.set("prime_login_80", planted, domain="hub.local")
+    assert new.get("/login/code").headers["location"] == ACCOUNT
+
+
+def test_a_refused_code_is_asked_again_for_the_same_page(accounts_hub: AccountsHub) -> None:
+    ada, new = signed_in(accounts_hub, "ada"), open_browser(accounts_hub)
+    new.send("/login", "/login", by="code", next="/dashboard/tokens")
+    approve(ada, new, answer="refuse")
+    assert 'name="next" value="/dashboard/tokens"' in new.get("/login/code").text
+
+
+def approve(by: Browser, new: Browser, answer: str = "session") -> None:
+    """Decide about the code that the browser `new` shows, where `by` is signed in."""
+    code = new.get("/login/code").text.split('<p class="code">')[1][:8]
+    path = "/dashboard/tokens/challenge"
+    sent = by.send(path, f"{path}?code={code}", code=code, answer=answer)
+    assert sent.status_code == 200, sent.text
+
+
 def test_approving_by_session_needs_the_token_of_the_form(accounts_hub: AccountsHub) -> None:
     ada, new = signed_in(accounts_hub, "ada"), open_browser(accounts_hub)
     new.send("/login", "/login", by="code")

@@ -292,14 +292,15 @@ def test_a_browser_signs_in_for_itself_with_the_provider(
     hub = open_hub(folder, openid_provider)
     browser = open_browser(hub)
     assert "Sign in with Corp" in browser.get("/login").text
-    to = browser.send("/login", "/login", by="provider").headers["location"]
+    asked = {"by": "provider", "next": "/dashboard/tokens?from=2"}
+    to = browser.send("/login", "/login", **asked).headers["location"]
     code = to.rpartition("=")[2]
     back = httpx.get(browser.get(to).headers["location"], trust_env=False).headers["location"]
     page = browser.get(back).headers["location"]
     assert "ada@corp.example" in browser.get(page).text
     form = {"code": code, "answer": "create", "user": "ada-l"}
     assert browser.client.post(PAGE, data=form).headers["location"] == "/login/code"
-    assert browser.get("/login/code").headers["location"] == "/dashboard/account"
+    assert browser.get("/login/code").headers["location"] == asked["next"]
     assert "signed in as <b>ada-l</b>" in browser.get("/dashboard/account").text
 
 
