@@ -80,6 +80,12 @@ class ErrorLine(NamedTuple):
     rollouts: int
     message: str
 
+    @classmethod
+    def of(cls, kind: str, type_: str, rollouts: int, message: str) -> "ErrorLine":
+        """The same with texts that have their length where they are cut."""
+        shown = shorten(kind, LONGEST_LABEL), shorten(type_, LONGEST_LABEL)
+        return cls(*shown, rollouts, shorten(message, _LONGEST_MESSAGE))
+
 
 @dataclass(frozen=True)
 class RunFilter:
@@ -234,6 +240,7 @@ NOTHING: tuple[Any, ...] = (None, "", {}, [])
 _MOST_FACTS = 200
 """Of one kind on a page, which who pushes decides."""
 LONGEST_LABEL = 100
+_LONGEST_MESSAGE = 500
 _LONGEST_FACT = 300
 _FACTS_BYTES = 14_000
 _FACT_BYTES = 40

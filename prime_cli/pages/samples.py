@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from prime_cli.pages.rollout import Sample
-from prime_cli.pages.runs import NOTHING, ErrorLine, Fact
+from prime_cli.pages.runs import LONGEST_LABEL, NOTHING, ErrorLine, Fact
 from prime_cli.pages.texts import shorten
 from prime_cli.pages.tokens import finite
 from prime_cli.runs.export.page import seconds_of
@@ -51,7 +51,7 @@ _OPENAI = {"prompt_tokens": "input", "completion_tokens": "output"}
 
 def _facts(body: Mapping[str, Any]) -> Iterator[Fact]:
     if body.get("stop_condition"):
-        yield Fact("Ended by", shorten(as_text(body["stop_condition"]), _LONGEST_MESSAGE))
+        yield Fact("Ended by", shorten(as_text(body["stop_condition"]), _LONGEST_ENDING))
     if body.get("is_truncated"):
         yield Fact("Cut short", "by a token limit")
     timing = body.get("timing")
@@ -89,17 +89,16 @@ def count_errors(errors: Iterable[Any]) -> list[ErrorLine]:
     messages: dict[tuple[str, str], str] = {}
     for error in errors:
         known = error if isinstance(error, dict) else {}
-        kind, kind_of = (str(known.get(name) or "")[:_LONGEST_KIND] for name in ("class", "type"))
         # vf-eval keeps the type where others have the message.
-        place = kind, kind_of or str(known.get("error") or "error")[:_LONGEST_KIND]
+        kind, type_ = known.get("class"), known.get("type") or known.get("error") or "error"
+        place = str(kind or ""), str(type_)
         counts[place] += 1
         found, _ = _error_of(error)
-        messages.setdefault(place, found.text[:_LONGEST_MESSAGE] if found else "")
-    return [ErrorLine(*place, count, messages[place]) for place, count in counts.most_common(50)]
+        messages.setdefault(place, found.text if found else "")
+    return [ErrorLine.of(*place, count, messages[place]) for place, count in counts.most_common(50)]
 
 
-_LONGEST_KIND = 100
-_LONGEST_MESSAGE = 500
+_LONGEST_ENDING = 500
 
 
 def _error_of(value: Any) -> tuple[Fact | None, str]:
@@ -109,5 +108,5 @@ def _error_of(value: Any) -> tuple[Fact | None, str]:
         return Fact("error", as_text(value)), ""
     kind = value.get("class")
     message = value.get("error_chain_str") or value.get("message") or value.get("error")
-    label = f"{str(kind)[:_LONGEST_KIND]} error" if kind else "error"
+    label = f"{shorten(str(kind), LONGEST_LABEL)} error" if kind else "error"
     return Fact(label, as_text(message)), str(value.get("traceback") or "")

@@ -241,7 +241,7 @@ def end_of(run: LocalRun) -> str:
 
 def _errors(statistics: Statistics | None) -> list[ErrorLine]:
     found = statistics.summary.errors if statistics else []
-    return [ErrorLine(each.kind, each.type, each.count, each.message[:500]) for each in found]
+    return [ErrorLine.of(each.kind, each.type, each.count, each.message) for each in found]
 
 
 def _grid_line(row: GridRow, scale: Scale, path: str, columns: Window[int]) -> GridLine:
