@@ -8,6 +8,14 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
+class _Turn:
+    """What the threads that want one value take turns by; kept until the last of them has gone."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.threads = 0
+
+
 class Cache(Generic[T]):
     """Values by the state of what they were computed from; the `most` that were used last.
 
@@ -19,7 +27,7 @@ class Cache(Generic[T]):
         self._most = most
         self._guard = threading.Lock()
         self._values: OrderedDict[Hashable, T] = OrderedDict()
-        self._computing: dict[Hashable, threading.Lock] = {}
+        self._turns: dict[Hashable, _Turn] = {}
 
     def get(self, state: Hashable, compute: Callable[[], T]) -> T:
         """The value of `state`, computed if it is not known.
@@ -29,16 +37,19 @@ class Cache(Generic[T]):
         with self._guard:
             if state in self._values:
                 return self._used(state)
-            turn = self._computing.setdefault(state, threading.Lock())
-        with turn:
-            with self._guard:
-                if state in self._values:
-                    return self._used(state)
-            try:
-                return self._keep(state, compute())
-            finally:
+            turn = self._turns.setdefault(state, _Turn())
+            turn.threads += 1
+        try:
+            with turn.lock:
                 with self._guard:
-                    self._computing.pop(state, None)
+                    if state in self._values:
+                        return self._used(state)
+                return self._keep(state, compute())
+        finally:
+            with self._guard:
+                turn.threads -= 1
+                if not turn.threads:
+                    del self._turns[state]
 
     def _used(self, state: Hashable) -> T:
         self._values.move_to_end(state)

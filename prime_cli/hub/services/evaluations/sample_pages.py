@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Row, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, select
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
@@ -40,29 +40,31 @@ def list_samples(
         mine = samples.c.evaluation_id == evaluation.id
         numbers = [row.number for row in rows]
         shown = _lines(connection, mine, samples.c.number.in_(numbers))
-        return EvaluationSamples(shown, total, _overview_of(connection, evaluation))
+    # Without a connection, since it may wait for another thread to compute the same.
+    return EvaluationSamples(shown, total, _overview_of(hub, evaluation))
 
 
 _overviews: Cache[Overview] = Cache(64)
 
 
-def _overview_of(connection: Connection, evaluation: Row[Any]) -> Overview:
+def _overview_of(hub: Hub, evaluation: Row[Any]) -> Overview:
     """The overview, kept until samples change: every push writes what it is kept under."""
     state = (evaluation.id, evaluation.updated_at, evaluation.sample_count, evaluation.summary)
-    return _overviews.get(state, lambda: _overview(connection, evaluation))
+    return _overviews.get(state, lambda: _overview(hub, evaluation))
 
 
-def _overview(connection: Connection, evaluation: Row[Any]) -> Overview:
-    mine = samples.c.evaluation_id == evaluation.id
-    every = _lines(connection, mine, samples.c.number <= _DRAWN)
-    scores = select(samples.c.scores).where(mine, samples.c.number <= _DRAWN_METRICS)
-    texts = connection.execute(scores.order_by(samples.c.number)).scalars().all()
+def _overview(hub: Hub, evaluation: Row[Any]) -> Overview:
+    """That of the samples which the evaluation had when its row was read."""
+    count = evaluation.sample_count
+    mine = and_(samples.c.evaluation_id == evaluation.id, samples.c.number <= count)
     summary = summarize(evaluation)
     errors = summary.errors if summary is not None else 0
-    kinds = count_errors(_errors(connection, mine)) if errors else []
-    return Overview.of(
-        every, _columns(texts), total=evaluation.sample_count, errors=errors, kinds=kinds
-    )
+    scores = select(samples.c.scores).where(mine, samples.c.number <= _DRAWN_METRICS)
+    with hub.database.read() as connection:
+        every = _lines(connection, mine, samples.c.number <= _DRAWN)
+        texts = connection.execute(scores.order_by(samples.c.number)).scalars().all()
+        kinds = count_errors(_errors(connection, mine)) if errors else []
+    return Overview.of(every, _columns(texts), total=count, errors=errors, kinds=kinds)
 
 
 def _errors(connection: Connection, mine: ColumnElement[bool]) -> Iterator[Any]:
