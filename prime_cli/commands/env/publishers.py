@@ -1,5 +1,6 @@
 """`prime env publisher …`."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -7,6 +8,7 @@ import typer
 from prime_cli.commands.base import group
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.errors import UsageError
+from prime_cli.core.options import Option
 from prime_cli.session import Session
 from prime_cli.wire.publishers import (
     GITHUB,
@@ -31,6 +33,44 @@ app = group(
 _GITHUB, _GITLAB = "GitHub Actions", "GitLab CI"
 
 
+@dataclass(frozen=True)
+class PublisherOptions:
+    """Which jobs to trust: those whose tokens have one issuer, and make all of these claims."""
+
+    github: Annotated[str | None, Option("A repository on GitHub.", metavar="OWNER/REPO")] = None
+    workflow: Annotated[
+        str | None,
+        Option("Only this workflow, such as publish.yml.", metavar="FILE", panel=_GITHUB),
+    ] = None
+    deployment: Annotated[
+        str | None,
+        Option("Only jobs with this deployment environment.", metavar="NAME", panel=_GITHUB),
+    ] = None
+    gitlab: Annotated[str | None, Option("A project on GitLab.", metavar="GROUP/PROJECT")] = None
+    ref_type: Annotated[
+        str | None,
+        Option("Only branches, or only tags.", metavar="branch|tag", panel=_GITLAB),
+    ] = None
+    ref: Annotated[
+        str | None,
+        Option(
+            "Only this ref: refs/tags/v* (GitHub), main (GitLab); * is any text.", metavar="REF"
+        ),
+    ] = None
+    issuer: Annotated[
+        str | None,
+        Option("Who signs the tokens.", metavar="URL", show_default="github.com or gitlab.com"),
+    ] = None
+    claims: Annotated[
+        tuple[str, ...],
+        Option(
+            "What else a token must say; * is any text. May be repeated.",
+            names=("--claim",),
+            metavar="NAME=VALUE",
+        ),
+    ] = ()
+
+
 @hub_options()
 def add(
     ctx: typer.Context,
@@ -41,66 +81,7 @@ def add(
             metavar="OWNER/NAME", help="The environment, which may be new, or OWNER/* for all."
         ),
     ],
-    github: Annotated[
-        str | None,
-        typer.Option("--github", metavar="OWNER/REPO", help="A repository on GitHub."),
-    ] = None,
-    workflow: Annotated[
-        str | None,
-        typer.Option(
-            "--workflow",
-            metavar="FILE",
-            rich_help_panel=_GITHUB,
-            help="Only this workflow, such as publish.yml.",
-        ),
-    ] = None,
-    deployment: Annotated[
-        str | None,
-        typer.Option(
-            "--deployment",
-            metavar="NAME",
-            rich_help_panel=_GITHUB,
-            help="Only jobs with this deployment environment.",
-        ),
-    ] = None,
-    gitlab: Annotated[
-        str | None,
-        typer.Option("--gitlab", metavar="GROUP/PROJECT", help="A project on GitLab."),
-    ] = None,
-    ref_type: Annotated[
-        str | None,
-        typer.Option(
-            "--ref-type",
-            metavar="branch|tag",
-            rich_help_panel=_GITLAB,
-            help="Only branches, or only tags.",
-        ),
-    ] = None,
-    ref: Annotated[
-        str | None,
-        typer.Option(
-            "--ref",
-            metavar="REF",
-            help="Only this ref: refs/tags/v* (GitHub), main (GitLab); * is any text.",
-        ),
-    ] = None,
-    issuer: Annotated[
-        str | None,
-        typer.Option(
-            "--issuer",
-            metavar="URL",
-            help="Who signs the tokens.",
-            show_default="github.com or gitlab.com",
-        ),
-    ] = None,
-    claims: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--claim",
-            metavar="NAME=VALUE",
-            help="What else a token must say; * is any text. May be repeated.",
-        ),
-    ] = None,
+    options: PublisherOptions,
 ) -> None:
     """Trust the jobs of a repository to publish an environment.
 
@@ -118,11 +99,9 @@ def add(
     """
     session = open_session(ctx)
     owner, name = _split(environment)
-    wanted = {"workflow": workflow, "deployment": deployment, "ref_type": ref_type, "ref": ref}
-    said = {key: value for key, value in wanted.items() if value is not None}
-    new = NewPublisher(owner, name, *_claims(github, gitlab, issuer, said, claims or []))
+    issuer, claims = _issuer_and_claims(options)
     _require_publishers(session)
-    made = session.hub.publishers.add(new)
+    made = session.hub.publishers.add(NewPublisher(owner, name, issuer, claims))
     slug = f"{made.owner}/{made.environment}"
     session.output.done(f"Jobs with {_words(made)} may publish {slug}", value=made)
     session.output.hint(
@@ -202,51 +181,53 @@ def _split(environment: str) -> tuple[str, str]:
     return owner, name
 
 
-def _claims(
-    github: str | None,
-    gitlab: str | None,
-    issuer: str | None,
-    said: dict[str, str],
-    more: list[str],
-) -> tuple[str, dict[str, str]]:
-    """The issuer and the claims of its tokens; raises UsageError."""
-    given = dict(_read_claim(each) for each in more)
-    if github is not None and gitlab is not None:
+def _issuer_and_claims(options: PublisherOptions) -> tuple[str, dict[str, str]]:
+    """Who signs the tokens, and what they must say; raises UsageError."""
+    more = dict(map(_read_claim, options.claims))
+    if options.github is not None and options.gitlab is not None:
         raise UsageError("Use only one of `--github` and `--gitlab`")
-    if github is not None:
-        _refuse(said, "ref_type", "--gitlab")
-        claims = {"repository": github}
-        if "workflow" in said:
-            file = said["workflow"].rpartition("/")[2]
-            # The text before the pattern's `*` is all of the path: a branch may have any name.
-            claims["workflow_ref"] = f"{github}/.github/workflows/{file}@*"
-        if "deployment" in said:
-            claims["environment"] = said["deployment"]
-        return issuer or GITHUB, {**claims, **_ref(said), **given}
-    _refuse(said, "workflow", "--github")
-    _refuse(said, "deployment", "--github")
-    if gitlab is not None:
-        claims = {"project_path": gitlab}
-        if "ref_type" in said:
-            claims["ref_type"] = said["ref_type"]
-        return issuer or GITLAB, {**claims, **_ref(said), **given}
-    _refuse(said, "ref_type", "--gitlab")
-    if issuer is None or not given:
+    of_github = {"--workflow": options.workflow, "--deployment": options.deployment}
+    _require_provider("--github", options.github, of_github)
+    _require_provider("--gitlab", options.gitlab, {"--ref-type": options.ref_type})
+    issuer, claims = "", dict[str, str]()
+    if options.github is not None:
+        issuer, claims = GITHUB, _github_claims(options.github, options)
+    elif options.gitlab is not None:
+        issuer, claims = GITLAB, _gitlab_claims(options.gitlab, options)
+    elif options.issuer is None or not more:
         raise UsageError(
             "The jobs to trust are missing",
             hint="use `--github OWNER/REPO`, `--gitlab GROUP/PROJECT`, or `--issuer URL` with "
             "`--claim NAME=VALUE`",
         )
-    return issuer, {**_ref(said), **given}
+    if options.ref is not None:
+        claims["ref"] = options.ref
+    return options.issuer or issuer, claims | more
 
 
-def _ref(said: dict[str, str]) -> dict[str, str]:
-    return {"ref": said["ref"]} if "ref" in said else {}
+def _require_provider(provider: str, project: str | None, options: dict[str, str | None]) -> None:
+    """Raise UsageError for one of the `options` of a provider that is not used."""
+    given = [option for option, value in options.items() if value is not None]
+    if project is None and given:
+        raise UsageError(f"`{given[0]}` needs `{provider}`")
 
 
-def _refuse(said: dict[str, str], name: str, option: str) -> None:
-    if name in said:
-        raise UsageError(f"`--{name.replace('_', '-')}` needs `{option}`")
+def _github_claims(repository: str, options: PublisherOptions) -> dict[str, str]:
+    claims = {"repository": repository}
+    if options.workflow is not None:
+        file = options.workflow.rpartition("/")[2]
+        # The text before the pattern's `*` is all of the path: a branch may have any name.
+        claims["workflow_ref"] = f"{repository}/.github/workflows/{file}@*"
+    if options.deployment is not None:
+        claims["environment"] = options.deployment
+    return claims
+
+
+def _gitlab_claims(project: str, options: PublisherOptions) -> dict[str, str]:
+    claims = {"project_path": project}
+    if options.ref_type is not None:
+        claims["ref_type"] = options.ref_type
+    return claims
 
 
 def _read_claim(text: str) -> tuple[str, str]:
