@@ -1,7 +1,7 @@
 """`prime env upload`, also `prime env push`."""
 
 import os
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from prime_cli.commands.env.upload_options import (
+    BumpOptions,
+    DestinationOptions,
+    SigningOptions,
+    UploadCheckOptions,
+    read_claim,
+)
 from prime_cli.commands.options import (
     CONTEXT,
     LONG_OUTPUT,
@@ -20,25 +27,16 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.completion_cache import remember
-from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.envs.publish.plan import Destination, Published
 from prime_cli.envs.publish.release import Release, VersionBump, next_version, open_release
 from prime_cli.envs.publish.upload import UploadOptions, WheelExaminer
 from prime_cli.envs.publish.upload import upload as run_upload
-from prime_cli.envs.signatures.sign import Signer, attestation_signer, signer_of
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
     from prime_cli.wire.publishers import MintedKey
-
-
-class VisibilityChoice(StrEnum):
-    """Who sees an environment."""
-
-    PUBLIC = "PUBLIC"
-    PRIVATE = "PRIVATE"
 
 
 class Runtime(StrEnum):
@@ -59,32 +57,8 @@ def upload(
         ),
     ] = None,
     path: PathOpt = Path(),
-    name: Annotated[
-        str | None,
-        typer.Option("--name", "-n", help="Its name on the hub.", show_default="the project's"),
-    ] = None,
-    visibility: Annotated[
-        VisibilityChoice | None,
-        typer.Option(
-            "--visibility",
-            "-v",
-            case_sensitive=False,
-            help="Who sees it.",
-            show_default="unchanged; the hub's default for a new one",
-        ),
-    ] = None,
-    owner: Annotated[
-        str | None, typer.Option("--owner", "-o", help="Publish for this user or team.")
-    ] = None,
-    team: Annotated[
-        str | None,
-        typer.Option(
-            "--team",
-            "-t",
-            help="Publish for this team (slug or id).",
-            show_default="that of `prime switch`",
-        ),
-    ] = None,
+    *,
+    destination: DestinationOptions,
     runtime: Annotated[
         Runtime | None,
         typer.Option(
@@ -93,35 +67,9 @@ def upload(
             show_default="detected in its code",
         ),
     ] = None,
-    auto_bump: Annotated[
-        bool, typer.Option("--auto-bump", help="First raise the patch version in pyproject.toml.")
-    ] = False,
-    rc: Annotated[
-        bool, typer.Option("--rc", help="First raise the version to the next release candidate.")
-    ] = False,
-    post: Annotated[
-        bool, typer.Option("--post", help="First raise the version to the next post-release.")
-    ] = False,
-    no_check: Annotated[
-        bool, typer.Option("--no-check", help="Do not import the wheel in a clean interpreter.")
-    ] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check it first, and publish the report with it.")
-    ] = False,
-    require_check: Annotated[
-        bool,
-        typer.Option("--require-check", help="As `--check`, but publish only if no check fails."),
-    ] = False,
-    sign: Annotated[
-        str | None,
-        typer.Option("--sign", metavar="KEY", help="Sign with this SSH key, or with `sigstore`."),
-    ] = None,
-    attestation: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--attestation", metavar="FILE", help="Also publish this attestation (PEP 740)."
-        ),
-    ] = None,
+    bumps: BumpOptions,
+    checks: UploadCheckOptions,
+    signing: SigningOptions,
     published_as_of: Annotated[
         datetime | None,
         typer.Option(
@@ -156,30 +104,44 @@ def upload(
     See also: `prime env build`, `prime env check`, `prime env versions`.
     """
     session = open_session(ctx)
-    if no_check and (check or require_check):
-        raise UsageError("`--no-check` excludes `--check` and `--require-check`")
-    claim = published_as_of and published_as_of.replace(tzinfo=UTC)
-    if claim is not None and (no_check or claim > datetime.now(UTC)):
-        reason = "needs the import that `--no-check` omits" if no_check else "is in the future"
-        raise UsageError(f"`--published-as-of {claim:%Y-%m-%d}` {reason}")
-    bump = _choose_bump({VersionBump.PATCH: auto_bump, VersionBump.RC: rc, VersionBump.POST: post})
+    checks.validate()
+    claim = read_claim(published_as_of, imports=not checks.no_check)
+    bump = bumps.bump()
     with open_release(target, path, allowed_secrets=tuple(allow_secrets or ())) as release:
+        name = destination.name or release.project.name
         if dry_run:
-            _show_files(session, release, bump, name or release.project.name)
+            _show_files(session, release, bump, name)
             return
         options = UploadOptions(
-            destination=Destination(owner, team or _chosen_team(session, owner), visibility, name),
+            destination=_destination(session, destination),
             runtime=runtime,
             bump=bump,
-            check=not no_check,
+            check=not checks.no_check,
             offline=session.config.offline,
-            examine=_check(session, required=require_check) if check or require_check else None,
-            sign=_signers(sign, attestation or []),
+            examine=_examiner(session, checks),
+            sign=signing.signers(),
             claim=claim,
         )
-        hub, publisher = _hub(session, options.destination, name or release.project.name)
+        hub, publisher = _hub(session, options.destination, name)
         published = run_upload(hub, release, options, session.progress)
     _report(session, published, publisher)
+
+
+def _destination(session: Session, given: DestinationOptions) -> Destination:
+    """Where the options say, else for the team that `prime switch` or a variable has chosen."""
+    context, team = session.config.context, given.team
+    if not team and given.owner is None and context.team is not None:
+        session.output.say(f"For the team `{context.team}` (from {context.team_source})")
+        team = context.team
+    return Destination(given.owner, team, given.visibility, given.name)
+
+
+def _examiner(session: Session, checks: UploadCheckOptions) -> WheelExaminer | None:
+    if not checks.wants_report:
+        return None
+    from prime_cli.commands.env.check import upload_check
+
+    return upload_check(session, required=checks.require_check)
 
 
 def _hub(
@@ -207,32 +169,6 @@ def _hub(
         f"the token of this job ({token.source}); its key ends at {minted.expires_at[11:16]} UTC"
     )
     return session.hub_at(hub.base_url, minted.key), minted
-
-
-def _check(session: Session, *, required: bool) -> WheelExaminer:
-    from prime_cli.commands.env.check import upload_check
-
-    return upload_check(session, required=required)
-
-
-def _chosen_team(session: Session, owner: str | None) -> str | None:
-    """The team that `prime switch` or a variable has chosen, where no flag says otherwise."""
-    context = session.config.context
-    if owner is not None or context.team is None:
-        return None
-    session.output.say(f"For the team `{context.team}` (from {context.team_source})")
-    return context.team
-
-
-def _signers(key: str | None, attestations: list[Path]) -> tuple[Signer, ...]:
-    return (*([signer_of(key)] if key else []), *map(attestation_signer, attestations))
-
-
-def _choose_bump(flags: dict[VersionBump, bool]) -> VersionBump | None:
-    chosen = [bump for bump, given in flags.items() if given]
-    if len(chosen) > 1:
-        raise UsageError("Use only one of `--auto-bump`, `--rc` and `--post`")
-    return chosen[0] if chosen else None
 
 
 def _show_files(session: Session, release: Release, bump: VersionBump | None, name: str) -> None:
