@@ -371,7 +371,7 @@ def _key_for(
         variable = source.variable or OPENAI.key_var
         raise NotLoggedIn(
             f"{urlsplit(url).hostname} needs a key, but {variable} is not set",
-            hint=f"`export {variable}=…`, or try without a key: `-m builtin/oracle`",
+            hint=f"`export {variable}=…`",
         )
     said = f"{source.variable} is not set, so the key sent is EMPTY" if source.variable else None
     return EndpointSecret(EMPTY), said

@@ -222,7 +222,8 @@ def resume_words(summary: Summary, command: str) -> str | None:
     if steps.score:
         does.append(f"scores {pluralize(steps.score, 'saved answer')} again")
     if not does:
-        return f"`{command} --retry-errors` also asks again for those with an answer"
+        asks = f"`{command} --retry-errors` asks the model again"
+        return f"{asks}; without the flag, such errors stay"
     kept = f"; {steps.keep} stay unless you add `--retry-errors`" if steps.keep else ""
     return f"`{command}` {' and '.join(does)}{kept}"
 

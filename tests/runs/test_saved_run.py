@@ -7,7 +7,7 @@ from prime_cli.core.errors import PartialResult
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.plan import EvalPlan
-from prime_cli.runs.rows import Row
+from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.saved_run import check_errors, summary_of
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.tally import Tally
@@ -32,6 +32,16 @@ def test_no_error_is_allowed_by_default() -> None:
     with pytest.raises(PartialResult, match="1 of 2 rollouts ended in an error") as raised:
         check_errors(summary(row(0), row(1, reward=None)), PLAN)
     assert "`prime eval run --resume abcd`" in (raised.value.hint or "")
+
+
+def test_errors_that_a_resume_keeps_are_asked_again_only_by_a_flag() -> None:
+    refused = Failure("model", "BadRequestError", "Too long")
+    with pytest.raises(PartialResult) as raised:
+        check_errors(summary(row(0), row(1, reward=None, error=refused)), PLAN)
+    assert (raised.value.hint or "").endswith(
+        "`prime eval run --resume abcd --retry-errors` asks the model again; without the flag, "
+        "such errors stay"
+    )
 
 
 def test_a_share_up_to_the_limit_is_allowed() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import NotLoggedIn, UsageError
 from prime_cli.core.installation import require
 from prime_cli.core.progress import Progress
 from prime_cli.envs.project.folder import split_extras_here
@@ -196,7 +196,8 @@ def prepare(
     """Decide and fetch; reports each choice.
 
     `before` is the plan of a run to resume, whose version is used even if there is a newer one.
-    With `own_weights` a cap in USD is one of the judges where this machine serves the model.
+    With `own_weights` a cap in USD is one of the judges where this machine serves the model, and no
+    built-in model is hinted at.
 
     Raises NotLoggedIn or Unreachable for the model's endpoint, NotFound for an unknown environment
     or model, UsageError for invalid requests, and what `obtain_environment` raises.
@@ -313,16 +314,21 @@ def _resolve_model(
     registry = load_registry(request.endpoints_path, lookup.cwd, environ)
     prices = load_prices()
     headers = parse_headers(request.headers)
-    endpoint = resolve_endpoint(
-        request.model,
-        request.base_url,
-        request.key_var,
-        registry,
-        environ,
-        provider=request.provider,
-        headers=headers,
-        offline=lookup.offline,
-    )
+    try:
+        endpoint = resolve_endpoint(
+            request.model,
+            request.base_url,
+            request.key_var,
+            registry,
+            environ,
+            provider=request.provider,
+            headers=headers,
+            offline=lookup.offline,
+        )
+    except NotLoggedIn as missing:
+        if not own_weights:
+            missing.hint = f"{missing.hint}, or try without a key: `-m builtin/oracle`"
+        raise
     if endpoint.said:
         progress.say(endpoint.said)
     recording, asked = None, model_flags_of(request)

@@ -7,6 +7,7 @@ import pytest
 from prime_cli.commands.rollouts.dump import opened
 from prime_cli.core.errors import UsageError
 from tests.helpers.cli import Prime
+from tests.helpers.wild import write_project
 
 MODEL = ("-m", "policy", "-b", "http://127.0.0.1:9/v1")
 
@@ -23,6 +24,18 @@ def test_without_a_model_one_of_the_users_own_server_is_hinted_at(prime: Prime) 
     assert refused.code == 2
     assert "need a model" in refused.err
     assert "-m NAME -b http" in refused.err
+
+
+@pytest.mark.parametrize("command", ["dump", "serve"])
+def test_without_a_key_no_model_without_token_ids_is_hinted_at(
+    prime: Prime, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    project = write_project(tmp_path / "tiny")
+    refused = prime("rollouts", command, str(project), "-m", "gpt-4o")
+    assert refused.code == 4
+    assert "hint: `export OPENAI_API_KEY=…`" in refused.err
+    assert "builtin" not in refused.err
 
 
 def test_a_file_is_overwritten_only_with_force(prime: Prime, tmp_path: Path) -> None:
