@@ -68,6 +68,17 @@ def test_a_user_that_it_does_not_have_is_refused(inside: Inside) -> None:
     assert (answer.status_code, "`nosuch`" in answer.text) == (422, True), answer.text
 
 
+@pytest.mark.parametrize(
+    ("folder", "why", "code"),
+    [("/nowhere", "No such file or directory", 127), ("/etc/passwd", "Not a directory", 126)],
+)
+def test_a_folder_that_it_cannot_enter_is_told_in_a_line(
+    inside: Inside, folder: str, why: str, code: int
+) -> None:
+    said = inside.run("pwd", working_dir=folder)
+    assert said == {"stdout": "", "stderr": f"{folder}: {why}\n", "exit_code": code}
+
+
 def test_files_go_in_and_come_out(inside: Inside) -> None:
     content = bytes(range(256)) * 4000
     sent = inside.post("upload", params={"path": "/tmp/new/x"}, files={"file": ("x", content)})

@@ -234,15 +234,12 @@ class Engine:
         argv: Sequence[str],
         *,
         env: Mapping[str, str],
-        cwd: str | None = None,
         user: str | None = None,
         stdin: bool = False,
     ) -> "Execution":
         """Start a program in a container that runs."""
         container = self._docker.containers.container(name)
-        made = await container.exec(
-            list(argv), stdin=stdin, environment=dict(env), workdir=cwd, user=user or ""
-        )
+        made = await container.exec(list(argv), stdin=stdin, environment=dict(env), user=user or "")
         # Already known; it would ask the engine.
         made._tty = False  # noqa: SLF001
         stream = made.start()

@@ -15,6 +15,7 @@ from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
 from prime_cli.hub.sandboxes.pipes import Pipe
 from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec, SandboxSpec
 from prime_cli.hub.sandboxes.proxy import proxy_variables
+from prime_cli.hub.sandboxes.shell import ENTER
 from prime_cli.wire.command_sessions import STDOUT
 from prime_cli.wire.sandboxes import ENDED, INTERNET, OOM_KILLED, PACKAGES
 
@@ -56,9 +57,8 @@ class EngineContainer:
             with engine_errors(self.url):
                 return await self.engine.execute(
                     self.tag,
-                    command.argv,
+                    _in_folder(command),
                     env={**self._variables, **command.env},
-                    cwd=command.cwd,
                     user=command.user,
                     stdin=command.stdin,
                 )
@@ -112,6 +112,12 @@ class EngineContainer:
         except (DockerError, ClientError, OSError):
             # The engine was restarted, or killed: its containers cannot be reached.
             return None
+
+
+def _in_folder(command: ExecSpec) -> tuple[str, ...]:
+    if not command.cwd:
+        return command.argv
+    return "/bin/sh", "-c", f'{ENTER}; shift; exec "$@"', "sh", command.cwd, *command.argv
 
 
 class _Input:

@@ -15,6 +15,7 @@ import msgspec
 from prime_cli.hub.sandboxes.kubernetes.objects import Status
 from prime_cli.hub.sandboxes.pipes import Pipe
 from prime_cli.hub.sandboxes.provider import ExecSpec
+from prime_cli.hub.sandboxes.shell import ENTER
 
 STDIN, STDOUT, STDERR, STATUS, CLOSE = 0, 1, 2, 3, 255
 _LARGEST_FRAME = 32 * 1024
@@ -26,8 +27,8 @@ _LOST = b"prime: the connection to the cluster ended before the command did\n"
 
 _SCRIPT = (
     "trap : HUP INT QUIT TERM USR1 USR2; "
-    "printf '%s\\n' \"$$\"; end=$1; "
-    '[ -z "$2" ] || cd -- "$2" || exit 126; shift 2; '
+    "printf '%s\\n' \"$$\"; end=$1; shift; "
+    f'[ -z "$1" ] || {ENTER}; shift; '
     'PATH="$HOME/.local/bin:$PATH"; export PATH; env -- "$@"; '
     "printf '%s%s\\n' \"$end\" $? >&2"
 )
