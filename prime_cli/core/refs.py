@@ -5,13 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from prime_cli.core.digests import is_sha256
-from prime_cli.core.errors import BadReference
+from prime_cli.core.errors import BadReference, UsageError
 
 LATEST = "latest"
 
 _PART = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _SHORTEST_SLUG = 3
 _PIN = "#sha256="
+LONGEST_VERSION = 128
+"""Characters; with a name of 100 and the tags of a wheel, what the name of a file has room for."""
 _VERSION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]{0,126}[A-Za-z0-9])?")
 
 
@@ -102,6 +104,16 @@ def split_extras(text: str) -> tuple[str, tuple[str, ...]]:
                 hint="write extras with commas, as in `owner/name[nlp,vision]@1.2`",
             )
     return found["before"] + found["after"], tuple(sorted({*map(normalize_name, names)}))
+
+
+def require_short_version(version: str) -> None:
+    """Raise UsageError for a version that no reference could name."""
+    if len(version) > LONGEST_VERSION:
+        raise UsageError(
+            f"The version has {len(version)} characters, and {LONGEST_VERSION} are the most: it is "
+            "part of file names",
+            hint="shorten it in pyproject.toml, such as what stands after `+`",
+        )
 
 
 def add_extras(text: str, extras: Iterable[str]) -> str:

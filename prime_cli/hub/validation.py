@@ -21,7 +21,7 @@ from prime_cli.archive.unpack import inspect_archive
 from prime_cli.archive.wheels import Wheel
 from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import IntegrityError, UsageError
-from prime_cli.core.refs import module_name, normalize_name
+from prime_cli.core.refs import module_name, normalize_name, require_short_version
 from prime_cli.wire.check_reports import SCHEMA, CheckReport, verdict_of
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentKind
@@ -29,6 +29,8 @@ from prime_cli.wire.locks import Signature, Signatures
 
 _CONTENT_HASH = re.compile(r"[0-9A-Za-z_-]{8,128}")
 _PLAIN_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+!-]{0,254}")
+_LONGEST_WHEEL = 240
+"""Most disks allow 255, and beside a wheel the index has `*.whl.metadata`."""
 
 
 class CheckedMetadata(NamedTuple):
@@ -61,7 +63,8 @@ def check_filename(request: ArtifactRequest) -> None:
 
 
 def check_version_form(request: ArtifactRequest) -> None:
-    """A version that PEP 440 allows, since installers compare it."""
+    """A version that PEP 440 allows, since installers compare it, and that is not too long."""
+    require_short_version(request.semantic_version)
     try:
         Version(request.semantic_version)
     except InvalidVersion as error:
@@ -91,7 +94,13 @@ def check_received(
 
 
 def check_wheel_filename(filename: str, name: str, version: str) -> None:
-    """The wheel's file name matches the environment's name and version."""
+    """The wheel's file name matches the environment's name and version, and is not too long."""
+    if len(filename) > _LONGEST_WHEEL:
+        raise UsageError(
+            f"The wheel's file name has {len(filename)} characters, and {_LONGEST_WHEEL} are the "
+            "most",
+            hint="shorten the name or the version in pyproject.toml",
+        )
     try:
         wheel_name, wheel_version, _, _ = parse_wheel_filename(filename)
     except InvalidWheelFilename as error:

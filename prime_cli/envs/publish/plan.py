@@ -20,7 +20,7 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import Conflict, IntegrityError, NotFound
 from prime_cli.core.paths import prime_home, storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef
+from prime_cli.core.refs import EnvRef, require_short_version
 from prime_cli.envs.project.folder import Project
 from prime_cli.envs.publish.release import Release
 from prime_cli.runtime.locks import load_lock
@@ -118,8 +118,9 @@ def plan_publish(
 ) -> PublishPlan:
     """What publishing `wheel` with the sources of `release` would send; sends nothing.
 
-    `runtime` (v0 or v1) overrides what the wheel exposes.
+    `runtime` (v0 or v1) overrides what the wheel exposes. Raises UsageError for too long a version.
     """
+    require_short_version(facts.version)
     with storage_errors(wheel):
         size = wheel.stat().st_size
         sha256 = digest_file(wheel)

@@ -13,7 +13,7 @@ from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef, normalize_name
+from prime_cli.core.refs import EnvRef, normalize_name, require_short_version
 from prime_cli.envs.names import own_namespace
 from prime_cli.envs.project.build import DIST, build_checked, build_wheel, check_built_wheel
 from prime_cli.envs.project.folder import Project, load_project
@@ -69,6 +69,7 @@ def upload(
         require_signature_support(hub)
     if options.bump is not None:
         release = _with_next_version(hub, release, options.bump, options.destination, progress)
+    require_short_version(release.project.version or "")
     published = _find_published(hub, release, options.destination)
     if published is not None and options.claim is not None:
         raise UsageError(

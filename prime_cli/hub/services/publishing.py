@@ -130,8 +130,8 @@ def _writable(connection: Connection, caller: Caller, environment_id: str) -> Ro
 
 def _check_request(request: ArtifactRequest) -> None:
     validation.check_digests(request)
-    validation.check_filename(request)
     validation.check_version_form(request)
+    validation.check_filename(request)
 
 
 def _require_unpublished(

@@ -168,6 +168,20 @@ def test_a_dynamic_version_is_not_bumped(hub: HubClient, tmp_path: Path) -> None
     assert publish(hub, folder).already
 
 
+@pytest.mark.parametrize("length", [129, 200])
+def test_a_version_too_long_for_a_reference_is_refused_before_anything_is_built(
+    hub: HubClient, tmp_path: Path, length: int
+) -> None:
+    folder = write_project(tmp_path / "p", WILD["data-files"])
+    pyproject = folder / "pyproject.toml"
+    long = "0.1.0+".ljust(length, "a")
+    pyproject.write_text(pyproject.read_text().replace("0.1.0", long))
+    with pytest.raises(UsageError, match=f"has {length} characters, and 128 are the most"):
+        publish(hub, folder)
+    assert not (folder / "dist").exists()
+    assert hub.environments.list(EnvironmentQuery()).data == []
+
+
 def test_visibility_changes_without_a_new_version(hub: HubClient, tmp_path: Path) -> None:
     folder = write_project(tmp_path / "p")
     assert publish(hub, folder).visibility == "PUBLIC"

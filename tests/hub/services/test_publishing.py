@@ -157,6 +157,11 @@ def test_source_archive_that_must_not_be_unpacked_is_refused(
         ({"filename": "other-0.1.0-py3-none-any.whl"}, "`other`"),
         ({"filename": "word-0.2.0-py3-none-any.whl"}, "0.2.0"),
         ({"semantic_version": "first"}, "PEP 440"),
+        ({"semantic_version": f"0.1.0+{'a' * 200}"}, "206 characters, and 128 are the most"),
+        (
+            {"filename": f"word-0.1.0-{'.'.join(['py3'] * 57)}-none-any.whl"},
+            "file name has 251 characters, and 240 are the most",
+        ),
         ({"size": 2**40}, "exceed"),
         ({"metadata": {"tags": "x"}}, "tags"),
     ],
@@ -169,6 +174,19 @@ def test_bad_declaration_is_refused_before_any_byte(
     answer = push.declare_wheel(**change)
     assert answer.status_code == 422
     assert said in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("length", [128, 129, 200, 215])
+def test_a_version_that_is_published_can_be_found_and_others_are_refused(
+    client: httpx.Client, length: int
+) -> None:
+    push = Push(client, version="0.1.0+".ljust(length, "a"))
+    push.begin()
+    declared = [push.declare_wheel().status_code, push.declare_version().status_code]
+    assert declared == ([200, 200] if length <= 128 else [422, 422])
+    if length <= 128:
+        push.run()
+        assert client.get(f"{HUB}/ada/word/@{push.version}").status_code == 200
 
 
 def test_null_in_a_request_means_left_out(client: httpx.Client) -> None:
