@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from prime_cli.core.digests import digest_bytes
+
 SCHEMA = 1
 """For the journal's lines and run.json; readers accept this one and the previous one."""
 
@@ -19,7 +21,8 @@ SpentBy = dict[str, dict[str, dict[str, Any]]]
 LARGEST = 1e100
 """Larger rewards and metrics are meaningless, and their squares would overflow."""
 
-Index = Annotated[int, msgspec.Meta(gt=-(1 << 62), lt=1 << 62)]
+_MOST_EXAMPLES = 1 << 62
+Index = Annotated[int, msgspec.Meta(gt=-_MOST_EXAMPLES, lt=_MOST_EXAMPLES)]
 MOST_ATTEMPTS = 1 << 31
 Ordinal = Annotated[int, msgspec.Meta(ge=0, lt=MOST_ATTEMPTS)]
 Reward = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
@@ -73,6 +76,20 @@ class Row(msgspec.Struct, kw_only=True):
     stop_condition: str | None = None
     is_truncated: bool = False
     state: dict[str, Any] = {}
+
+
+def example_number(number: int) -> int:
+    """What a row calls an example that another program numbered so.
+
+    A hash of 64 bits has no room in an `Index`: 56 bits of its digest stand for it in every run.
+    """
+    if abs(number) < _MOST_EXAMPLES:
+        return number
+    return int(digest_bytes(b"%x" % number)[:_DIGITS], 16)
+
+
+_DIGITS = 14
+"""Hexadecimal."""
 
 
 def numeric(metrics: dict[str, Any]) -> dict[str, float]:

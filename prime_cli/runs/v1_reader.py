@@ -16,7 +16,7 @@ from typing import Any
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.rows import LARGEST, Failure, Row
+from prime_cli.runs.rows import LARGEST, Failure, Row, example_number
 from prime_cli.runs.vf_eval_reader import read_objects, well_formed
 
 _INFRA = frozenset(("ProviderError", "SandboxError", "TunnelError", "InterceptionError"))
@@ -32,7 +32,7 @@ def number_episodes(lines: Iterable[dict[str, Any]]) -> Iterator[Row]:
         task = _task_of(line)
         index = _data_of(task).get("idx")
         key = str(task.get("key") or task.get("hash") or _data_of(task))
-        example = index if type(index) is int else keys.setdefault(key, len(keys))
+        example = example_number(index) if type(index) is int else keys.setdefault(key, len(keys))
         yield row_of_episode(line, example, seen[example])
         seen[example] += 1
 

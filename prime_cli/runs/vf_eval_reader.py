@@ -11,7 +11,7 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import open_regular, storage_errors
-from prime_cli.runs.rows import LARGEST, MOST_ATTEMPTS, Failure, Row
+from prime_cli.runs.rows import LARGEST, MOST_ATTEMPTS, Failure, Row, example_number
 
 _BASE = frozenset(
     (
@@ -72,7 +72,11 @@ def number_rows(lines: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]
         if named is None or line.get("id") == named:
             rollout, example = divmod(index, examples)
         else:
-            example = named if type(named) is int else names.setdefault(str(named), len(names))
+            example = (
+                example_number(named)
+                if type(named) is int
+                else names.setdefault(str(named), len(names))
+            )
             rollout = _rollout_of(line, seen[example])
             seen[example] += 1
         yield row_of_line(line, example, rollout)
@@ -89,7 +93,7 @@ def number_of_examples(metadata: Mapping[str, Any], count_rows: Callable[[], int
 
 def _rollout_of(line: dict[str, Any], otherwise: int) -> int:
     number = _own(line).get("rollout", line.get("rollout_number"))
-    return number if type(number) is int else otherwise
+    return number if type(number) is int and 0 <= number < MOST_ATTEMPTS else otherwise
 
 
 def read_objects(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:

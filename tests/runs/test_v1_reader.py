@@ -120,6 +120,13 @@ def test_rollouts_are_counted_as_they_come() -> None:
     assert [(row.example_id, row.rollout) for row in rows] == [(0, 0), (1, 0), (0, 1)]
 
 
+def test_a_task_that_is_numbered_by_a_hash_has_room_in_a_row() -> None:
+    first, other, again = number_episodes([episode(2**63), episode(2**62), episode(2**63)])
+    assert (first.example_id, again.rollout) == (again.example_id, 1)
+    assert 0 <= first.example_id < 2**62
+    assert first.example_id != other.example_id
+
+
 def test_lines_of_0_2_are_traces_of_one_agent() -> None:
     failed = trace(task(1), ok=False, errors=[ERROR])
     rows = list(number_episodes([trace(task(0)), failed]))

@@ -2,6 +2,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pytest
+
+from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import open_run
 from tests.runs.official_rows import read_official_rows
 
@@ -42,6 +46,27 @@ def test_rollouts_of_0_1_14_are_numbered_within_their_example(tmp_path: Path) ->
     found = list(read_official_rows(folder / "results.jsonl", {}))
     assert [(r.example_id, r.rollout) for r in found] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert found[0].metrics == {"f": 0.5}
+
+
+HASHES = [2**62 - 1, 2**62, 2**63 + 5, -(2**62), 2**64 - 1, 10**30]
+
+
+def test_examples_that_are_numbered_by_hashes_can_be_read(tmp_path: Path) -> None:
+    rows = [{"example_id": n, "prompt": "x", "reward": 1.0} for n in HASHES for _ in range(2)]
+    run = open_run(saved(tmp_path / "run", {"env_id": "e", "model": "m"}, *rows))
+    assert run.summary().reward.mean == 1.0
+    found = list(run.index().rows())
+    assert len({row.example_id for row in found}) == len(HASHES)
+    assert sorted({row.rollout for row in found}) == [0, 1]
+    for row in found:
+        assert msgspec.convert(msgspec.to_builtins(row), Row).example_id == row.example_id
+
+
+@pytest.mark.parametrize("rollout", [-1, 2**31, 2**63])
+def test_a_rollout_with_an_impossible_number_gets_the_next(tmp_path: Path, rollout: int) -> None:
+    rows = [{"example_id": 0, "reward": 1.0, "rollout_number": rollout} for _ in range(2)]
+    run = open_run(saved(tmp_path / "run", {"env_id": "e", "model": "m"}, *rows))
+    assert [row.rollout for row in run.index().rows()] == [0, 1]
 
 
 def test_the_zero_of_an_error_is_not_a_score(tmp_path: Path) -> None:
