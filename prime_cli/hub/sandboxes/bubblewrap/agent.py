@@ -114,6 +114,10 @@ class Agent:
             except ChildProcessError:
                 # It could not execute its program, and `spawn`, which tries the next, reaped it.
                 return False
+            if posix.WIFSTOPPED(status):
+                # It asked to be traced, by which its parent is meant: nobody would let it go on.
+                posix.kill(pid, _signal.SIGKILL)
+                return False
             key = self.children.pop(pid, None)
         if key is not None:
             code = posix.waitstatus_to_exitcode(status)
@@ -164,7 +168,7 @@ def complain(fd: int, error: Exception) -> None:
     if isinstance(error, OSError) and error.filename:
         said = f"{error.filename}: {error.strerror}"
     try:  # noqa: SIM105 - importing contextlib takes time
-        posix.write(fd, f"{said}\n".encode())
+        posix.write(fd, f"{said}\n".encode(errors="replace"))
     except OSError:
         pass
 
@@ -196,16 +200,27 @@ def hold_processes(most: int) -> None:
         pass
 
 
+def take_signals() -> None:
+    """Let each signal do here, and in commands, what it usually does.
+
+    Whoever started the supervisor may ignore or block some: the alarm would end nothing, how a
+    command ended would be forgotten, and commands could not be interrupted.
+    """
+    kept = (_signal.SIGKILL, _signal.SIGSTOP, _signal.SIGPIPE, _signal.SIGXFSZ)
+    for number in _signal.valid_signals() - set(kept):
+        _signal.signal(number, _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+
+
 def main() -> None:
     control = _socket.socket(fileno=int(sys.argv[1]))
     posix.set_inheritable(control.fileno(), False)  # noqa: FBT003 - its only form
     port, most = int(sys.argv[3]), int(sys.argv[4])
     if most:
         hold_processes(most)
+    take_signals()
     # Ends this process also while nobody asks it for anything, or can.
     _signal.alarm(min(_LONGEST, max(1, round(float(sys.argv[2]) - time.time()))))
-    # Where it is ignored, as under some supervisors, the kernel forgets how a command ended.
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     agent = Agent(control)
     ready = b'{"id": 0, "pid": %d}' % posix.getpid()
     if port:

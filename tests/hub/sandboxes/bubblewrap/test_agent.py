@@ -32,11 +32,11 @@ _LARGEST = Slow()
 class Asked:
     """An agent without a sandbox around it."""
 
-    def __init__(self, source: str, *within: str) -> None:
+    def __init__(self, source: str, *within: str, seconds: float = 3 * _SECONDS) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.settimeout(_SECONDS)
         with theirs:
-            options = str(theirs.fileno()), str(time.time() + 3 * _SECONDS), "0", "0"
+            options = str(theirs.fileno()), str(time.time() + seconds), "0", "0"
             self.process = subprocess.Popen(
                 [*within, sys.executable, "-I", "-S", "-c", source, *options],
                 pass_fds=[theirs.fileno()],
@@ -159,6 +159,38 @@ def test_a_sibling_that_ended_does_not_count_when_the_next_is_started(
     asked.run(2, "/nowhere/true")
     assert asked.hear() == {"id": 2, "code": 127}
     assert not Path("/proc", str(sibling)).exists()
+
+
+@pytest.mark.parametrize("name", ["/x\udcff", "\ud800", "a\0b", ""])
+def test_a_name_that_no_program_can_have_ends_nothing_else(asked: Asked, name: str) -> None:
+    asked.run(1, name)
+    assert asked.hear()["code"] in (126, 127)
+    asked.run(2, "/bin/true")
+    assert asked.hear() == {"id": 2, "code": 0}
+
+
+_TRACED = """
+import ctypes, os
+ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+os.execv("/bin/true", ["true"])
+"""
+
+
+def test_a_command_that_asks_to_be_traced_ends_only_itself(asked: Asked) -> None:
+    asked.run(1, sys.executable, "-c", _TRACED)
+    assert asked.hear() == {"id": 1, "code": 137}
+    asked.run(2, "/bin/true")
+    assert asked.hear() == {"id": 2, "code": 0}
+
+
+@pytest.mark.parametrize("how", ["--ignore-signal", "--block-signal"])
+def test_an_agent_ends_in_time_and_its_commands_by_signals_whatever_it_inherits(how: str) -> None:
+    asked = Asked(_source(), "env", how, seconds=1)
+    asked.run(1, "/bin/sleep", "60")
+    asked.kill(1, 2)
+    assert asked.hear() == {"id": 1, "code": 130}
+    assert asked.process.wait(_SECONDS) == -14
+    asked.control.close()
 
 
 def test_a_command_ends_under_a_supervisor_that_ignores_the_ends_of_its_children() -> None:
