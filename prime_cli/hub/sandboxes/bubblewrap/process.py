@@ -9,8 +9,8 @@ import marshal
 import os
 import socket
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import msgspec
@@ -31,6 +31,8 @@ _MARSHAL = 2
 _LARGEST_ANSWER = 4096
 _LARGEST_REQUEST = 200_000
 _BUFFER = 1 << 18
+_TAKE_SECONDS = 60.0
+"""How long an agent that gets no CPU may take to read what it is asked."""
 
 
 class _Said(msgspec.Struct):
@@ -51,6 +53,8 @@ class BubblewrapSandbox:
         self._groups = groups
         self._ids = itertools.count(1)
         self._codes: dict[int, asyncio.Future[int]] = {}
+        self._asking = asyncio.Lock()
+        self._may_ask: asyncio.Future[None] | None = None
         self._variables = command_variables(spec)
         self._nothing = open_descriptor(Path(os.devnull), os.O_RDONLY)
         asyncio.get_running_loop().add_reader(self._control, self._hear)
@@ -80,19 +84,46 @@ class BubblewrapSandbox:
         self._codes[key] = code
         stdin = self._nothing if pipes.stdin is None else pipes.stdin[0]
         try:
-            socket.send_fds(self._control, [request], [stdin, pipes.stdout[1], pipes.stderr[1]])
-        except OSError as error:
+            await self._ask(request, [stdin, pipes.stdout[1], pipes.stderr[1]])
+        except BaseException as error:
             self._codes.pop(key, None)
             pipes.close_ours()
-            raise NotFound("The sandbox does not answer") from error
+            if isinstance(error, OSError):
+                raise NotFound("The sandbox does not answer") from error
+            raise
         finally:
             pipes.close_theirs()
         return await BubblewrapCommand.open(self, key, code, pipes)
 
-    def kill(self, key: int, number: int) -> None:
+    async def kill(self, key: int, number: int) -> None:
         """Have the agent send a signal to the group of a command."""
         with suppress(OSError):
-            self._control.send(marshal.dumps({"kill": key, "signal": number}, _MARSHAL))
+            await self._ask(marshal.dumps({"kill": key, "signal": number}, _MARSHAL))
+
+    async def _ask(self, request: bytes, fds: Sequence[int] = ()) -> None:
+        """Send the agent a request, in turn; raises OSError if it does not take it."""
+        if sys.platform == "win32":
+            raise OSError("There are no sandboxes of bubblewrap on Windows")
+        async with asyncio.timeout(_TAKE_SECONDS), self._asking:
+            while True:
+                try:
+                    socket.send_fds(self._control, [request], fds)
+                except BlockingIOError:
+                    # A few long requests fill what the system holds for the agent.
+                    await self._room()
+                else:
+                    return
+
+    async def _room(self) -> None:
+        """Wait until the agent has read something, or has hung up."""
+        loop = asyncio.get_running_loop()
+        self._may_ask = loop.create_future()
+        loop.add_writer(self._control, _settle, self._may_ask)
+        try:
+            await self._may_ask
+        finally:
+            if self._control.fileno() >= 0:
+                loop.remove_writer(self._control)
 
     async def change_network(self, spec: SandboxSpec) -> Mapping[str, str]:
         """As `ChangeableNetwork.change_network`."""
@@ -156,13 +187,22 @@ class BubblewrapSandbox:
         if self._control.fileno() < 0:
             return
         # Before it is closed, or the next sandbox to get this descriptor would never be heard.
-        asyncio.get_running_loop().remove_reader(self._control)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._control)
+        loop.remove_writer(self._control)
         self._control.close()
+        if self._may_ask is not None:
+            _settle(self._may_ask)
         os.close(self._nothing)
         for code in self._codes.values():
             if not code.done():
                 code.set_result(_KILLED)
         self._codes.clear()
+
+
+def _settle(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def command_variables(spec: SandboxSpec) -> dict[str, str]:
@@ -187,13 +227,23 @@ def _too_long() -> UsageError:
     )
 
 
+def _pipe(opened: ExitStack) -> tuple[int, int]:
+    """A new pipe, which `opened` closes."""
+    ends = os.pipe()
+    for end in ends:
+        opened.callback(os.close, end)
+    return ends
+
+
 class _Pipes:
     """The pipes of a command; each is (read, write)."""
 
     def __init__(self, *, stdin: bool) -> None:
         try:
-            self.stdin = os.pipe() if stdin else None
-            self.stdout, self.stderr = os.pipe(), os.pipe()
+            with ExitStack() as opened:
+                self.stdin = _pipe(opened) if stdin else None
+                self.stdout, self.stderr = _pipe(opened), _pipe(opened)
+                opened.pop_all()
         except OSError as error:
             raise EnvironmentFailed(f"No pipe for a command: {error.strerror}") from error
 
@@ -241,7 +291,7 @@ class BubblewrapCommand:
 
     async def signal(self, number: int) -> None:
         """As `RunningCommand.signal`."""
-        self._sandbox.kill(self._key, number)
+        await self._sandbox.kill(self._key, number)
 
     def close(self) -> None:
         """As `RunningCommand.close`."""

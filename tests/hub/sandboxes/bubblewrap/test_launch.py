@@ -1,21 +1,28 @@
 """A sandbox of bubblewrap is held from before its first command until nothing of it is left."""
 
 import asyncio
+import itertools
+import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
+from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.hub.sandboxes.bubblewrap import provider as providers
 from prime_cli.hub.sandboxes.bubblewrap.cgroups import Cgroups, list_cgroups
+from prime_cli.hub.sandboxes.bubblewrap.process import BubblewrapSandbox
 from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
 from prime_cli.hub.sandboxes.provider import ExecSpec, SandboxSpec
 from tests.helpers.local_pods import wait_until
 from tests.helpers.sandboxes import IMAGE
 from tests.helpers.tools import needs_bubblewrap
+
+if sys.platform != "win32":
+    import resource
 
 pytestmark = needs_bubblewrap
 _TAG = "prime-test-launch"
@@ -106,3 +113,76 @@ def _processes_with(word: str) -> list[psutil.Process]:
     """The processes with a word in their command line."""
     found = psutil.process_iter(["cmdline"])
     return [each for each in found if word in (each.info["cmdline"] or ())]
+
+
+@asynccontextmanager
+async def _box() -> AsyncIterator[BubblewrapSandbox]:
+    box = await BubblewrapProvider().create(SandboxSpec(_TAG, "box", IMAGE, time.time() + 60))
+    try:
+        yield box
+    finally:
+        await box.end()
+
+
+async def _exit_code(box: BubblewrapSandbox, *argv: str) -> int:
+    command = await box.run(ExecSpec(argv))
+    try:
+        return await command.wait()
+    finally:
+        command.close()
+
+
+def test_more_long_commands_at_once_than_the_agent_can_be_sent_all_run() -> None:
+    async def scenario() -> list[int]:
+        async with _box() as box:
+            line = f"exit 3 # {'x' * 60_000}"
+            return await asyncio.gather(*(_exit_code(box, "bash", "-c", line) for _ in range(12)))
+
+    assert asyncio.run(scenario()) == [3] * 12
+
+
+def test_a_signal_comes_to_an_agent_that_is_behind() -> None:
+    async def scenario() -> int:
+        before = {each.pid for each in psutil.Process().children(recursive=True)}
+        async with _box() as box:
+            command = await box.run(ExecSpec(("sh", "-c", "echo started; exec sleep 60")))
+            assert await command.stdout.read(64) == b"started\n"
+            new = [each for each in psutil.Process().children(True) if each.pid not in before]
+            agent = next(each for each in new if "agent.pyc" in each.cmdline()[-5])
+            agent.suspend()
+            asked = [asyncio.create_task(_exit_code(box, "true")) for _ in range(300)]
+            await asyncio.sleep(0.1)
+            signalled = asyncio.create_task(command.signal(9))
+            await asyncio.sleep(0.1)
+            agent.resume()
+            assert await asyncio.gather(*asked) == [0] * 300
+            await signalled
+            code = await asyncio.wait_for(command.wait(), 20)
+            command.close()
+            return code
+
+    assert asyncio.run(scenario()) == 137
+
+
+def _descriptors() -> set[str]:
+    return {each.name for each in Path("/proc/self/fd").iterdir()}
+
+
+def test_a_command_for_which_there_are_too_few_descriptors_leaves_none_open() -> None:
+    async def scenario() -> None:
+        async with _box() as box:
+            before = _descriptors()
+            free = (number for number in itertools.count() if str(number) not in before)
+            limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+            # A pipe, and half of another.
+            resource.setrlimit(
+                resource.RLIMIT_NOFILE, (next(itertools.islice(free, 2, 3)), limits[1])
+            )
+            try:
+                with pytest.raises(EnvironmentFailed, match="No pipe"):
+                    await box.run(ExecSpec(("true",), stdin=True))
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            assert _descriptors() == before
+
+    asyncio.run(scenario())
