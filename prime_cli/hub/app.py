@@ -15,6 +15,7 @@ from starlette.routing import Mount, Route
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub import routes
+from prime_cli.hub.api_router import ApiRouter
 from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.dispatch import run
 from prime_cli.hub.download_counts import DownloadCountMiddleware, DownloadCounts
@@ -28,6 +29,8 @@ from prime_cli.hub.middleware import (
 from prime_cli.hub.routes import openapi, unsupported
 from prime_cli.hub.routes.responses import answer_http_error, answer_prime_error, answer_unexpected
 from prime_cli.hub.routes.router import Router
+from prime_cli.hub.sandboxes.supervisor.client import Supervisor
+from prime_cli.hub.sandboxes.supervisor.relay import SupervisorRelay
 from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.urls import API, SIGN_IN_RETURN
@@ -69,17 +72,20 @@ def create_app(settings: HubSettings) -> Starlette:
     refresh_index(hub)
     models, model_routes = _open_models(settings)
     counts = DownloadCounts(hub)
+    relay = SupervisorRelay(Supervisor(settings.data), blocking=settings.embedded)
     routers = ROUTERS + (find_page_routers() if settings.pages else ())
     app = Starlette(
-        lifespan=partial(_lifespan, models=models, counts=counts),
+        lifespan=partial(_lifespan, models=models, counts=counts, relay=relay),
         routes=[
             Mount(
                 API,
-                routes=[
-                    *(each.route() for each in OPERATIONS),
-                    *model_routes,
-                    *unsupported.routes(has_models=models is not None),
-                ],
+                ApiRouter(
+                    [
+                        *(each.route() for each in OPERATIONS),
+                        *model_routes,
+                        *unsupported.routes(has_models=models is not None),
+                    ]
+                ),
             ),
             *openapi.routes(OPERATIONS),
             *(page for router in routers for page in router.pages),
@@ -94,6 +100,7 @@ def create_app(settings: HubSettings) -> Starlette:
     app.router.redirect_slashes = False
     app.state.hub = hub
     app.state.models = models
+    app.state.sandbox_relay = relay
     issuers = Issuers(settings.fetch, settings.clock) if settings.fetch else None
     app.state.issuers = issuers
     app.state.sign_in = _open_sign_in(settings, issuers)
@@ -103,10 +110,11 @@ def create_app(settings: HubSettings) -> Starlette:
 
 @asynccontextmanager
 async def _lifespan(
-    _: Starlette, *, models: "Inference | None", counts: DownloadCounts
+    _: Starlette, *, models: "Inference | None", counts: DownloadCounts, relay: SupervisorRelay
 ) -> AsyncIterator[None]:
     async with models.open() if models else nullcontext():
         yield
+    await relay.close()
     await run(counts.hub, counts.flush)
 
 

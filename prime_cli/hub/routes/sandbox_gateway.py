@@ -10,9 +10,9 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.hub.dispatch import hub_of, run
 from prime_cli.hub.routes.responses import answer
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.sandboxes.supervisor.relay import RelayedResponse, relay_request
+from prime_cli.hub.sandboxes.supervisor.relay import RelayedResponse, SupervisorRelay
 from prime_cli.hub.services.sandboxes.lifecycle import find_entered
-from prime_cli.hub.services.sandboxes.rows import require_here, supervisor_of
+from prime_cli.hub.services.sandboxes.rows import require_here
 from prime_cli.hub.urls import SANDBOX_GATEWAY
 from prime_cli.wire import command_sessions, connect
 from prime_cli.wire.connect import Code, ConnectError
@@ -60,13 +60,9 @@ async def _enter(request: Request, operation: str) -> Response:
         require_here(hub, row)
         path = f"/inside/{row.tag}/{operation}"
         query = f"?{request.url.query}" if request.url.query else ""
-        response = await relay_request(
-            supervisor_of(hub),
-            request.method,
-            path + query,
-            headers=_passed(request),
-            body=_sent(request),
-            blocking=hub.settings.embedded,
+        relay: SupervisorRelay = request.app.state.sandbox_relay
+        response = await relay.request(
+            request.method, path + query, headers=_passed(request), body=_sent(request)
         )
     except PrimeError as error:
         if command_sessions.SERVICE in operation:

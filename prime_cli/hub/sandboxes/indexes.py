@@ -98,16 +98,22 @@ def _pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
     """What pip's configuration files say, under the names of the variables."""
     found: dict[str, str] = {}
     for path in _pip_files(environ):
-        parser = configparser.RawConfigParser()
-        with suppress(OSError, configparser.Error, UnicodeDecodeError):
-            parser.read(path, encoding="utf-8")
-        for section in ("global", "install"):
-            if parser.has_section(section):
-                for key, value in parser.items(section):
-                    name = f"PIP_{key.upper().replace('-', '_')}"
-                    if name in (*_ONE, *_MANY, *_FILES):
-                        found[name] = value
+        with suppress(OSError):
+            status = path.stat()
+            found |= _read_pip_file(path, (status.st_ctime_ns, status.st_size))
     return found
+
+
+@lru_cache(maxsize=64)
+def _read_pip_file(path: Path, _changed: tuple[int, int]) -> Mapping[str, str]:
+    """What one says; every sandbox asks for it, and it seldom changes."""
+    parser = configparser.RawConfigParser()
+    with suppress(OSError, configparser.Error, UnicodeDecodeError):
+        parser.read(path, encoding="utf-8")
+    sections = [name for name in ("global", "install") if parser.has_section(name)]
+    pairs = (pair for name in sections for pair in parser.items(name))
+    named = {f"PIP_{key.upper().replace('-', '_')}": value for key, value in pairs}
+    return {name: named[name] for name in (*_ONE, *_MANY, *_FILES) if name in named}
 
 
 def _pip_files(environ: Mapping[str, str]) -> Iterator[Path]:

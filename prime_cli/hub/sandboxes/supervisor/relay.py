@@ -5,6 +5,7 @@ In a command no event loop waits, so there it blocks; a served hub has one, whic
 
 import http.client
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from prime_cli.core.errors import Unreachable
@@ -34,19 +35,29 @@ class RelayedResponse(Protocol):
         """Let go of the connection."""
 
 
-async def relay_request(
-    supervisor: Supervisor,
-    method: str,
-    path: str,
-    *,
-    headers: Mapping[str, str],
-    body: AsyncIterator[bytes],
-    blocking: bool,
-) -> RelayedResponse:
-    """Send a request to the supervisor. Raises Unreachable if it does not answer."""
-    if blocking:
-        return await _open_blocking(supervisor, method, path, headers, body)
-    return await _open_async(supervisor, method, path, headers, body)
+class SupervisorRelay:
+    """Passes requests on; a served hub keeps its connections for the next."""
+
+    def __init__(self, supervisor: Supervisor, *, blocking: bool) -> None:
+        self._supervisor = supervisor
+        self._blocking = blocking
+        self._session: ClientSession | None = None
+
+    async def request(
+        self, method: str, path: str, *, headers: Mapping[str, str], body: AsyncIterator[bytes]
+    ) -> RelayedResponse:
+        """The supervisor's answer. Raises Unreachable if there is none."""
+        socket = self._supervisor.paths.socket
+        if self._blocking:
+            return await _ask_blocking(socket, method, path, headers, body)
+        if self._session is None:
+            self._session = _open_session(socket)
+        return await _ask_async(self._session, method, path, headers, body)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        if self._session is not None:
+            await self._session.close()
 
 
 # --- In a command ---
@@ -68,14 +79,14 @@ class _BlockingResponse:
         self._connection.close()
 
 
-async def _open_blocking(
-    supervisor: Supervisor,
+async def _ask_blocking(
+    socket: Path,
     method: str,
     path: str,
     headers: Mapping[str, str],
     body: AsyncIterator[bytes],
 ) -> _BlockingResponse:
-    connection = UnixConnection(supervisor.paths.socket, _SECONDS)
+    connection = UnixConnection(socket, _SECONDS)
     try:
         connection.putrequest(method, path)
         is_chunked = method == "POST" and "content-length" not in headers
@@ -98,36 +109,41 @@ async def _open_blocking(
 # --- In a served hub ---
 
 
-async def _open_async(
-    supervisor: Supervisor,
+def _open_session(socket: Path) -> "ClientSession":
+    # 60 ms to import; a command never comes here.
+    import aiohttp
+
+    return aiohttp.ClientSession(
+        # The commands that run, and those that wait for their turn, may be more than its 100.
+        connector=aiohttp.UnixConnector(path=str(socket), limit=0),
+        timeout=aiohttp.ClientTimeout(total=_SECONDS),
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        read_bufsize=_CHUNK,
+    )
+
+
+async def _ask_async(
+    session: "ClientSession",
     method: str,
     path: str,
     headers: Mapping[str, str],
     body: AsyncIterator[bytes],
 ) -> RelayedResponse:
-    # 60 ms to import; a command never comes here.
     import aiohttp
     from yarl import URL
 
-    session = aiohttp.ClientSession(
-        connector=aiohttp.UnixConnector(path=str(supervisor.paths.socket)),
-        timeout=aiohttp.ClientTimeout(total=_SECONDS),
-        auto_decompress=False,
-        read_bufsize=_CHUNK,
-    )
     url = URL(f"http://supervisor{path}", encoded=True)
     data = None if method == "GET" else body
     try:
-        response = await session.request(method, url, headers=dict(headers), data=data)
+        return _AsyncResponse(await session.request(method, url, headers=dict(headers), data=data))
     except (aiohttp.ClientError, OSError) as error:
-        await session.close()
         raise Unreachable(f"{_NO_ANSWER}: {error}") from error
-    return _AsyncResponse(session, response)
 
 
 class _AsyncResponse:
-    def __init__(self, session: "ClientSession", response: "ClientResponse") -> None:
-        self._session, self._response = session, response
+    def __init__(self, response: "ClientResponse") -> None:
+        self._response = response
         self.status = response.status
         self.headers = {name.lower(): value for name, value in response.headers.items()}
 
@@ -136,5 +152,5 @@ class _AsyncResponse:
             yield chunk
 
     async def close(self) -> None:
+        # One that was read to its end has given its connection back.
         self._response.close()
-        await self._session.close()
