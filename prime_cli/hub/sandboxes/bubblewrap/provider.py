@@ -16,6 +16,7 @@ from prime_cli.hub.sandboxes.bubblewrap.options import (
     AGENT_INSIDE,
     ETC,
     isolation_options,
+    shown_system,
 )
 from prime_cli.hub.sandboxes.bubblewrap.process import BubblewrapSandbox
 from prime_cli.hub.sandboxes.bubblewrap.pythons import (
@@ -57,7 +58,7 @@ class BubblewrapProvider:
         try:
             program = await compiled(_AGENT, agent_python(python.python), python.python)
             agent = [str(program.python), "-I", "-S", AGENT_INSIDE]
-            files = {AGENT_INSIDE: program.content, **ETC}
+            files = {AGENT_INSIDE: program.content, **shown_system().files, **ETC}
             options = isolation_options(spec, python, size)
             started = await launch(spec, options, files, agent, groups)
         except BaseException:
