@@ -11,7 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from prime_cli.core.config.contexts import default_context_name
-from prime_cli.core.errors import InternalError, NotFound, PrimeError, StorageFailed, Unreachable
+from prime_cli.core.errors import (
+    InternalError,
+    NotFound,
+    PrimeError,
+    StorageFailed,
+    Unreachable,
+    UsageError,
+)
 from prime_cli.hub.browser_cookies import act_for_session
 from prime_cli.hub.dispatch import caller_of, hub_of, run
 from prime_cli.hub.headers import BASIC_CHALLENGE
@@ -100,7 +107,7 @@ NAVIGATION = (
 
 def answer_page(request: Request, page: Page, error: PrimeError | None = None) -> Response:
     """A page in the hub's frame, that loads nothing from elsewhere; with the status of `error`."""
-    searched = request.query_params.get("search", "")
+    searched = "" if is_too_long(request) else request.query_params.get("search", "")
     # `prime open` serves these pages among its own.
     navigation = getattr(request.app.state, "navigation", NAVIGATION)
     frame = Frame(
@@ -113,6 +120,22 @@ def answer_page(request: Request, page: Page, error: PrimeError | None = None) -
     status, headers = (status_of(error), headers_of(error)) if error else (HTTPStatus.OK, {})
     html = render(page, frame)
     return Response(html, status, headers=PAGE_HEADERS | headers, media_type="text/html")
+
+
+_LONGEST_ADDRESS = 6_000
+"""Bytes of path and query, of which a page repeats some several times."""
+
+
+def is_too_long(request: Request) -> bool:
+    """Whether no page has an address as long as that of the request."""
+    path: str = request.scope["path"]
+    query: bytes = request.scope["query_string"]
+    return len(path.encode(errors="replace")) + len(query) > _LONGEST_ADDRESS
+
+
+def refuse_address(request: Request) -> Response:
+    """The page that says so."""
+    return answer_page_error(request, UsageError("The address is too long", hint="search for less"))
 
 
 async def show_page(
@@ -151,7 +174,8 @@ def sign_in_path(request: Request) -> str:
     """Where a browser signs in, and from there comes back to the page that it asked for."""
     path, query = quote(request.url.path, safe="/@"), request.url.query
     # What only a form leads to is no page to come back to.
-    if request.method not in ("GET", "HEAD") or path.startswith(SESSION_PAGE):
+    is_form = request.method not in ("GET", "HEAD")
+    if is_form or path.startswith(SESSION_PAGE) or is_too_long(request):
         return SESSION_PAGE
     address = f"{path}?{query}" if query else path
     return f"{SESSION_PAGE}?{urlencode({'next': address})}"

@@ -12,8 +12,9 @@ from starlette.routing import Route
 from prime_cli.hub.browser_cookies import act_for_session
 from prime_cli.hub.dispatch import caller_of
 from prime_cli.hub.routes.requests import LARGEST_BODY, read_exact_json, read_json
-from prime_cli.hub.routes.responses import answer, enveloped
+from prime_cli.hub.routes.responses import answer, enveloped, is_too_long, refuse_address
 from prime_cli.hub.services.access import require_user
+from prime_cli.hub.urls import is_page
 from prime_cli.wire.queries import Parameter, parameters_of, read_query
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
@@ -157,6 +158,8 @@ class Router:
             @wraps(handler)
             async def endpoint(request: Request) -> Response:
                 await act_for_session(request)
+                if is_page(request.url.path) and is_too_long(request):
+                    return refuse_address(request)
                 response: Response = await handler(request)
                 return response
 
