@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.site import Site, samples
-from tests.browser.watched import NARROW, Visit
+from tests.browser.watched import NARROW, WIDE, Visit
 from tests.hub.evaluating import finalize, made, push
 
 pytestmark = pytest.mark.slow
@@ -41,6 +41,22 @@ def test_tab_reaches_the_content_first(site: Site, browse: Callable[..., Visit])
     page = browse(site.url).open("/")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+
+
+def test_only_a_table_that_can_be_scrolled_is_a_stop_of_the_tab_key(
+    site: Site, browse: Callable[..., Visit]
+) -> None:
+    window = browse(site.url)
+    page = window.open("/docs")
+    stops = page.locator(".table[tabindex]")
+    expect(stops).to_have_count(0)
+    page.set_viewport_size({"width": 200, "height": 800})
+    expect(stops).to_have_count(1)
+    page.locator("main a").last.focus()
+    page.keyboard.press("Tab")
+    expect(stops).to_be_focused()
+    page.set_viewport_size({"width": WIDE, "height": 800})
+    expect(stops).to_have_count(0)
 
 
 def test_a_command_is_copied(site: Site, browse: Callable[..., Visit]) -> None:

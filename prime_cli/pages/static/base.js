@@ -1,4 +1,4 @@
-// Of every page: "/" for the search, and buttons that copy. Pages work without it.
+// Of every page: "/" for the search, tables, and buttons that copy. Pages work without it.
 "use strict";
 
 document.addEventListener("keydown", (event) => {
@@ -10,6 +10,19 @@ document.addEventListener("keydown", (event) => {
   search.focus();
   search.select();
 });
+
+// A table is a stop of the Tab key only while there is more of it than is seen.
+const isCut = (each) => each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight;
+const sizes = new ResizeObserver((seen) => {
+  for (const frame of new Set(seen.map(({ target }) => target.closest(".table")))) {
+    if (isCut(frame)) frame.tabIndex = 0;
+    else frame.removeAttribute("tabindex");
+  }
+});
+const watchTables = (part) => {
+  for (const each of part.querySelectorAll(".table, .table > table")) sizes.observe(each);
+};
+watchTables(document);
 
 for (const button of document.querySelectorAll("button.copy")) {
   if (!navigator.clipboard) break;

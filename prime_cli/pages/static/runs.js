@@ -14,6 +14,7 @@
     const focused = part.contains(document.activeElement) ? sign(document.activeElement) : null;
     part.replaceChildren(...fresh.childNodes);
     for (const each of all("details")) each.open = open.has(chartOf(each));
+    watchTables(part);
     for (const each of all(".table")) [each.scrollLeft, each.scrollTop] = places.get(sign(each)) ?? [0, 0];
     if (focused) all("a, summary, .table").find((each) => sign(each) === focused)?.focus({ preventScroll: true });
   };
