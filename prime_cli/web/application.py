@@ -26,14 +26,14 @@ from prime_cli.web.comparison import view_comparison, view_sides
 from prime_cli.web.downloads import download
 from prime_cli.web.library import Library
 from prime_cli.web.opened import LocalRun
-from prime_cli.web.run_list import render_runs, view_runs
-from prime_cli.web.run_view import (
+from prime_cli.web.rollout_view import (
     local_sample,
     rollout_command,
     rollout_link,
     view_local_rollout,
-    view_run,
 )
+from prime_cli.web.run_list import render_runs, view_runs
+from prime_cli.web.run_view import view_run
 from prime_cli.web.training_view import render_training, view_training
 from prime_cli.wire.problems import status_of
 

@@ -21,7 +21,8 @@ from prime_cli.pages.templates import Problem
 from prime_cli.runs.comparison.sides import side_of
 from prime_cli.web.library import Library
 from prime_cli.web.opened import LocalRun
-from prime_cli.web.run_view import model_of, run_path, view_local_rollout
+from prime_cli.web.rollout_view import view_local_rollout
+from prime_cli.web.run_view import model_of, run_path
 
 _SITE = ComparisonSite("/compare", "run", Link("list of runs", "/runs"))
 _CHOOSE = "Choose two to four runs"

@@ -1,18 +1,17 @@
-"""Local runs as the records of pages."""
+"""A local run as the record of its page."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
-from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import format_duration, pluralize
 from prime_cli.evals.viewer.filters import Filter
 from prime_cli.evals.viewer.grid import Grid, GridRow
-from prime_cli.pages.paging import FIRST, Cursor, Window, parse_cursor
-from prime_cli.pages.rollout import RolloutView, Sample, view_rollout
+from prime_cli.pages.paging import Window, parse_cursor
 from prime_cli.pages.runs import (
     CHARTS,
     COLUMNS,
@@ -20,11 +19,9 @@ from prime_cli.pages.runs import (
     EVERYTHING,
     LONGEST_NOTE,
     METRICS,
-    Cell,
     ErrorLine,
     Fact,
     GridLine,
-    Link,
     RunFilter,
     RunView,
     Scale,
@@ -33,25 +30,21 @@ from prime_cli.pages.runs import (
     reward_chart,
     some_facts,
 )
-from prime_cli.pages.samples import sample_of, time_facts, usage_facts
 from prime_cli.pages.templates import format_moment, render
 from prime_cli.pages.texts import shorten
 from prime_cli.runs.export.text import facts_of, parts_of, spent_of
 from prime_cli.runs.manifest import FINISHED, RUNNING
 from prime_cli.runs.plan import resume_command
-from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
-from prime_cli.runs.vf_eval_writer import official_row
 from prime_cli.statistics.intervals import bounds, precision
 from prime_cli.training.record import facts_in
 from prime_cli.web.library import Library, problem_of
-from prime_cli.web.opened import LocalRun, Statistics
+from prime_cli.web.opened import Found, LocalRun, Statistics
 
 _GRID_BYTES = 48_000
 _CELL_BYTES = 110
 """Of a cell besides the name of its run."""
 _MOST_LINES = 50
-_MOST_SIBLINGS = 60
 
 
 def run_path(name: str) -> str:
@@ -74,33 +67,17 @@ def view_run(
     path = run_path(name)
     # Before they are read: what comes meanwhile, the stream tells of.
     known = len(run.index)
-    problem, found = "", None
-    try:
-        found = run.find(Filter(wanted.reward, wanted.errors, wanted.text, wanted.step))
-    except PrimeError as error:
-        problem = problem_of(error)
-        found = run.find(Filter())
-    grid = found.grid
-    columns = COLUMNS.window(
-        range(grid.columns), parse_cursor(query, "columns"), path + wanted.query(), "columns"
-    )
-    cells = _GRID_BYTES // (_CELL_BYTES + len(path))
-    lines = max(1, min(_MOST_LINES, cells // max(min(grid.columns, COLUMNS.rows), 1)))
-    pages = max(1, -(-len(grid) // lines))
-    page = min(max(page, 1), pages)
-    given: dict[str, Any] = {"columns_from": columns.start + 1} if columns.start else {}
-    here = path + wanted.query(page=page, **given)
-    columns = replace(columns, path=path + wanted.query(page=page))
+    found, problem = _find(run, wanted)
+    part = _GridPart.of(found.grid, path, wanted, page, query)
     facts = run.once("facts", lambda: list(_facts(run)))
     scale = run.once("scale", lambda: Scale.of(run.rewards()))
     drawn = run.once("chart", lambda: reward_chart(run.rewards()))
-    part = range((page - 1) * lines, min(page * lines, len(grid)))
-    shown = [_grid_line(grid.row(index), scale, path, columns) for index in part]
+    grid = [_grid_line(found.grid.row(row), scale, path, part.columns) for row in part.rows]
     # Last: it computes beside us.
     statistics = run.statistics()
     return RunView(
         path=path,
-        title=_title(run),
+        title=title_of(run),
         status=run.status,
         command=f"prime eval show {run.run_id}",
         facts=[*facts, *(_spent(statistics.summary) if statistics else ())],
@@ -110,21 +87,65 @@ def view_run(
         metrics=METRICS.window(
             statistics.metrics if statistics else (),
             parse_cursor(query, "metrics"),
-            here,
+            part.address(),
             "metrics",
         ),
-        errors=ERRORS.window(_errors(statistics), parse_cursor(query, "errors"), here, "errors"),
+        errors=ERRORS.window(
+            _errors(statistics), parse_cursor(query, "errors"), part.address(), "errors"
+        ),
         filter=wanted,
         has_steps=run.has_steps,
         problem=problem,
         found=_found(found.grid.matches, found.searched, found.total) if wanted.is_set else "",
-        grid=shown,
-        columns=columns,
-        previous=path + wanted.query(page=page - 1, **given) if page > 1 else None,
-        next=path + wanted.query(page=page + 1, **given) if page < pages else None,
+        grid=grid,
+        columns=part.columns,
+        previous=part.address(-1) if part.page > 1 else None,
+        next=part.address(1) if part.page < part.pages else None,
         downloads=download_links(path),
         stream=f"{path}/events?known={known}" if run.is_live else None,
     )
+
+
+def _find(run: LocalRun, wanted: RunFilter) -> tuple[Found, str]:
+    """The rollouts that are wanted; all of them, and a sentence, where the filter is wrong."""
+    try:
+        return run.find(Filter(wanted.reward, wanted.errors, wanted.text, wanted.step)), ""
+    except PrimeError as error:
+        return run.find(Filter()), problem_of(error)
+
+
+@dataclass(frozen=True)
+class _GridPart:
+    """A page of a grid, counted from 1: its rows and columns, and the way to those beside it."""
+
+    path: str
+    wanted: RunFilter
+    page: int
+    pages: int
+    rows: range
+    columns: Window[int]
+
+    @classmethod
+    def of(
+        cls, grid: Grid, path: str, wanted: RunFilter, page: int, query: Mapping[str, str]
+    ) -> "_GridPart":
+        """The one with that number, or the last one before it."""
+        columns = COLUMNS.window(
+            range(grid.columns), parse_cursor(query, "columns"), path + wanted.query(), "columns"
+        )
+        cells = _GRID_BYTES // (_CELL_BYTES + len(path))
+        lines = max(1, min(_MOST_LINES, cells // max(min(grid.columns, COLUMNS.rows), 1)))
+        pages = max(1, -(-len(grid) // lines))
+        page = min(max(page, 1), pages)
+        rows = range((page - 1) * lines, min(page * lines, len(grid)))
+        columns = replace(columns, path=path + wanted.query(page=page))
+        return cls(path, wanted, page, pages, rows, columns)
+
+    def address(self, step: int = 0) -> str:
+        """That of this page, or of the one so many pages on, with the same columns."""
+        start = self.columns.start
+        given: dict[str, Any] = {"columns_from": start + 1} if start else {}
+        return self.path + self.wanted.query(page=self.page + step, **given)
 
 
 def prepare_pages(library: Library) -> None:
@@ -141,7 +162,8 @@ def _found(matches: int, searched: int, total: int) -> str:
     return sentence
 
 
-def _title(run: LocalRun) -> str:
+def title_of(run: LocalRun) -> str:
+    """The environment of a run and its model."""
     manifest = run.saved.manifest
     official = run.saved.official or {}
     environment = official.get("env_id") or official.get("env") or "?"
@@ -258,121 +280,3 @@ def _grid_line(row: GridRow, scale: Scale, path: str, columns: Window[int]) -> G
         for cell in row.cells[columns.start : columns.end]
     ]
     return GridLine(str(row.example_id), mean, cells)
-
-
-# --- One rollout ---
-
-
-def rollout_sample(row: Row) -> Sample:
-    """A row as its page needs it."""
-    sample = sample_of(official_row(row))
-    traceback = row.error.traceback or "" if row.error is not None else ""
-    return Sample(
-        prompt=sample.prompt,
-        completion=sample.completion,
-        reward=sample.reward,
-        metrics=row.metrics,
-        answer=row.answer,
-        info=row.info,
-        task=row.task,
-        state=row.state,
-        error=sample.error,
-        traceback=traceback,
-        facts=list(_rollout_facts(row)),
-    )
-
-
-def _rollout_facts(row: Row) -> Iterator[Fact]:
-    if row.attempt > 1:
-        yield Fact("Attempt", str(row.attempt))
-    if row.stop_condition:
-        yield Fact("Ended by", row.stop_condition)
-    if row.is_truncated:
-        yield Fact("Cut short", "by a token limit")
-    yield from time_facts(row.timing)
-    yield from usage_facts(row.usage or {})
-    if row.cost is not None:
-        yield Fact("Cost", f"${row.cost:.4g}")
-
-
-def local_sample(run: LocalRun, example: int, rollout: int) -> Sample:
-    """A rollout as its page needs it; raises NotFound, and UsageError for one that is broken."""
-    row = run.read(example, rollout)
-    if row is None:
-        raise NotFound(
-            f"Run {run.run_id} has no rollout {example}.{rollout}",
-            hint=f"list its rollouts with `prime eval show {run.run_id} --output jsonl`",
-        )
-    return rollout_sample(row)
-
-
-def rollout_link(name: str, example: int, rollout: int) -> Link:
-    """Where the page of a rollout is."""
-    return Link(
-        f"Example {example}, rollout {rollout}", f"{run_path(name)}/rollouts/{example}.{rollout}"
-    )
-
-
-def rollout_command(run: LocalRun, example: int, rollout: int) -> str:
-    """What shows a rollout in a terminal."""
-    return f"prime eval show {run.run_id} --rollout {example}.{rollout}"
-
-
-def view_local_rollout(
-    run: LocalRun,
-    name: str,
-    example: int,
-    rollout: int,
-    cursor: Cursor = FIRST,
-    share: int = 1,
-) -> RolloutView:
-    """The page of a rollout, with the turns at `cursor`; raises as `local_sample`.
-
-    `share` is how many rollouts share the page.
-    """
-    sample = local_sample(run, example, rollout)
-    path = run_path(name)
-    grid = run.grid()
-    place = run.index.find(example, rollout)
-    assert place is not None  # noqa: S101 - the row was found
-    siblings, count = _siblings(run, grid, name, example, rollout)
-    here = rollout_link(name, example, rollout)
-    return view_rollout(
-        sample,
-        path=here.path,
-        run=Link(_title(run), path),
-        title=here.label,
-        previous=_neighbour(run, grid, path, place, -1),
-        next=_neighbour(run, grid, path, place, 1),
-        siblings=siblings,
-        sibling_count=count,
-        command=rollout_command(run, example, rollout),
-        cursor=cursor,
-        share=share,
-    )
-
-
-def _siblings(
-    run: LocalRun, grid: Grid, name: str, example: int, rollout: int
-) -> tuple[list[Cell], int]:
-    """The rollouts of an example around one of several, and how many it has."""
-    cells = grid.row(grid.index_of(example)).cells
-    if len(cells) == 1:
-        return [], 1
-    at = next((at for at, cell in enumerate(cells) if cell.rollout == rollout), 0)
-    first = max(0, min(at - _MOST_SIBLINGS // 2, len(cells) - _MOST_SIBLINGS))
-    scale = run.once("scale", lambda: Scale.of(run.rewards()))
-    siblings = []
-    for cell in cells[first : first + _MOST_SIBLINGS]:
-        path = rollout_link(name, example, cell.rollout).path
-        shown = scale.cell(cell.reward, cell.error, path)
-        siblings.append(shown._replace(label=f"{example}.{cell.rollout}: {shown.label}"))
-    return siblings, len(cells)
-
-
-def _neighbour(run: LocalRun, grid: Grid, path: str, number: int, step: int) -> str | None:
-    found = grid.neighbour(number, step)
-    if found is None:
-        return None
-    example, rollout = run.index.entries.key(found)
-    return f"{path}/rollouts/{example}.{rollout}"

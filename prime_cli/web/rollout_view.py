@@ -1,0 +1,131 @@
+"""A rollout of a local run as the record of its page."""
+
+from collections.abc import Iterator
+
+from prime_cli.core.errors import NotFound
+from prime_cli.evals.viewer.grid import Grid
+from prime_cli.pages.paging import FIRST, Cursor
+from prime_cli.pages.rollout import RolloutView, Sample, view_rollout
+from prime_cli.pages.runs import Cell, Fact, Link, Scale
+from prime_cli.pages.samples import sample_of, time_facts, usage_facts
+from prime_cli.runs.rows import Row
+from prime_cli.runs.vf_eval_writer import official_row
+from prime_cli.web.opened import LocalRun
+from prime_cli.web.run_view import run_path, title_of
+
+_MOST_SIBLINGS = 60
+
+
+def rollout_sample(row: Row) -> Sample:
+    """A row as its page needs it."""
+    sample = sample_of(official_row(row))
+    traceback = row.error.traceback or "" if row.error is not None else ""
+    return Sample(
+        prompt=sample.prompt,
+        completion=sample.completion,
+        reward=sample.reward,
+        metrics=row.metrics,
+        answer=row.answer,
+        info=row.info,
+        task=row.task,
+        state=row.state,
+        error=sample.error,
+        traceback=traceback,
+        facts=list(_facts(row)),
+    )
+
+
+def _facts(row: Row) -> Iterator[Fact]:
+    if row.attempt > 1:
+        yield Fact("Attempt", str(row.attempt))
+    if row.stop_condition:
+        yield Fact("Ended by", row.stop_condition)
+    if row.is_truncated:
+        yield Fact("Cut short", "by a token limit")
+    yield from time_facts(row.timing)
+    yield from usage_facts(row.usage or {})
+    if row.cost is not None:
+        yield Fact("Cost", f"${row.cost:.4g}")
+
+
+def local_sample(run: LocalRun, example: int, rollout: int) -> Sample:
+    """A rollout as its page needs it; raises NotFound, and UsageError for one that is broken."""
+    row = run.read(example, rollout)
+    if row is None:
+        raise NotFound(
+            f"Run {run.run_id} has no rollout {example}.{rollout}",
+            hint=f"list its rollouts with `prime eval show {run.run_id} --output jsonl`",
+        )
+    return rollout_sample(row)
+
+
+def rollout_link(name: str, example: int, rollout: int) -> Link:
+    """Where the page of a rollout is."""
+    return Link(
+        f"Example {example}, rollout {rollout}", f"{run_path(name)}/rollouts/{example}.{rollout}"
+    )
+
+
+def rollout_command(run: LocalRun, example: int, rollout: int) -> str:
+    """What shows a rollout in a terminal."""
+    return f"prime eval show {run.run_id} --rollout {example}.{rollout}"
+
+
+def view_local_rollout(
+    run: LocalRun,
+    name: str,
+    example: int,
+    rollout: int,
+    cursor: Cursor = FIRST,
+    share: int = 1,
+) -> RolloutView:
+    """The page of a rollout, with the turns at `cursor`; raises as `local_sample`.
+
+    `share` is how many rollouts share the page.
+    """
+    sample = local_sample(run, example, rollout)
+    path = run_path(name)
+    grid = run.grid()
+    place = run.index.find(example, rollout)
+    assert place is not None  # noqa: S101 - the row was found
+    siblings, count = _siblings(run, grid, name, example, rollout)
+    here = rollout_link(name, example, rollout)
+    return view_rollout(
+        sample,
+        path=here.path,
+        run=Link(title_of(run), path),
+        title=here.label,
+        previous=_neighbour(run, grid, path, place, -1),
+        next=_neighbour(run, grid, path, place, 1),
+        siblings=siblings,
+        sibling_count=count,
+        command=rollout_command(run, example, rollout),
+        cursor=cursor,
+        share=share,
+    )
+
+
+def _siblings(
+    run: LocalRun, grid: Grid, name: str, example: int, rollout: int
+) -> tuple[list[Cell], int]:
+    """The rollouts of an example around one of several, and how many it has."""
+    cells = grid.row(grid.index_of(example)).cells
+    if len(cells) == 1:
+        return [], 1
+    at = next((at for at, cell in enumerate(cells) if cell.rollout == rollout), 0)
+    first = max(0, min(at - _MOST_SIBLINGS // 2, len(cells) - _MOST_SIBLINGS))
+    scale = run.once("scale", lambda: Scale.of(run.rewards()))
+    siblings = []
+    for cell in cells[first : first + _MOST_SIBLINGS]:
+        path = rollout_link(name, example, cell.rollout).path
+        shown = scale.cell(cell.reward, cell.error, path)
+        siblings.append(shown._replace(label=f"{example}.{cell.rollout}: {shown.label}"))
+    return siblings, len(cells)
+
+
+def _neighbour(run: LocalRun, grid: Grid, path: str, number: int, step: int) -> str | None:
+    found = grid.neighbour(number, step)
+    if found is None:
+        return None
+    example, rollout = run.index.entries.key(found)
+    return f"{path}/rollouts/{example}.{rollout}"
