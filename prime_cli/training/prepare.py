@@ -1,22 +1,21 @@
 """What a training will do, decided before anything starts."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.progress import Progress
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
-from prime_cli.evals.planning.request import EvalRequest, completed_by
+from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.prices import FREE
-from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.plan import ALL
 from prime_cli.serving.engines import find_gpus
 from prime_cli.serving.plan import model_folder
@@ -29,7 +28,6 @@ from prime_cli.training.engines.catalogue import (
 )
 from prime_cli.training.nodes import FirstNode
 from prime_cli.training.plan import TrainingPlan, for_training
-from prime_cli.training.record import SavedTraining, typed_name
 from prime_cli.training.recording import LENGTHS
 from prime_cli.training.request import GROUP, MAX_TOKENS, TrainRequest, parse_settings
 
@@ -100,73 +98,6 @@ def prepare_training(
     return PreparedTraining(plan, tuple(as_policy(each, plan, name) for each in found), engine)
 
 
-def prepare_resume(
-    saved: SavedTraining,
-    request: EvalRequest,
-    training: TrainRequest,
-    lookup: LookupContext,
-    environ: Mapping[str, str],
-    progress: Progress,
-    given: Container[str],
-) -> PreparedTraining:
-    """The training that is resumed, as it was planned but for the limits that are `given` again.
-
-    Raises Conflict if it is finished or its environment has changed, and as `prepare_training`.
-    """
-    if saved.manifest.status == FINISHED:
-        name = typed_name(saved.folder, lookup.cwd)
-        raise Conflict(
-            f"{saved.manifest.run_id} is finished: {pluralize(saved.facts.step, 'step')} were done",
-            hint=f"`prime train show {name}`, or train its `model/` further",
-        )
-    _require_time(training)
-    plan = saved.facts.plan
-    rollouts = []
-    for manifest in saved.manifests():
-        before = manifest.plan
-        environment = before.environment
-        own = {
-            "environment": environment.ref or environment.path or environment.name,
-            "model": ORACLE,
-            "num_examples": ALL,
-            "rollouts_per_example": 1,
-            "sampling": before.sampling,
-        }
-        asked = replace(request, **{**completed_by(request, before), **own})
-        prepared = prepare(asked, lookup, environ, progress, before=environment, own_weights=True)
-        found = prepared.plan.environment
-        if found.sha256 != environment.sha256:
-            raise Conflict(
-                f"{found.title} has changed since {saved.manifest.run_id} began",
-                hint="begin a new training, from the last checkpoint as its model",
-            )
-        rollouts.append(prepared)
-    engine, gpus = find_engine(plan.engine), find_gpus()
-    wanted = training.processes if "processes" in given else plan.processes
-    nodes = training.nodes if "nodes" in given else plan.nodes
-    processes = processes_of(wanted, plan.batch, engine, gpus, nodes)
-    saved_by, now = plan.processes * plan.nodes, processes * nodes
-    if nodes != plan.nodes and now != saved_by:  # each has saved its random state
-        raise UsageError(
-            f"The checkpoint is of {pluralize(saved_by, 'process', 'processes')}, and "
-            f"{pluralize(nodes, 'node')} with {processes} each would be {now}",
-            hint=f"`--nodes {plan.nodes} --processes {plan.processes}`",
-        )
-    plan = resumed_plan(plan, training, given)
-    plan = msgspec.structs.replace(plan, gpus=gpus, processes=processes, nodes=nodes)
-    model = saved.manifest.plan.model
-    return PreparedTraining(plan, tuple(as_policy(each, plan, model) for each in rollouts), engine)
-
-
-def resumed_plan(plan: TrainingPlan, training: TrainRequest, given: Container[str]) -> TrainingPlan:
-    """The plan with what is `given` of `training`, by the names of its fields.
-
-    The hours count from the resume, and have no limit unless it gives one.
-    """
-    stall = training.stall if "stall" in given else plan.stall
-    return msgspec.structs.replace(plan, max_hours=training.max_hours, stall=stall)
-
-
 def as_policy(prepared: PreparedRun, plan: TrainingPlan, name: str) -> PreparedRun:
     """The rollouts of a policy of that name, whose weights the engine serves."""
     sampling = {"temperature": plan.temperature, "max_tokens": plan.max_tokens}
@@ -188,27 +119,12 @@ def _plan(
     engine: Engine,
     gpus: tuple[str, ...],
 ) -> TrainingPlan:
-    group = request.rollouts_per_example or GROUP
-    if group == 1:
-        raise UsageError(
-            "A group of one rollout teaches nothing: its reward is compared with no other",
-            hint="`-r 8`",
-        )
-    if not training.lr:
-        raise UsageError("A learning rate of 0 changes no weight", hint="`--lr 1e-6`")
-    _require_time(training)
     sampling = prepared.plan.sampling
-    temperature = sampling["temperature"]
-    if temperature <= 0:
-        raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")
+    group = request.rollouts_per_example or GROUP
+    _require_learning(training, group, sampling)
     if training.engine == DEFAULT:
         _require_supported(sampling)
         _require_own_choices(training.options)
-    length = next((sampling[name] for name in LENGTHS if sampling.get(name)), request.max_tokens)
-    if length is not None and length < 1:
-        raise UsageError(
-            f"An answer needs at least one token, not {length}", hint=f"`-t {MAX_TOKENS}`"
-        )
     return TrainingPlan(
         model=model,
         engine=lasting_name(training.engine),
@@ -216,8 +132,8 @@ def _plan(
         group=group,
         batch=training.batch,
         lr=training.lr,
-        max_tokens=length or MAX_TOKENS,
-        temperature=temperature,
+        max_tokens=_max_tokens(request, sampling),
+        temperature=sampling["temperature"],
         seed=training.seed,
         examples=ALL if request.num_examples is None else request.num_examples,
         lora=training.lora,
@@ -237,6 +153,32 @@ def _plan(
         nodes=training.nodes,
         vllm=uses_vllm(training, engine, gpus),
     )
+
+
+def _require_learning(training: TrainRequest, group: int, sampling: Mapping[str, Any]) -> None:
+    """Raise UsageError for what would change no weight."""
+    if group == 1:
+        raise UsageError(
+            "A group of one rollout teaches nothing: its reward is compared with no other",
+            hint="`-r 8`",
+        )
+    if not training.lr:
+        raise UsageError("A learning rate of 0 changes no weight", hint="`--lr 1e-6`")
+    require_time(training)
+    if sampling["temperature"] <= 0:
+        raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")
+
+
+def _max_tokens(request: EvalRequest, sampling: Mapping[str, Any]) -> int:
+    """The longest answer; raises UsageError."""
+    length: int | None = next(
+        (sampling[name] for name in LENGTHS if sampling.get(name)), request.max_tokens
+    )
+    if length is not None and length < 1:
+        raise UsageError(
+            f"An answer needs at least one token, not {length}", hint=f"`-t {MAX_TOKENS}`"
+        )
+    return length or MAX_TOKENS
 
 
 def uses_vllm(training: TrainRequest, engine: Engine, gpus: tuple[str, ...]) -> bool:
@@ -288,7 +230,8 @@ def processes_of(
     return asked
 
 
-def _require_time(training: TrainRequest) -> None:
+def require_time(training: TrainRequest) -> None:
+    """Raise UsageError for a limit that has passed at the start."""
     if training.max_hours is not None and training.max_hours <= 0:
         raise UsageError(
             f"`--max-hours {training.max_hours:g}` leaves no time to train",

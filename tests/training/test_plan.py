@@ -24,7 +24,6 @@ from prime_cli.training.plan import for_training
 from prime_cli.training.prepare import (
     engine_packages,
     processes_of,
-    resumed_plan,
     uses_vllm,
 )
 from prime_cli.training.request import TrainRequest
@@ -93,14 +92,6 @@ def test_a_cap_in_usd_is_one_of_the_judges_where_this_machine_serves_the_policy(
         assert prepare_it(own_weights=True).endpoint.price is FREE
         with pytest.raises(UsageError, match="has no known price"):
             prepare_it(own_weights=False)
-
-
-@pytest.mark.parametrize(("given", "stall"), [((), 7200), (("stall",), 60)])
-def test_a_resumed_training_keeps_its_stall_unless_it_is_given_again(
-    given: tuple[str, ...], stall: int
-) -> None:
-    before = msgspec.structs.replace(TRAINING_PLAN, stall=7200)
-    assert resumed_plan(before, TrainRequest(stall=60), given).stall == stall
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,11 @@ from prime_cli.training.nodes import FirstNode
 from prime_cli.training.prepare import (
     PreparedTraining,
     engine_packages,
-    prepare_resume,
     prepare_training,
 )
 from prime_cli.training.record import SavedTraining, find_training, typed_name
 from prime_cli.training.request import TrainRequest
+from prime_cli.training.resume import prepare_resume
 from prime_cli.training.run import TrainingResult, train
 
 _SHARED = (
