@@ -136,7 +136,7 @@ def show_made(output: "Output", made: "InvitationMade") -> None:
     to = f"the team `{invitation.team}`" if invitation.team else "the hub"
     output.say(f"This command lets {whom} into {to} until {_minute(invitation.expires_at)}")
     if invitation.sign_up:
-        output.say("Somebody who is new to the hub gets an account by it")
+        output.say("It also creates an account for somebody who is new to the hub")
     else:
         output.say("It is for people who have an account on the hub")
 

@@ -78,7 +78,7 @@ def join(
 
 
 def _account(session: Session, target: "LoginTarget", key: str | None) -> "Account | None":
-    """The user of the key that is kept for the hub; None without one, or if it is good no more."""
+    """The user of the key that is kept for the hub; None without a valid one."""
     if key is None:
         return None
     try:

@@ -131,7 +131,7 @@ def disk_failure(completed: Completed) -> StorageFailed | None:
         return None
     if found["number"] in _FULL:
         return StorageFailed(
-            "The disk is full, so uv could not go on",
+            "The disk is full, so uv could not continue",
             hint="free some space, then run the same command again",
             detail=completed.last_lines(),
         )

@@ -258,7 +258,7 @@ def end_of(run: LocalRun) -> str:
     resume = resume_command(run.run_id, manifest.plan)
     if facts_in(manifest) is not None:
         resume = f"prime train --resume {run.run_id}"
-    return f"This run is {run.status}{failure}; go on with `{resume}`"
+    return f"This run is {run.status}{failure}; continue with `{resume}`"
 
 
 def _errors(statistics: Statistics | None) -> list[ErrorLine]:

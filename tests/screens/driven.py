@@ -39,7 +39,7 @@ QUESTIONS = {
     ("commands/keys.py", "Revoke "): _SECRETS,
     ("commands/identities.py", "Unlink "): _SECRETS,
     ("commands/env/versions.py", "Delete "): f"{_PROMPTS}::test_deleting_an_environment",
-    ("commands/env/install.py", "Go on?"): (
+    ("commands/env/install.py", "Continue?"): (
         f"{_PROMPTS}::test_moving_the_verifiers_of_a_workspace"
     ),
     ("commands/eval/run.py", "This "): _RUN,

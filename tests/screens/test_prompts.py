@@ -152,7 +152,7 @@ def test_moving_the_verifiers_of_a_workspace(hub: HubClient, tmp_path: Path) -> 
     subprocess.run([find_uv(), *install], cwd=tmp_path, check=True)
     decline_then_agree(
         *("env", "install", "ada/tiny-env"),
-        asked="Go on?",
+        asked="Continue?",
         kept="Nothing was installed",
         state=lambda: len(list((tmp_path / ".venv").rglob("tiny_env.py"))),
         cwd=tmp_path,

@@ -212,7 +212,7 @@ def test_a_run_whose_process_is_gone_is_called_stopped(pages: TestClient, tmp_pa
 
     page = text_of(pages, f"/runs/{folder.run_id}")
 
-    assert f"This run is stopped; go on with `prime eval run --resume {folder.run_id}`" in page
+    assert f"This run is stopped; continue with `prime eval run --resume {folder.run_id}`" in page
 
 
 def test_no_page_has_a_style_or_a_script_of_its_own(pages: TestClient, tmp_path: Path) -> None:

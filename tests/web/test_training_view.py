@@ -34,7 +34,7 @@ def test_a_training_that_was_killed_says_how_to_go_on(pages: TestClient, tmp_pat
     saved, _ = save_training(tmp_path)
     manifest = msgspec.structs.replace(load_manifest(saved.manifest), status=RUNNING)
     save_manifest(saved.manifest, manifest, Scrubber({}))
-    hint = f"This run is stopped; go on with `prime train --resume {saved.run_id}`."
+    hint = f"This run is stopped; continue with `prime train --resume {saved.run_id}`."
 
     for path in ("trainings", "runs"):
         assert hint in pages.get(f"/{path}/{saved.run_id}").text

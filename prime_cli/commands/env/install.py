@@ -108,13 +108,15 @@ def ask_about_moves(plan: InstallPlan, output: Output) -> None:
     shown = {normalize_name(item.name) for item in plan.items} | {m.name for m in plan.foreign}
     own = [m for m in plan.changes if m.before not in (None, m.after) and m.name not in shown]
     if own:
-        output.say("Replaces " + ", ".join(f"{m.name} {m.before} by {m.after}" for m in own))
+        output.say("Replaces " + ", ".join(f"{m.name} {m.before} with {m.after}" for m in own))
     for move in plan.foreign:
-        change = f"from {move.before} to {move.after}" if move.after else f"{move.before} away"
-        output.warn(f"This changes the workspace's {move.name} {change}")
+        if move.after is None:
+            output.warn(f"This removes the workspace's {move.name} {move.before}")
+            continue
+        output.warn(f"This changes the workspace's {move.name} from {move.before} to {move.after}")
     if plan.foreign:
         output.hint("`prime eval run` uses a separate interpreter and changes nothing")
-        output.confirm("Go on?", otherwise="Nothing was installed")
+        output.confirm("Continue?", otherwise="Nothing was installed")
 
 
 def _show_plan(plan: InstallPlan, output: Output) -> None:

@@ -150,7 +150,7 @@ def serve(
             min=1,
             max=65535,
             metavar="PORT",
-            help="Port that answers /healthz besides, without TLS, however busy the workers are.",
+            help="Also answer /healthz here, without TLS, even while all workers are busy.",
         ),
     ] = None,
     upstream: Annotated[

@@ -286,7 +286,7 @@ def namespace_for(plan: EvalPlan, progress: Progress) -> NetworkNamespace | None
     found, why = find_namespace()
     if found is None:
         progress.warn(
-            f"`--only-gateway` refuses what Python connects to and no more: {why}. Not seen are "
+            f"`--only-gateway` refuses only connections of Python code: {why}. It does not see "
             "programs that the environment starts, and libraries in C",
             hint="on Linux, install bubblewrap, which covers all of these",
         )

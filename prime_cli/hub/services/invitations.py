@@ -278,7 +278,7 @@ def _one(hub: Hub, connection: Connection, token: str) -> Row[Any]:
     found = connection.execute(_select_valid(hub, invitations.c.sha256 == digest)).one_or_none()
     if found is None:
         raise NotFound(
-            "This invitation does not exist, or no longer",
+            "This invitation does not exist, or is no longer valid",
             hint="ask the person who sent it for a new one",
         )
     return found

@@ -74,7 +74,7 @@ def probe(route: SshRoute) -> SshProbe:
     try:
         done = run(argv, timeout=_SECONDS)
     except TimedOut as error:
-        return SshProbe(ProbeAnswer.SILENT, error.partial.last_lines(3) or "it does not go on")
+        return SshProbe(ProbeAnswer.SILENT, error.partial.last_lines(3) or "it stopped responding")
     # Any other code is from the account's shell, which was reached.
     if done.code != SSH_FAILED:
         return SshProbe(ProbeAnswer.READY)

@@ -1,12 +1,19 @@
 """`prime env install` of an environment on the local hub, and how far one has to read for it."""
 
+import io
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import uv
 
 from prime_cli.api.client import HubClient
+from prime_cli.commands.env.install import ask_about_moves
+from prime_cli.envs.install.installers import InstallRequest, PackageChange
+from prime_cli.envs.install.plan import InstallPlan
+from prime_cli.envs.install.workspace import Workspace
+from prime_cli.terminal.output import Output
 from tests.helpers.cli import Prime
 from tests.helpers.hubs import publish
 from tests.helpers.venvs import make_venv
@@ -47,3 +54,14 @@ def test_what_a_person_installed_moves_only_with_a_yes(
 
     prime("env", "install", "ada/wordle", "--yes", cwd=tmp_path).ok()
     assert [*venv.rglob("wordle.py")]
+
+
+def test_packages_that_are_replaced_and_removed_are_named() -> None:
+    workspace = Workspace(Path(sys.executable), None, "named")
+    numpy, vllm = PackageChange("numpy", "2.3.5", "2.4.0"), PackageChange("vllm", "0.11.0", None)
+    request = InstallRequest(workspace)
+    plan = InstallPlan(workspace, request, (), changes=(numpy, vllm), foreign=(vllm,))
+    err = io.StringIO()
+    ask_about_moves(plan, Output(yes=True, err=err))
+    assert "Replaces numpy 2.3.5 with 2.4.0\n" in err.getvalue()
+    assert "This removes the workspace's vllm 0.11.0\n" in err.getvalue()

@@ -71,7 +71,7 @@ def test_an_open_invitation_leaves_the_name_to_whoever_signs_up(lab: AccountsHub
     gone = accept(lab.client(), token, "lee")
     assert (gone.status_code, gone.json()["detail"]) == (
         404,
-        "This invitation does not exist, or no longer",
+        "This invitation does not exist, or is no longer valid",
     )
 
 
