@@ -22,7 +22,8 @@ from prime_cli.hub.dispatch import call, hub_of, run
 from prime_cli.hub.routes.requests import read_body
 from prime_cli.hub.routes.responses import answer, withhold_inside
 from prime_cli.hub.services.usage import add_usage, find_payer, require_budget
-from prime_cli.models.endpoints import Endpoint, endpoint_of
+from prime_cli.models.endpoint_resolution import endpoint_of
+from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import (
     Call,
     CallFailed,

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotLoggedIn, Unreachable, UsageError
-from prime_cli.models.endpoints import Endpoint, resolve_endpoint
+from prime_cli.models.endpoint_resolution import resolve_endpoint
+from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.upstream import authorized
 from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.providers import EndpointSecret, KeySource, provider_of_model

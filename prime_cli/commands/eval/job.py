@@ -11,7 +11,7 @@ from prime_cli.core.errors import NotLoggedIn, UsageError
 from prime_cli.core.http import is_loopback
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.shards.jobs import job_of, write_job
-from prime_cli.models.endpoints import resolve_endpoint
+from prime_cli.models.endpoint_resolution import resolve_endpoint
 from prime_cli.models.registry import load_registry
 from prime_cli.session import Session
 

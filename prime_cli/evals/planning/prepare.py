@@ -33,7 +33,8 @@ from prime_cli.evals.planning.parsers import (
 )
 from prime_cli.evals.planning.replay import open_recording, sized_to_recording
 from prime_cli.evals.planning.request import EvalRequest, model_flags_of, plan_fields
-from prime_cli.models.endpoints import REPLAY, Endpoint, parse_headers, resolve_endpoint
+from prime_cli.models.endpoint_resolution import parse_headers, resolve_endpoint
+from prime_cli.models.endpoints import REPLAY, Endpoint
 from prime_cli.models.gateway.replay import Recording
 from prime_cli.models.preflight import Preflight, check_endpoint
 from prime_cli.models.price_book import PriceBook, load_prices

@@ -16,13 +16,8 @@ from yarl import URL
 
 from prime_cli.core.errors import NotAllowed, PrimeError
 from prime_cli.core.http import is_loopback
-from prime_cli.models.endpoints import (
-    BY_NAME,
-    Endpoint,
-    check_offline,
-    endpoint_of,
-    resolve_endpoint,
-)
+from prime_cli.models.endpoint_resolution import BY_NAME, endpoint_of, resolve_endpoint
+from prime_cli.models.endpoints import Endpoint, check_offline
 from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.calls import (
     POLICY,
