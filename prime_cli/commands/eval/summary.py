@@ -8,6 +8,7 @@ import typer
 
 from prime_cli.core.errors import UsageError
 from prime_cli.models.prices import format_cost
+from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.plan import Labels
 from prime_cli.runs.spending import served_words, spend_of
 from prime_cli.runs.summary import Reward, Summary
@@ -26,21 +27,34 @@ _USAGE = ("calls", "input", "cached", "output", "reasoning", "input_tokens", "ou
 
 def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     """What vf-eval shows, and more: counts, rewards, bounds, metrics, usage, errors."""
-    counts = summary.counts
-    lines = [
+    return [
         ("Environment", _environment(summary)),
         ("Model", summary.model),
         *(("  answered by", words) for words in served_words(summary.served)),
         *_labels(summary.labels),
         ("Rollouts", _rollouts(summary)),
+        *_status(summary),
+        *_scores(summary),
+        *_errors(summary),
+        *_costs(summary),
+        *([("Time", f"{summary.seconds:.1f} s")] if summary.seconds is not None else ()),
+        ("Saved in", relative_path(summary.path)),
     ]
-    if summary.status != "finished":
-        why = f": {summary.failure}" if summary.failure else ""
-        lines.append(("Status", summary.status + why))
-    lines.append(("Reward", _reward(summary)))
+
+
+def _status(summary: Summary) -> list[tuple[str, str]]:
+    """How a run ended early; nothing of one that is finished."""
+    if summary.status == FINISHED:
+        return []
+    why = f": {summary.failure}" if summary.failure else ""
+    return [("Status", summary.status + why)]
+
+
+def _scores(summary: Summary) -> list[tuple[str, str]]:
+    lines = [("Reward", _reward(summary))]
     if summary.reward.stderr is not None:
         lines.extend(("", words) for words in _precision(summary.reward))
-    if counts.errored and counts.scored:
+    if summary.counts.errored and summary.counts.scored:
         low, high = _number(summary.reward.low), _number(summary.reward.high)
         lines.append(("", f"between {low} and {high}, with errors counted as 0 or left out"))
     lines.extend(_rewards_by_index(summary))
@@ -50,22 +64,30 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         (name, f"avg {_number(metric.mean)}, std {_number(metric.std)}")
         for name, metric in summary.metrics.items()
     )
-    lines.extend(
+    return lines
+
+
+def _errors(summary: Summary) -> list[tuple[str, str]]:
+    """What went wrong, what the environment did without, and what was asked twice."""
+    lines = [
         (f"{error.kind} error", f"{error.count} x {error.type}: {error.message}")
         for error in summary.errors
-    )
+    ]
     lines.extend(("Withheld", f"{each.sentence}: {each.hint}") for each in summary.withheld)
     if summary.asked_again_words:
         lines.append(("Asked again", summary.asked_again_words))
+    return lines
+
+
+def _costs(summary: Summary) -> list[tuple[str, str]]:
+    """What was spent, and what could not be counted."""
+    lines = []
     if summary.usage:
         lines.extend(_spent(summary.usage, summary.uncounted))
     elif summary.uncounted:
         lines.append(("Cost", f"unknown{_beside(summary.uncounted)}"))
     if summary.refused:
         lines.append(("Refused", f"connections to {_listed(summary.refused)}"))
-    if summary.seconds is not None:
-        lines.append(("Time", f"{summary.seconds:.1f} s"))
-    lines.append(("Saved in", relative_path(summary.path)))
     return lines
 
 
@@ -208,7 +230,6 @@ def _number(value: float | None) -> str:
 
 
 _SIGNALLED = 128
-
 """What a shell adds to the number of the signal that ended a process."""
 
 
