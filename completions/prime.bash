@@ -917,7 +917,6 @@ _prime_offers() {
     'prime hub serve --default-visibility') offers='public private' ;;
     'prime hub serve --tls-cert') offers='@files' ;;
     'prime hub serve --tls-key') offers='@files' ;;
-    'prime hub serve --workers') offers='' ;;
     'prime hub serve --trusted-proxies') offers='' ;;
     'prime hub serve --health-port') offers='' ;;
     'prime hub serve --upstream') offers='' ;;
@@ -929,6 +928,7 @@ _prime_offers() {
     'prime hub serve --sky-infra') offers='' ;;
     'prime hub serve --endpoints') offers='@files' ;;
     'prime hub serve --tokens-per-month') offers='' ;;
+    'prime hub serve --workers') offers='' ;;
     'prime hub serve --rate-limit') offers='' ;;
     'prime hub serve --uploads') offers='' ;;
     'prime hub serve --connections') offers='' ;;
@@ -1447,7 +1447,7 @@ _prime_words() {
     'prime ssh-keys set-primary') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime gc') words='' options='--dry-run --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime hub') words='serve user team invite invitations revoke-invitation quota takedown token approve usage audit migrate gc backup restore' options='-h --help' ;;
-    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --team-admins-invite --default-visibility --tls-cert --tls-key --workers --trusted-proxies --health-port --upstream --downloads --local-pods --sandboxes --users-trust-each-other --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --rate-limit --uploads --connections --slow-timeout --oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-domains --oidc-groups --oidc-username-claim --oidc-no-sign-up --oidc-key-days --publisher-issuers --log-format --quiet -q -h --help' ;;
+    'prime hub serve') words='' options='--host --port --data --database --storage --public-url --admin --members-only --team-admins-invite --default-visibility --tls-cert --tls-key --trusted-proxies --health-port --upstream --downloads --local-pods --sandboxes --users-trust-each-other --pod-images --pods-host --sky --sky-infra --endpoints --tokens-per-month --workers --rate-limit --uploads --connections --slow-timeout --oidc-issuer --oidc-client-id --oidc-client-secret-file --oidc-name --oidc-domains --oidc-groups --oidc-username-claim --oidc-no-sign-up --oidc-key-days --publisher-issuers --log-format --quiet -q -h --help' ;;
     'prime hub user') words='add list remove identities unlink' options='-h --help' ;;
     'prime hub user add') words='' options='--name --email --admin --key --data --database --context --output -o --quiet -q -h --help' ;;
     'prime hub user list') words='' options='--data --database --context --output -o --quiet -q -h --help' ;;

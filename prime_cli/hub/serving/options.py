@@ -51,8 +51,12 @@ class MinimumRate:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitOptions:
-    """What clients may ask of a served hub."""
+    """What a served hub takes for itself, and what clients may ask of it."""
 
+    workers: Annotated[
+        int,
+        Option("Number of processes.", panel=LIMITS, least=1, variable="PRIME_HUB_WORKERS"),
+    ] = 1
     rate_limit: Annotated[
         float,
         Option(
@@ -118,7 +122,6 @@ class ServeOptions(LimitOptions):
     admin: str = "admin"
     tls_cert: Path | None = None
     tls_key: Path | None = None
-    workers: int = 1
     trusted_proxies: tuple[str, ...] = ()
     health_port: int | None = None
     downloads: Downloads = Downloads.PROXY
