@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.compute.gpus import Gpus
 from prime_cli.hub.compute.provider import PodSpec
@@ -47,7 +49,7 @@ class Machine:
             gpu_memory=self.gpus.memory,
             socket=self.gpus.socket or "PCIe",
             provider=self.provider,
-            disk=_have(self.disk_free, about),
+            disk=self._room(about),
             vcpu=spec(self.vcpus, about),
             memory=spec(self.memory, about),
             stock_status="Unavailable" if taken else "Available",
@@ -56,6 +58,10 @@ class Machine:
             images=images,
             is_spot=False,
         )
+
+    def _room(self, about: str | None) -> Spec:
+        """What is free now, which is another number when a pod is asked for."""
+        return msgspec.structs.replace(_have(self.disk_free, about), max_count=self.disk)
 
     def disk_offer(self, what: str) -> DiskOffer:
         """Room on the machine's disk, described by `what`."""
