@@ -44,9 +44,7 @@ def isolation_options(spec: SandboxSpec, python: StandIn, size: int) -> list[str
     shared = min(_MOST_SHARED, size // 4)
     words = [*_ISOLATION, "--hostname", spec.id[:12]]
     words += ["--size", str(size - shared), "--tmpfs", "/", *shown_system().options]
-    words += ["--dir", "/usr/local/bin", "--proc", "/proc"]
-    # What root of the machine owns there is root's to write, also without a capability.
-    words += ["--ro-bind", "/proc/sys", "/proc/sys", *cover_proc(), "--dev", "/dev"]
+    words += ["--dir", "/usr/local/bin", *_proc_options(), "--dev", "/dev"]
     words += ["--size", str(shared), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
     for place in ("/tmp", "/var/tmp"):  # noqa: S108 - of the sandbox
         words += ["--perms", "1777", "--dir", place]
@@ -115,7 +113,14 @@ def _copied_file(path: Path) -> System | None:
     return System([], {str(path): path.read_bytes()})
 
 
-def _python_options(python: StandIn) -> list[str]:
+@cache
+def _proc_options() -> Sequence[str]:
+    # What root of the machine owns there is root's to write, also without a capability.
+    return ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", *cover_proc()]
+
+
+@cache
+def _python_options(python: StandIn) -> Sequence[str]:
     words: list[str] = []
     if python.folder is not None:
         words += ["--ro-bind", str(python.folder), str(python.folder)]

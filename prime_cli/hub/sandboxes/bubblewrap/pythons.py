@@ -59,7 +59,7 @@ async def stand_in(image: str) -> StandIn:
         )
     if minor == sys.version_info[1]:
         # Asking uv for all Pythons takes seconds when it has not seen them before.
-        installed: tuple[Python, ...] = tuple(running_python())
+        installed = _running()
     elif _pythons.cache_info().currsize:
         installed = _pythons()
     else:
@@ -116,11 +116,16 @@ class Compiled:
 
 async def compiled(source: Path, *pythons: Path) -> Compiled:
     """A program for the first of `pythons` that can run it; raises EnvironmentFailed."""
-    return await asyncio.to_thread(_compiled, source, pythons)
+    key = (source, *pythons)
+    if key not in _known:
+        _known[key] = await asyncio.to_thread(_compile_for_first, source, pythons)
+    return _known[key]
 
 
-@cache
-def _compiled(source: Path, pythons: tuple[Path, ...]) -> Compiled:
+_known: dict[tuple[Path, ...], Compiled] = {}
+
+
+def _compile_for_first(source: Path, pythons: tuple[Path, ...]) -> Compiled:
     *preferred, last = pythons
     for python in preferred:
         with suppress(EnvironmentFailed):
@@ -142,6 +147,11 @@ def _compile(source: Path, python: Path) -> Compiled:
 @cache
 def _pythons() -> tuple[Python, ...]:
     return tuple(find_pythons())
+
+
+@cache
+def _running() -> tuple[Python, ...]:
+    return tuple(running_python())
 
 
 def forget_pythons() -> None:
