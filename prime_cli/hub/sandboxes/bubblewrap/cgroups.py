@@ -7,9 +7,10 @@ each user's services; what cannot be held is left out, and said.
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
 from prime_cli.core.formatting import format_bytes
@@ -47,14 +48,14 @@ class Cgroups:
         """
         with suppress(ProcessLookupError):
             for group in self._made:
-                (group / "cgroup.procs").write_bytes(b"%d" % pid)
+                _write(group, "cgroup.procs", b"%d" % pid)
             for child in _children(pid):
                 self.add(child)
 
-    def holds(self, pid: int) -> bool:
-        """Whether a process is in all of them; raises OSError."""
-        number = b"%d" % pid
-        return all(number in (each / "cgroup.procs").read_bytes().split() for each in self._made)
+    def missing(self, pids: Sequence[int]) -> list[int]:
+        """Those that are not in all of them; raises OSError."""
+        held = [_read(each, "cgroup.procs").split() for each in self._made]
+        return [pid for pid in pids if not all(b"%d" % pid in each for each in held)]
 
     def was_out_of_memory(self) -> bool:
         """Whether the system ever killed something in them for want of memory."""
@@ -73,11 +74,21 @@ class Cgroups:
         self._made.clear()
 
 
+def _read(folder: Path | str, name: str) -> bytes:
+    # A path of pathlib and a buffer take several times as long, and each start reads many of these.
+    with FileIO(f"{folder}/{name}") as file:
+        return file.readall()
+
+
+def _write(folder: Path, name: str, content: bytes) -> None:
+    with FileIO(f"{folder}/{name}", "w") as file:
+        file.write(content)
+
+
 def _children(pid: int) -> list[int]:
     """What a process has started; none where the kernel does not list it."""
     with suppress(FileNotFoundError):
-        text = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
-        return [int(each) for each in text.split()]
+        return [int(each) for each in _read(f"/proc/{pid}/task/{pid}", "children").split()]
     return []
 
 
@@ -100,8 +111,8 @@ def make_cgroups(spec: SandboxSpec, root: Path = _ROOT) -> Cgroups:
             made.append(group)
         for limit in limits:
             with suppress(OSError):
-                (group / limit.file).write_bytes(limit.value.encode())
-                if _same(limit, (group / limit.file).read_text()):
+                _write(group, limit.file, limit.value.encode())
+                if _same(limit, _read(group, limit.file).decode()):
                     facts[limit.subject] = limit.shown
     return Cgroups(made, facts)
 

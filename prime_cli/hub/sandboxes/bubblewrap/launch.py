@@ -3,12 +3,11 @@
 import asyncio
 import os
 import shutil
-import signal
 import socket
 import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import FileIO
 from struct import Struct
@@ -17,6 +16,7 @@ import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.hub.sandboxes.bubblewrap.cgroups import Cgroups, namespace_bounds_processes
+from prime_cli.hub.sandboxes.bubblewrap.child import Child, start_child
 from prime_cli.hub.sandboxes.provider import PROCESSES, SandboxSpec
 from prime_cli.hub.sandboxes.proxy import PROXY_PORT
 from prime_cli.runtime.system_calls import system_call_filter
@@ -47,7 +47,7 @@ class Launched:
     `control` is our end of the agent's socket, `listener` what its proxy has inside.
     """
 
-    process: asyncio.subprocess.Process
+    process: Child
     pid_inside: int
     control: socket.socket
     listener: socket.socket | None
@@ -76,8 +76,10 @@ async def launch(
         try:
             with _described(options, files, info_end) as (words, fds):
                 numbers = theirs.fileno(), spec.stop_at, port, processes
-                process = await _start(
-                    [*words, "--", *agent, *map(str, numbers)], (theirs.fileno(), *fds), stderr_end
+                process = start_child(
+                    [require_bubblewrap(), *words, "--", *agent, *map(str, numbers)],
+                    (theirs.fileno(), *fds),
+                    stderr_end,
                 )
         except BaseException:
             ours.close()
@@ -87,54 +89,18 @@ async def launch(
         try:
             greeting = await _await_agent(process, ours, groups)
             child = msgspec.json.decode(info.read(_STDERR) or b"", type=_Info).child_pid
-            for pid in (child, greeting.pid):
-                if not groups.holds(pid):
-                    groups.add(pid)
+            for pid in groups.missing((child, greeting.pid)):
+                groups.add(pid)
             return Launched(process, child, ours, _listener(greeting.fds) if port else None)
         except (OSError, TimeoutError, EnvironmentFailed, msgspec.DecodeError) as error:
             ours.close()
-            await _kill(process)
+            await process.kill_all()
             why = _last_line(stderr) or error
             raise EnvironmentFailed(f"bubblewrap did not start a sandbox: {why}") from error
         except BaseException:
             ours.close()
-            await _kill(process)
+            await process.kill_all()
             raise
-
-
-async def _start(
-    words: Sequence[str], pass_fds: Sequence[int], stderr: FileIO
-) -> asyncio.subprocess.Process:
-    """Bubblewrap, in a group of its own."""
-    starting = asyncio.create_task(
-        asyncio.create_subprocess_exec(
-            require_bubblewrap(),
-            *words,
-            pass_fds=pass_fds,
-            env={},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=stderr,
-            process_group=0,
-        )
-    )
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        # By itself asyncio would end one process of the group.
-        await _kill(await starting)
-        raise
-
-
-async def _kill(process: asyncio.subprocess.Process) -> None:
-    """End bubblewrap with what it has started.
-
-    Its child waits for it before it asks to end with it, and would wait forever.
-    """
-    if sys.platform != "win32":
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
 
 
 @contextmanager
@@ -200,9 +166,7 @@ class _Greeting:
     fds: list[int]
 
 
-async def _await_agent(
-    process: asyncio.subprocess.Process, control: socket.socket, groups: Cgroups
-) -> _Greeting:
+async def _await_agent(process: Child, control: socket.socket, groups: Cgroups) -> _Greeting:
     """Move bubblewrap into `groups` while its agent starts, which takes as long.
 
     The agent runs nothing before it is asked to.

@@ -148,8 +148,7 @@ class BubblewrapSandbox:
         """As `RunningSandbox.end`."""
         await self.network.close()
         if self._process.returncode is None:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+            self._process.kill()
         await self._process.wait()
         self._hang_up()
         await self._groups.remove()
