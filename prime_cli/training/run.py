@@ -165,14 +165,7 @@ def _train(
     setup, earlier = setups[0], earliest[0]
     folder, plan, names = setup.folder, prepared.plan, prepared.names
     step, checkpoint = last_checkpoint(folder) or (0, None)
-    packages = installed_versions(prepared.engine, python)
-    several = tuple(names) if len(names) > 1 else ()
-    facts = TrainingFacts(plan=plan, packages=packages, environments=several)
-    before = None if earlier.manifest is None else facts_in(earlier.manifest)
-    if before is not None:
-        _warn_of_changes(before.packages, packages, setup.context.progress)
-        facts = _known_at(step, before, facts)
-        setup.context.progress.say(_resumed_at(step, checkpoint))
+    facts = _facts_at_start(prepared, python, setup, earlier, step, checkpoint)
     _require_room(setups, earliest)
     record = TrainingRecord(setup, earlier, facts)
     records = [record, *map(RunRecord, setups[1:], earliest[1:])]
@@ -202,18 +195,47 @@ def _train(
             )
             for index, (name, own) in enumerate(zip(names, setups, strict=True))
         ]
-        session = RolloutSession(parts, options)
-        try:
-            with setup.context.progress.task(_title(setup, names), total=plan.steps) as task:
-                training.show_on(task)
-                signal = run_loop(session.run(lambda *_: None))
-        except BaseException as failure:
-            if isinstance(failure, PrimeError):
-                _name_next_step(folder, failure)
-            session.close_after(failure)
-            raise
-        session.close(FINISHED if training.is_whole else INTERRUPTED)
+        signal = _run_session(RolloutSession(parts, options), training, setup, prepared)
     return TrainingResult(folder, record.facts, training.is_whole, signal)
+
+
+def _facts_at_start(
+    prepared: PreparedTraining,
+    python: Path,
+    setup: RunSetup,
+    earlier: EarlierSessions,
+    step: int,
+    checkpoint: Path | None,
+) -> TrainingFacts:
+    """What is known before the first step; says where a resumed training begins."""
+    names = prepared.names
+    packages = installed_versions(prepared.engine, python)
+    several = tuple(names) if len(names) > 1 else ()
+    facts = TrainingFacts(plan=prepared.plan, packages=packages, environments=several)
+    before = None if earlier.manifest is None else facts_in(earlier.manifest)
+    if before is None:
+        return facts
+    _warn_of_changes(before.packages, packages, setup.context.progress)
+    setup.context.progress.say(_resumed_at(step, checkpoint))
+    return _known_at(step, before, facts)
+
+
+def _run_session(
+    session: RolloutSession, training: EngineTraining, setup: RunSetup, prepared: PreparedTraining
+) -> int | None:
+    """Train, and close the session however that ends; the signal if one ended it early."""
+    title, steps = _title(setup, prepared.names), prepared.plan.steps
+    try:
+        with setup.context.progress.task(title, total=steps) as task:
+            training.show_on(task)
+            signal = run_loop(session.run(lambda *_: None))
+    except BaseException as failure:
+        if isinstance(failure, PrimeError):
+            _name_next_step(setup.folder, failure)
+        session.close_after(failure)
+        raise
+    session.close(FINISHED if training.is_whole else INTERRUPTED)
+    return signal
 
 
 def _known_at(step: int, before: TrainingFacts, now: TrainingFacts) -> TrainingFacts:
