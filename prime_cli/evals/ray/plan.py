@@ -29,12 +29,7 @@ def fleet_for(
     again: dict[RolloutKey, str],
 ) -> Fleet:
     """The workers of `setup` on its cluster; raises UsageError."""
-    if work.to_score:
-        raise UsageError(
-            f"{len(work.to_score)} saved answers are only to be scored again, which needs this "
-            "machine",
-            hint="resume it here with `--ray none`, or ask the model again with `--retry-errors`",
-        )
+    _require_nothing_to_score(work)
     plan, lock, subject = setup.plan, setup.interpreter.lock, setup.prepared.subject
     if lock is None:
         raise InternalError("A cluster needs an interpreter with a lock")
@@ -51,12 +46,7 @@ def fleet_for(
         lock=lock,
         wheels=[WheelFile(each.path.name, each.sha256, each.extras) for each in packages],
     )
-    content = msgspec.json.encode(opening)
-    if setup.scrub(content) != content:
-        raise UsageError(
-            "The plan of this run holds a key, which Ray would keep and log",
-            hint="put it into a variable: `-k NAME`, or `--env-var NAME`",
-        )
+    _require_no_key(opening, setup)
     # Variables of a node do not stand for what was given to this run alone.
     own = {**setup.context.given, **setup.access.secrets}.keys() & access.variables.keys()
     job = FleetWork(
@@ -75,3 +65,23 @@ def fleet_for(
     connection = Connection(connect, (*setup.access.variables.secret, *setup.access.passed))
     workers = plan.option("workers")
     return Fleet(setup, gateway, job, connection, workers=workers and int(workers))
+
+
+def _require_nothing_to_score(work: WorkList) -> None:
+    """Raise UsageError for saved answers, which are here and not on a node."""
+    if work.to_score:
+        raise UsageError(
+            f"{len(work.to_score)} saved answers are only to be scored again, which needs this "
+            "machine",
+            hint="resume it here with `--ray none`, or ask the model again with `--retry-errors`",
+        )
+
+
+def _require_no_key(opening: Open, setup: RunSetup) -> None:
+    """Raise UsageError where Ray would keep a key with what nodes are sent."""
+    content = msgspec.json.encode(opening)
+    if setup.scrub(content) != content:
+        raise UsageError(
+            "The plan of this run holds a key, which Ray would keep and log",
+            hint="put it into a variable: `-k NAME`, or `--env-var NAME`",
+        )
