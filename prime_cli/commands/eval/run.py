@@ -119,12 +119,7 @@ def run(
         lookup = session.lookup_context()
         run_suite(session, request, lookup, resume, push=pushed.push, given=given.values)
         return
-    if dataset.save_to_hf_hub:
-        from prime_cli.commands.eval.export import check_dataset_push
-
-        check_dataset_push(session, os.environ)
-    elif dataset.hf_hub_dataset_name:
-        session.output.warn("`-D` needs `-H`")
+    _check_dataset(session, dataset)
     gates = prepare_gates(session, limits, reports)
     context = replace(session.run_context(given=given.values), verbose=accepted.verbose)
     if request.debug:
@@ -132,6 +127,27 @@ def run(
     result = _evaluate(session, request, context, resume, verbose=accepted.verbose)
     _show(session, result, verbose=accepted.verbose)
     judgement = apply_gates(gates, session, result.folder.path, result.summary)
+    _push(session, result, pushed, dataset)
+    check_cap(result.summary, result.plan)
+    check_errors(result.summary, result.plan)
+    if judgement.outcomes:
+        check_gates(judgement.outcomes, result.summary.run_id)
+
+
+def _check_dataset(session: Session, dataset: DatasetOptions) -> None:
+    """Before a model is paid for, raise what would keep the results from Hugging Face."""
+    if dataset.save_to_hf_hub:
+        from prime_cli.commands.eval.export import check_dataset_push
+
+        check_dataset_push(session, os.environ)
+    elif dataset.hf_hub_dataset_name:
+        session.output.warn("`-D` needs `-H`")
+
+
+def _push(
+    session: Session, result: EvalResult, pushed: ResultOptions, dataset: DatasetOptions
+) -> None:
+    """Share the results where they are wanted; what fails there leaves the run as it is."""
     if pushed.push:
         push_at_end(session, result.folder.path)
     if dataset.save_to_hf_hub:
@@ -139,10 +155,6 @@ def run(
 
         title = dataset.hf_hub_dataset_name
         push_as_dataset_at_end(session, result.folder.path, title, environ=os.environ)
-    check_cap(result.summary, result.plan)
-    check_errors(result.summary, result.plan)
-    if judgement.outcomes:
-        check_gates(judgement.outcomes, result.summary.run_id)
 
 
 def _common_flags(session: Session, *, verbose: bool) -> tuple[str, ...]:
