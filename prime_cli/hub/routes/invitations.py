@@ -9,6 +9,7 @@ from prime_cli.hub.routes.requests import read_form
 from prime_cli.hub.routes.responses import answer_page, withhold_inside
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import invitations as service
+from prime_cli.hub.services import joining
 from prime_cli.pages.login import invitation_page, joined_page
 from prime_cli.wire.invitations import (
     JOIN_PAGE,
@@ -49,7 +50,7 @@ async def revoke(request: Request) -> Done:
 
 @router.post("/invitations/show", "Show what a token is an invitation to", needs_key=False)
 async def show(request: Request, body: ShownToken) -> Invitation:
-    return await call(request, service.show_invitation, body.token)
+    return await call(request, joining.show_invitation, body.token)
 
 
 @router.post(
@@ -58,7 +59,7 @@ async def show(request: Request, body: ShownToken) -> Invitation:
     needs_key=False,
 )
 async def accept(request: Request, body: Acceptance) -> Accepted:
-    return await call(request, service.accept_invitation, body)
+    return await call(request, joining.accept_invitation, body)
 
 
 _FIELDS = frozenset({"invitation", "user"})
@@ -81,7 +82,7 @@ async def sign_up(request: Request) -> Response:
         if token is None:
             raise UsageError(f"An invitation contains `{TOKEN_PREFIX}...`", hint="paste all of it")
         given = Acceptance(token[0], form.get("user") or None)
-        joined = await call(request, service.accept_invitation, given)
+        joined = await call(request, joining.accept_invitation, given)
     except PrimeError as error:
         shown = withhold_inside(request, error)
         return answer_page(request, invitation_page(shown), shown)
