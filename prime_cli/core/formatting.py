@@ -16,6 +16,11 @@ def format_range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
+def join_words(words: Sequence[str]) -> str:
+    """The words as in a sentence: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
 def first_few(names: Sequence[object], most: int = 3) -> str:
     """The first `most` of `names`, comma-separated, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

@@ -2,18 +2,28 @@
 
 import asyncio
 import http.client
+import json
 import sys
 import tempfile
 import time
 import uuid
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from prime_cli.core.errors import PrimeError, UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import join_words, pluralize
 from prime_cli.core.paths import home_path
 from prime_cli.doctor.base import Finding, System, ok, skipped, warned
-from prime_cli.hub.compute.engine.entry import find_engine, is_on_this_machine
+from prime_cli.hub.compute.engine.entry import ADDRESSES, find_engine, is_on_this_machine
+from prime_cli.hub.compute.engine.limits import (
+    NEEDED,
+    PODMAN_INFO,
+    describe_missing,
+    missing_limits,
+)
 from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
     list_cgroups,
     make_cgroups,
@@ -41,19 +51,21 @@ def check_sandboxes(system: System) -> list[Finding]:
 
 def _check_machine(system: System) -> list[Finding]:
     """Of the providers on this machine."""
-    engine, no_engine = _find_engine(system)
+    engine, no_engine, engine_step = _find_engine(system)
     bubblewrap, no_bubblewrap = _find_bubblewrap()
     left = _left(system)
     if not (engine or bubblewrap):
         sentence = f"Environments that run code get no sandbox here: {no_engine}; {no_bubblewrap}"
-        step = "install bubblewrap (`apt install bubblewrap`), or start Podman or Docker"
-        return [warned(_PROVIDERS, sentence, step)]
+        step = f"or {engine_step or 'start Podman or Docker'}"
+        return [
+            warned(_PROVIDERS, sentence, f"install bubblewrap (`apt install bubblewrap`), {step}")
+        ]
     makers = " and ".join(each for each in (engine, bubblewrap) if each)
     sentence = f"{makers} can make sandboxes; {left or 'none is running'}"
     if left and left.startswith("remains"):
         found = warned(_PROVIDERS, sentence, "`prime gc`")
-    elif no_engine.startswith("the"):
-        found = warned(_PROVIDERS, f"{sentence}; {no_engine}", "start it, or unset DOCKER_HOST")
+    elif engine_step:
+        found = warned(_PROVIDERS, f"{sentence}; {no_engine}", engine_step)
     else:
         found = ok(_PROVIDERS, sentence)
     return [found, *(_limits() if bubblewrap else [])]
@@ -79,25 +91,48 @@ async def _describe_cluster() -> str:
         await provider.close()
 
 
-def _find_engine(system: System) -> tuple[str | None, str]:
-    """The engine that answers; else why none does."""
+def _find_engine(system: System) -> tuple[str | None, str, str]:
+    """The engine that can make sandboxes; else why none can, and a step if there is one."""
     try:
         url = find_engine(system.environ)
     except UsageError as error:
-        return None, f"the container engine cannot be used ({error.message}; {error.hint})"
+        sentence = f"the container engine cannot be used ({error.message}; {error.hint})"
+        return None, sentence, _start(system)
     if url is None:
-        return None, "neither Podman nor Docker is running"
-    place = url.removeprefix("unix://")
+        return None, "neither Podman nor Docker is running", ""
+    name = f"the container engine at {url.removeprefix('unix://')}"
+    try:
+        missing = _ask_missing_limits(url)
+    except (OSError, http.client.HTTPException, ValueError, msgspec.ValidationError) as error:
+        return None, f"{name} does not answer ({error})", _start(system)
+    if missing:
+        return None, f"{name} makes none, since it {describe_missing(missing)}", NEEDED
+    elsewhere = "" if is_on_this_machine(url) else f" ({_ELSEWHERE})"
+    return f"{name}{elsewhere}", "", ""
+
+
+def _ask_missing_limits(url: str) -> list[str]:
+    info = _get(url, "/info")
+    if info is None:
+        raise ValueError("it has no `/info`, so it is not an engine")
+    return missing_limits(info, _get(url, f"/{PODMAN_INFO}"))
+
+
+def _get(url: str, path: str) -> Any:
+    """What it answers, decoded; None if it has nothing there."""
     connection = _connection_to(url)
     try:
-        connection.request("GET", "/_ping")
-        connection.getresponse().read()
-    except (OSError, http.client.HTTPException) as error:
-        return None, f"the container engine at {place} does not answer ({error})"
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        content = answer.read()
     finally:
         connection.close()
-    elsewhere = "" if is_on_this_machine(url) else f" ({_ELSEWHERE})"
-    return f"the container engine at {place}{elsewhere}", ""
+    return json.loads(content) if answer.status == http.client.OK else None
+
+
+def _start(system: System) -> str:
+    named = [name for name in ADDRESSES if system.environ.get(name)]
+    return f"start it, or unset {named[0]}" if named else "start it"
 
 
 _ELSEWHERE = "on another machine, so without the network `packages`, and `internet` is not filtered"
@@ -129,12 +164,11 @@ def _limits() -> list[Finding]:
     missing = [each for each in _HELD if each not in held]
     if not missing:
         return [ok(_LIMITS, "Control groups limit the memory, CPU and processes of sandboxes")]
-    listed = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
     return [
         warned(
             _LIMITS,
-            f"Nothing limits {listed} of bubblewrap's sandboxes, since control groups are not "
-            "delegated to you; their disk and their time are limited",
+            f"Nothing limits {join_words(missing)} of bubblewrap's sandboxes, since control groups "
+            "are not delegated to you; their disk and their time are limited",
             "`systemd-run --user --scope -p Delegate=yes prime …` where systemd runs, or Podman",
         )
     ]

@@ -1,6 +1,5 @@
 """Who can make sandboxes here, and what is left of them."""
 
-import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -14,6 +13,7 @@ from prime_cli.envs.project.starters import mark_published
 from tests.doctor.systems import one, system
 from tests.helpers.hubs import open_hub
 from tests.helpers.sandboxes import create, sandbox_hub
+from tests.helpers.scripted_engine import podman, scripted_engine
 from tests.helpers.tools import needs_bubblewrap
 
 pytestmark = needs_bubblewrap
@@ -33,28 +33,29 @@ def test_an_engine_is_asked_whether_it_is_there(tmp_path: Path) -> None:
     dead = one(check_sandboxes(system(tmp_path, environ)), "sandboxes")
     assert dead.status == "warning"
     assert "does not answer" in dead.sentence
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(path))
-        server.listen()
-
-        def answer() -> None:
-            with server.accept()[0] as connection:
-                connection.recv(1000)
-                connection.sendall(b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nOK")
-
-        thread = threading.Thread(target=answer)
-        thread.start()
+    assert dead.fix == "start it, or unset DOCKER_HOST"
+    with scripted_engine(path):
         alive = one(check_sandboxes(system(tmp_path, environ)), "sandboxes")
-        thread.join()
     assert (alive.status, str(path) in alive.sentence) == ("ok", True)
+
+
+def test_an_engine_that_cannot_limit_its_containers_makes_none(tmp_path: Path) -> None:
+    # As Podman answers without root on control groups of version 1, where `/info` claims root's.
+    with scripted_engine(tmp_path / "e.sock", podman=podman()) as url:
+        found = one(check_sandboxes(system(tmp_path, {"DOCKER_HOST": url})), "sandboxes")
+    assert found.status == "warning"
+    assert found.sentence.startswith("bubblewrap can make sandboxes; ")
+    assert "makes none, since it cannot limit memory, CPUs and processes" in found.sentence
+    assert "control groups of version 2" in (found.fix or "")
 
 
 def test_an_engine_elsewhere_is_asked_and_what_differs_is_told(tmp_path: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), Pong) as server:
         url = f"tcp://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.handle_request)
+        thread = threading.Thread(target=server.serve_forever)
         thread.start()
         found = one(check_sandboxes(system(tmp_path, {"DOCKER_HOST": url})), "sandboxes")
+        server.shutdown()
         thread.join()
     assert f"engine at {url} (on another machine, so without" in found.sentence
     by_ssh = one(check_sandboxes(system(tmp_path, {"DOCKER_HOST": "ssh://there"})), "sandboxes")
@@ -65,8 +66,9 @@ class Pong(BaseHTTPRequestHandler):
     """An engine that is there."""
 
     def do_GET(self) -> None:
-        self.send_response(200)
+        self.send_response(200 if self.path == "/info" else 404)
         self.end_headers()
+        self.wfile.write(b"{}")
 
     def log_message(self, *_: object) -> None:
         """Nothing."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from aiodocker.execs import Exec
 from aiodocker.stream import Stream
 
 from prime_cli.core.errors import EnvironmentFailed, ImagePullFailed, Unreachable
+from prime_cli.hub.compute.engine.limits import PODMAN_INFO, missing_limits
 
 _GONE, _CONFLICT = 404, 409
 _UNREACHABLE = 900
@@ -158,6 +160,11 @@ class Engine:
     async def info(self) -> Info:
         """The engine's capacity."""
         return msgspec.convert(dict(await self._docker.system.info()), Info)
+
+    async def missing_limits(self) -> list[str]:
+        """What it cannot limit, as `limits.missing_limits`."""
+        ask = partial(self._docker._query_json, versioned_api=False)  # noqa: SLF001
+        return missing_limits(await ask("info"), await _unless_gone(ask(PODMAN_INFO)))
 
     async def has_image(self, name: str) -> bool:
         """Whether the engine already has it; nothing is fetched."""

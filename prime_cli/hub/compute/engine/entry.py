@@ -11,6 +11,8 @@ from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.compute.registry import ProviderContext
 
 ENGINE = "engine"
+ADDRESSES = ("CONTAINER_HOST", "DOCKER_HOST")
+"""The variables that name an engine; the first one wins."""
 
 
 def open_provider(context: ProviderContext) -> PodProvider | None:
@@ -40,13 +42,13 @@ def open_provider(context: ProviderContext) -> PodProvider | None:
 
 
 def find_engine(environ: Mapping[str, str] = os.environ) -> str | None:
-    """The address of the engine: what CONTAINER_HOST or DOCKER_HOST says, else the first socket
+    """The address of the engine: what ADDRESSES say, else the first socket
     that this user may open: of the user's own Podman or Docker, then of the machine's. One that is
     there and may not be opened comes last.
 
     Raises UsageError for an address that it cannot connect to.
     """
-    for name in ("CONTAINER_HOST", "DOCKER_HOST"):
+    for name in ADDRESSES:
         if url := environ.get(name):
             _require_supported(name, url)
             return url

@@ -17,6 +17,7 @@ from prime_cli.hub.compute.engine.entry import (
     is_on_this_machine,
     may_enter_containers,
 )
+from prime_cli.hub.compute.engine.limits import NEEDED, describe_missing
 from prime_cli.hub.sandboxes.internet import can_filter, filter_network
 from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
 from prime_cli.hub.sandboxes.provider import PROCESSES, RunningSandbox, SandboxSpec
@@ -45,6 +46,8 @@ class EngineProvider:
     def __init__(self) -> None:
         self._url = ""
         self._engine: Engine | None = None
+        self._missing: list[str] | None = None
+        """What it cannot limit, once it was asked."""
 
     async def check(self, spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
         """As `SandboxProvider.check`."""
@@ -52,6 +55,7 @@ class EngineProvider:
         from prime_cli.hub.compute.engine.client import engine_errors
 
         with engine_errors(self._url):
+            await self._require_limits(engine)
             found = await engine.has_image(spec.image)
         if not found and not may_fetch:
             raise UsageError(
@@ -74,6 +78,16 @@ class EngineProvider:
         if spec.network == INTERNET and not self._can_filter():
             differs.append(f"the network is {_UNFILTERED}")
         return tuple(differs)
+
+    async def _require_limits(self, engine: "Engine") -> None:
+        """Raise UsageError for an engine that limits less than a sandbox is to have."""
+        if self._missing is None:
+            self._missing = await engine.missing_limits()
+        if self._missing:
+            raise UsageError(
+                f"The container engine at {self._url} {describe_missing(self._missing)}",
+                hint=NEEDED,
+            )
 
     async def create(self, spec: SandboxSpec) -> RunningSandbox:
         """As `SandboxProvider.create`."""
@@ -168,7 +182,7 @@ class EngineProvider:
                     "not installed",
                     hint=f"install the extra: `{install_command('hub')}`",
                 ) from error
-            self._engine, self._url = Engine.open(url), url
+            self._engine, self._url, self._missing = Engine.open(url), url, None
         return self._engine
 
 
