@@ -1,4 +1,4 @@
-"""A container engine that says of its machine what a test says, on a Unix socket."""
+"""A container engine that says of its machine what a test says, and has every image."""
 
 import json
 import socketserver
@@ -21,7 +21,7 @@ def podman(*controllers: str) -> dict[str, object]:
 def scripted_engine(
     path: Path, info: Mapping[str, object] = ROOTS, podman: Mapping[str, object] | None = None
 ) -> Iterator[str]:
-    """Its address, while it answers."""
+    """Its address, a Unix socket at `path`, while it answers."""
     answers = {
         "/version": {"ApiVersion": "1.41"},
         "/info": info,
@@ -33,7 +33,7 @@ def scripted_engine(
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            found = answers.get(self.path)
+            found = {"Id": "1"} if "/images/" in self.path else answers.get(self.path)
             content = json.dumps(found or {"message": "not found"}).encode()
             self.send_response(404 if found is None else 200)
             self.send_header("content-type", "application/json")

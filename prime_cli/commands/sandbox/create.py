@@ -239,6 +239,6 @@ def _differences(made: Sandbox) -> list[str]:
     lacking = [
         f"Its {name} is {fact}"
         for name, fact in facts.items()
-        if "not limited" in fact or "not filtered" in fact
+        if "not limited" in fact or "not filtered" in fact or name == "engine"
     ]
     return lacking if image == made.docker_image else [image, *lacking]

@@ -1,13 +1,20 @@
 """Starting a supervisor, and what it and its files say."""
 
+import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from prime_cli.core.errors import StorageFailed
+from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.sandboxes.supervisor.protocol import ObservedState
+from tests.helpers.sandboxes import IMAGE, ended_supervisor
+from tests.helpers.scripted_engine import scripted_engine
+from tests.helpers.tools import needs_bubblewrap
+
+PROVIDERS = ("engine", "bubblewrap")
 
 
 @pytest.mark.parametrize("code", [0, 1])
@@ -32,3 +39,37 @@ def test_only_the_sandboxes_that_are_asked_for_are_looked_at(tmp_path: Path) -> 
     (supervisor.paths.folder / "prime-h-3.json").write_bytes(b"{")
     found = supervisor.look(["prime-h-2", "prime-h-3", "prime-h-4"])
     assert {tag: state.error_message for tag, state in found.items()} == {"prime-h-2": "prime-h-2"}
+
+
+def spec(tag: str) -> SandboxSpec:
+    return SandboxSpec(tag, tag, IMAGE, time.time() + 60)
+
+
+@needs_bubblewrap
+def test_a_supervisor_that_holds_nothing_uses_an_engine_that_is_named_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ended_supervisor(tmp_path / "data") as supervisor:
+        assert supervisor.check(PROVIDERS, spec("prime-h-1")).provider == "bubblewrap"
+        with scripted_engine(tmp_path / "e.sock") as url:
+            monkeypatch.setenv("CONTAINER_HOST", url)
+            checked = supervisor.check(PROVIDERS, spec("prime-h-2"))
+    assert (checked.provider, checked.differs) == ("engine", [])
+
+
+@needs_bubblewrap
+def test_one_that_holds_a_sandbox_says_that_it_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ended_supervisor(tmp_path / "data") as supervisor:
+        held = supervisor.create("bubblewrap", spec("prime-h-1"), 30)
+        monkeypatch.setenv("CONTAINER_HOST", "unix:///nowhere/e.sock")
+        checked = supervisor.check(PROVIDERS, spec("prime-h-2"))
+        made = supervisor.create("bubblewrap", spec("prime-h-2"), 30)
+        assert supervisor.look(["prime-h-1"])["prime-h-1"].status == held.status == "RUNNING"
+    why = (
+        "CONTAINER_HOST has changed since its supervisor was started, and takes effect when no "
+        "sandbox is left: `prime sandbox delete --all`"
+    )
+    assert (checked.provider, checked.differs[-1]) == ("bubblewrap", why)
+    assert made.facts["engine"] == f"not looked for again: {why}"

@@ -8,7 +8,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from tests.helpers.engines import podman_with_python
 from tests.helpers.kubernetes import scripted_cluster
 from tests.helpers.sandboxes import API, Inside, create, sandbox_hub
@@ -23,27 +22,49 @@ PROVIDERS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def variables() -> dict[str, str]:
+    """What leads to the engine or the cluster."""
+    return {}
+
+
 @pytest.fixture(scope="module", params=PROVIDERS)
 def hub(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    variables: dict[str, str],
 ) -> Iterator[httpx.Client]:
     """Ada's hub, with one supervisor for all tests."""
+    variables.clear()
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "engine":
-            patch.setenv("CONTAINER_HOST", podman_with_python().url)
+            variables["CONTAINER_HOST"] = podman_with_python().url
         data = tmp_path_factory.mktemp("hub")
         with ExitStack() as servers:
             network = "packages"
             if request.param == "kubernetes":
                 cluster = servers.enter_context(scripted_cluster(data / "tmp"))
-                patch.setenv("KUBECONFIG", str(cluster.kubeconfig(data)))
-                patch.setenv("PRIME_KUBERNETES_ROOT", "1")
+                variables["KUBECONFIG"] = str(cluster.kubeconfig(data))
+                variables["PRIME_KUBERNETES_ROOT"] = "1"
                 network = "none"
+            for name, value in variables.items():
+                patch.setenv(name, value)
             client = servers.enter_context(sandbox_hub(data, request.param, network=network))
-            # Now, since each test is without the engine of this machine.
-            Supervisor(data).start()
             client.headers["x-provider"] = request.param
             yield client
+
+
+@pytest.fixture(autouse=True)
+def same_variables(
+    hub: httpx.Client,
+    variables: dict[str, str],
+    clean_environment: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each test is otherwise without them, and the supervisor would be started again."""
+    del hub, clean_environment
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
 
 
 def skip_scripted(hub: httpx.Client, why: str) -> None:

@@ -19,7 +19,6 @@ import msgspec
 from prime_cli.core.errors import PrimeError, StorageFailed, Unreachable, UsageError
 from prime_cli.core.file_locks import locked, take_lock
 from prime_cli.core.paths import make_folder, storage_errors
-from prime_cli.hub.sandboxes.kubernetes.settings import VARIABLES as KUBERNETES_VARIABLES
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.protocol import (
@@ -32,6 +31,7 @@ from prime_cli.hub.sandboxes.supervisor.protocol import (
     NetworkChange,
     ObservedState,
 )
+from prime_cli.hub.sandboxes.supervisor.variables import leading_variables
 from prime_cli.hub.supervisors import SYSTEM_PATH, last_lines, start_supervisor
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.problems import Problem, to_error
@@ -63,11 +63,17 @@ class Supervisor:
 
     def check(self, providers: Iterable[str], spec: SandboxSpec) -> Checked:
         """The first provider that can make it; raises UsageError with the reason of the last."""
-        return self._ask("POST", "/check", Checked, Check(list(providers), spec))
+        ask = Check(list(providers), spec, leading_variables())
+        found = self._ask("POST", "/check", Checked, ask)
+        if found.is_ending:
+            self._wait_for_end()
+            found = self._ask("POST", "/check", Checked, ask)
+        return found
 
     def create(self, provider: str, spec: SandboxSpec, seconds: float) -> ObservedState:
         """Start a sandbox; waits for up to `seconds` until it runs."""
-        return self._ask("POST", "/sandboxes", ObservedState, Creation(provider, spec, seconds))
+        creation = Creation(provider, spec, seconds, leading_variables())
+        return self._ask("POST", "/sandboxes", ObservedState, creation)
 
     def look(self, tags: Iterable[str]) -> dict[str, ObservedState]:
         """The state of each of these that it holds or that has ended; does not start it."""
@@ -103,8 +109,7 @@ class Supervisor:
         """End every sandbox, and the supervisor; returns when it has ended."""
         if self.is_alive:
             self._ask("POST", "/stop", dict[str, str], start=False)
-            while self.is_alive:
-                time.sleep(_PAUSE)
+            self._wait_for_end()
 
     def found(self, prefix: str, providers: Iterable[str]) -> Found:
         """The tags under which these providers have anything."""
@@ -193,8 +198,8 @@ class Supervisor:
     def _spawn(self, lock: int) -> None:
         # What leads to an engine, uv and a cluster.
         environ = {"PATH": os.environ.get("PATH", SYSTEM_PATH)}
-        passed = (*_PASSED, *KUBERNETES_VARIABLES)
-        environ |= {name: os.environ[name] for name in passed if os.environ.get(name)}
+        environ |= {name: os.environ[name] for name in _PASSED if os.environ.get(name)}
+        environ |= leading_variables()
         for path in (self.paths.socket, self.paths.log):
             path.unlink(missing_ok=True)
         start_supervisor(
@@ -215,6 +220,10 @@ class Supervisor:
                     "The supervisor of sandboxes ended at once",
                     detail=last_lines(self.paths.log, _SAID) or None,
                 )
+            time.sleep(_PAUSE)
+
+    def _wait_for_end(self) -> None:
+        while self.is_alive:
             time.sleep(_PAUSE)
 
     def _listens(self) -> bool:
@@ -254,9 +263,8 @@ class Supervisor:
 
 
 _PASSED = (
-    "HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "CONTAINER_HOST", "DOCKER_HOST", "PYENV_ROOT",
-    "UV_PYTHON_INSTALL_DIR", "PRIME_HOME", "DBUS_SESSION_BUS_ADDRESS", "COVERAGE_PROCESS_START",
-    "TMPDIR",
+    "HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "PYENV_ROOT", "UV_PYTHON_INSTALL_DIR", "PRIME_HOME",
+    "DBUS_SESSION_BUS_ADDRESS", "COVERAGE_PROCESS_START", "TMPDIR",
 )  # fmt: skip
 
 

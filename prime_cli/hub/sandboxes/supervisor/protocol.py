@@ -30,11 +30,12 @@ class ObservedState(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Creation(msgspec.Struct, frozen=True):
-    """`POST /sandboxes`: waits for up to `seconds` until it runs."""
+    """`POST /sandboxes`: waits for up to `seconds` until it runs; `variables` as in Check."""
 
     provider: str
     spec: SandboxSpec
     seconds: float = 2.0
+    variables: dict[str, str] | None = None
 
 
 class Ending(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -55,17 +56,26 @@ class NetworkChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """`POST /check`: which of `providers` is the first that can make it?"""
+    """`POST /check`: which of `providers` is the first that can make it?
+
+    `variables` are the caller's that lead to an engine or a cluster.
+    """
 
     providers: list[str]
     spec: SandboxSpec
+    variables: dict[str, str] | None = None
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """The provider, and what would differ from what is asked for."""
+    """The provider, and what would differ from what is asked for.
+
+    A supervisor that `is_ending` was started with other variables and holds nothing; the next one
+    is to be asked.
+    """
 
     provider: str
     differs: list[str] = []
+    is_ending: bool = False
 
 
 class Log(msgspec.Struct, frozen=True):

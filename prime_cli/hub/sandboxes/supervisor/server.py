@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 from aiohttp import web
 
 from prime_cli.core.errors import (
@@ -28,6 +29,7 @@ from prime_cli.hub.sandboxes.supervisor.protocol import (
     NetworkChange,
 )
 from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
+from prime_cli.hub.sandboxes.supervisor.variables import describe_change
 from prime_cli.wire import command_sessions as messages
 from prime_cli.wire import connect
 from prime_cli.wire.codec import decode, encode
@@ -85,6 +87,10 @@ class Server:
 
     async def check(self, request: web.Request) -> web.Response:
         ask = await _read(request, Check)
+        changed = describe_change(ask.variables)
+        if changed and self.sandboxes.is_idle:
+            self.stopping.set()
+            return answer(Checked("", is_ending=True))
         refusals: list[PrimeError] = []
         # What is here comes before what would have to be fetched.
         for may_fetch in (False, True):
@@ -95,14 +101,18 @@ class Server:
                 except PrimeError as error:
                     refusals.append(error)
                 else:
-                    return answer(Checked(name, list(differs)))
+                    return answer(Checked(name, [*differs, *filter(None, [changed])]))
         # The last provider is the one that is always there.
         raise refusals[-1] if refusals else UsageError("This hub has no provider of sandboxes")
 
     async def create(self, request: web.Request) -> web.Response:
         ask = await _read(request, Creation)
         sandbox = await self.sandboxes.create(ask.provider, ask.spec, ask.seconds)
-        return answer(sandbox.state)
+        state, changed = sandbox.state, describe_change(ask.variables)
+        if changed:
+            facts = {**state.facts, "engine": f"not looked for again: {changed}"}
+            state = msgspec.structs.replace(state, facts=facts)
+        return answer(state)
 
     async def look(self, request: web.Request) -> web.Response:
         tags = request.query.get("tags")
