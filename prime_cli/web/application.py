@@ -32,7 +32,7 @@ from prime_cli.web.rollout_view import (
     rollout_link,
     view_local_rollout,
 )
-from prime_cli.web.run_list import render_runs, view_runs
+from prime_cli.web.run_list import EVENTS, render_runs, view_runs, watch_list
 from prime_cli.web.run_view import view_run
 from prime_cli.web.training_view import render_training, view_training
 from prime_cli.wire.problems import status_of
@@ -50,6 +50,7 @@ def create_application(library: Library, hub: ASGIApp) -> Starlette:
     """Pages of `library`, and of `hub`, whose API is left out: it would answer as its owner."""
     routes = (
         Route("/runs", _runs),
+        Route(EVENTS, _list_events),
         Route("/runs/{name}", _run),
         Route("/runs/{name}/events", _events),
         Route("/runs/{name}/download.{form}", _download),
@@ -194,6 +195,12 @@ async def _events(request: Request) -> Response:
     run = await to_thread.run_sync(_found, request)
     known = known_count(request.headers, request.query_params)
     return StreamingResponse(watch(run, known), headers=EVENT_HEADERS)
+
+
+async def _list_events(request: Request) -> Response:
+    """Server-sent events: `grown` when a run or training began, changed or ended."""
+    known = known_count(request.headers, request.query_params)
+    return StreamingResponse(watch_list(_library(request), known), headers=EVENT_HEADERS)
 
 
 async def watch(run: LocalRun, known: int | None) -> AsyncIterator[bytes]:

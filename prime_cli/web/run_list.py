@@ -1,11 +1,18 @@
 """The list of local runs and trainings."""
 
-from collections.abc import Mapping, Sequence
+import time
+import zlib
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
+import anyio
+from anyio import to_thread
+
+from prime_cli.pages.events import FIRST_EVENT, STILL_THERE, event
 from prime_cli.pages.paging import Room, Window, parse_cursor
 from prime_cli.pages.templates import Page
 from prime_cli.runs.folder import RunFolder
@@ -48,11 +55,12 @@ class TrainingLine(NamedTuple):
 
 @dataclass(frozen=True)
 class RunsView:
-    """A page of the list; `filter` is what was searched for."""
+    """A page of the list; `filter` is what was searched for, and `stream` the address of events."""
 
     runs: Window[RunLine]
     trainings: Window[TrainingLine]
     filter: str = ""
+    stream: str = ""
 
 
 def render_runs(view: RunsView) -> Page:
@@ -66,6 +74,8 @@ def view_runs(library: Library, query: Mapping[str, str]) -> RunsView:
 
     The query has the cursors of both lists too.
     """
+    # Before they are read: what comes meanwhile, the stream tells of.
+    state = _state_of(library)
     text = query.get("text", "")[:_LONGEST_FILTER]
     path = f"/runs?{urlencode({'text': text})}" if text else "/runs"
     words = text.casefold().split()
@@ -81,7 +91,36 @@ def view_runs(library: Library, query: Mapping[str, str]) -> RunsView:
         runs=_RUNS.part(lines, asked.offset, len(found), cursor, path),
         trainings=_TRAININGS.window(known, parse_cursor(query, "trainings"), path, "trainings"),
         filter=text,
+        stream=f"{EVENTS}?known={state}",
     )
+
+
+EVENTS = "/events"
+"""Beside the runs, each of which has an address below theirs."""
+_LOOK_SECONDS = 3.0
+_SHARE = 20
+"""How many times longer than a look is the time between two: that at 1,000 runs takes 0.3 s."""
+_QUIET_LOOKS = 5
+
+
+async def watch_list(library: Library, known: int | None) -> AsyncIterator[bytes]:
+    """The events of a page that shows the list as `known`: `grown` when it is another."""
+    yield FIRST_EVENT
+    for look in count(1):
+        begun = time.monotonic()
+        state = await to_thread.run_sync(_state_of, library)
+        if state != known:
+            known = state
+            yield event("grown", at=state)
+        elif look % _QUIET_LOOKS == 0:
+            yield STILL_THERE
+        await anyio.sleep(max(_LOOK_SECONDS, _SHARE * (time.monotonic() - begun)))
+
+
+def _state_of(library: Library) -> int:
+    """A number that changes with what the list shows."""
+    shown = library.items(), [_training_line(each) for each in library.trainings()]
+    return zlib.crc32(repr(shown).encode(errors="replace"))
 
 
 _LONGEST_FILTER = 500

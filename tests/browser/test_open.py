@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 from playwright.sync_api import Route, expect
 from starlette import routing
 from starlette.applications import Starlette
 
 from prime_cli.runs.folder import Journal, RunFolder, writing
-from prime_cli.runs.manifest import RUNNING
+from prime_cli.runs.manifest import FINISHED, RUNNING, load_manifest, save_manifest
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.web.application import create_application
 from prime_cli.web.library import Library
@@ -147,6 +148,7 @@ NO_PAGES = {
     "/runs/{name}/events",
     "/runs/{name}/download.{form}",
     "/runs/{name}/rollouts/{position}/text",
+    "/events",
     "/trainings/{name}/events",
     "/static/{name}",
 }
@@ -312,6 +314,54 @@ def test_rollouts_of_a_run_that_goes_on_arrive_by_themselves(
             expect(page.locator(".charts summary")).to_be_focused()
             assert run.wait(60) == 0
         window.picture("run-live")
+
+
+def test_the_list_shows_by_itself_that_a_run_began_and_ended(
+    browse: Callable[..., Visit], tmp_path: Path
+) -> None:
+    first = save_run(tmp_path, row(0))
+    with prime_open(tmp_path) as address:
+        origin, path = parted(address)
+        page = browse(origin).open(path)
+        rows = page.locator("tbody tr")
+        expect(rows).to_have_count(1)
+        page.evaluate("window.stayed = true")
+        search = page.get_by_role("searchbox", name="Search", exact=True)
+        search.fill("typed")
+        box = page.get_by_label(f"Compare {first.run_id}")
+        box.check()
+        second = save_run(tmp_path, row(0), status=RUNNING)
+        with writing(second):
+            expect(rows).to_have_count(2)
+            expect(page.get_by_text("running")).to_be_visible()
+            expect(box).to_be_checked()
+            expect(box).to_be_focused()
+            manifest = load_manifest(second.manifest)
+            ended = msgspec.structs.replace(manifest, status=FINISHED)
+            save_manifest(second.manifest, ended, Scrubber({}))
+        expect(page.get_by_text("running")).to_have_count(0)
+        expect(search).to_have_value("typed")
+        assert page.evaluate("window.stayed")
+
+
+def test_a_page_that_is_not_seen_holds_no_connection(
+    browse: Callable[..., Visit], tmp_path: Path
+) -> None:
+    show = """hidden => {
+        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    save_run(tmp_path, row(0))
+    with prime_open(tmp_path) as address:
+        origin, path = parted(address)
+        page = browse(origin).open(path)
+        with page.expect_event("requestfailed", lambda request: "/events" in request.url):
+            page.evaluate(show, True)
+        save_run(tmp_path, row(0))
+        page.wait_for_timeout(4_000)
+        expect(page.locator("tbody tr")).to_have_count(1)
+        page.evaluate(show, False)
+        expect(page.locator("tbody tr")).to_have_count(2)
 
 
 def test_a_page_whose_events_were_refused_asks_for_them_again(

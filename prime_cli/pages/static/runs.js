@@ -1,22 +1,25 @@
-// A run that goes on: its page is fetched again when the server says that it has grown.
+// A run that goes on, or the list: the page is fetched again when the server says that it has grown.
 "use strict";
 {
   const source = document.querySelector("[data-live]:not([data-live=''])");
   let isWaiting = false;
 
-  // What a reader opened, scrolled to and focused stays so; charts may have come before it.
+  // What a reader opened, ticked, scrolled to and focused stays so; charts may have come before it.
   const chartOf = (each) => each.closest("figure")?.querySelector("b").textContent;
-  const sign = (each) => [each.tagName, each.getAttribute("href"), chartOf(each)].join(" ");
+  const sign = (each) => [each.tagName, each.getAttribute("href"), each.value, chartOf(each)].join(" ");
   const replace = (part, fresh) => {
     const all = (selector) => [...part.querySelectorAll(selector)];
     const open = new Set(all("details[open]").map(chartOf));
+    const ticked = new Set(all("input:checked").map(sign));
     const places = new Map(all(".table").map((each) => [sign(each), [each.scrollLeft, each.scrollTop]]));
     const focused = part.contains(document.activeElement) ? sign(document.activeElement) : null;
     part.replaceChildren(...fresh.childNodes);
+    if (fresh.dataset.live) part.dataset.live = fresh.dataset.live;
     for (const each of all("details")) each.open = open.has(chartOf(each));
+    for (const each of all("input")) each.checked = ticked.has(sign(each));
     watchTables(part);
     for (const each of all(".table")) [each.scrollLeft, each.scrollTop] = places.get(sign(each)) ?? [0, 0];
-    if (focused) all("a, summary, .table").find((each) => sign(each) === focused)?.focus({ preventScroll: true });
+    if (focused) all("a, input, button, summary, .table").find((each) => sign(each) === focused)?.focus({ preventScroll: true });
   };
 
   const refresh = async () => {
@@ -29,23 +32,33 @@
     });
   };
 
+  let events = null;
+  let isOver = false;
+
+  // A browser has six connections to a server: a page that is not seen leaves its own to others.
   const follow = () => {
-    const events = new EventSource(source.dataset.live);
+    events?.close();
+    if (isOver || document.hidden) return;
+    events = new EventSource(source.dataset.live);
     events.addEventListener("grown", () => {
       if (isWaiting) return;
       isWaiting = true;
       setTimeout(() => { isWaiting = false; refresh(); }, 500);
     });
-    events.addEventListener("ended", () => {
-      events.close();
+    events.addEventListener("ended", ({ target }) => {
+      isOver = true;
+      target.close();
       refresh();
     });
     // A browser asks again by itself, but never after an answer that is an error.
-    events.addEventListener("error", () => {
-      if (events.readyState === EventSource.CLOSED) setTimeout(follow, 30_000);
+    events.addEventListener("error", ({ target }) => {
+      if (target === events && target.readyState === EventSource.CLOSED) setTimeout(follow, 30_000);
     });
   };
-  if (source && window.EventSource) follow();
+  if (source && window.EventSource) {
+    follow();
+    document.addEventListener("visibilitychange", follow);
+  }
 
   // Arrow keys follow the links to the previous and the next rollout or page.
   document.addEventListener("keydown", (event) => {
