@@ -23,11 +23,13 @@ class TeamLine(Struct, frozen=True):
     more: int
 
     @classmethod
-    def of(cls, item: TeamItem) -> "TeamLine":
-        return cls(item, ", ".join(item.members[:_NAMED]), max(0, len(item.members) - _NAMED))
+    def of(cls, item: TeamItem, members: int) -> "TeamLine":
+        """The line of a team with so many members, of whom `item` names some."""
+        return cls(item, ", ".join(item.members), members - len(item.members))
 
 
-_NAMED = 50
+NAMED = 50
+"""Members of a team, in its line."""
 USERS = Room(row_bytes=1_700, times=2, bytes=90_000)
 TEAMS = Room(
     row_bytes=120,

@@ -4,6 +4,7 @@ Set by admins, and required in the transaction that uses them, so that requests 
 exceed them together.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 from prime_cli.core.errors import NotAllowed, NotFound, RateLimited, UsageError
 from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.paging import read_page
 from prime_cli.hub.db.tables import (
     artifacts,
     environments,
@@ -23,6 +25,7 @@ from prime_cli.hub.db.tables import (
 from prime_cli.hub.services.access import UPSTREAM, find_owner
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.users import require_accounts, require_admin
+from prime_cli.wire.queries import PageQuery
 from prime_cli.wire.quotas import QUOTA_KINDS, UNLIMITED, Amounts, NewQuota, Quota, QuotaList
 
 EVERYBODY = "*"
@@ -144,30 +147,86 @@ def list_quotas(hub: Hub, caller: Caller) -> QuotaList:
     """What all may have, and every user and team with what they have; raises NotAllowed."""
     require_admin(caller)
     with hub.database.read() as connection:
-        rows = connection.execute(
-            select(owners).where(owners.c.type != UPSTREAM).order_by(owners.c.slug)
-        ).all()
-        found = connection.execute(select(quotas)).mappings().all()
-        used = {
-            kind: {row.owner_id: row.amount for row in connection.execute(_select_used(hub, kind))}
-            for kind in QUOTA_KINDS
-        }
-    by_subject: dict[str, Any] = {row["subject"]: row for row in found}
+        rows = connection.execute(_OWNERS.order_by(owners.c.slug)).all()
+        return QuotaList([_of_all(hub, connection), *_described(hub, connection, rows)])
 
-    def described(subject: str, slug: str | None) -> Quota:
-        own = by_subject.get(subject, {})
-        for_all = by_subject.get(EVERYBODY, {})
-        limits = {
-            kind: _effective(hub, kind, own.get(kind), for_all.get(kind)) for kind in QUOTA_KINDS
-        }
-        has = {
-            kind: int(used[kind].get(subject) or 0) if slug else int(sum(used[kind].values()))
-            for kind in QUOTA_KINDS
-        }
-        named = [kind for kind in QUOTA_KINDS if own.get(kind) is not None]
-        return Quota(slug, Amounts(**limits), Amounts(**has), named)
 
-    return QuotaList([described(EVERYBODY, None), *(described(row.id, row.slug) for row in rows)])
+def list_quota_page(hub: Hub, caller: Caller, query: PageQuery) -> tuple[list[Quota], int]:
+    """One page of the same, and the number of all; raises NotAllowed."""
+    require_admin(caller)
+    is_first = query.offset == 0
+    rest = PageQuery(query.limit - is_first, max(query.offset - 1, 0))
+    with hub.database.read() as connection:
+        rows, total = read_page(connection, _OWNERS, owners.c.slug, rest)
+        first = [_of_all(hub, connection)] if is_first else []
+        found = _described(hub, connection, rows, [row.id for row in rows])
+        return [*first, *found], total + 1
+
+
+_OWNERS = select(owners).where(owners.c.type != UPSTREAM)
+_Quotas = Mapping[str, Mapping[str, Any]]
+"""The rows of quotas by subject."""
+
+
+def _of_all(hub: Hub, connection: Connection) -> Quota:
+    used = {}
+    for kind in QUOTA_KINDS:
+        amounts = _select_used(hub, kind).subquery()
+        total = connection.execute(select(func.sum(amounts.c.amount))).scalar()
+        used[kind] = int(total or 0)
+    return _quota(hub, None, _read_quotas(connection, [EVERYBODY]).get(EVERYBODY, {}), {}, used)
+
+
+def _described(
+    hub: Hub,
+    connection: Connection,
+    rows: Sequence[Row[Any]],
+    ids: Sequence[str] | None = None,
+) -> list[Quota]:
+    """The quotas of owners; `ids` are theirs, if they are not all."""
+    known = _read_quotas(connection, ids and [EVERYBODY, *ids])
+    amounts = {kind: _read_used(hub, connection, kind, ids) for kind in QUOTA_KINDS}
+    for_all = known.get(EVERYBODY, {})
+    return [
+        _quota(
+            hub,
+            row.slug,
+            for_all,
+            known.get(row.id, {}),
+            {kind: amounts[kind].get(row.id, 0) for kind in QUOTA_KINDS},
+        )
+        for row in rows
+    ]
+
+
+def _read_quotas(connection: Connection, subjects: Sequence[str] | None) -> _Quotas:
+    wanted = select(quotas)
+    if subjects is not None:
+        wanted = wanted.where(quotas.c.subject.in_(subjects))
+    return {row["subject"]: dict(row) for row in connection.execute(wanted).mappings()}
+
+
+def _read_used(
+    hub: Hub, connection: Connection, kind: str, ids: Sequence[str] | None
+) -> dict[str, int]:
+    by_owner = _select_used(hub, kind).subquery()
+    wanted = select(by_owner)
+    if ids is not None:
+        wanted = wanted.where(by_owner.c.owner_id.in_(ids))
+    return {row.owner_id: int(row.amount or 0) for row in connection.execute(wanted)}
+
+
+def _quota(
+    hub: Hub,
+    slug: str | None,
+    for_all: Mapping[str, Any],
+    own: Mapping[str, Any],
+    used: Mapping[str, int],
+) -> Quota:
+    limits = {kind: _effective(hub, kind, own.get(kind), for_all.get(kind)) for kind in QUOTA_KINDS}
+    stated = own if slug else for_all
+    named = [kind for kind in QUOTA_KINDS if stated.get(kind) is not None]
+    return Quota(slug, Amounts(**limits), Amounts(**used), named)
 
 
 def _check(new: NewQuota, given: dict[str, int]) -> None:

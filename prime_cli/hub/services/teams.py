@@ -1,12 +1,13 @@
 """Teams: owners that several users publish for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
 from prime_cli.core.errors import NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.paging import read_page
 from prime_cli.hub.db.tables import invitations, members, owners
 from prime_cli.hub.services.access import (
     TEAM,
@@ -133,16 +134,44 @@ def list_teams(hub: Hub) -> list[TeamItem]:
             select(owners).where(owners.c.type == TEAM).order_by(owners.c.slug)
         ).all()
         rows = connection.execute(joined).all()
-    inside: dict[str, list[str]] = {}
-    for row in rows:
+    return _items(teams, rows)
+
+
+def _items(teams: Iterable[Row[Any]], inside: Iterable[Any]) -> list[TeamItem]:
+    found: dict[str, list[str]] = {}
+    for row in inside:
         shown = f"{row.slug}:admin" if row.role == ADMIN else row.slug
-        inside.setdefault(row.team_id, []).append(shown)
+        found.setdefault(row.team_id, []).append(shown)
     return [
         TeamItem(
-            team.slug, team.id, team.name or team.slug, inside.get(team.id, []), team.created_at
+            team.slug, team.id, team.name or team.slug, found.get(team.id, []), team.created_at
         )
         for team in teams
     ]
+
+
+def list_team_page(
+    hub: Hub, caller: Caller, query: PageQuery, most: int
+) -> tuple[list[tuple[TeamItem, int]], int]:
+    """One page of all teams, each with at most so many of its members and the number of all.
+
+    Also the number of teams. Raises NotAllowed.
+    """
+    require_admin(caller)
+    users = owners.alias("users")
+    team_id = members.c.team_id
+    place = func.row_number().over(partition_by=team_id, order_by=users.c.slug)
+    with hub.database.read() as connection:
+        all_teams = select(owners).where(owners.c.type == TEAM)
+        teams, total = read_page(connection, all_teams, owners.c.slug, query)
+        mine = team_id.in_([team.id for team in teams])
+        counted = select(team_id, func.count()).where(mine).group_by(team_id)
+        counts = {row[0]: row[1] for row in connection.execute(counted)}
+        joined = select(team_id, members.c.role, users.c.slug, place.label("place"))
+        inside = joined.join(users, users.c.id == members.c.user_id).where(mine).subquery()
+        first = select(inside).where(inside.c.place <= most).order_by(inside.c.slug)
+        rows = connection.execute(first).all()
+    return [(each, counts.get(each.id, 0)) for each in _items(teams, rows)], total
 
 
 def list_own_teams(hub: Hub, caller: Caller, query: PageQuery) -> TeamPage:
@@ -155,7 +184,7 @@ def list_own_teams(hub: Hub, caller: Caller, query: PageQuery) -> TeamPage:
         .where(users.c.slug == caller.slug, owners.c.slug.in_(caller.reads))
     )
     with hub.database.read() as connection:
-        rows, total = _page(connection, mine, owners.c.slug, query)
+        rows, total = read_page(connection, mine, owners.c.slug, query)
     return TeamPage(
         [Team(row.id, row.name or row.slug, row.slug, row.role, row.created_at) for row in rows],
         total,
@@ -173,7 +202,7 @@ def list_members(hub: Hub, caller: Caller, team_id: str, query: PageQuery) -> Me
             .join(members, members.c.user_id == owners.c.id)
             .where(members.c.team_id == team.id)
         )
-        rows, total = _page(connection, inside, owners.c.slug, query)
+        rows, total = read_page(connection, inside, owners.c.slug, query)
     data = [
         Member(row.id, row.name or row.slug, row.email, row.role, row.joined_at, row.slug)
         for row in rows
@@ -218,14 +247,6 @@ def read_role(text: str) -> Role:
     if role == MEMBER:
         return MEMBER
     raise UsageError(f"`{text[:80]}` is not a role", hint="write admin or member")
-
-
-def _page(
-    connection: Connection, wanted: Select[Any], order: ColumnElement[Any], query: PageQuery
-) -> tuple[list[Row[Any]], int]:
-    total = connection.execute(select(func.count()).select_from(wanted.subquery())).scalar_one()
-    rows = connection.execute(wanted.order_by(order).offset(query.offset).limit(query.limit)).all()
-    return list(rows), total
 
 
 def require_manager(caller: Caller, team: Row[Any]) -> None:

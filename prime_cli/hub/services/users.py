@@ -6,6 +6,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select, up
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, UsageError
 from prime_cli.hub.context import Caller, Hub
+from prime_cli.hub.db.paging import read_page
 from prime_cli.hub.db.tables import environments, evaluations, keys, members, owners
 from prime_cli.hub.search_index import reindex_owner
 from prime_cli.hub.services.access import (
@@ -31,6 +32,7 @@ from prime_cli.hub.services.keys import (
 from prime_cli.hub.services.readmes import forget_readmes
 from prime_cli.hub.tokens import new_id
 from prime_cli.wire.accounts import Account, Permission, UserCreated, UserItem
+from prime_cli.wire.queries import PageQuery
 
 # --- Users ---
 
@@ -110,6 +112,19 @@ def list_users(hub: Hub) -> list[UserItem]:
     with hub.database.read() as connection:
         rows = connection.execute(_select_items().order_by(owners.c.slug)).all()
     return [_item(row) for row in rows]
+
+
+def list_user_page(
+    hub: Hub, caller: Caller, query: PageQuery
+) -> tuple[list[tuple[UserItem, str | None]], int]:
+    """One page of all users, each with why it is suspended, and the number of all.
+
+    Raises NotAllowed.
+    """
+    require_admin(caller)
+    with hub.database.read() as connection:
+        rows, total = read_page(connection, _select_items(), owners.c.slug, query)
+    return [(_item(row), row.suspended) for row in rows], total
 
 
 def remove_user(hub: Hub, caller: Caller, slug: str) -> None:

@@ -2,14 +2,20 @@
 
 import re
 from html import unescape
+from typing import Any
 
 import pytest
+from sqlalchemy import event, insert
 
+from prime_cli.hub.db.tables import members, owners, quotas
+from prime_cli.hub.services.quotas import set_quota
 from prime_cli.hub.services.users import create_user
 from prime_cli.hub.serving.monitoring import Metrics
+from prime_cli.wire.quotas import NewQuota
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
 from tests.hub.routes.browsing import Browser, open_browser, signed_in
 
+NOW = "2026-11-21T12:00:00Z"
 USERS, STORAGE, AUDIT = "/dashboard/hub/users", "/dashboard/hub/storage", "/dashboard/hub/audit"
 
 
@@ -103,6 +109,60 @@ def test_the_audit_log_is_read_page_by_page(accounts_hub: AccountsHub, boss: Bro
     assert "key-5" in older
     assert "key-119" not in older
     assert "Older entries" not in older
+
+
+@pytest.mark.parametrize("path", [USERS, f"{USERS}?from=101&teams_from=101", STORAGE])
+def test_a_page_reads_no_more_rows_than_it_shows(
+    accounts_hub: AccountsHub, boss: Browser, path: str
+) -> None:
+    hub = accounts_hub.hub
+    with hub.database.write() as connection:
+        for number in range(250):
+            who = {"name": "x", "created_at": NOW, "serial": 0, "suspended": "spam"}
+            for kind in ("user", "team"):
+                one = {"id": f"{kind}{number}", "slug": f"{kind}-{number:03}", "type": kind}
+                connection.execute(insert(owners).values(**one, **who))
+            joined = {"role": "MEMBER", "created_at": NOW}
+            member = {"team_id": "team0", "user_id": f"user{number}", **joined}
+            connection.execute(insert(members).values(**member))
+            connection.execute(insert(quotas).values(subject=f"user{number}", storage=number))
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        asked.append((statement, parameters))
+
+    event.listen(hub.database.engine, "before_cursor_execute", note)
+    try:
+        assert boss.get(path).status_code == 200
+    finally:
+        event.remove(hub.database.engine, "before_cursor_execute", note)
+    with hub.database.read() as connection:
+        for statement, parameters in asked:
+            if statement.startswith("SELECT"):
+                rows = connection.exec_driver_sql(statement, parameters).all()
+                assert len(rows) <= 101, statement
+
+
+def test_lists_of_an_admin_go_on_where_a_page_ends(
+    accounts_hub: AccountsHub, boss: Browser
+) -> None:
+    for number in range(60):
+        create_user(accounts_hub.hub, OPERATOR, f"user-{number:02}")
+    set_quota(accounts_hub.hub, OPERATOR, NewQuota(owner="user-07", storage=7))
+    accounts_hub.team("lab", **{f"user-{number:02}": "MEMBER" for number in range(60)})
+    assert ", and 10 more" in boss.get(USERS).text
+    for path in (USERS, STORAGE):
+        shown, at, pages = [], path, 0
+        while at:
+            text = boss.get(at).text
+            shown += re.findall(r"<tr><td>(user-\d\d)[ <]", text)
+            at = unescape("".join(re.findall(r'<a rel="next" href="([^"#]*)"', text)[:1]))
+            pages += 1
+        assert shown == [f"user-{number:02}" for number in range(60)], path
+        assert pages > (path == USERS)
+        last = boss.get(f"{path}?before=99").text
+        assert "user-59<" in last
+    assert "7 B" in boss.get(STORAGE).text
 
 
 def test_the_load_is_that_of_a_served_hub(accounts_hub: AccountsHub, boss: Browser) -> None:

@@ -20,9 +20,11 @@ from prime_cli.hub.routes.pages.signed_in import (
 )
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import administration, quotas, takedowns
-from prime_cli.hub.services.users import require_admin
+from prime_cli.hub.services.teams import list_team_page
+from prime_cli.hub.services.users import list_user_page, require_admin
 from prime_cli.pages.administration import (
     ENTRIES,
+    NAMED,
     OWNERS,
     TEAMS,
     USERS,
@@ -59,16 +61,20 @@ async def users(request: Request) -> Page:
 
 
 async def _users(request: Request, created: UserCreated | None = None) -> Users:
-    found = (await call(request, administration.list_users)).users
-    taken = (await call(request, takedowns.list_takedowns)).takedowns
-    why = {each.target: each.reason for each in taken if each.kind == "user"}
-    teams = (await call(request, administration.list_teams)).teams
-    users = [User(each, why.get(each.slug)) for each in found]
     given = request.query_params
+    place, of_teams = parse_cursor(given), parse_cursor(given, "teams")
+    asked, asked_teams = place.query(USERS.rows), of_teams.query(TEAMS.rows)
+    found, total = await call(request, list_user_page, asked)
+    teams, team_total = await call(request, list_team_page, asked_teams, NAMED)
     return Users(
-        USERS.window(users, parse_cursor(given), USERS_PAGE),
-        TEAMS.window(
-            [TeamLine.of(each) for each in teams], parse_cursor(given, "teams"), USERS_PAGE, "teams"
+        USERS.part([User(*each) for each in found], asked.offset, total, place, USERS_PAGE),
+        TEAMS.part(
+            [TeamLine.of(*each) for each in teams],
+            asked_teams.offset,
+            team_total,
+            of_teams,
+            USERS_PAGE,
+            "teams",
         ),
         created,
     )
@@ -115,8 +121,10 @@ async def revoke_keys(request: Request, _form: dict[str, str]) -> str:
 @page_of(router, STORAGE_PAGE)
 async def storage(request: Request) -> Page:
     """What all have and may have."""
-    found = (await call(request, quotas.list_quotas)).quotas
-    return storage_page(OWNERS.window(found, parse_cursor(request.query_params), STORAGE_PAGE))
+    place = parse_cursor(request.query_params)
+    asked = place.query(OWNERS.rows)
+    found, total = await call(request, quotas.list_quota_page, asked)
+    return storage_page(OWNERS.part(found, asked.offset, total, place, STORAGE_PAGE))
 
 
 @form_of(router, STORAGE_PAGE, "owner", "kind", "most", back=storage)
