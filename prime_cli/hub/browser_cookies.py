@@ -19,7 +19,7 @@ from prime_cli.hub.services.browser_sessions import (
 )
 from prime_cli.hub.services.logins import SESSION_SECONDS
 from prime_cli.hub.tokens import new_token
-from prime_cli.hub.urls import ACCOUNT_PAGE, SESSION_PAGE, is_page
+from prime_cli.hub.urls import ACCOUNT_PAGE, SESSION_PAGE, SIGN_OUT, is_page
 
 FORM_FIELD = "form_token"
 _READING = ("GET", "HEAD")
@@ -132,4 +132,5 @@ def path_within(text: str) -> str:
     """`text` if it is the path of a page of this hub, else that of the account."""
     plain = text.isprintable() and text.isascii() and "\\" not in text
     inside = text.startswith("/") and not text.startswith("//") and is_page(text.partition("?")[0])
-    return text if plain and inside and not text.startswith(SESSION_PAGE) else ACCOUNT_PAGE
+    is_signing = text.startswith((SESSION_PAGE, SIGN_OUT))
+    return text if plain and inside and not is_signing else ACCOUNT_PAGE

@@ -46,7 +46,8 @@ def lay_out(
     """The turns at `cursor` of a rollout whose page is at `path`: chat messages, or plain text."""
     messages = Messages(path, prompt, completion)
     heads = messages.heads
-    start = min(cursor.number, len(heads) if cursor.is_end else max(len(heads) - 1, 0))
+    # At least one turn, also before the first.
+    start = min(max(cursor.number, cursor.is_end), max(len(heads) - (not cursor.is_end), 0))
     ordered: Iterable[int] = reversed(heads[:start]) if cursor.is_end else heads[start:]
     turns: list[Turn] = []
     left = room

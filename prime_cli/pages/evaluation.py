@@ -71,7 +71,7 @@ def evaluation_page(
         found=f"{pluralize(samples.total, 'sample')} found" if filters.is_set else "",
         grid=grid,
         columns=Window(range(max((len(line.cells) for line in grid), default=0))),
-        previous=path + filters.query(page=page - 1) if page > 1 else None,
+        previous=path + filters.query(page=min(page - 1, pages)) if page > 1 else None,
         next=path + filters.query(page=page + 1) if page < pages else None,
         downloads=download_links(path) if detail.total_samples else (),
         stream=_stream(detail, path),

@@ -9,13 +9,12 @@ from urllib.parse import quote
 import msgspec
 
 from prime_cli.pages.links import whole_number
-from prime_cli.runs.transcript import as_text
+from prime_cli.runs.transcript import TOO_DEEP, as_text
 
 MOST_BYTES = 16_000
 """Of the HTML of one text."""
 _MOST_JSON = 200_000
 """Characters of a text that is taken for JSON, and indented."""
-_TOO_DEEP = "This is nested too deeply to be shown."
 
 
 class Text(NamedTuple):
@@ -91,7 +90,7 @@ def whole_text(value: Any) -> str:
     except UnicodeEncodeError:  # half a surrogate pair, which the standard library writes
         return json.dumps(value, ensure_ascii=False, indent=2, default=str)
     except RecursionError:
-        return _TOO_DEEP
+        return TOO_DEEP
 
 
 def decode_json(value: Any) -> Any:

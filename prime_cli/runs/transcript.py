@@ -70,7 +70,15 @@ def _call(call: Any) -> str:
 
 def as_text(value: Any) -> str:
     """A JSON value for reading: text unquoted, the rest as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        return TOO_DEEP
+
+
+TOO_DEEP = "This is nested too deeply to be shown."
 
 
 _LONGEST_POSITION = 40

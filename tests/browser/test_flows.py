@@ -59,6 +59,22 @@ def test_only_a_table_that_can_be_scrolled_is_a_stop_of_the_tab_key(
     expect(stops).to_have_count(0)
 
 
+def test_only_a_text_that_can_be_scrolled_is_a_stop_of_the_tab_key(
+    site: Site, browse: Callable[..., Visit]
+) -> None:
+    page = browse(site.url).open(f"/dashboard/evaluations/{site.long}/samples/1")
+    texts = page.locator("main pre")
+    expect(texts.first).to_be_visible()
+    assert page.evaluate(UNLIKE) == []
+    assert texts.count() > page.locator("pre[tabindex]").count()
+
+
+UNLIKE = """[...document.querySelectorAll(".turn pre")].filter(each =>
+    (each.scrollHeight > each.clientHeight || each.scrollWidth > each.clientWidth)
+    !== each.hasAttribute("tabindex")).map(each => each.textContent.slice(0, 80))"""
+"""Texts that can be scrolled and are no stop, or the other way round."""
+
+
 def test_a_command_is_copied(site: Site, browse: Callable[..., Visit]) -> None:
     window = browse(site.url)
     window.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import APIResponse, Route, expect
 from starlette import routing
 from starlette.applications import Starlette
 
@@ -314,6 +314,37 @@ def test_rollouts_of_a_run_that_goes_on_arrive_by_themselves(
             expect(page.locator(".charts summary")).to_be_focused()
             assert run.wait(60) == 0
         window.picture("run-live")
+
+
+def test_an_answer_that_is_late_replaces_no_newer_one(
+    browse: Callable[..., Visit], tmp_path: Path
+) -> None:
+    folder = save_run(tmp_path, row(0), status=RUNNING, planned=9)
+    held: list[tuple[Route, APIResponse]] = []
+
+    def hold_first(route: Route) -> None:
+        if held or route.request.resource_type != "fetch":
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    with (
+        writing(folder),
+        Journal(folder.journal, Scrubber({})) as journal,
+        prime_open(tmp_path, folder.run_id) as address,
+    ):
+        origin, path = parted(address)
+        window = browse(origin)
+        window.page.route(f"**/runs/{folder.run_id}", hold_first)
+        page = window.open(path)
+        journal.append(row(1))
+        page.wait_for_timeout(2_500)
+        journal.append(row(2))
+        page.wait_for_timeout(2_500)
+        ((route, late),) = held
+        route.fulfill(response=late)
+        page.wait_for_timeout(1_500)
+        expect(page.locator("table.grid tbody tr")).to_have_count(3)
 
 
 def test_the_list_shows_by_itself_that_a_run_began_and_ended(

@@ -50,3 +50,11 @@ def test_a_page_says_how_many_of_too_many_metadata_it_leaves_out() -> None:
 
     assert html.count("<dt>field ") == 199
     assert "801 are not shown" in html
+
+
+def test_a_page_after_the_last_says_so_and_leads_to_the_last() -> None:
+    html = render(evaluation_page(RUN, EvaluationSamples([], 3, Overview()), page=7)).decode()
+
+    assert "The list ends before this page." in html
+    assert "No rollout has finished yet" not in html
+    assert 'rel="prev" href="/dashboard/evaluations/r1?page=1#rollouts"' in html

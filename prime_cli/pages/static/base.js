@@ -11,16 +11,16 @@ document.addEventListener("keydown", (event) => {
   search.select();
 });
 
-// A table is a stop of the Tab key only while there is more of it than is seen.
+// A table or text is a stop of the Tab key only while there is more of it than is seen.
 const isCut = (each) => each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight;
 const sizes = new ResizeObserver((seen) => {
-  for (const frame of new Set(seen.map(({ target }) => target.closest(".table")))) {
+  for (const frame of new Set(seen.map(({ target }) => target.closest(".table, pre")))) {
     if (isCut(frame)) frame.tabIndex = 0;
     else frame.removeAttribute("tabindex");
   }
 });
 const watchTables = (part) => {
-  for (const each of part.querySelectorAll(".table, .table > table")) sizes.observe(each);
+  for (const each of part.querySelectorAll(".table, .table > table, pre[tabindex]")) sizes.observe(each);
 };
 watchTables(document);
 

@@ -22,7 +22,7 @@
     if (focused) all("a, input, button, summary, .table").find((each) => sign(each) === focused)?.focus({ preventScroll: true });
   };
 
-  const refresh = async () => {
+  const draw = async () => {
     const answer = await fetch(location.href, { credentials: "same-origin" });
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -30,6 +30,21 @@
     document.querySelectorAll("[data-live]").forEach((part, number) => {
       if (parts[number]) replace(part, parts[number]);
     });
+  };
+
+  // One at a time: an answer that is late would replace a newer one.
+  let wanted = 0;
+  const refresh = async () => {
+    wanted += 1;
+    if (wanted > 1) return;
+    try {
+      for (let drawn = 0; drawn < wanted;) {
+        drawn = wanted;
+        await draw();
+      }
+    } finally {
+      wanted = 0;
+    }
   };
 
   let events = null;

@@ -199,6 +199,7 @@ def test_only_pages_of_this_hub_are_gone_on_to(accounts_hub: AccountsHub) -> Non
         "https://evil.example/": ACCOUNT,
         "/\\evil.example": ACCOUNT,
         "/login": ACCOUNT,
+        "/logout": ACCOUNT,
     }.items():
         assert browser.get("/login", params={"next": path}).headers["location"] == onward
 
