@@ -194,28 +194,8 @@ def row_of(
     *,
     again: str | None = None,
 ) -> Row:
-    """The journal's row for a worker's event, which used `charges`.
-
-    A rollout with neither reward nor error (its reward was not a number) is an error of the
-    environment.
-    """
-    failure = None
-    if event.error is not None:
-        error = event.error
-        failure = Failure(
-            error.kind,
-            error.type,
-            error.message,
-            error.retryable,
-            error.traceback,
-            error.in_scoring,
-        )
-    elif event.reward is None:
-        told = "The reward is not a finite number"
-        failure = Failure("environment", "NoReward", told, in_scoring=True)
-    elif abs(event.reward) > LARGEST:
-        told = f"The reward is beyond {LARGEST:g}"
-        failure = Failure("environment", "NoReward", told, in_scoring=True)
+    """The journal's row for a worker's event, which used `charges`."""
+    failure = _failure_of(event)
     policy = [spend for payer, spend in charges.items() if payer.role == POLICY]
     judges = {payer: spend for payer, spend in charges.items() if payer.role != POLICY}
     return Row(
@@ -240,6 +220,26 @@ def row_of(
         is_truncated=event.is_truncated,
         state=event.state,
     )
+
+
+def _failure_of(event: Rollout) -> Failure | None:
+    """Why there is no score; one that is not a number is an error of the environment."""
+    if (error := event.error) is not None:
+        return Failure(
+            error.kind,
+            error.type,
+            error.message,
+            error.retryable,
+            error.traceback,
+            error.in_scoring,
+        )
+    if event.reward is None:
+        told = "The reward is not a finite number"
+    elif abs(event.reward) > LARGEST:
+        told = f"The reward is beyond {LARGEST:g}"
+    else:
+        return None
+    return Failure("environment", "NoReward", told, in_scoring=True)
 
 
 def _own_count(event: Rollout) -> dict[str, Any] | None:
