@@ -9,6 +9,7 @@ import typer
 
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
+from prime_cli.core.options import Option
 from prime_cli.runs.comparison.compare import ALPHA, require_statistics
 from prime_cli.runs.comparison.sample_size import (
     PowerQuestion,
@@ -31,9 +32,54 @@ _POWER = 0.8
 _CORRELATION = 0.5
 
 
+@dataclass(frozen=True)
+class Given:
+    """What was said of how rewards vary, by option; None where it was not."""
+
+    rate: Annotated[float | None, Option("Mean of rewards of 0 and 1.", least=0, most=1)] = None
+    sd: Annotated[float | None, Option("Standard deviation of one reward.", least=0)] = None
+    discordance: Annotated[
+        float | None, Option("Share of 0/1 examples that change.", least=0, most=1)
+    ] = None
+    correlation: Annotated[
+        float | None,
+        Option(
+            "Correlation of the two models' mean rewards.",
+            least=0,
+            most=1,
+            show_default=str(_CORRELATION),
+        ),
+    ] = None
+    icc: Annotated[
+        float | None, Option("Correlation of rollouts of one example.", least=0, most=1)
+    ] = None
+
+    def check(self, runs: list[str]) -> None:
+        """Raise UsageError unless there is one source, and for options that it has no use for."""
+        if len(runs) > _MOST_RUNS:
+            raise UsageError("The variance comes from one run or two", hint="pass one or two")
+        sources = {"--rate": self.rate, "--sd": self.sd, "--discordance": self.discordance}
+        named = [name for name, value in sources.items() if value is not None]
+        if len(named) + bool(runs) != 1:
+            raise UsageError(
+                "How rewards vary is missing: give `--rate`, `--sd`, `--discordance` or a RUN",
+                hint="as in `prime eval power --rate 0.6 --difference 0.05 --icc 0.5`",
+            )
+        if self.discordance is not None:
+            self._refuse("`--discordance` excludes `{}`", correlation=True, icc=True)
+        if len(runs) == _MOST_RUNS:
+            self._refuse("Two runs exclude `{}`", correlation=True)
+
+    def _refuse(self, sentence: str, *, correlation: bool = False, icc: bool = False) -> None:
+        for name, refused in (("correlation", correlation), ("icc", icc)):
+            if refused and getattr(self, name) is not None:
+                raise UsageError(sentence.format(f"--{name}"), hint=f"omit `--{name}`")
+
+
 @local_options()
 def power(
     ctx: typer.Context,
+    *,
     runs: Annotated[
         list[str] | None,
         typer.Argument(metavar="[RUN] [OTHER]", help="Estimate the variance from saved runs."),
@@ -57,30 +103,7 @@ def power(
             show_default="as in two runs, else 1",
         ),
     ] = None,
-    rate: Annotated[
-        float | None, typer.Option("--rate", min=0, max=1, help="Mean of rewards of 0 and 1.")
-    ] = None,
-    sd: Annotated[
-        float | None, typer.Option("--sd", min=0, help="Standard deviation of one reward.")
-    ] = None,
-    discordance: Annotated[
-        float | None,
-        typer.Option("--discordance", min=0, max=1, help="Share of 0/1 examples that change."),
-    ] = None,
-    correlation: Annotated[
-        float | None,
-        typer.Option(
-            "--correlation",
-            min=0,
-            max=1,
-            help="Correlation of the two models' mean rewards.",
-            show_default=str(_CORRELATION),
-        ),
-    ] = None,
-    icc: Annotated[
-        float | None,
-        typer.Option("--icc", min=0, max=1, help="Correlation of rollouts of one example."),
-    ] = None,
+    given: Given,
     alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = ALPHA,
     power_: Annotated[
         float, typer.Option("--power", help="Probability of detecting the difference.")
@@ -102,44 +125,11 @@ def power(
     session = open_session(ctx)
     question = PowerQuestion(difference, examples, rollouts, alpha, power_)
     question.check()
-    given = Given(rate, sd, discordance, correlation, icc)
     given.check(runs or [])
     require_statistics("Planning a comparison")
     with session.progress.task("Planning"):
         need = _need(runs or [], question, given)
     session.output.show(need, lines=_lines(need))
-
-
-@dataclass(frozen=True)
-class Given:
-    """What was said of how rewards vary, by option; None where it was not."""
-
-    rate: float | None
-    sd: float | None
-    discordance: float | None
-    correlation: float | None
-    icc: float | None
-
-    def check(self, runs: list[str]) -> None:
-        """Raise UsageError unless there is one source, and for options that it has no use for."""
-        if len(runs) > _MOST_RUNS:
-            raise UsageError("The variance comes from one run or two", hint="pass one or two")
-        sources = {"--rate": self.rate, "--sd": self.sd, "--discordance": self.discordance}
-        named = [name for name, value in sources.items() if value is not None]
-        if len(named) + bool(runs) != 1:
-            raise UsageError(
-                "How rewards vary is missing: give `--rate`, `--sd`, `--discordance` or a RUN",
-                hint="as in `prime eval power --rate 0.6 --difference 0.05 --icc 0.5`",
-            )
-        if self.discordance is not None:
-            self._refuse("`--discordance` excludes `{}` would tell", correlation=True, icc=True)
-        if len(runs) == _MOST_RUNS:
-            self._refuse("Two runs exclude `{}` would", correlation=True)
-
-    def _refuse(self, sentence: str, *, correlation: bool = False, icc: bool = False) -> None:
-        for name, refused in (("correlation", correlation), ("icc", icc)):
-            if refused and getattr(self, name) is not None:
-                raise UsageError(sentence.format(f"--{name}"), hint=f"omit `--{name}`")
 
 
 def _need(runs: list[str], question: PowerQuestion, given: Given) -> SampleSize:

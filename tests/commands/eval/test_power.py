@@ -76,3 +76,15 @@ def test_two_identical_runs_are_reported_and_plan_nothing(prime: Prime, tmp_path
 )
 def test_half_a_question_is_refused(prime: Prime, words: str) -> None:
     assert prime("eval", "power", *words.split()).code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--discordance 0.2 --icc 0.5", "`--discordance` excludes `--icc`"),
+        ("--correlation 0.5 a b", "Two runs exclude `--correlation`"),
+    ],
+)
+def test_what_the_source_already_says_is_refused(prime: Prime, words: str, sentence: str) -> None:
+    refused = prime("eval", "power", "--difference", "0.1", *words.split())
+    assert f"error: {sentence}\n" in refused.err
