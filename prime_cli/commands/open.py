@@ -135,12 +135,11 @@ def _page_of(name: str | None, cwd: Path) -> tuple[str, list[Path]]:
 
 
 def _path_of_run(folder: Path, *, is_training: bool) -> str:
-    from urllib.parse import quote
+    from prime_cli.web.library import plain_name
+    from prime_cli.web.run_view import run_path, training_path
 
-    from prime_cli.web.run_view import run_path
-
-    name = folder.resolve().name
-    return f"/trainings/{quote(name)}" if is_training else run_path(name)
+    name = plain_name(folder.resolve())
+    return training_path(name) if is_training else run_path(name)
 
 
 def _environment(name: str) -> EnvRef | None:

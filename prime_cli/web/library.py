@@ -1,6 +1,7 @@
 """The runs that the pages show: found by name, and kept open while they are looked at."""
 
 import hashlib
+import os
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -45,10 +46,11 @@ class Library:
 
     def names_of(self, paths: Sequence[Path]) -> list[str]:
         """What addresses call the runs in these folders: by id, where no other run has it."""
-        known = Counter(path.name for path in self._paths())
-        return [
-            path.name if known[path.name] <= 1 else f"{path.name}~{_digest(path)}" for path in paths
-        ]
+        if not paths:
+            return []
+        known = Counter(map(plain_name, self._paths()))
+        named = ((plain_name(path), path) for path in paths)
+        return [name if known[name] <= 1 else f"{name}~{_digest(path)}" for name, path in named]
 
     def find(self, name: str) -> LocalRun:
         """The run or training that an address calls `name`, read anew if it has grown.
@@ -59,7 +61,8 @@ class Library:
         found = [
             path
             for path in self._paths()
-            if path.name in (name, wanted) and (path.name == name or _digest(path) == digest)
+            if (own := plain_name(path)) in (name, wanted)
+            and (own == name or _digest(path) == digest)
         ]
         if not found:
             raise NotFound(f"No local run `{name}`", hint="list saved runs with `prime eval list`")
@@ -89,8 +92,13 @@ _OF_TRAINERS = [f"[tr]*/*/*/{place}{each}" for place in ("", "environments/*/") 
 """Where trainings and rollout services are, and their evaluations; of several environments too."""
 
 
+def plain_name(path: Path) -> str:
+    """The name of a folder, also of one that is not UTF-8, as an address can have it."""
+    return path.name.encode(errors="replace").decode()
+
+
 def _digest(path: Path) -> str:
-    return hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:8]
 
 
 def problem_of(error: PrimeError) -> str:

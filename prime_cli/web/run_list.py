@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import anyio
 from anyio import to_thread
@@ -20,7 +20,7 @@ from prime_cli.runs.listing import RunItem
 from prime_cli.runs.saved_run import status_of
 from prime_cli.training.record import SavedTraining
 from prime_cli.web.library import Library
-from prime_cli.web.run_view import run_path
+from prime_cli.web.run_view import run_path, training_path
 
 _RUNS = Room(rows=100, row_bytes=350, times=2, bytes=80_000)
 _TRAININGS = Room(rows=100, row_bytes=250, bytes=40_000)
@@ -80,7 +80,7 @@ def view_runs(library: Library, query: Mapping[str, str]) -> RunsView:
     path = f"/runs?{urlencode({'text': text})}" if text else "/runs"
     words = text.casefold().split()
     found = [item for item in library.items() if _has(_words_of(item), words)]
-    trainings = (_training_line(each) for each in library.trainings())
+    trainings = _training_lines(library)
     cursor = parse_cursor(query).within(len(found))
     asked = cursor.query(_RUNS.rows)
     some = found[asked.offset : asked.offset + asked.limit]
@@ -119,7 +119,7 @@ async def watch_list(library: Library, known: int | None) -> AsyncIterator[bytes
 
 def _state_of(library: Library) -> int:
     """A number that changes with what the list shows."""
-    shown = library.items(), [_training_line(each) for each in library.trainings()]
+    shown = library.items(), _training_lines(library)
     return zlib.crc32(repr(shown).encode(errors="replace"))
 
 
@@ -149,11 +149,17 @@ def _run_line(name: str, item: RunItem) -> RunLine:
     )
 
 
-def _training_line(each: SavedTraining) -> TrainingLine:
+def _training_lines(library: Library) -> list[TrainingLine]:
+    found = library.trainings()
+    names = library.names_of([each.folder for each in found])
+    return [_training_line(name, each) for name, each in zip(names, found, strict=True)]
+
+
+def _training_line(name: str, each: SavedTraining) -> TrainingLine:
     manifest, facts = each.manifest, each.facts
     return TrainingLine(
-        name=manifest.run_id,
-        path=f"/trainings/{quote(manifest.run_id)}",
+        name=name,
+        path=training_path(name),
         environment=manifest.plan.environment.title,
         model=manifest.plan.model,
         steps=f"{facts.step} of {facts.plan.steps}",

@@ -52,6 +52,11 @@ def run_path(name: str) -> str:
     return f"/runs/{quote(name, safe='~')}"
 
 
+def training_path(name: str) -> str:
+    """The address of a training's page."""
+    return f"/trainings/{quote(name, safe='~')}"
+
+
 def view_run(
     run: LocalRun,
     name: str,
@@ -150,9 +155,9 @@ class _GridPart:
 
 def prepare_pages(library: Library) -> None:
     """Make the pages of the runs that were named, while a browser starts: the next are quick."""
-    for path in library.also:
+    for path, name in zip(library.also, library.names_of(library.also), strict=True):
         with suppress(PrimeError):  # the page says it
-            render(render_run(view_run(library.open(path), path.name, EVERYTHING, 1)))
+            render(render_run(view_run(library.open(path), name, EVERYTHING, 1)))
 
 
 def _found(matches: int, searched: int, total: int) -> str:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import quote
 
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.evals.viewer.filters import step_of
@@ -37,7 +36,7 @@ from prime_cli.training.record import (
 from prime_cli.training.trainer_events import METRICS, NAMES
 from prime_cli.web.library import Library
 from prime_cli.web.opened import LocalRun
-from prime_cli.web.run_view import end_of, run_path
+from prime_cli.web.run_view import end_of, run_path, training_path
 
 T = TypeVar("T")
 
@@ -130,7 +129,7 @@ def view_training(
     folders = [(run.path / each.path).resolve() for each in facts.evaluations]
     found = zip(facts.evaluations, folders, library.names_of(folders), strict=True)
     points = [_Evaluated(each, library, folder, name) for each, folder, name in found]
-    path = f"/trainings/{quote(name, safe='~')}"
+    path = training_path(name)
 
     def some(room: Room, part: str, rows: Sequence[T]) -> Window[T]:
         return room.window(rows, parse_cursor(query, part), path, part)
