@@ -1,5 +1,7 @@
 """Starting a supervisor, and what it and its files say."""
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -28,6 +30,28 @@ def test_a_supervisor_that_does_not_start_gives_its_last_words(
     with pytest.raises(StorageFailed) as raised:
         Supervisor(tmp_path / "data").start()
     assert raised.value.detail == "No module named aiohttp"
+
+
+_ENDS = """
+import fcntl, sys, time
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print(flush=True)
+time.sleep(0.5)
+"""
+
+
+@needs_bubblewrap
+def test_a_supervisor_is_started_as_soon_as_the_one_before_has_ended(tmp_path: Path) -> None:
+    with ended_supervisor(tmp_path) as supervisor:
+        supervisor.paths.folder.mkdir()
+        words = [sys.executable, "-c", _ENDS, str(supervisor.paths.lock)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as ending:
+            assert ending.stdout is not None
+            ending.stdout.readline()
+            supervisor.start()
+            assert ending.wait() == 0
+        assert supervisor.is_alive
 
 
 def test_only_the_sandboxes_that_are_asked_for_are_looked_at(tmp_path: Path) -> None:

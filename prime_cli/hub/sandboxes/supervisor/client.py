@@ -181,10 +181,17 @@ class Supervisor:
             return
         make_folder(self.paths.folder)
         with locked(self.paths.folder / "starting", seconds=_BEGIN_SECONDS):
-            lock = take_lock(self.paths.lock, is_new=True)
-            if lock is not None:
-                self._spawn(lock)
-            self._wait()
+            deadline = time.monotonic() + _BEGIN_SECONDS
+            # One that is ending holds the lock, and so does for a moment who asks for its state.
+            while not self._listens():
+                lock = take_lock(self.paths.lock, is_new=True)
+                if lock is not None:
+                    self._spawn(lock)
+                    self._wait()
+                    return
+                if time.monotonic() > deadline:
+                    raise StorageFailed("The supervisor of sandboxes neither answers nor ends")
+                time.sleep(_PAUSE)
 
     def _connect(self, connection: "UnixConnection") -> None:
         """Connect, having started it if nobody listens."""
