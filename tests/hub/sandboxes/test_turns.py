@@ -1,7 +1,9 @@
 """Sandboxes whose start commands work start in turn."""
 
 import asyncio
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,10 +29,9 @@ class Worker:
     """A sandbox that works until it is told to wait."""
 
     facts: ClassVar[dict[str, str]] = {}
-    is_gone = False
 
     def __init__(self) -> None:
-        self.is_busy = True
+        self.is_busy, self.is_gone = True, False
 
     async def run(self, _spec: ExecSpec) -> RunningCommand:
         raise NotFound("it runs nothing")
@@ -40,7 +41,7 @@ class Worker:
         raise NotImplementedError
 
     async def end(self) -> None:
-        """Nothing is left."""
+        self.is_gone = True
 
 
 class Workshop:
@@ -158,3 +159,48 @@ def test_a_sandbox_of_bubblewrap_says_whether_it_works(tmp_path: Path) -> None:
         await manager.end_all()
 
     asyncio.run(asyncio.wait_for(scenario(), 60))
+
+
+@pytest.mark.parametrize("ticks", range(5))
+def test_who_gives_up_in_the_moment_of_its_turn_goes_no_further(ticks: int) -> None:
+    async def scenario() -> None:
+        found = Turns(1)
+        first, second, third = found.one(), found.one(), found.one()
+        await first.take()
+        taking = asyncio.create_task(second.take())
+        await asyncio.sleep(0.01)
+        first.give_back()
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        if taking.cancel():
+            with pytest.raises(asyncio.CancelledError):
+                await taking
+        second.give_back()
+        await asyncio.wait_for(third.take(), 5)
+        third.give_back()
+
+    asyncio.run(scenario())
+
+
+class Stubborn(Workshop):
+    """One that makes what it has begun."""
+
+    async def create(self, spec: SandboxSpec) -> Worker:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        return await super().create(spec)
+
+    async def remove(self, _tag: str) -> None:
+        """It knows no tags."""
+
+
+def test_a_sandbox_that_is_made_although_it_was_given_up_is_ended(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        workshop = Stubborn()
+        manager = SandboxManager({workshop.name: workshop}, tmp_path)
+        spec = SandboxSpec("prime-test-late", "late", IMAGE, time.time() + 60)
+        box = await manager.create(workshop.name, spec, 0.01)
+        await asyncio.wait_for(box.end(), 20)
+        assert [each.is_gone for each in workshop.made] == [True]
+
+    asyncio.run(scenario())

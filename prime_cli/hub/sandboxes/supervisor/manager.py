@@ -159,6 +159,8 @@ class ManagedSandbox:
             if not creating.done():
                 creating.cancel()
                 await asyncio.wait({creating})
+                if not creating.cancelled() and creating.exception() is None:
+                    await self._end(creating.result())
                 await self.provider.remove(self.spec.tag)
         return None
 
@@ -315,6 +317,11 @@ class SandboxManager:
         """Those of `tags`, by default all, that exist or ended within the last hour."""
         wanted = self._sandboxes if tags is None else self._sandboxes.keys() & set(tags)
         return {tag: self._sandboxes[tag].state for tag in wanted}
+
+    def is_live(self, tag: str) -> bool:
+        """Whether a sandbox exists."""
+        sandbox = self._sandboxes.get(tag)
+        return sandbox is not None and not sandbox.ended.is_set()
 
     @property
     def is_idle(self) -> bool:

@@ -42,8 +42,9 @@ class Turn:
     async def take(self) -> None:
         """Wait for it; whoever has waited for long goes on without one."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._free.acquire(), _WAIT_SECONDS)
-            self._is_held = True
+            # Not `wait_for`: who gives up in the moment that it is free would go on.
+            async with asyncio.timeout(_WAIT_SECONDS):
+                self._is_held = await self._free.acquire()
 
     async def pass_on(self, running: RunningSandbox) -> None:
         """Give it back as soon as the start command waits for something, or has ended."""
