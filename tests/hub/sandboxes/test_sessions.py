@@ -1,18 +1,24 @@
 """Command sessions, as newer releases of the client have them."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import ClassVar
 
+import aiohttp
 import httpx
 import pytest
 
-from prime_cli.hub.sandboxes.provider import End, ExecSpec, RunningCommand
+from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
+from prime_cli.hub.sandboxes.provider import End, ExecSpec, RunningCommand, SandboxSpec
+from prime_cli.hub.sandboxes.supervisor.manager import SandboxManager
+from prime_cli.hub.sandboxes.supervisor.server import Server, listen
 from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
 from prime_cli.wire import command_sessions as messages
 from prime_cli.wire import connect
-from prime_cli.wire.command_sessions import CommandSpec, StartRequest
-from tests.helpers.sandboxes import Inside, create, sandbox_hub
+from prime_cli.wire.command_sessions import CommandSpec, Selector, SignalRequest, StartRequest
+from tests.helpers.sandboxes import IMAGE, Inside, create, sandbox_hub
 from tests.helpers.tools import needs_bubblewrap
 
 pytestmark = needs_bubblewrap
@@ -71,6 +77,11 @@ def test_a_session_that_takes_too_long_says_so_and_is_killed(inside: Inside) -> 
     *_, last = stream(inside, "Start", start("sleep 62"), seconds=0.3)
     assert b'"deadline_exceeded"' in last
     assert inside.run("pgrep -xf 'sleep 62'")["exit_code"] == 1
+
+
+def test_a_session_that_never_pauses_is_ended_in_time_too(inside: Inside) -> None:
+    *_, last = stream(inside, "Start", start("timeout 5 yes"), seconds=0.3)
+    assert b'"deadline_exceeded"' in last
 
 
 def test_a_session_is_taken_up_again_and_gets_its_input_once(inside: Inside) -> None:
@@ -141,6 +152,54 @@ def test_a_start_that_is_sent_again_at_once_runs_one_command() -> None:
         return box.started
 
     assert asyncio.run(scenario()) == 1
+
+
+def test_a_signal_for_a_session_that_is_still_being_started_ends_it() -> None:
+    request = StartRequest(CommandSpec(("sleep", "9")), session="s-9")
+
+    async def scenario() -> int:
+        found = Sessions()
+        starting = asyncio.create_task(found.start(SlowBox(), request))
+        await asyncio.sleep(0)
+        await found.send_signal(SignalRequest(Selector(session="s-9"), 9))
+        return await (await starting).command.wait()
+
+    assert asyncio.run(asyncio.wait_for(scenario(), 20)) == 137
+
+
+def open_descriptors() -> int:
+    """How many this process has."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_sessions_of_a_sandbox_that_ended_by_itself_leave_nothing_open(tmp_path: Path) -> None:
+    spec = SandboxSpec("prime-test-left", "left", IMAGE, time.time() + 60, network="none")
+    path = f"http://supervisor/inside/{spec.tag}"
+
+    async def scenario() -> None:
+        manager = SandboxManager({"bubblewrap": BubblewrapProvider()}, tmp_path)
+        server = Server(manager)
+        runner = await listen(server, tmp_path / "socket")
+        connector = aiohttp.UnixConnector(str(tmp_path / "socket"), force_close=True)
+        async with aiohttp.ClientSession(connector=connector) as client:
+            before = open_descriptors()
+            box = await manager.create("bubblewrap", spec, 20)
+            body = connect.frame(start("timeout 9 yes", "s-1"))
+            headers = {"connect-timeout-ms": "300"}
+            url = f"{path}/{messages.SERVICE}/Start"
+            async with client.post(url, data=body, headers=headers) as answer:
+                assert b"deadline_exceeded" in await answer.read()
+            async with client.post(
+                f"{path}/exec", json={"command": "sleep 1; kill -9 2"}
+            ) as answer:
+                await answer.read()
+            await asyncio.wait_for(box.ended.wait(), 20)
+            await server.forget_ended()
+            await asyncio.sleep(0.1)  # until connections are closed
+            assert open_descriptors() == before
+        await runner.cleanup()
+
+    asyncio.run(scenario())
 
 
 def test_no_bytes_end_the_input(inside: Inside) -> None:

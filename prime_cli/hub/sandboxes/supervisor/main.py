@@ -39,7 +39,7 @@ async def supervise(paths: SupervisorPaths, idle_seconds: float = IDLE_SECONDS) 
         while not stopping.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), _GLANCE)
-            sandboxes.forget_ended()
+            await server.forget_ended()
             if sandboxes.is_idle and time.monotonic() - sandboxes.used_at > idle_seconds:
                 break
     finally:
@@ -47,6 +47,8 @@ async def supervise(paths: SupervisorPaths, idle_seconds: float = IDLE_SECONDS) 
         with suppress(FileNotFoundError):
             paths.socket.unlink()
         await runner.cleanup()
+        # One that was asked for at the last moment.
+        await sandboxes.end_all()
 
 
 def _main(folder: str, lock: str) -> None:

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from prime_cli.core.errors import NotFound, TooLarge, TooSlow, UsageError
 from prime_cli.hub.sandboxes.provider import ExecSpec, RunningCommand, RunningSandbox
-from prime_cli.hub.sandboxes.supervisor.output import merged
+from prime_cli.hub.sandboxes.supervisor.output import kill, merged
 from prime_cli.wire.codec import decode
 from prime_cli.wire.command_sessions import STDOUT
 from prime_cli.wire.sandboxes import Executed, Execution, FileText, Uploaded
@@ -26,7 +26,6 @@ LARGEST_UPLOAD = 1024 * 1024 * 1024
 
 _SECONDS = 300.0
 _FILE_SECONDS = 300.0
-_KILL = 9
 _TEST = 'test -f "$1" || { test ! -e "$1" || echo "$1 is not a file" >&2; exit 44; }; '
 
 
@@ -61,7 +60,7 @@ async def _leave(command: RunningCommand) -> None:
     waiting = asyncio.ensure_future(command.wait())
     await asyncio.sleep(0)
     if not waiting.done():
-        await command.signal(_KILL)
+        await kill(command)
         waiting.cancel()
     command.close()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from prime_cli.hub.sandboxes.provider import Readable, RunningCommand
 from prime_cli.wire.command_sessions import STDERR, STDOUT
@@ -9,11 +10,20 @@ from prime_cli.wire.command_sessions import STDERR, STDOUT
 GRACE = 0.2
 """Seconds that pipes are read after the end: what it left in the background may hold them open."""
 
+_KILL, _KILL_SECONDS = 9, 5.0
 _CHUNK = 1 << 16
 _WAITING = 16
 """Chunks that wait for a slow reader; the command waits then, and no memory is filled."""
 
 _Item = tuple[int, bytes] | None
+
+
+async def kill(command: RunningCommand) -> None:
+    """Kill a command, and wait until it has ended."""
+    await command.signal(_KILL)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_KILL_SECONDS):
+            await command.wait()
 
 
 async def merged(command: RunningCommand) -> AsyncIterator[tuple[int, bytes]]:

@@ -54,6 +54,13 @@ class Server:
         """Set when it is told to end."""
         self._sessions: dict[str, Sessions] = {}
 
+    async def forget_ended(self) -> None:
+        """Forget sandboxes that ended an hour ago, and sessions with their sandbox."""
+        self.sandboxes.forget_ended()
+        ended = [tag for tag in self._sessions if not self.sandboxes.is_live(tag)]
+        for sessions in [self._sessions.pop(tag) for tag in ended]:
+            await sessions.end()
+
     def app(self) -> web.Application:
         """The application."""
         app = web.Application(client_max_size=_LARGEST_REQUEST, middlewares=[_answer_errors])
@@ -122,7 +129,7 @@ class Server:
         why = await _read(request, Ending)
         sandbox = self._find(request)
         await sandbox.end(why.status, why.error_type, why.error_message)
-        self._sessions.pop(sandbox.spec.tag, None)
+        await self.forget_ended()
         return answer(sandbox.state)
 
     async def log(self, request: web.Request) -> web.Response:
@@ -244,7 +251,7 @@ class Server:
                 if is_start:
                     session = await found.start(running, messages.read_start(message))
                 else:
-                    session = found.find(messages.read_connect(message))
+                    session = await found.find(messages.read_connect(message))
                 try:
                     await response.prepare(request)
                     async with asyncio.timeout(seconds):

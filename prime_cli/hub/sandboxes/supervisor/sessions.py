@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.hub.sandboxes.provider import ExecSpec, RunningCommand, RunningSandbox
-from prime_cli.hub.sandboxes.supervisor.output import merged
+from prime_cli.hub.sandboxes.supervisor.output import kill, merged
 from prime_cli.wire import command_sessions as messages
 from prime_cli.wire.command_sessions import (
     CommandSpec,
@@ -29,7 +29,6 @@ _KEEPALIVE_SECONDS = 15.0
 _WAITING = 64
 _MOST_KEYS = 1000
 _MOST_SESSIONS = 200
-_KILL = 9
 
 
 class Session:
@@ -69,7 +68,9 @@ class Session:
         yield messages.started(self.pid)
         while True:
             try:
-                item = await asyncio.wait_for(self._output.get(), _KEEPALIVE_SECONDS)
+                # Not `wait_for`: of a command that never pauses, it lost the end of the time.
+                async with asyncio.timeout(_KEEPALIVE_SECONDS):
+                    item = await self._output.get()
             except TimeoutError:
                 yield messages.keepalive()
                 continue
@@ -83,7 +84,7 @@ class Session:
     async def stop(self) -> None:
         """Kill the command, and forget what it said."""
         if self.code is None:
-            await self.command.signal(_KILL)
+            await kill(self.command)
         self._pump.cancel()
         with suppress(asyncio.CancelledError):
             await self._pump
@@ -138,8 +139,12 @@ class Sessions:
         self._found[session.pid] = session
         return session
 
-    def find(self, selector: Selector) -> Session:
-        """Raises NotFound."""
+    async def find(self, selector: Selector) -> Session:
+        """The session, also of a start that is still on its way; raises NotFound."""
+        starting = self._starting.get(selector.session or "")
+        if starting is not None:
+            async with starting:
+                pass
         self._forget_old()
         for each in self._found.values():
             if selector.session is not None:
@@ -154,7 +159,7 @@ class Sessions:
 
         Raises NotFound, UsageError.
         """
-        session = self.find(request.selector)
+        session = await self.find(request.selector)
         stdin = session.command.stdin
         if stdin is None:
             raise UsageError("The session was started without stdin")
@@ -171,7 +176,7 @@ class Sessions:
 
     async def send_signal(self, request: SignalRequest) -> None:
         """Signal a command; once for each key. Raises NotFound."""
-        session = self.find(request.selector)
+        session = await self.find(request.selector)
         if session.code is None and session.is_new(request.key):
             await session.command.signal(request.signal)
 
@@ -187,6 +192,11 @@ class Sessions:
         """Stop a session that nobody can take up again."""
         self._found.pop(session.pid, None)
         await session.stop()
+
+    async def end(self) -> None:
+        """Stop all: the sandbox has ended, and nobody can ask for them any more."""
+        for session in list(self._found.values()):
+            await self.close(session)
 
     def _forget_old(self) -> None:
         now = time.monotonic()
