@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from prime_cli.hub.sandboxes.bubblewrap.process import BubblewrapSandbox
 from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
 from prime_cli.hub.sandboxes.provider import ExecSpec, SandboxSpec
 from prime_cli.wire.sandboxes import INTERNET, NONE
@@ -128,6 +129,16 @@ def serve_names(server: socket.socket) -> None:
         server.sendto(head + data[12 : end + 5] + answer, peer)
 
 
+async def read_output(sandbox: BubblewrapSandbox, words: tuple[str, ...]) -> bytes:
+    """All that a program in a sandbox prints."""
+    command = await sandbox.run(ExecSpec(words))
+    said = b""
+    while part := await command.stdout.read(1 << 16):
+        said += part
+    command.close()
+    return said
+
+
 async def look_from_sandbox(folder: Path) -> dict[str, object]:
     """What a sandbox reaches."""
     spec = SandboxSpec(
@@ -138,15 +149,11 @@ async def look_from_sandbox(folder: Path) -> dict[str, object]:
         tried = await sandbox.run(ExecSpec(("/usr/sbin/nft", "flush", "ruleset")))
         flushed = await tried.wait()
         words = ("python", "-c", PROBE, *PLACES, *INSIDE_ALONE)
-        command = await sandbox.run(ExecSpec(words))
-        said = b""
-        while part := await command.stdout.read(1 << 16):
-            said += part
+        said = await read_output(sandbox, words)
         found = {"reached": json.loads(said), "flush": flushed, "fact": sandbox.facts["network"]}
         for level in (NONE, INTERNET):
             await sandbox.change_network(msgspec.structs.replace(spec, network=level))
-            command = await sandbox.run(ExecSpec(("python", "-c", PROBE, *SOME)))
-            found[level] = json.loads(await command.stdout.read(1 << 16))
+            found[level] = json.loads(await read_output(sandbox, ("python", "-c", PROBE, *SOME)))
         return found
     finally:
         await sandbox.end()

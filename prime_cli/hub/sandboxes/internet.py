@@ -28,6 +28,7 @@ INTERNET_FACT = (
 _PACKAGES = {"slirp4netns": "slirp4netns", "nft": "nftables", "nsenter": "util-linux"}
 _TUN = Path("/dev/net/tun")
 _SECONDS = 20.0
+_CHUNK = 1 << 16
 _NEWS = ("WARNING", "sent ", "received ")
 """How lines begin that slirp4netns prints before it says what fails."""
 
@@ -78,6 +79,11 @@ class Uplink:
 
     def __init__(self, process: asyncio.subprocess.Process, holding: int) -> None:
         self._process, self._holding = process, holding
+        self._reading: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Read what it says from now on: a full pipe would stop it, and hide that it ended."""
+        self._reading = asyncio.create_task(_discard(self._process.stderr))
 
     async def end(self) -> None:
         """Disconnect the sandbox."""
@@ -172,7 +178,13 @@ async def _connect(pid: int) -> Uplink:
     except BaseException:
         await uplink.end()
         raise
+    uplink.begin()
     return uplink
+
+
+async def _discard(stream: asyncio.StreamReader | None) -> None:
+    while stream is not None and await stream.read(_CHUNK):
+        pass
 
 
 async def _wait_until_ready(process: asyncio.subprocess.Process, ready: int) -> None:

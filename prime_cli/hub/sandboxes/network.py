@@ -3,6 +3,7 @@
 import asyncio
 import socket
 
+from prime_cli.core.errors import Conflict
 from prime_cli.hub.sandboxes.internet import (
     INTERNET_FACT,
     Uplink,
@@ -23,6 +24,7 @@ class SandboxNetwork:
         self._proxy = Proxy()
         self._server: asyncio.Server | None = None
         self._uplink: Uplink | None = None
+        self._is_closed = False
 
     async def apply(self, spec: SandboxSpec, listener: socket.socket | None = None) -> None:
         """Reach what `spec` names, and nothing else from now on; other connections are cut.
@@ -43,7 +45,8 @@ class SandboxNetwork:
         await self._disconnect()
 
     async def close(self) -> None:
-        """Reach nothing; idempotent."""
+        """Reach nothing; idempotent. A change that is under way fails."""
+        self._is_closed = True
         if self._server is not None:
             self._server.close()
         self._proxy.allow((), ())
@@ -52,7 +55,11 @@ class SandboxNetwork:
     async def _connect(self) -> None:
         if self._uplink is None:
             require_internet()
-            self._uplink = await connect_filtered(self._pid)
+            uplink = await connect_filtered(self._pid)
+            if self._is_closed:
+                await uplink.end()
+                raise _has_ended()
+            self._uplink = uplink
 
     async def _disconnect(self) -> None:
         uplink, self._uplink = self._uplink, None
@@ -63,11 +70,18 @@ class SandboxNetwork:
         if self._server is None:
             if listener is None:
                 listener = await listen_inside(self._pid, PROXY_PORT)
+            if self._is_closed:
+                listener.close()
+                raise _has_ended()
             try:
                 self._server = await self._proxy.listen(listener)
             except BaseException:
                 listener.close()
                 raise
+
+
+def _has_ended() -> Conflict:
+    return Conflict("The sandbox has ended")
 
 
 def describe_network(spec: SandboxSpec) -> str:

@@ -16,7 +16,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from prime_cli.hub.sandboxes.internet import own_networks
+from prime_cli.hub.sandboxes.internet import PRIVATE_NETWORKS, own_networks
 
 PROXY_PORT = 3128
 """Of the sandbox's own loopback."""
@@ -246,16 +246,20 @@ async def _public_address(host: str, port: int) -> str | None:
 def is_public(address: str) -> bool:
     """Whether an address is on the Internet, also one of version 4 inside one of version 6."""
     found = ipaddress.ip_address(address)
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour
-        if found in _NAT64:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
-    return found.is_global and not found.is_multicast
+    if isinstance(found, ipaddress.IPv4Address):
+        return found.is_global and not any(found in each for each in _PRIVATE)
+    inner = found.ipv4_mapped or found.sixtofour
+    if found in _NAT64:
+        inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+    if inner is not None:
+        return is_public(str(inner))
+    return found.is_global and found in _UNICAST
 
 
+_PRIVATE = tuple(map(ipaddress.ip_network, PRIVATE_NETWORKS))
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_UNICAST = ipaddress.ip_network("2000::/3")
+"""What IANA gives out of version 6; beyond it, some addresses lead into a local network."""
 
 
 def _not_public(host: str) -> str:

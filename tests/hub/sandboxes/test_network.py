@@ -1,16 +1,24 @@
 """What a running sandbox reaches, as it is changed by the egress policy of the sandbox API."""
 
+import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
+from prime_cli.core.errors import PrimeError
+from prime_cli.hub.sandboxes import internet
+from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
+from prime_cli.hub.sandboxes.provider import SandboxSpec
 from tests.helpers.engines import podman_with_python
-from tests.helpers.sandboxes import API, Inside, create, sandbox_hub
+from tests.helpers.local_pods import wait_until
+from tests.helpers.sandboxes import API, IMAGE, Inside, create, sandbox_hub
 from tests.helpers.tools import needs_bubblewrap, needs_root
 
 NOTHING: dict[str, list[str] | None] = {"allowlist": [], "denylist": None}
@@ -110,3 +118,50 @@ def test_a_change_that_cannot_be_is_refused_with_the_reason(tmp_path: Path) -> N
         hub.delete(f"{API}/sandbox/{made['id']}")
         gone = change(hub, made, allowlist=[])
         assert (gone.status_code, "it is TERMINATED" in gone.text) == (409, True)
+
+
+@needs_bubblewrap
+def test_a_change_during_which_the_sandbox_ends_leaves_nothing_open() -> None:
+    spec = SandboxSpec("prime-test-change", "change", IMAGE, time.time() + 60, network="none")
+
+    async def scenario() -> None:
+        sandbox = await BubblewrapProvider().create(spec)
+        changed = msgspec.structs.replace(spec, network="packages")
+        changing = asyncio.create_task(sandbox.change_network(changed))
+        await asyncio.sleep(0.005)
+        await sandbox.end()
+        with pytest.raises(PrimeError):
+            await changing
+
+    asyncio.run(scenario())
+
+
+# Instead of slirp4netns: it is ready at once, and then has much to say.
+_TALKS = """#!/bin/bash
+for word; do case $word in --ready-fd=*) eval "echo >&${word#*=}";; esac; done
+head -c 1000000 /dev/zero >&2
+touch {}
+exec sleep 60
+"""
+
+
+@needs_bubblewrap
+def test_what_connects_a_sandbox_may_say_as_much_as_it_likes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program, said = tmp_path / "slirp4netns", tmp_path / "said"
+    program.write_text(_TALKS.replace("{}", str(said)))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    spec = SandboxSpec("prime-test-talk", "talk", IMAGE, time.time() + 60, network="none")
+
+    async def scenario() -> None:
+        sandbox = await BubblewrapProvider().create(spec)
+        try:
+            uplink = await internet._connect(sandbox.network._pid)
+            await asyncio.to_thread(wait_until, said.exists, what="it has said everything")
+            await asyncio.wait_for(uplink.end(), 20)
+        finally:
+            await sandbox.end()
+
+    asyncio.run(scenario())

@@ -137,6 +137,11 @@ def test_connections_beyond_what_one_sandbox_may_have_are_closed() -> None:
         ("64:ff9b::a9fe:a9fe", False),
         ("2002:7f00:1::", False),
         ("ff0e::1", False),
+        ("168.63.129.16", False),  # Azure's, about the machine itself
+        ("::ffff:168.63.129.16", False),
+        ("fec0::1", False),
+        ("64:ff9b:1::10.0.0.1", False),
+        ("::10.0.0.1", False),
     ],
 )
 def test_only_addresses_of_the_internet_are_public(address: str, expected: bool) -> None:
