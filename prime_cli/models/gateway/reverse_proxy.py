@@ -49,7 +49,9 @@ async def stream_from_hub(
 ) -> web.StreamResponse:
     """Answer `request` with what the hub says, as it comes; raises PrimeError."""
     found = await in_thread(
-        lambda: hub.sandboxes.pass_on(request.method, address, headers, content)
+        lambda: hub.sandboxes.pass_on(request.method, address, headers, content),
+        # Otherwise its connection, and what the hub does for it, would stay.
+        unwanted=lambda found: found.close(),
     )
     kept = {name: found.headers[name] for name in _KEPT_OF_STREAMS if name in found.headers}
     answer = web.StreamResponse(status=found.status_code, headers=kept)

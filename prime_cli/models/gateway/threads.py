@@ -52,13 +52,18 @@ def wait_for(coroutine: Any, loop: asyncio.AbstractEventLoop) -> Any:
     return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
 
 
-async def in_thread(call: Callable[[], T]) -> T:
-    """Its result, from a thread for whose end nobody waits when the run has ended."""
+async def in_thread(call: Callable[[], T], unwanted: Callable[[T], object] = lambda _: None) -> T:
+    """Its result, from a thread for whose end nobody waits when the run has ended.
+
+    Nor when the caller was cancelled: `unwanted` gets the result then, in another thread.
+    """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
     def finish(result: T | None, error: BaseException | None) -> None:
         if done.done():
+            if error is None:
+                _thread.start_new_thread(lambda: unwanted(result), ())  # type: ignore[arg-type]  # T
             return
         if error is not None:
             done.set_exception(error)

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +42,7 @@ class ScriptedHub:
     """A hub that says yes, and keeps what it was asked; `refuses` is its answer to a creation.
 
     It `creates` nothing until it `may_create`; if it `loses_answers`, nobody hears of what it made.
+    `within` answers what is asked inside a sandbox.
     """
 
     asked: list[httpx.Request] = field(default_factory=list)
@@ -52,6 +53,7 @@ class ScriptedHub:
     loses_answers: bool = False
     may_create: threading.Event = field(default_factory=threading.Event)
     creates: threading.Event = field(default_factory=threading.Event)
+    within: Callable[[httpx.Request], httpx.Response] | None = None
 
     def __post_init__(self) -> None:
         self.may_create.set()
@@ -62,6 +64,8 @@ class ScriptedHub:
             raise httpx.ConnectError("refused", request=request)
         self.asked.append(request)
         if request.url.host != "hub.example":
+            if self.within is not None:
+                return self.within(request)
             content = Chunks(cut_off=self.cuts_off)
             return httpx.Response(200, headers={"content-type": "text/plain"}, stream=content)
         path = request.url.path.removeprefix("/api/v1/sandbox").strip("/")

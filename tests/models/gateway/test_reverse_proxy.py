@@ -2,6 +2,10 @@
 
 import asyncio
 import json
+import threading
+from collections.abc import Iterator
+
+import httpx
 
 from tests.models.gateway.sandbox_door import CREATE, INSIDE, KEY, ScriptedHub, door
 
@@ -54,5 +58,44 @@ def test_an_answer_that_is_cut_off_is_said_to_be() -> None:
             status, refused = await run.ask("POST", f"{auth['gateway_url']}/u/j/exec", {}, "t-1")
             assert status == 503
             assert "ended its answer early" in refused["detail"]
+
+    asyncio.run(scenario())
+
+
+class Endless(httpx.SyncByteStream):
+    """A body of which nobody has read anything yet."""
+
+    def __init__(self) -> None:
+        self.closed = threading.Event()
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b""
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+def test_a_stream_that_begins_after_its_caller_has_given_up_is_closed() -> None:
+    body, asked, may_begin = Endless(), threading.Event(), threading.Event()
+
+    def begin_late(_request: httpx.Request) -> httpx.Response:
+        asked.set()
+        assert may_begin.wait(20)
+        return httpx.Response(200, stream=body)
+
+    hub = ScriptedHub(within=begin_late)
+
+    async def scenario() -> None:
+        async with door(hub) as run:
+            await run.ask(*CREATE)
+            _, auth = await run.ask("POST", "/hub/api/v1/sandbox/box1/auth")
+            url = f"{auth['gateway_url']}/u/j/process.Process/Start"
+            start = asyncio.create_task(run.ask("POST", url, {}, "t-1"))
+            assert await asyncio.to_thread(asked.wait, 20)
+            start.cancel()
+            await asyncio.wait([start])
+            await asyncio.sleep(0.1)  # until the gateway knows
+            may_begin.set()
+            assert await asyncio.to_thread(body.closed.wait, 20)
 
     asyncio.run(scenario())
