@@ -92,9 +92,9 @@ class SandboxGateway:
         finally:
             # A session with a name outlives its connection.
             if request.session is not None and not isinstance(event, Ended):
-                self._kill(request.session)
+                self.kill(request.session)
 
-    def _kill(self, session: str) -> None:
+    def kill(self, session: str) -> None:
         """Kill a command, if it still runs."""
         headers = {"content-type": UNARY_TYPE, "connect-protocol-version": "1"}
         message = signal_request(session, _SIGKILL)
@@ -105,11 +105,15 @@ class SandboxGateway:
         ):
             answer.read()
 
-    def send_input(self, session: str, data: bytes) -> None:
-        """Give a running command input; none closes its stdin."""
+    def send_input(self, session: str, data: bytes, *, seconds: float) -> None:
+        """Give a running command input; none closes its stdin.
+
+        Waits for up to `seconds` until it reads. Raises NotFound if it has ended.
+        """
         headers = {"content-type": UNARY_TYPE, "connect-protocol-version": "1"}
         message = input_request(session, data)
-        with self._ask("POST", f"/{SERVICE}/SendInput", headers, message) as answer:
+        address = f"/{SERVICE}/SendInput"
+        with self._ask("POST", address, headers, message, seconds=seconds) as answer:
             answer.read()
 
     def upload(self, file: Path, path: str) -> int:

@@ -6,7 +6,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Annotated
 
 import typer
@@ -15,7 +15,7 @@ from prime_cli.api.sandbox_gateway import SandboxGateway
 from prime_cli.commands.options import CONTEXT, OFFLINE, QUIET, common_options, open_session
 from prime_cli.commands.sandbox.lookup import SandboxArg, find_living, parse_pairs
 from prime_cli.core.config import PRIME_API_URL
-from prime_cli.core.errors import ExitCode, PrimeError, TooSlow, UsageError
+from prime_cli.core.errors import ExitCode, NotFound, PrimeError, TooSlow, Unreachable, UsageError
 from prime_cli.wire.command_sessions import STDERR, CommandSpec, Ended, Output, StartRequest
 
 _DEFAULT_SECONDS = 300
@@ -71,13 +71,13 @@ def run(
     gateway = session.hub.sandboxes.gateway(found.id)
     name = uuid.uuid4().hex
     # Sessions of the public hub have no end of stdin: what reads to it would wait forever.
-    reads = session.hub.base_url != PRIME_API_URL and not sys.stdin.isatty()
+    reads = session.hub.base_url != PRIME_API_URL and _is_given_input()
     request = StartRequest(
         CommandSpec(("/bin/bash", "-c", shlex.join(words)), variables, working_dir, user),
         stdin=reads,
         session=name,
     )
-    feeder = _Feeder(gateway, name)
+    feeder = _Feeder(gateway, name, timeout)
     try:
         code = _pass_on(gateway, request, timeout, feeder.start if reads else None)
     except TooSlow as error:
@@ -87,6 +87,10 @@ def run(
         raise typer.Exit(ExitCode.PARTIAL) from error
     finally:
         feeder.stop()
+    if code == _KILLED and feeder.failure is not None:
+        raise Unreachable(
+            f"The command was ended, since its stdin cannot be passed on: {feeder.failure.message}"
+        )
     if code == _KILLED:
         session.output.warn(
             "The command was killed, as when the sandbox ends or its "
@@ -94,6 +98,11 @@ def run(
             hint=f"see `prime sandbox get {shlex.quote(sandbox)}`",
         )
     raise typer.Exit(code)
+
+
+def _is_given_input() -> bool:
+    """Whether stdin is a file or a pipe; programs are also started without any."""
+    return sys.stdin is not None and not sys.stdin.isatty()
 
 
 def _split(line: str) -> list[str]:
@@ -121,12 +130,22 @@ def _pass_on(
     return ExitCode.INTERNAL  # not reached: a stream without an end raises
 
 
+def _read_stdin() -> bytes:
+    """What comes next; nothing of what cannot be read, such as a folder."""
+    with suppress(OSError):
+        return os.read(sys.stdin.fileno(), _SLICE)
+    return b""
+
+
 class _Feeder:
     """Gives a command everything on stdin; it may end before that."""
 
-    def __init__(self, gateway: SandboxGateway, session: str) -> None:
+    def __init__(self, gateway: SandboxGateway, session: str, seconds: float) -> None:
+        self.failure: PrimeError | None = None
+        """Why the command, which still ran, could be given no more."""
         self._gateway = gateway
         self._session = session
+        self._seconds = seconds
         self._sending = threading.Lock()
         self._is_stopped = False
 
@@ -143,12 +162,17 @@ class _Feeder:
     def _feed(self) -> None:
         more = True
         while more:
-            data = os.read(sys.stdin.fileno(), _SLICE)
+            data = _read_stdin()
             more = bool(data)
             with self._sending:
                 if self._is_stopped:
                     return
                 try:
-                    self._gateway.send_input(self._session, data)
-                except PrimeError:
+                    self._gateway.send_input(self._session, data, seconds=self._seconds)
+                except NotFound:
                     return  # the command has ended, and its own exit code is the answer
+                except PrimeError as error:
+                    # It would take what it has for the whole, or wait for the rest.
+                    self.failure = error
+                    self._gateway.kill(self._session)
+                    return

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
@@ -43,7 +44,7 @@ def test_nothing_is_sent_once_the_command_has_ended(stdin: int) -> None:
 
     way = httpx.MockTransport(answer)
     hub = HubClient("http://hub.example", key="pit_x", transport=way, outside=way)
-    feeder = _Feeder(hub.sandboxes.gateway("box"), "s-1")
+    feeder = _Feeder(hub.sandboxes.gateway("box"), "s-1", 60)
     feeder.start()
     (thread,) = [each for each in threading.enumerate() if each.name == "prime-stdin"]
     os.write(stdin, b"first")
@@ -54,6 +55,45 @@ def test_nothing_is_sent_once_the_command_has_ended(stdin: int) -> None:
     thread.join(10)
     assert len(bodies) == 1
     assert b"first" in bodies[0]
+
+
+def _feed(status: int) -> tuple[_Feeder, list[str]]:
+    """Give a command `hello`, which is answered with `status`; the calls that come of it."""
+    calls: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        call = request.url.path.rpartition("/")[2]
+        if call == "auth":
+            return httpx.Response(200, json={"token": "t", **PLACE})
+        calls.append(call)
+        return httpx.Response(status if call == "SendInput" else 200)
+
+    way = httpx.MockTransport(answer)
+    hub = HubClient("http://hub.example", key="pit_x", transport=way, outside=way)
+    feeder = _Feeder(hub.sandboxes.gateway("box"), "s-1", 60)
+    feeder.start()
+    for thread in threading.enumerate():
+        if thread.name == "prime-stdin":
+            thread.join(10)
+    return feeder, calls
+
+
+def test_a_command_whose_input_is_lost_is_killed_unless_it_has_ended(stdin: int) -> None:
+    os.write(stdin, b"hello")
+    feeder, calls = _feed(503)
+    assert (feeder.failure is None, calls) == (False, ["SendInput", "SendSignal"])
+    os.write(stdin, b"hello")
+    feeder, calls = _feed(404)
+    assert (feeder.failure, calls) == (None, ["SendInput"])
+    os.close(stdin)
+
+
+def test_what_cannot_be_read_is_no_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = os.open(tmp_path, os.O_RDONLY)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(fileno=lambda: folder))
+    feeder, calls = _feed(200)
+    os.close(folder)
+    assert (feeder.failure, calls) == (None, ["SendInput"])
 
 
 def test_a_second_interrupt_ends_the_wait_for_the_kill_of_the_command(
