@@ -7,6 +7,7 @@ import typer
 from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session
 from prime_cli.core.errors import PartialResult
 from prime_cli.core.formatting import pluralize
+from prime_cli.models.gateway.sockets import left_socket_folders, remove_left_sockets
 from prime_cli.pods.lookup import has_extensions
 from prime_cli.pods.terminate import (
     find_local_files,
@@ -30,7 +31,7 @@ def gc(
 
     Finds machines without a pod, expired and failed pods, and orphaned disks: yours, or
     everybody's if you are an admin of the hub. Also removes local SSH aliases and host keys of
-    terminated pods, and without asking what is left of sandboxes.
+    terminated pods, and without asking what is left of sandboxes and of killed runs.
 
     \b
     Example:
@@ -52,6 +53,7 @@ def gc(
             leaks = terminate_orphans(hub)
         here = remove_local_files(home, here)
     left = _sweep_sandboxes(session, dry_run=dry_run)
+    left += _sweep_sockets(dry_run=dry_run)
     _show(session, [*leaks, *here, *left], dry_run=dry_run)
 
 
@@ -69,6 +71,13 @@ def _sweep_sandboxes(session: Session, *, dry_run: bool) -> list[Leak]:
         Leak(kind=kind, id=name, provider="", ended=not dry_run and why is None, failure=why)
         for kind, name, why in found
     ]
+
+
+def _sweep_sockets(*, dry_run: bool) -> list[Leak]:
+    """Sockets of runs that were killed."""
+    found = left_socket_folders() if dry_run else remove_left_sockets()
+    kind = "socket of a killed run"
+    return [Leak(kind=kind, id=str(each), provider="", ended=not dry_run) for each in found]
 
 
 def _confirm(session: Session, leaks: Sequence[Leak]) -> None:

@@ -7,7 +7,6 @@ import secrets
 import shutil
 import socket
 import sys
-import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from http import HTTPStatus
@@ -39,6 +38,7 @@ from prime_cli.models.gateway.oracle import GoldAnswers
 from prime_cli.models.gateway.replay import Recording, ReplayStep
 from prime_cli.models.gateway.retries import Retries
 from prime_cli.models.gateway.settings import GatewaySettings, HubRelay, OpenRelay
+from prime_cli.models.gateway.sockets import SOCKET, make_socket_folder, remove_left_sockets
 from prime_cli.models.gateway.streams import ask_for_usage
 from prime_cli.models.gateway.upstream import EndpointPool, ModelRouter, allow_only_model_calls
 from prime_cli.models.registry import Registry
@@ -302,10 +302,10 @@ async def _listen_on_loopback(runner: web.ServerRunner) -> int:
 async def _listen_on_socket(runner: web.ServerRunner, stack: AsyncExitStack) -> Path | None:
     if sys.platform == "win32" or not hasattr(socket, "AF_UNIX"):
         return None
-    # mkdtemp's folder is 0700: nobody else can reach the socket inside it.
-    folder = Path(tempfile.mkdtemp(prefix="prime-"))
+    remove_left_sockets()
+    folder = make_socket_folder()
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    path = folder / "gateway.sock"
+    path = folder / SOCKET
     if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
         return None
     await web.UnixSite(runner, path, backlog=1024).start()

@@ -1,0 +1,41 @@
+"""The sockets of gateways: those of killed runs are removed, and those in use stay."""
+
+import os
+import socket
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from prime_cli.models.gateway.sockets import SOCKET, make_socket_folder
+from tests.helpers.cli import Prime
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no Unix sockets")
+
+
+def bound(*, is_old: bool) -> tuple[Path, socket.socket]:
+    """A folder with a socket in which nobody listens yet."""
+    folder = make_socket_folder()
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(folder / SOCKET))
+    if is_old:
+        os.utime(folder / SOCKET, (0, 0))
+    return folder, server
+
+
+def test_gc_removes_those_in_which_nobody_listens(
+    prime: Prime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, killed = bound(is_old=True)
+    killed.close()
+    used, server = bound(is_old=True)
+    starting, other = bound(is_old=False)
+    with server, other:
+        server.listen()
+        tried = prime("gc", "--dry-run").ok()
+        assert "socket of a killed run" in tried.out
+        assert left.exists()
+        prime("gc", "--yes").ok()
+        assert (left.exists(), used.exists(), starting.exists()) == (False, True, True)
