@@ -28,7 +28,7 @@ from prime_cli.hub.sandboxes.supervisor.protocol import (
     Log,
     NetworkChange,
 )
-from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
+from prime_cli.hub.sandboxes.supervisor.sessions import Session, Sessions
 from prime_cli.hub.sandboxes.supervisor.variables import describe_change
 from prime_cli.wire import command_sessions as messages
 from prime_cli.wire import connect
@@ -244,7 +244,6 @@ class Server:
         response.content_type = connect.STREAM_TYPE
         try:
             message = connect.unframe(await request.read())
-            seconds = _read_seconds(request)
             sandbox = self._running(request)
             with sandbox.in_use() as running:
                 found = self._sessions_of(request)
@@ -254,9 +253,7 @@ class Server:
                     session = await found.find(messages.read_connect(message))
                 try:
                     await response.prepare(request)
-                    async with asyncio.timeout(seconds):
-                        async for event in session.events():
-                            await response.write(connect.frame(event))
+                    await _send_events(session, response, _read_seconds(request))
                     if running.is_gone:
                         await sandbox.ended.wait()
                     await response.write(connect.end_frame())
@@ -290,6 +287,13 @@ class Server:
 async def _nothing(done: Awaitable[None]) -> bytes:
     await done
     return b""
+
+
+async def _send_events(session: Session, response: web.StreamResponse, seconds: float) -> None:
+    """Raises TimeoutError when the command takes longer than `seconds`."""
+    async with asyncio.timeout(seconds):
+        async for event in session.events():
+            await response.write(connect.frame(event))
 
 
 def _read_seconds(request: web.Request) -> float:

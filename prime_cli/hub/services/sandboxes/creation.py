@@ -21,6 +21,7 @@ from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import sandbox_labels, sandboxes
 from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.sandboxes.supervisor.protocol import Checked, ObservedState
 from prime_cli.hub.services.access import find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import record
@@ -75,37 +76,56 @@ def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandb
     user, team = _find_owner(hub, caller, creation)
     row, spec = _find_retried(hub, user, creation), None
     if row is None:
-        sandbox_id = str(uuid4())
-        tag = tag_prefix(hub) + sandbox_id.replace("-", "")
-        spec = _spec(hub, creation, caller.slug, tag, sandbox_id)
-        chosen = choose(hub, creation, spec)
-        insert_row = partial(
-            _insert, hub, caller, creation, spec, chosen.provider, user=user, team=team
-        )
-        try:
-            row = insert_row()
-        except RateLimited:
-            # Some may have ended by themselves, which nobody has looked at since.
-            if not _refresh_live(hub):
-                raise
-            row = insert_row()
+        spec = _new_spec(hub, caller, creation)
+        row = _insert_new(hub, caller, creation, spec, user=user, team=team)
     require_here(hub, row)
     if row.status == PENDING and row.terminated_at is None:
         if spec is None or spec.tag != row.tag:
             spec = _spec(hub, creation, caller.slug, row.tag, row.id)
-        try:
-            state = supervisor.create(row.provider, spec, _WAIT_SECONDS)
-        except PrimeError as error:
-            follow(hub, row, ObservedState(ERROR, START_FAILED, error.message))
-            raise
-        if state.is_refused:
-            _forget(hub, row)
-            raise UsageError(state.error_message or "It cannot be made", hint=state.hint)
-        follow(hub, row, state)
+        _start(hub, supervisor, row, spec)
         return _describe_wanted(hub, row)
     with hub.database.read() as connection:
         row = find_sandbox(connection, row.id)
         return describe(row, labels_of(connection, [row.id]).get(row.id, []))
+
+
+def _new_spec(hub: Hub, caller: Caller, creation: SandboxCreation) -> SandboxSpec:
+    sandbox_id = str(uuid4())
+    tag = tag_prefix(hub) + sandbox_id.replace("-", "")
+    return _spec(hub, creation, caller.slug, tag, sandbox_id)
+
+
+def _insert_new(
+    hub: Hub,
+    caller: Caller,
+    creation: SandboxCreation,
+    spec: SandboxSpec,
+    *,
+    user: str,
+    team: str | None,
+) -> Row[Any]:
+    provider = choose(hub, creation, spec).provider
+    insert_row = partial(_insert, hub, caller, creation, spec, provider, user=user, team=team)
+    try:
+        return insert_row()
+    except RateLimited:
+        # Some may have ended by themselves, which nobody has looked at since.
+        if not _refresh_live(hub):
+            raise
+        return insert_row()
+
+
+def _start(hub: Hub, supervisor: Supervisor, row: Row[Any], spec: SandboxSpec) -> None:
+    """Start the sandbox of a row, which follows it; one that can never be made has no row."""
+    try:
+        state = supervisor.create(row.provider, spec, _WAIT_SECONDS)
+    except PrimeError as error:
+        follow(hub, row, ObservedState(ERROR, START_FAILED, error.message))
+        raise
+    if state.is_refused:
+        _forget(hub, row)
+        raise UsageError(state.error_message or "It cannot be made", hint=state.hint)
+    follow(hub, row, state)
 
 
 def plan_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> SandboxPlan:
