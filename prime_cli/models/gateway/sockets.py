@@ -10,7 +10,7 @@ from pathlib import Path
 
 SOCKET = "gateway.sock"
 _PREFIX = "prime-gateway-"
-_YOUNG_SECONDS = 60.0
+_YOUNG_SECONDS = 5.0
 """A gateway that starts has a socket a moment before it listens."""
 
 
