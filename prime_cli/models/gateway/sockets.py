@@ -1,5 +1,6 @@
 """The folders of gateways' sockets, and those that killed runs have left."""
 
+import os
 import shutil
 import socket
 import sys
@@ -37,8 +38,10 @@ def _is_left(folder: Path) -> bool:
     if sys.platform == "win32":
         return False
     with suppress(OSError):
+        # Root can look into the folders of others.
+        if folder.lstat().st_uid != os.getuid():
+            return False
         path = folder / SOCKET
-        # Another user's folder cannot even be looked into.
         if time.time() - path.stat().st_mtime < _YOUNG_SECONDS:
             return False
         with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as caller:

@@ -39,3 +39,17 @@ def test_gc_removes_those_in_which_nobody_listens(
         assert left.exists()
         prime("gc", "--yes").ok()
         assert (left.exists(), used.exists(), starting.exists()) == (False, True, True)
+
+
+@pytest.mark.skipif(
+    sys.platform != "win32" and os.getuid() != 0, reason="a folder is given away by root alone"
+)
+def test_those_of_other_users_stay(
+    prime: Prime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    theirs, killed = bound(is_old=True)
+    killed.close()
+    os.chown(theirs, 12345, 12345)
+    prime("gc", "--yes").ok()
+    assert theirs.exists()
