@@ -96,7 +96,7 @@ BARS = {
     ("training/engines/prime_rl/run.py", "Checking the file with prime-rl's own dry run"): (
         f"{_BARS}::test_the_dry_run_of_prime_rl_is_shown"
     ),
-    ("training/run.py", "_title(setup, names)"): f"{_BARS}::test_the_steps_of_a_training_are_shown",
+    ("training/run.py", "title"): f"{_BARS}::test_the_steps_of_a_training_are_shown",
     ("serving/installation.py", "Installing "): f"{_BARS}::test_installing_an_engine_is_shown",
     ("envs/lockfile/update.py", "Locking"): _INSTALL,
     ("commands/env/lock.py", "Asking the hub"): _INSTALL,
