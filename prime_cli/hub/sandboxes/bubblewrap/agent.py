@@ -107,10 +107,11 @@ class Agent:
 
     def reap_one(self) -> bool:
         """Wait for a process; whether it was started here, and not by a command as its sibling."""
-        ended = posix.waitid(posix.P_ALL, 0, posix.WEXITED | posix.WNOWAIT)
+        # Without WNOHANG it is never None, as its type says.
+        ended: Any = posix.waitid(posix.P_ALL, 0, posix.WEXITED | posix.WNOWAIT)
         with self.changing:
             try:
-                pid, status = posix.waitpid(ended.si_pid, posix.WNOHANG)  # type: ignore[union-attr]
+                pid, status = posix.waitpid(ended.si_pid, posix.WNOHANG)
             except ChildProcessError:
                 # It could not execute its program, and `spawn`, which tries the next, reaped it.
                 return False
