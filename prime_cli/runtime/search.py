@@ -30,6 +30,9 @@ from prime_cli.runtime.search_plan import InterpreterRequest, PythonChoice, Sear
 from prime_cli.runtime.verifiers_usage import read_requirements
 from prime_cli.wire.locks import Lock, LockedPackage, TriedRelease
 
+_ONLY_SOURCES = "has no usable wheels"
+"""As `uv pip compile --no-build` says of a package."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -174,15 +177,22 @@ class _Search:
             return
         resolved, python = self._resolve_plainly(without_verifiers=True)
         if isinstance(resolved, Unresolvable):
-            raise cannot_be_installed(self._package.facts, resolved.reason)
+            raise self._uninstallable(resolved.reason)
         self._own = resolved.packages
         try:
             with self._part("installing", "Building the packages of"):
                 install_aside(self._own, python, offline=self._request.offline)
         except ResolveFailed as error:
-            raise cannot_be_installed(
-                self._package.facts, error.message.partition(": ")[2]
-            ) from error
+            raise self._uninstallable(error.message.partition(": ")[2]) from error
+
+    def _uninstallable(self, reason: str, hint: str | None = None) -> ResolveFailed:
+        """Requirements that nothing cures, unless it is that `--sandbox` builds no package."""
+        if self._request.sandbox is not None and _ONLY_SOURCES in reason:
+            hint = (
+                "`--sandbox` builds no package from source: run the environment once without "
+                "`--sandbox`, if you trust it"
+            )
+        return cannot_be_installed(self._package.facts, reason, hint)
 
     def _resolve(self, question: ResolutionRequest) -> Resolution | Unresolvable:
         with self._part("resolving", "Resolving the packages of"):
@@ -206,7 +216,7 @@ class _Search:
         resolved, _ = self._resolve_plainly()
         if isinstance(resolved, Unresolvable):
             hint = "choose a release with `--verifiers`, or correct its pyproject.toml"
-            raise cannot_be_installed(self._package.facts, resolved.reason, hint)
+            raise self._uninstallable(resolved.reason, hint)
 
     def _resolve_plainly(
         self, *, without_verifiers: bool = False, build: bool = True
@@ -216,7 +226,7 @@ class _Search:
             pythons = self._pythons.for_step(None)
         except ResolveFailed as error:
             reason = error.message[:1].lower() + error.message[1:]
-            raise cannot_be_installed(self._package.facts, reason, error.hint) from error
+            raise self._uninstallable(reason, error.hint) from error
         for as_of in dict.fromkeys((None, self._package.published)):
             for python in pythons:
                 question = self._question(SearchStep("", "", as_of=as_of), python)
@@ -271,9 +281,7 @@ class _Search:
             return self._try(lock, python, step.name, step.said)
         except ResolveFailed as error:
             if any(f"`{own.name}=={own.version}`" in error.message for own in self._own):
-                raise cannot_be_installed(
-                    self._package.facts, error.message.partition(": ")[2]
-                ) from error
+                raise self._uninstallable(error.message.partition(": ")[2]) from error
             last = Unresolvable(error.detail or error.message)
             self._refuse(step.said, error.message, lock, last)
             return None

@@ -59,7 +59,7 @@ def write_index(folder: Path) -> Path:
         source = {"native_tools.py": f"TAG = {tag!r}\n"}
         plain = write_wheel(files / "x", source, name="native_tools", version="1.0", requires=())
         plain.rename(files / f"native_tools-1.0-{tag}.whl")
-    _write_sdist(files / "only_sources-1.0.tar.gz")
+    write_sdist(files / "only_sources-1.0.tar.gz")
     pages: dict[str, list[Path]] = {}
     for path in sorted(p for p in files.iterdir() if p.is_file()):
         pages.setdefault(normalize_name(path.name.split("-")[0]), []).append(path)
@@ -71,7 +71,8 @@ def write_index(folder: Path) -> Path:
     return folder
 
 
-def _write_sdist(path: Path) -> None:
+def write_sdist(path: Path) -> None:
+    """Write the sources of `only-sources` 1.0."""
     members: Mapping[str, str] = {
         "PKG-INFO": "Metadata-Version: 2.2\nName: only-sources\nVersion: 1.0\n",
         "pyproject.toml": _PROJECT,

@@ -10,6 +10,10 @@ from prime_cli.core.progress import Silent
 from prime_cli.runtime.import_check import ImportFailure, ImportVerdict
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.packages import WheelPackage
+from prime_cli.runtime.sandbox import Sandbox, find_sandbox
+from tests.helpers.package_index import write_sdist
+from tests.helpers.tools import needs_bubblewrap
+from tests.helpers.venvs import empty_cache
 from tests.helpers.wheelhouse import package
 
 V0 = "import verifiers as vf\n\n\ndef load_environment():\n    return vf.SingleTurnEnv()\n"
@@ -17,8 +21,10 @@ V0 = "import verifiers as vf\n\n\ndef load_environment():\n    return vf.SingleT
 pytestmark = pytest.mark.usefixtures("wheelhouse")
 
 
-def prepare(found: WheelPackage, progress: Silent | None = None) -> Interpreter:
-    return prepare_interpreter(found, progress=progress or Silent())
+def prepare(
+    found: WheelPackage, progress: Silent | None = None, sandbox: Sandbox | None = None
+) -> Interpreter:
+    return prepare_interpreter(found, progress=progress or Silent(), sandbox=sandbox)
 
 
 @pytest.mark.parametrize("line", ["os.environ['A_KEY_OF_MINE']", "def A_KEY_OF_MINE(:"])
@@ -119,3 +125,22 @@ def test_a_python_that_is_missing_is_named_at_once(
 
     with pytest.raises(ResolveFailed, match=r"no installed Python matches >=3\.99"):
         prepare(package(tmp_path, V0, requires_python=">=3.99"))
+
+
+@needs_bubblewrap
+def test_a_sandbox_builds_nothing_and_says_so_but_takes_what_was_built_outside(
+    wheelhouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_CACHE_DIR", str(empty_cache(tmp_path / "uv")))
+    write_sdist(wheelhouse / "only_sources-1.0.tar.gz")
+    found = package(tmp_path, V0, requires=("verifiers", "only-sources"))
+    data = tmp_path / "data"
+    data.mkdir()
+    walls = find_sandbox(data, network=False)
+
+    with pytest.raises(ResolveFailed, match="has no usable wheels") as raised:
+        prepare(found, sandbox=walls)
+
+    assert "once without `--sandbox`" in (raised.value.hint or "")
+    prepare(found)
+    assert prepare(found, sandbox=walls).lock is not None
