@@ -28,8 +28,8 @@ from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
     list_cgroups,
     make_cgroups,
     namespace_bounds_processes,
-    owns_group,
 )
+from prime_cli.hub.sandboxes.bubblewrap.scope import delegated_controllers
 from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.client import UnixConnection
@@ -39,6 +39,8 @@ from prime_cli.wire.sandboxes import DEFAULT_IMAGE, KUBERNETES, LIVE, SandboxQue
 _PROVIDERS, _LIMITS, _CLUSTER = "sandboxes", "limits", "kubernetes"
 _SECONDS = 3.0
 _HELD = ("memory", "cpu", "processes")
+_SUBJECTS = {"pids": "processes"}
+"""Of controllers that have another name than what they limit."""
 
 
 def check_sandboxes(system: System) -> list[Finding]:
@@ -68,7 +70,7 @@ def _check_machine(system: System) -> list[Finding]:
         found = warned(_PROVIDERS, f"{sentence}; {no_engine}", engine_step)
     else:
         found = ok(_PROVIDERS, sentence)
-    return [found, *(_limits() if bubblewrap else [])]
+    return [found, *(_limits(system) if bubblewrap else [])]
 
 
 def _check_cluster(system: System) -> Finding | None:
@@ -156,9 +158,11 @@ def _find_bubblewrap() -> tuple[str | None, str]:
     return "bubblewrap", ""
 
 
-def _limits() -> list[Finding]:
+def _limits(system: System) -> list[Finding]:
     """What bubblewrap's sandboxes are held by, tried with a group of their kind."""
-    held = set(_HELD) if owns_group() else set(asyncio.run(_tried()))
+    held = set(asyncio.run(_tried()))
+    if not held:
+        held = {_SUBJECTS.get(each, each) for each in delegated_controllers(system.environ)}
     if namespace_bounds_processes():
         held.add("processes")
     missing = [each for each in _HELD if each not in held]
@@ -169,7 +173,7 @@ def _limits() -> list[Finding]:
             _LIMITS,
             f"Nothing limits {join_words(missing)} of bubblewrap's sandboxes, since control groups "
             "are not delegated to you; their disk and their time are limited",
-            "`systemd-run --user --scope -p Delegate=yes prime …` where systemd runs, or Podman",
+            "log in to a system with systemd as this user, not by `su` or `sudo`, or use Podman",
         )
     ]
 

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,13 +23,15 @@ def start_supervisor(
     log: Path,
     environ: Mapping[str, str],
     seconds: float,
+    within: Sequence[str] = (),
 ) -> None:
     """Run `program` with its folder and the descriptor of its lock, until it has detached itself.
 
+    `within` are the words of a program that starts it in its own place.
     It gets `environ` and nothing of our environment, which contains keys; what it says is added to
     `log`. Our end of the lock is closed. Raises StorageFailed, which names `what` it supervises.
     """
-    argv = [sys.executable, "-I", "-X", "utf8", str(program), str(folder), str(lock)]
+    argv = [*within, sys.executable, "-I", "-X", "utf8", str(program), str(folder), str(lock)]
     try:
         with storage_errors(log):
             descriptor = open_descriptor(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

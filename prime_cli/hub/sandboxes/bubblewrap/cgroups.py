@@ -1,7 +1,7 @@
 """Control groups of a sandbox: what of memory, CPU and processes the system lets us hold.
 
-Version 1 needs root. Version 2 needs a group of our own that is delegated, as systemd gives one to
-each user's services; what cannot be held is left out, and said.
+Root makes them at the top; a user in a scope of systemd's, which has version 2 alone. What cannot
+be held is left out, and said.
 """
 
 import asyncio
@@ -14,9 +14,12 @@ from io import FileIO
 from pathlib import Path
 
 from prime_cli.core.formatting import format_bytes
+from prime_cli.hub.sandboxes.bubblewrap.scope import SCOPE
 from prime_cli.hub.sandboxes.provider import PROCESSES, SandboxSpec
 
 _ROOT = Path("/sys/fs/cgroup")
+_LEAF = "supervisor"
+"""Of the scope: the kernel allows either processes or groups in one."""
 _PERIOD = 100_000
 _PAUSES = (*(0.001 * 2**number for number in range(5)), *[0.02] * 100)
 """Between tries to remove a group, in seconds: processes that were killed take a few ms to go."""
@@ -166,19 +169,32 @@ def _places(spec: SandboxSpec, root: Path) -> Iterator[tuple[Path, list[_Limit]]
 
 
 def _own_group(root: Path) -> Path | None:
-    """The group of version 2 that this process may divide; its processes are moved to a leaf."""
+    """The group of version 2 in which this process may make others: root's is the topmost.
+
+    Docker and Podman use that too where systemd does not make their groups.
+    """
+    if not (root / "cgroup.controllers").exists():
+        return None
+    group = root
+    # A container's topmost group is one of the machine's, and its processes are not ours to move.
+    if (root / "cgroup.type").exists() or not _may_divide(root):
+        group = root / _name_of_own_group()
+        group = group.parent if group.name == _LEAF else group
+        if not group.name.startswith(SCOPE):
+            return None
+    return group if _may_divide(group) else None
+
+
+def _name_of_own_group() -> str:
     with suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
-            if line.startswith("0::/") and (root / "cgroup.controllers").exists():
-                group = root / line.removeprefix("0::/")
-                group = group.parent if group.name == _LEAF else group
-                return group if os.access(group / "cgroup.subtree_control", os.W_OK) else None
-    return None
+            if line.startswith("0::/"):
+                return line.removeprefix("0::/")
+    return ""
 
 
-def owns_group(root: Path = _ROOT) -> bool:
-    """Whether this process' group of version 2 is delegated, so that sandboxes can be held."""
-    return _own_group(root) is not None
+def _may_divide(group: Path) -> bool:
+    return os.access(group / "cgroup.subtree_control", os.W_OK)
 
 
 def namespace_bounds_processes() -> bool:
@@ -192,24 +208,21 @@ def namespace_bounds_processes() -> bool:
     return os.geteuid() != 0 and found >= [5, 14]
 
 
-_LEAF = "supervisor"
-
-
 def divide_own_group(root: Path = _ROOT) -> None:
-    """Prepare this process' own group of version 2 for groups inside of it, if it is delegated.
-
-    The kernel allows either processes or groups in one.
-    """
+    """Prepare the group of version 2 in which this process may make others, if there is one."""
     group = _own_group(root)
-    if group is None or group == root:
+    if group is None:
         return
-    with suppress(OSError):
+    if group != root:
         leaf = group / _LEAF
-        leaf.mkdir(exist_ok=True)
-        (leaf / "cgroup.procs").write_bytes(b"%d" % os.getpid())
-        for controller in ("memory", "cpu", "pids"):
-            with suppress(OSError):
-                (group / "cgroup.subtree_control").write_bytes(b"+" + controller.encode())
+        with suppress(OSError):
+            leaf.mkdir(exist_ok=True)
+            for pid in _read(group, "cgroup.procs").split():
+                with suppress(ProcessLookupError):
+                    _write(leaf, "cgroup.procs", pid)
+    for controller in ("memory", "cpu", "pids"):
+        with suppress(OSError):
+            _write(group, "cgroup.subtree_control", b"+" + controller.encode())
 
 
 def _same(limit: _Limit, found: str) -> bool:

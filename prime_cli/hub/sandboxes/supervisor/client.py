@@ -19,6 +19,7 @@ import msgspec
 from prime_cli.core.errors import PrimeError, StorageFailed, Unreachable, UsageError
 from prime_cli.core.file_locks import locked, take_lock
 from prime_cli.core.paths import make_folder, storage_errors
+from prime_cli.hub.sandboxes.bubblewrap.scope import scope_words
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.protocol import (
@@ -217,6 +218,8 @@ class Supervisor:
             log=self.paths.log,
             environ=environ,
             seconds=_BEGIN_SECONDS,
+            # There it can limit what bubblewrap's sandboxes take.
+            within=scope_words(environ),
         )
 
     def _wait(self) -> None:
