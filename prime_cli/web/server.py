@@ -2,11 +2,11 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
-from types import FrameType
 
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
@@ -101,18 +101,35 @@ async def _serve(app: ASGIApp, port: int, ready: Callable[[], None]) -> None:
 
     announcing = loop.create_task(announce())
 
-    def end(_signal: int, _frame: FrameType | None) -> None:
+    def end() -> None:
         # A page that takes longer than the grace is given up, which granian reports as an error.
         loop.set_exception_handler(lambda _loop, _context: None)
-        loop.call_soon_threadsafe(server.stop)
+        loop.call_soon(server.stop)
 
-    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with suppress(TimeoutError):
+        with _ended_by_signals(loop, end), suppress(TimeoutError):
             await server.serve()
     finally:
         announcing.cancel()
+
+
+@contextmanager
+def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> Iterator[None]:
+    """Have SIGINT and SIGTERM call `end` in the loop, which they wake."""
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    for each in before:
+        if sys.platform == "win32":
+            # Its loop is woken by every signal.
+            signal.signal(each, lambda _signal, _frame: loop.call_soon_threadsafe(end))
+        else:
+            # By `signal.signal`, one that comes as the loop begins to wait is seen when it wakes.
+            loop.add_signal_handler(each, end)
+    try:
+        yield
+    finally:
         for each, handler in before.items():
+            if sys.platform != "win32":
+                loop.remove_signal_handler(each)
             signal.signal(each, handler)
 
 
