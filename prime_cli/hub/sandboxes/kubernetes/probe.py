@@ -18,11 +18,16 @@ _TRIES = 20
 
 _SCRIPT = f"""\
 [ -n "$KUBERNETES_SERVICE_HOST" ] && command -v nc >/dev/null || exit {UNTRIED}
-port=$((20000 + $$ % 40000))
-nc -l -p $port >/dev/null & sleep 0.2
-for flags in "-z -w 1" "-w 1" none; do
-  [ "$flags" != none ] || exit {UNTRIED}
-  ! nc $flags 127.0.0.1 $port </dev/null 2>/dev/null || break
+port=$((10000 + $$ % 20000))
+nc -l -p $port >/dev/null &
+flags="" tries=0
+while [ -z "$flags" ]; do
+  [ $tries -lt {_TRIES} ] || exit {UNTRIED}
+  tries=$((tries + 1))
+  sleep 0.2
+  for each in "-z -w 1" "-w 1"; do
+    ! nc $each 127.0.0.1 $port </dev/null 2>/dev/null || {{ flags=$each; break; }}
+  done
 done
 closed=0 tries=0
 while [ $tries -lt {_TRIES} ]; do
@@ -38,7 +43,9 @@ while [ $tries -lt {_TRIES} ]; do
 done
 exit {OPEN}
 """
-"""Its first connections, to itself, show that `nc` makes one, and how: builds of busybox differ.
+"""Its first connections, to itself, show that `nc` makes one, and how: builds of busybox differ. It
+listens below the ports that a kernel gives to whoever asks for any, and may take a while to, with
+its twentieth of a CPU.
 
 Each try takes a second, also one that is refused at once, as a new node may do until it knows where
 the API is; three in a row have to fail. A pod cannot tell a filter from an API that nobody reaches
