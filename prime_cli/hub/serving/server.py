@@ -1,5 +1,6 @@
 """Start a hub: preflight checks, the first admin, then granian's processes, which serve it."""
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -164,7 +165,10 @@ def load_app(options: ServeOptions) -> Any:
         options.trusted_proxies,
         logging.getLogger(__name__).warning,
     )
-    return create_served_app(options)
+    app = create_served_app(options)
+    # What lives as long as this process is not searched for garbage again, which took 70 ms.
+    gc.freeze()
+    return app
 
 
 def _end_with_parent() -> None:
