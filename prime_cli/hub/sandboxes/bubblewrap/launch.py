@@ -87,11 +87,12 @@ async def launch(
         for end in (theirs, stderr_end, info_end):
             end.close()
         try:
-            greeting = await _await_agent(process, ours, groups)
-            child = msgspec.json.decode(info.read(_STDERR) or b"", type=_Info).child_pid
-            for pid in groups.missing((child, greeting.pid)):
-                groups.add(pid)
-            return Launched(process, child, ours, _listener(greeting.fds) if port else None)
+            with ExitStack() as received:
+                greeting = await _await_agent(process, ours, groups, received)
+                child = msgspec.json.decode(info.read(_STDERR) or b"", type=_Info).child_pid
+                for pid in groups.missing((child, greeting.pid)):
+                    groups.add(pid)
+                return Launched(process, child, ours, _listener(greeting.fds) if port else None)
         except (OSError, TimeoutError, EnvironmentFailed, msgspec.DecodeError) as error:
             ours.close()
             await process.kill_all()
@@ -166,28 +167,22 @@ class _Greeting:
     fds: list[int]
 
 
-async def _await_agent(process: Child, control: socket.socket, groups: Cgroups) -> _Greeting:
+async def _await_agent(
+    process: Child, control: socket.socket, groups: Cgroups, received: ExitStack
+) -> _Greeting:
     """Move bubblewrap into `groups` while its agent starts, which takes as long.
 
-    The agent runs nothing before it is asked to.
+    The agent runs nothing before it is asked to. `received` closes the descriptors that it sends.
     """
     moving = asyncio.create_task(asyncio.to_thread(groups.add, process.pid))
-    fds: list[int] = []
     try:
-        try:
-            async with asyncio.timeout(_START_SECONDS):
-                greeting = await _greeting(control)
-            fds = greeting.fds
-        finally:
-            await moving
-    except BaseException:
-        for fd in fds:
-            os.close(fd)
-        raise
-    return greeting
+        async with asyncio.timeout(_START_SECONDS):
+            return await _greeting(control, received)
+    finally:
+        await moving
 
 
-async def _greeting(control: socket.socket) -> _Greeting:
+async def _greeting(control: socket.socket, received: ExitStack) -> _Greeting:
     """Raises EnvironmentFailed."""
     if sys.platform != "linux":
         raise EnvironmentFailed("bubblewrap exists only on Linux")
@@ -200,10 +195,12 @@ async def _greeting(control: socket.socket) -> _Greeting:
         loop.remove_reader(control)
     room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(array("i").itemsize)
     data, parts, _, _ = control.recvmsg(4096, room, socket.MSG_CMSG_CLOEXEC)
-    if not data:
-        raise EnvironmentFailed("its agent ended at once")
     by_kind = {kind: content for _, kind, content in parts}
     fds = array("i", by_kind.get(socket.SCM_RIGHTS, b""))
+    for fd in fds:
+        received.callback(os.close, fd)
+    if not data:
+        raise EnvironmentFailed("its agent ended at once")
     pid, _, _ = _CREDENTIALS.unpack(by_kind[socket.SCM_CREDENTIALS])
     return _Greeting(pid, fds.tolist())
 
@@ -217,7 +214,7 @@ def _listener(fds: Sequence[int]) -> socket.socket:
     """The socket that the agent sent, which was started by us but runs beside strangers."""
     if len(fds) != 1:
         raise EnvironmentFailed("its agent sent no socket")
-    listener = socket.socket(fileno=fds[0])
+    listener = socket.socket(fileno=os.dup(fds[0]))
     if listener.family != socket.AF_INET or listener.type != socket.SOCK_STREAM:
         listener.close()
         raise EnvironmentFailed("its agent sent no socket that listens")

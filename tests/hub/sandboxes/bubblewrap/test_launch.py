@@ -109,6 +109,30 @@ def test_a_start_that_is_given_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch
     wait_until(lambda: not _processes_with(str(stop_at)), what="nothing is left of them")
 
 
+def test_a_start_that_cannot_be_held_leaves_no_descriptor_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Removed(Cgroups):
+        """Groups that somebody removes once they are used."""
+
+        def missing(self, pids: Sequence[int]) -> list[int]:
+            raise FileNotFoundError(pids)
+
+    provider = BubblewrapProvider()
+    spec = SandboxSpec(_TAG, "not held", IMAGE, time.time() + 60)
+
+    async def scenario() -> None:
+        await (await provider.create(spec)).end()
+        monkeypatch.setattr(providers, "make_cgroups", lambda _: Removed([], {}))
+        before = _descriptors()
+        for _ in range(3):
+            with pytest.raises(EnvironmentFailed, match="did not start"):
+                await provider.create(spec)
+        assert _descriptors() == before
+
+    asyncio.run(scenario())
+
+
 def _processes_with(word: str) -> list[psutil.Process]:
     """The processes with a word in their command line."""
     found = psutil.process_iter(["cmdline"])
