@@ -233,7 +233,10 @@ class Supervisor:
             time.sleep(_PAUSE)
 
     def _wait_for_end(self) -> None:
+        deadline = time.monotonic() + _SECONDS
         while self.is_alive:
+            if time.monotonic() > deadline:
+                raise StorageFailed("The supervisor of sandboxes does not end")
             time.sleep(_PAUSE)
 
     def _listens(self) -> bool:
