@@ -73,8 +73,9 @@ def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandb
     require_user(caller)
     supervisor = supervisor_of(hub)
     check_creation(creation)
-    user, team = _find_owner(hub, caller, creation)
-    row, spec = _find_retried(hub, user, creation), None
+    with hub.database.write() as connection:
+        user, team = _find_owner(hub, connection, caller, creation)
+        row, spec = _find_retried(hub, connection, user, creation), None
     if row is None:
         spec = _new_spec(hub, caller, creation)
         row = _insert_new(hub, caller, creation, spec, user=user, team=team)
@@ -181,16 +182,17 @@ def _spec(
 # --- Owner ---
 
 
-def _find_owner(hub: Hub, caller: Caller, creation: SandboxCreation) -> tuple[str, str | None]:
+def _find_owner(
+    hub: Hub, connection: Connection, caller: Caller, creation: SandboxCreation
+) -> tuple[str, str | None]:
     """The ids of its user and team; raises NotAllowed for a key that is not good for it."""
-    with hub.database.write() as connection:
-        user = owner_id(hub, connection, caller.slug)
-        if creation.team_id is None:
-            _require_may_create(caller, caller.slug)
-            return user, None
-        team = find_own_team(connection, caller, creation.team_id)
-        _require_may_create(caller, team.slug)
-        return user, team.id
+    user = owner_id(hub, connection, caller.slug)
+    if creation.team_id is None:
+        _require_may_create(caller, caller.slug)
+        return user, None
+    team = find_own_team(connection, caller, creation.team_id)
+    _require_may_create(caller, team.slug)
+    return user, team.id
 
 
 def _require_may_create(caller: Caller, owner: str) -> None:
@@ -204,7 +206,9 @@ def _require_may_create(caller: Caller, owner: str) -> None:
 # --- Rows ---
 
 
-def _find_retried(hub: Hub, user: str, creation: SandboxCreation) -> Row[Any] | None:
+def _find_retried(
+    hub: Hub, connection: Connection, user: str, creation: SandboxCreation
+) -> Row[Any] | None:
     """The row of an earlier creation with the same key, within a day; raises UsageError."""
     key = creation.idempotency_key
     if key is None:
@@ -212,10 +216,9 @@ def _find_retried(hub: Hub, user: str, creation: SandboxCreation) -> Row[Any] | 
     if len(key) > _LONGEST_KEY:
         raise UsageError("The idempotency key is too long", param="idempotency_key")
     its = (sandboxes.c.user_id == user) & (sandboxes.c.idempotency_key == key)
-    with hub.database.write() as connection:
-        old = its & (sandboxes.c.created_at < hub.after(-_KEY_SECONDS))
-        connection.execute(update(sandboxes).where(old).values(idempotency_key=None))
-        return connection.execute(select(sandboxes).where(its)).one_or_none()
+    old = its & (sandboxes.c.created_at < hub.after(-_KEY_SECONDS))
+    connection.execute(update(sandboxes).where(old).values(idempotency_key=None))
+    return connection.execute(select(sandboxes).where(its)).one_or_none()
 
 
 def _insert(
@@ -259,7 +262,8 @@ def _insert(
             return row
     except Conflict:
         # The same creation, sent twice at once.
-        found = _find_retried(hub, user, creation)
+        with hub.database.write() as connection:
+            found = _find_retried(hub, connection, user, creation)
         if found is None:
             raise
         return found
