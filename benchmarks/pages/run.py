@@ -23,7 +23,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -85,6 +87,8 @@ def measure_hub(folder: Path, filled: Path | None, rounds: int) -> None:
             "| page | ms, median | ms, p95 | CPU ms | KB | first paint, ms |\n"
             "|---|---|---|---|---|---|"
         )
+        with serve_word() as address:
+            print(f"| one word, elsewhere | | | | | {first_paint(browser, address):.0f} |")
         for name, path in pages.items():
             with hub.client("") as client:
                 print(f"| {name} | {answers(client, hub.process.pid, path, rounds)}", end="")
@@ -192,6 +196,26 @@ def first_paint(browser: Browser, url: str, rounds: int = 5) -> float:
                 page.wait_for_timeout(10)
             taken.append(float(paint))
     return statistics.median(taken)
+
+
+@contextmanager
+def serve_word() -> Iterator[str]:
+    """The address of a page without a style sheet or a script: what Chromium itself takes."""
+
+    class Word(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>word</title><p>word")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Word) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 # --- Runs, beside inspect ---
