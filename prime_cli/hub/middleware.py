@@ -30,11 +30,13 @@ from prime_cli.hub.services.keys import (
     select_caller,
 )
 from prime_cli.hub.tokens import token_digest
-from prime_cli.hub.urls import API, LOGIN_PAGE, SESSION_PAGE, UPLOAD, is_page
+from prime_cli.hub.urls import API, LOGIN_PAGE, SANDBOX_GATEWAY, SESSION_PAGE, UPLOAD, is_page
 from prime_cli.pages.assets import STATIC
 from prime_cli.wire.codec import encode
 from prime_cli.wire.invitations import JOIN_PAGE
 from prime_cli.wire.problems import Problem
+
+_GATEWAY = f"{SANDBOX_GATEWAY}/"
 
 # --- Authentication ---
 
@@ -45,7 +47,7 @@ class AuthenticationMiddleware:
     Keys come as `Authorization: Bearer KEY`, or as the user or password of Basic authentication,
     the only form package installers support (RFC 7617). An unknown key means a caller without
     rights, not a refusal: official clients send their key with every read, and a stale key must not
-    hide public data.
+    hide public data. What is sent inside a sandbox is no key but a token, which its routes look up.
     """
 
     def __init__(self, app: ASGIApp, hub: Hub) -> None:
@@ -55,7 +57,9 @@ class AuthenticationMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             host, _ = scope.get("client") or ("", 0)
-            caller = await self._caller(Headers(scope=scope), host)
+            caller = Caller(address=host)
+            if not scope["path"].startswith(_GATEWAY):
+                caller = await self._caller(Headers(scope=scope), host)
             scope.setdefault("state", {})["caller"] = caller
         await self.app(scope, receive, send)
 
@@ -68,7 +72,9 @@ class AuthenticationMiddleware:
 
 
 class MembersOnlyMiddleware:
-    """Refuses callers without a key, except for what a login, an invitation and an upload URL need.
+    """Refuses callers without a key, except for what has a token of its own or leads to a key.
+
+    Those are logins, invitations, upload URLs, and the inside of a sandbox.
 
     A signed-in browser sees pages; another is sent to sign in. Package indexes ask for the key as
     Basic authentication does: an installer then sends it as the password.
@@ -124,6 +130,7 @@ _OPEN = (
     LOGIN_PAGE,
     f"{SESSION_PAGE}/",
     UPLOAD.partition("{")[0],
+    _GATEWAY,
     STATIC,
 )
 _OPEN_WHOLE = (

@@ -7,7 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.hub.dispatch import hub_of, run
+from prime_cli.hub.context import Caller
+from prime_cli.hub.dispatch import caller_of, hub_of, run
 from prime_cli.hub.routes.responses import answer
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.sandboxes.supervisor.relay import RelayedResponse, SupervisorRelay
@@ -52,6 +53,8 @@ async def _enter(request: Request, operation: str) -> Response:
     row = await run(hub, find_entered, hub, sandbox_id, token) if token else None
     if row is None:
         return _refuse(operation, HTTPStatus.UNAUTHORIZED, Code.UNAUTHENTICATED, _UNAUTHENTICATED)
+    # For the log and the rate limit, which is that of a key; the token opens nothing else.
+    request.state.caller = Caller(row.user, address=caller_of(request).address)
     if row.status != RUNNING or row.terminated_at is not None:
         # Clients then ask for the error context, and raise by it.
         sentence = f"The sandbox is not running: it is {row.status}"

@@ -49,7 +49,7 @@ def test_without_a_key_only_a_login_is_answered(members_hub: MembersHub, ada: st
     wrong.headers["authorization"] = "Bearer wrong"
     filled = {"{owner}": ada, "{name}": "word", "{version}": "0.1.0", "{package}": "word"}
     for path in {*paths()} - OPEN:
-        if "auth_challenge" in path:
+        if "auth_challenge" in path or path.startswith("/gateway/"):
             continue
         address = path
         for name, value in filled.items():
@@ -63,6 +63,14 @@ def test_without_a_key_only_a_login_is_answered(members_hub: MembersHub, ada: st
     body = {"encryptionPublicKey": pem(PRIVATE_KEY.public_key())}
     assert anybody.post("/api/v1/auth_challenge/generate", json=body).status_code == 200
     assert anybody.get("/dashboard/tokens/challenge").status_code == 200
+
+
+def test_the_inside_of_a_sandbox_asks_for_a_token_of_it(members_hub: MembersHub) -> None:
+    member = members_hub.client(members_hub.user())
+    for client in (members_hub.client(), member):
+        answer = client.post("/gateway/prime/some-id/exec", json={"command": "true"})
+        assert answer.status_code == 401
+        assert answer.json()["detail"] == "This token opens no sandbox, or not this one"
 
 
 def test_an_invitation_lets_somebody_in_without_a_key(members_hub: MembersHub) -> None:

@@ -165,18 +165,23 @@ def open_gateway(hub: Hub, caller: Caller, sandbox_id: str, base: str) -> Sandbo
 
 # Made once: every command asks for it.
 _ENTERED = (
-    select(sandboxes)
+    select(sandboxes, owners.c.slug.label("user"))
     .join(sandbox_tokens)
+    .join(owners, owners.c.id == sandboxes.c.user_id)
     .where(
         sandbox_tokens.c.digest == bindparam("of_token"),
         sandbox_tokens.c.sandbox_id == bindparam("entered"),
         sandbox_tokens.c.expires_at > bindparam("at"),
+        owners.c.suspended.is_(None),
     )
 )
 
 
 def find_entered(hub: Hub, sandbox_id: str, token: str) -> Row[Any] | None:
-    """The row of the sandbox that a token opens now; None if it opens none, or not this one."""
+    """The row of the sandbox that a token opens now, with the slug of its `user`.
+
+    None if it opens none, or not this one, and while the user is suspended.
+    """
     given = {"of_token": token_digest(token), "entered": sandbox_id, "at": hub.now()}
     with hub.database.read() as connection:
         return connection.execute(_ENTERED, given).one_or_none()
