@@ -22,7 +22,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from prime_cli.hub.sandboxes.provider import SandboxSpec
-from prime_cli.hub.sandboxes.supervisor.client import Supervisor, UnixConnection
+from prime_cli.hub.sandboxes.supervisor.client import Supervisor
+from prime_cli.hub.sandboxes.supervisor.connections import UnixConnection
 from prime_cli.hub.sandboxes.supervisor.protocol import Ending
 from prime_cli.wire.sandboxes import ENGINE, RUNNING, TERMINATED
 from tests.helpers.engines import podman_with_python
@@ -119,9 +120,11 @@ def compare(url: str, supervisor: Supervisor, count: int) -> Measurement:
         assert supervisor.create(ENGINE, spec, 60.0).status == RUNNING
 
     def run_ours() -> None:
-        body = b'{"command":"true"}'
-        with supervisor.request("POST", f"/inside/{ours}/exec", body=body) as response:
-            assert response.status == 200, response.read()
+        connection = UnixConnection(supervisor.paths.socket, _SECONDS)
+        connection.request("POST", f"/inside/{ours}/exec", b'{"command":"true"}')
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        connection.close()
 
     def end() -> None:
         supervisor.end(ours, Ending(TERMINATED))

@@ -20,6 +20,7 @@ import psutil
 
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
+from prime_cli.hub.sandboxes.supervisor.connections import UnixConnection
 from prime_cli.hub.sandboxes.supervisor.protocol import Ending
 from prime_cli.wire.sandboxes import TERMINATED
 
@@ -47,8 +48,11 @@ def spec_of(number: int) -> SandboxSpec:
 def run(supervisor: Supervisor, number: int) -> None:
     """One command, to its end."""
     path = f"/inside/prime-bench-{number}/exec"
-    with supervisor.request("POST", path, body=b'{"command":"true"}') as response:
-        assert response.status == 200, response.read()
+    connection = UnixConnection(supervisor.paths.socket, 60)
+    connection.request("POST", path, b'{"command":"true"}')
+    response = connection.getresponse()
+    assert response.status == 200, response.read()
+    connection.close()
 
 
 def cpu_of(supervisor: Supervisor) -> float:

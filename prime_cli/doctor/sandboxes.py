@@ -32,7 +32,7 @@ from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
 from prime_cli.hub.sandboxes.bubblewrap.scope import delegated_controllers
 from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
 from prime_cli.hub.sandboxes.provider import SandboxSpec
-from prime_cli.hub.sandboxes.supervisor.client import UnixConnection
+from prime_cli.hub.sandboxes.supervisor.connections import UnixConnection
 from prime_cli.runtime.sandbox import find_sandbox
 from prime_cli.wire.sandboxes import DEFAULT_IMAGE, KUBERNETES, LIVE, SandboxQuery
 

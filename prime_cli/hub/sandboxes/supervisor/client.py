@@ -5,12 +5,11 @@ A hub in a command has no event loop, and a served one calls services in threads
 
 import http.client
 import os
-import socket
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +20,7 @@ from prime_cli.core.file_locks import locked, take_lock
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.hub.sandboxes.bubblewrap.scope import scope_words
 from prime_cli.hub.sandboxes.provider import SandboxSpec
+from prime_cli.hub.sandboxes.supervisor.connections import KeptConnections, UnixConnection
 from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.protocol import (
     Check,
@@ -54,6 +54,7 @@ class Supervisor:
     """The supervisor of the hub with the folder `data`; started by what needs it."""
 
     data: Path
+    _kept: KeptConnections = field(default_factory=KeptConnections, repr=False, compare=False)
 
     @property
     def paths(self) -> SupervisorPaths:
@@ -81,17 +82,19 @@ class Supervisor:
         wanted = list(tags)
         query = f"?tags={','.join(wanted)}" if len(wanted) <= _FEW else ""
         found: dict[str, ObservedState] = {}
-        if self.is_alive:
-            with suppress(Unreachable):
-                kind = dict[str, ObservedState]
-                found = self._ask("GET", f"/sandboxes{query}", kind, start=False)
+        with suppress(Unreachable):
+            kind = dict[str, ObservedState]
+            found = self._ask("GET", f"/sandboxes{query}", kind, start=False)
         return found | self._ended(tag for tag in wanted if tag not in found)
 
     def end(self, tag: str, why: Ending) -> ObservedState | None:
         """End a sandbox; None if it is not held."""
-        if not self.is_alive:
+        try:
+            return self._ask("POST", f"/sandboxes/{tag}/end", ObservedState, why, start=False)
+        except Unreachable:
+            if self.is_alive:
+                raise
             return None
-        return self._ask("POST", f"/sandboxes/{tag}/end", ObservedState, why, start=False)
 
     def change_network(self, tag: str, change: NetworkChange) -> ObservedState:
         """Have a sandbox reach something else; raises NotFound, Conflict, UsageError."""
@@ -142,34 +145,6 @@ class Supervisor:
         if lock is not None:
             os.close(lock)
         return lock is None and self.paths.lock.exists()
-
-    @contextmanager
-    def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: bytes | Iterable[bytes] | None = None,
-        headers: Mapping[str, str] | None = None,
-        seconds: float = _SECONDS,
-        start: bool = False,
-    ) -> Iterator[http.client.HTTPResponse]:
-        """The answer to a request, while it is read; from one that it may `start` for that.
-
-        Raises Unreachable, and what `start` raises.
-        """
-        connection = UnixConnection(self.paths.socket, seconds)
-        try:
-            if start:
-                self._connect(connection)
-            connection.request(method, path, body=body, headers=dict(headers or {}))
-            yield connection.getresponse()
-        except (OSError, http.client.HTTPException) as error:
-            raise Unreachable(
-                f"The supervisor of this hub's sandboxes does not answer: {error}"
-            ) from error
-        finally:
-            connection.close()
 
     def start(self) -> None:
         """Start it unless it runs. Raises StorageFailed, UsageError on Windows."""
@@ -259,12 +234,28 @@ class Supervisor:
         *,
         start: bool = True,
     ) -> T:
-        content = None if body is None else encode(body)
-        with self.request(method, path, body=content, start=start) as response:
-            answer = response.read()
-            if response.status >= _ERRORS:
-                raise read_problem(response.status, answer)
-            return decode(answer, kind)
+        """The answer to a request; from one that it may `start` for that.
+
+        Raises Unreachable, what `start` raises, and what the supervisor says.
+        """
+        connection = self._kept.take() or UnixConnection(self.paths.socket, _SECONDS)
+        with ExitStack() as failing:
+            failing.callback(connection.close)
+            try:
+                if start and connection.sock is None:
+                    self._connect(connection)
+                connection.request(method, path, body=None if body is None else encode(body))
+                response = connection.getresponse()
+                answer = response.read()
+            except (OSError, http.client.HTTPException) as error:
+                raise Unreachable(
+                    f"The supervisor of this hub's sandboxes does not answer: {error}"
+                ) from error
+            failing.pop_all()
+        self._kept.put(connection)
+        if response.status >= _ERRORS:
+            raise read_problem(response.status, answer)
+        return decode(answer, kind)
 
     def _ended(self, tags: Iterable[str]) -> dict[str, ObservedState]:
         found: dict[str, ObservedState] = {}
@@ -288,19 +279,3 @@ def read_problem(status: int, content: bytes) -> PrimeError:
     except UsageError:
         problem = Problem(detail=f"The supervisor of sandboxes answered {status}")
     return to_error(status, problem.detail, problem.code, problem.hint)
-
-
-class UnixConnection(http.client.HTTPConnection):
-    """HTTP over a Unix socket."""
-
-    def __init__(self, path: Path, seconds: float) -> None:
-        super().__init__("supervisor", timeout=seconds)
-        self._path = path
-
-    def connect(self) -> None:
-        """Connect to the socket."""
-        if sys.platform == "win32":
-            raise OSError("There are no Unix sockets on Windows")
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from prime_cli.core.errors import Unreachable
-from prime_cli.hub.sandboxes.supervisor.client import Supervisor, UnixConnection
+from prime_cli.hub.sandboxes.supervisor.client import Supervisor
+from prime_cli.hub.sandboxes.supervisor.connections import KeptConnections, UnixConnection
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -36,11 +37,12 @@ class RelayedResponse(Protocol):
 
 
 class SupervisorRelay:
-    """Passes requests on; a served hub keeps its connections for the next."""
+    """Passes requests on, over connections that are kept for the next."""
 
     def __init__(self, supervisor: Supervisor, *, blocking: bool) -> None:
         self._supervisor = supervisor
         self._blocking = blocking
+        self._kept = KeptConnections()
         self._session: ClientSession | None = None
 
     async def request(
@@ -49,7 +51,9 @@ class SupervisorRelay:
         """The supervisor's answer. Raises Unreachable if there is none."""
         socket = self._supervisor.paths.socket
         if self._blocking:
-            return await _ask_blocking(socket, method, path, headers, body)
+            connection = self._kept.take() or UnixConnection(socket, _SECONDS)
+            answer = await _ask_blocking(connection, method, path, headers, body)
+            return _BlockingResponse(connection, answer, self._kept)
         if self._session is None:
             self._session = _open_session(socket)
         return await _ask_async(self._session, method, path, headers, body)
@@ -65,9 +69,9 @@ class SupervisorRelay:
 
 class _BlockingResponse:
     def __init__(
-        self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse
+        self, connection: UnixConnection, response: http.client.HTTPResponse, kept: KeptConnections
     ) -> None:
-        self._connection, self._response = connection, response
+        self._connection, self._response, self._kept = connection, response, kept
         self.status = response.status
         self.headers = {name.lower(): value for name, value in response.getheaders()}
 
@@ -76,17 +80,19 @@ class _BlockingResponse:
             yield chunk
 
     async def close(self) -> None:
-        self._connection.close()
+        if self._response.isclosed():
+            self._kept.put(self._connection)
+        else:
+            self._connection.close()
 
 
 async def _ask_blocking(
-    socket: Path,
+    connection: UnixConnection,
     method: str,
     path: str,
     headers: Mapping[str, str],
     body: AsyncIterator[bytes],
-) -> _BlockingResponse:
-    connection = UnixConnection(socket, _SECONDS)
+) -> http.client.HTTPResponse:
     try:
         connection.putrequest(method, path)
         is_chunked = method == "POST" and "content-length" not in headers
@@ -100,7 +106,7 @@ async def _ask_blocking(
                 connection.send(b"%x\r\n%b\r\n" % (len(chunk), chunk) if is_chunked else chunk)
         if is_chunked:
             connection.send(b"0\r\n\r\n")
-        return _BlockingResponse(connection, connection.getresponse())
+        return connection.getresponse()
     except (OSError, http.client.HTTPException) as error:
         connection.close()
         raise Unreachable(f"{_NO_ANSWER}: {error}") from error

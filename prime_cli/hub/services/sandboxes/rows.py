@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, or_, select, update
@@ -30,6 +31,9 @@ _ORDER = (*LIVE, TERMINATED)
 _BEGINS_WITHIN = timedelta(seconds=60)
 """A creation that took longer was interrupted, or the supervisor would know of it."""
 
+_HUBS = 8
+"""Of one process: more than one only in tests."""
+
 _CALLERS = 256
 """Whose conditions are kept: to make one takes longer than the database does to answer."""
 
@@ -44,7 +48,13 @@ def supervisor_of(hub: Hub) -> Supervisor:
             "This hub has no sandboxes",
             hint="its admin can enable them with `prime hub serve --sandboxes`",
         )
-    return Supervisor(hub.settings.data)
+    return _supervisor_in(hub.settings.data)
+
+
+@lru_cache(maxsize=_HUBS)
+def _supervisor_in(data: Path) -> Supervisor:
+    """One for all requests, which share its connections."""
+    return Supervisor(data)
 
 
 # --- Access: a sandbox is seen by its user; one of a team by the team's members ---
