@@ -28,7 +28,7 @@ def inside(hub: httpx.Client) -> Inside:
 
 
 def test_a_sandbox_runs_when_its_creation_is_answered(hub: httpx.Client) -> None:
-    made = create(hub, labels=["a", "b"], cpu_cores=1.0)
+    made = create(hub, labels=["b", "a", "b"], cpu_cores=1.0)
     shown = hub.get(f"{API}/sandbox/{made['id']}").json()
     assert (shown["status"], shown["labels"], shown["cpuCores"]) == ("RUNNING", ["a", "b"], 1)
     assert "not the image" in shown["advancedConfigs"]["image"]

@@ -27,13 +27,13 @@ from prime_cli.hub.services.access import find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.offers import tag_prefix
 from prime_cli.hub.services.quotas import require_sandbox
+from prime_cli.hub.services.sandboxes.lifecycle import end_row
 from prime_cli.hub.services.sandboxes.rows import (
     describe,
     find_sandbox,
     follow,
     holder_of,
     is_live,
-    labels_of,
     refresh,
     require_here,
     supervisor_of,
@@ -83,11 +83,9 @@ def create_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandb
     if row.status == PENDING and row.terminated_at is None:
         if spec is None or spec.tag != row.tag:
             spec = _spec(hub, creation, caller.slug, row.tag, row.id)
-        _start(hub, supervisor, row, spec)
-        return _describe_wanted(hub, row)
+        return _start(hub, supervisor, row, spec)
     with hub.database.read() as connection:
-        row = find_sandbox(connection, row.id)
-        return describe(row, labels_of(connection, [row.id]).get(row.id, []))
+        return describe(find_sandbox(connection, row.id))
 
 
 def _new_spec(hub: Hub, caller: Caller, creation: SandboxCreation) -> SandboxSpec:
@@ -116,8 +114,11 @@ def _insert_new(
         return insert_row()
 
 
-def _start(hub: Hub, supervisor: Supervisor, row: Row[Any], spec: SandboxSpec) -> None:
-    """Start the sandbox of a row, which follows it; one that can never be made has no row."""
+def _start(hub: Hub, supervisor: Supervisor, row: Row[Any], spec: SandboxSpec) -> Sandbox:
+    """Start the sandbox of a row, which follows it; one that can never be made has no row.
+
+    If it was deleted meanwhile, end it and raise Conflict.
+    """
     try:
         state = supervisor.create(row.provider, spec, _WAIT_SECONDS)
     except PrimeError as error:
@@ -126,7 +127,17 @@ def _start(hub: Hub, supervisor: Supervisor, row: Row[Any], spec: SandboxSpec) -
     if state.is_refused:
         _forget(hub, row)
         raise UsageError(state.error_message or "It cannot be made", hint=state.hint)
-    follow(hub, row, state)
+    found = follow(hub, row, state) or _find(hub, row)
+    if found is not None and (found.terminated_at is None or found.error_type is not None):
+        return describe(found)
+    end_row(hub, row)
+    raise Conflict("The sandbox was deleted while it started")
+
+
+def _find(hub: Hub, row: Row[Any]) -> Row[Any] | None:
+    with hub.database.read() as connection, suppress(NotFound):
+        return find_sandbox(connection, row.id)
+    return None
 
 
 def plan_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> SandboxPlan:
@@ -302,15 +313,3 @@ def _require_room(hub: Hub, connection: Connection, spec: SandboxSpec) -> None:
 def _forget(hub: Hub, row: Row[Any]) -> None:
     with hub.database.write() as connection:
         connection.execute(delete(sandboxes).where(sandboxes.c.id == row.id))
-
-
-def _describe_wanted(hub: Hub, row: Row[Any]) -> Sandbox:
-    """The sandbox as it is now; if it was deleted while it started, end it and raise Conflict."""
-    from prime_cli.hub.services.sandboxes.lifecycle import end_row
-
-    with hub.database.read() as connection, suppress(NotFound):
-        found = find_sandbox(connection, row.id)
-        if found.terminated_at is None or found.error_type is not None:
-            return describe(found, labels_of(connection, [row.id]).get(row.id, []))
-    end_row(hub, row)
-    raise Conflict("The sandbox was deleted while it started")

@@ -18,7 +18,6 @@ from prime_cli.hub.services.sandboxes.rows import (
     find_sandbox,
     follow,
     is_live,
-    labels_of,
     refresh,
     require_here,
     supervisor_of,
@@ -61,9 +60,8 @@ def list_sandboxes(hub: Hub, caller: Caller, query: SandboxQuery) -> SandboxPage
         count = select(func.count()).select_from(sandboxes).where(*wanted)
         total = connection.execute(count).scalar_one()
         rows = connection.execute(page).all()
-        labels = labels_of(connection, [row.id for row in rows])
     return SandboxPage(
-        [describe(row, labels.get(row.id, [])) for row in rows],
+        [describe(row) for row in rows],
         total,
         query.page,
         query.per_page,
@@ -96,9 +94,7 @@ def _owner(name: str) -> ColumnElement[Any]:
 
 def get_sandbox(hub: Hub, caller: Caller, sandbox_id: str) -> Sandbox:
     """One sandbox, even an ended one; raises NotFound."""
-    row = find_refreshed(hub, caller, sandbox_id)
-    with hub.database.read() as connection:
-        return describe(row, labels_of(connection, [row.id]).get(row.id, []))
+    return describe(find_refreshed(hub, caller, sandbox_id))
 
 
 def read_logs(hub: Hub, caller: Caller, sandbox_id: str) -> SandboxLogs:
@@ -159,7 +155,7 @@ def open_gateway(hub: Hub, caller: Caller, sandbox_id: str, base: str) -> Sandbo
         job_id=row.id,
         expires_at=expires_at,
         sandbox_id=row.id,
-        is_vm=describe(row, []).vm,
+        is_vm=describe(row).vm,
     )
 
 

@@ -1,6 +1,6 @@
 """Rows of sandboxes: who sees which, how they are shown, and how they follow what really is."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, or_, select, update
 
 from prime_cli.core.errors import NotAllowed, NotFound, Unreachable, UsageError
 from prime_cli.hub.context import Caller, Hub, timestamp
-from prime_cli.hub.db.tables import owners, sandbox_labels, sandboxes
+from prime_cli.hub.db.tables import owners, sandboxes
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.sandboxes.supervisor.protocol import ObservedState
 from prime_cli.hub.services.access import TEAM
@@ -118,7 +118,7 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> bool:
         if found is None:
             found = _missing(hub, row)
         if found is not None:
-            changed = follow(hub, row, found) or changed
+            changed = follow(hub, row, found) is not None or changed
     return changed
 
 
@@ -131,19 +131,19 @@ def _missing(hub: Hub, row: Row[Any]) -> ObservedState | None:
     return ObservedState(TERMINATED, ENDED, LOST)
 
 
-def follow(hub: Hub, row: Row[Any], state: ObservedState) -> bool:
-    """Have a row say what its sandbox is, if that is further on; whether it changed."""
+def follow(hub: Hub, row: Row[Any], state: ObservedState) -> Row[Any] | None:
+    """Have a row say what its sandbox is, if that is further on; the row if it changed."""
     values = _values(hub, row, state)
     if not values:
-        return False
+        return None
     with hub.database.write() as connection:
         # A row that another process has ended meanwhile stays as it is.
-        done = connection.execute(
+        return connection.execute(
             update(sandboxes)
             .where(sandboxes.c.id == row.id, is_live())
             .values(**values, updated_at=hub.now())
-        )
-    return bool(done.rowcount)
+            .returning(sandboxes)
+        ).one_or_none()
 
 
 def _values(hub: Hub, row: Row[Any], state: ObservedState) -> dict[str, Any]:
@@ -199,16 +199,7 @@ def request_of(row: Row[Any]) -> SandboxCreation:
     return decode(row.request.encode(), SandboxCreation)
 
 
-def labels_of(connection: Connection, ids: Iterable[str]) -> dict[str, list[str]]:
-    """The labels of sandboxes, by id."""
-    found: dict[str, list[str]] = {}
-    query = select(sandbox_labels).where(sandbox_labels.c.sandbox_id.in_(list(ids)))
-    for row in connection.execute(query.order_by(sandbox_labels.c.label)):
-        found.setdefault(row.sandbox_id, []).append(row.label)
-    return found
-
-
-def describe(row: Row[Any], labels: Sequence[str]) -> Sandbox:
+def describe(row: Row[Any]) -> Sandbox:
     """A sandbox as it is shown."""
     asked = request_of(row)
     facts = decode(row.facts.encode(), dict[str, str])
@@ -229,7 +220,7 @@ def describe(row: Row[Any], labels: Sequence[str]) -> Sandbox:
         idle_timeout_minutes=asked.idle_timeout_minutes,
         termination_reason=row.error_message,
         advanced_configs=dict(facts),
-        labels=list(labels),
+        labels=asked.labels,
         created_at=row.created_at,
         updated_at=row.updated_at,
         started_at=row.started_at,

@@ -246,7 +246,7 @@ def request_column(creation: SandboxCreation, spec: SandboxSpec) -> str:
         secrets={},
         advanced_configs=None,
         idempotency_key=None,
-        labels=[],
+        labels=sorted(set(creation.labels)),
         network=spec.network,
         network_allowlist=list(spec.reached) if spec.network == PACKAGES else None,
     )
