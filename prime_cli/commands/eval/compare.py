@@ -208,7 +208,7 @@ def _p_words(comparison: Comparison, report: Report) -> str:
 
 
 def _verdict(comparison: Comparison) -> str:
-    return comparison.sentence.replace(f"{comparison.other.name} is", "B is").replace(
+    return comparison.sentence.replace(f"{comparison.other.name} scores", "B scores").replace(
         f"than {comparison.first.name}", "than A"
     )
 

@@ -52,6 +52,15 @@ def test_people_read_the_verdict_the_flips_and_what_to_do_next(
     assert [line for line in result.out.splitlines() if len(line) > 80] == []
 
 
+def test_a_verdict_is_of_a_and_b(prime: Prime, tmp_path: Path) -> None:
+    a, b = save(tmp_path, "small", "0" * 10), save(tmp_path, "large", "1" * 10)
+    better, worse = (
+        prime("eval", "compare", *each, cwd=tmp_path).ok() for each in ((a, b), (b, a))
+    )
+    assert "Verdict      B scores higher than A: equal runs" in better.out
+    assert "Verdict      B scores lower than A: equal runs" in worse.out
+
+
 def test_an_interval_that_disagrees_with_the_test_is_reported_to_yield(
     prime: Prime, tmp_path: Path
 ) -> None:
