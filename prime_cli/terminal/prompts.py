@@ -1,5 +1,9 @@
 """Questions to a person at a terminal; anywhere else a needed answer is an error."""
 
+import io
+import os
+import select
+import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -102,11 +106,36 @@ def _answer(question: str, err: Stream) -> str:
     line = ""
     with _ending_the_line(err):
         err.write(f"{text if err.columns is None else wrapped(err.fit(text), err.columns - 1)} ")
+        _wait_for_key()
         line = sys.stdin.readline()
     if not line.endswith("\n"):
         err.write("\n")
         raise Declined(_NO_ANSWER)
     return line.strip()
+
+
+def _wait_for_key() -> None:
+    """Wait until something is typed; raises KeyboardInterrupt for Ctrl-C, whenever it comes.
+
+    While Python reads it misses one that came just before, or to another thread, until the next
+    key. By PEP 475 and `signal.set_wakeup_fd`.
+    """
+    if sys.platform == "win32":
+        return
+    try:
+        keyboard = sys.stdin.fileno()
+    except io.UnsupportedOperation:
+        return
+    reading, waking = os.pipe()
+    os.set_blocking(waking, False)
+    before = signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    try:
+        while keyboard not in select.select([keyboard, reading], [], [])[0]:
+            os.read(reading, 1)
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(reading)
+        os.close(waking)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -116,3 +117,55 @@ def test_without_a_prompt_the_flag_is_named() -> None:
     with pytest.raises(UsageError) as refused:
         Output(out=io.StringIO(), err=io.StringIO()).enter("Disk?", default="1", flag="--disk-size")
     assert "`--disk-size`" in (refused.value.hint or "")
+
+
+_INTERRUPTED_ELSEWHERE = """
+import signal, sys, threading, time
+from prime_cli.terminal.prompts import ask_yes_no
+from prime_cli.terminal.streams import Stream
+
+def interrupt():
+    time.sleep(1)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+    time.sleep(60)
+
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    ask_yes_no("Really?", Stream(sys.stderr), flag="--yes")
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pty")
+def test_an_interrupt_that_does_not_wake_a_read_ends_a_question() -> None:
+    from tests.helpers.terminal import Terminal as Pty
+
+    # As Ctrl-C does that another thread gets, or that comes just before the read.
+    program = [sys.executable, "-c", _INTERRUPTED_ELSEWHERE]
+    with Pty(program=program, env={"CI": ""}) as terminal:
+        terminal.wait_for("Really? [y/N]")
+        assert terminal.process.wait(20) == 130
+
+
+_ASKED_LATE = """
+import sys, time
+from prime_cli.terminal.prompts import ask_yes_no
+from prime_cli.terminal.streams import Stream
+
+print("busy", flush=True)
+time.sleep(1)
+answers = [ask_yes_no("Really?", Stream(sys.stderr), flag="--yes") for _ in range(2)]
+print("answered", answers)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pty")
+def test_what_is_typed_before_a_question_answers_it() -> None:
+    from tests.helpers.terminal import Terminal as Pty
+
+    program = [sys.executable, "-c", _ASKED_LATE]
+    with Pty(program=program, env={"CI": ""}) as terminal:
+        terminal.wait_for("busy")
+        terminal.type("y\nno\n")
+        terminal.wait_for("answered [True, False]")
