@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.context import Caller
 from prime_cli.hub.dispatch import caller_of, hub_of, run
-from prime_cli.hub.routes.responses import answer
+from prime_cli.hub.routes.responses import answer, withhold_inside
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.sandboxes.supervisor.relay import RelayedResponse, SupervisorRelay
 from prime_cli.hub.services.sandboxes.lifecycle import find_entered
@@ -17,7 +17,7 @@ from prime_cli.hub.services.sandboxes.rows import require_here
 from prime_cli.hub.urls import SANDBOX_GATEWAY
 from prime_cli.wire import command_sessions, connect
 from prime_cli.wire.connect import Code, ConnectError
-from prime_cli.wire.problems import Problem, status_of, to_problem
+from prime_cli.wire.problems import Problem, status_of
 from prime_cli.wire.sandboxes import RUNNING
 
 router = Router()
@@ -68,9 +68,10 @@ async def _enter(request: Request, operation: str) -> Response:
             request.method, path + query, headers=_passed(request), body=_sent(request)
         )
     except PrimeError as error:
-        if command_sessions.SERVICE in operation:
-            return _refuse(operation, status_of(error), Code.UNAVAILABLE, error.message)
-        return answer(to_problem(error), status_of(error))
+        if command_sessions.SERVICE not in operation:
+            raise
+        sentence = withhold_inside(request, error).message
+        return _refuse(operation, status_of(error), Code.UNAVAILABLE, sentence)
     if response.status == HTTPStatus.NOT_FOUND and operation not in ("download", "read-file"):
         # The supervisor has it no more.
         await response.close()

@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import pytest
+from sqlalchemy import update
 from starlette.types import ASGIApp
 
+from prime_cli.hub.db.tables import sandboxes
+from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.services.takedowns import take_down
 from prime_cli.hub.serving.limits import RateLimitMiddleware, Rates
 from prime_cli.hub.settings import SandboxSettings
@@ -26,11 +29,9 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AccountsHub]:
     data, clock = tmp_path_factory.mktemp("members") / "hub", Clock()
     # Sandboxes end by the clock of the machine.
     clock.now = datetime.now(UTC)
-    sandboxes = SandboxSettings(providers=("bubblewrap",), users_trust_each_other=True)
+    settings = SandboxSettings(providers=("bubblewrap",), users_trust_each_other=True)
     with ended_supervisor(data):
-        yield AccountsHub(
-            data, clock=clock, settings={"members_only": True, "sandboxes": sandboxes}
-        )
+        yield AccountsHub(data, clock=clock, settings={"members_only": True, "sandboxes": settings})
 
 
 def test_a_token_opens_its_sandbox_on_a_hub_for_members_only(hub: AccountsHub) -> None:
@@ -57,6 +58,25 @@ def test_nobody_enters_a_sandbox_of_a_suspended_user(hub: AccountsHub) -> None:
     assert inside.run("true")["exit_code"] == 0
     take_down(hub.hub, OPERATOR, NewTakedown("eve", "mining"))
     assert inside.post("exec", json={"command": "true"}).status_code == 401
+
+
+def test_a_sandbox_of_another_server_is_asked_for_again_later(hub: AccountsHub) -> None:
+    dan = hub.user("dan")
+    inside = Inside(dan, create(dan)["id"])
+    with hub.hub.database.write() as connection:
+        connection.execute(update(sandboxes).values(holder="another"))
+    refused = inside.post("exec", json={"command": "true"})
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert refused.json()["detail"] == "Another server of this hub has the sandbox"
+
+
+def test_users_are_not_told_where_the_supervisor_is(hub: AccountsHub) -> None:
+    fay = hub.user("fay")
+    inside = Inside(fay, create(fay)["id"])
+    Supervisor(hub.data).stop()
+    refused = inside.post("exec", json={"command": "true"})
+    assert refused.status_code == 503
+    assert refused.json()["detail"] == "A service that this hub needs does not answer"
 
 
 def _run_from_elsewhere(app: ASGIApp, inside: Inside) -> int:

@@ -20,7 +20,11 @@ from prime_cli.core.file_locks import locked, take_lock
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.hub.sandboxes.bubblewrap.scope import scope_words
 from prime_cli.hub.sandboxes.provider import SandboxSpec
-from prime_cli.hub.sandboxes.supervisor.connections import KeptConnections, UnixConnection
+from prime_cli.hub.sandboxes.supervisor.connections import (
+    KeptConnections,
+    UnixConnection,
+    no_answer,
+)
 from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.protocol import (
     Check,
@@ -248,9 +252,7 @@ class Supervisor:
                 response = connection.getresponse()
                 answer = response.read()
             except (OSError, http.client.HTTPException) as error:
-                raise Unreachable(
-                    f"The supervisor of this hub's sandboxes does not answer: {error}"
-                ) from error
+                raise no_answer(error) from error
             failing.pop_all()
         self._kept.put(connection)
         if response.status >= _ERRORS:

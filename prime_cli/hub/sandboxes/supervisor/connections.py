@@ -8,6 +8,8 @@ import weakref
 from collections import deque
 from pathlib import Path
 
+from prime_cli.core.errors import Unreachable
+
 _KEPT_SECONDS = 30.0
 """aiohttp's server ends a connection after 75 seconds without a request."""
 _MOST_KEPT = 16
@@ -42,6 +44,13 @@ class UnixConnection(http.client.HTTPConnection):
         finally:
             self.sock.settimeout(self.timeout)
         return False
+
+
+def no_answer(error: Exception) -> Unreachable:
+    """What is raised when a supervisor does not answer; it may name the socket."""
+    failure = Unreachable(f"The supervisor of this hub's sandboxes does not answer: {error}")
+    failure.names_places = True
+    return failure
 
 
 class KeptConnections:

@@ -8,16 +8,18 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from prime_cli.core.errors import Unreachable
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
-from prime_cli.hub.sandboxes.supervisor.connections import KeptConnections, UnixConnection
+from prime_cli.hub.sandboxes.supervisor.connections import (
+    KeptConnections,
+    UnixConnection,
+    no_answer,
+)
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
 _CHUNK = 1 << 16
 _SECONDS = 24 * 3600.0
-_NO_ANSWER = "The supervisor of this hub's sandboxes does not answer"
 
 
 class RelayedResponse(Protocol):
@@ -109,7 +111,7 @@ async def _ask_blocking(
         return connection.getresponse()
     except (OSError, http.client.HTTPException) as error:
         connection.close()
-        raise Unreachable(f"{_NO_ANSWER}: {error}") from error
+        raise no_answer(error) from error
 
 
 # --- In a served hub ---
@@ -144,7 +146,7 @@ async def _ask_async(
     try:
         return _AsyncResponse(await session.request(method, url, headers=dict(headers), data=data))
     except (aiohttp.ClientError, OSError) as error:
-        raise Unreachable(f"{_NO_ANSWER}: {error}") from error
+        raise no_answer(error) from error
 
 
 class _AsyncResponse:
