@@ -16,6 +16,7 @@ from tests.helpers.database import drop_databases, start_server
 from tests.helpers.file_server import file_server
 from tests.helpers.screenshots import SCREENSHOTS
 from tests.helpers.seed import read_seed, runs_every_case, set_seed, split_sample
+from tests.helpers.skips import SKIPPED, show_skips
 from tests.helpers.statements import share_statements
 from tests.helpers.wheelhouse import wheelhouse
 
@@ -38,7 +39,7 @@ _KEPT = (
     "PIP_CERT",
 )
 _KEPT_PREFIXES = ("UV_", "PYTEST_", "COVERAGE_", "PRIME_TEST_")
-_OF_THIS_RUN = ("PYTEST_ADDOPTS",)
+_OF_THIS_RUN = ("PYTEST_ADDOPTS", SKIPPED)
 """Not for a pytest that a test starts."""
 _NETWORK_MARKERS = ("slow", "network")
 _HEARD = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -80,6 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    show_skips(terminalreporter)
     terminalreporter.write_line(f"PRIME_TEST_SEED={read_seed()}")
     if SCREENSHOTS.is_dir():
         count = len(list(SCREENSHOTS.glob("*.png")))

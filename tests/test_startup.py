@@ -112,7 +112,9 @@ def test_a_common_command_keeps_to_its_budget_of_imports(
         _imported("env list", cwd=tmp_path)
     modules = _imported(words, cwd=tmp_path)
     assert {name.partition(".")[0] for name in modules} & NEVER_FOR_READING == set()
-    assert len(modules) <= budget, "`python -X importtime` tells what is new"
+    # Newer releases of Python have more modules, of which each does less.
+    newer = 20 if sys.version_info >= (3, 12) else 0
+    assert len(modules) <= budget + newer, "`python -X importtime` tells what is new"
 
 
 def _imported(words: str, *, cwd: Path) -> list[str]:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from prime_cli.pages.links import whole_number
-from prime_cli.runs.transcript import TOO_DEEP, as_text
+from prime_cli.runs.transcript import TOO_DEEP, as_text, is_too_deep
 
 MOST_BYTES = 16_000
 """Of the HTML of one text."""
@@ -85,12 +85,12 @@ def whole_text(value: Any) -> str:
     """A text as it is, or another value as indented JSON."""
     if not isinstance(value, dict | list):
         return as_text(value)
+    if is_too_deep(value):
+        return TOO_DEEP
     try:
         return msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
     except UnicodeEncodeError:  # half a surrogate pair, which the standard library writes
         return json.dumps(value, ensure_ascii=False, indent=2, default=str)
-    except RecursionError:
-        return TOO_DEEP
 
 
 def decode_json(value: Any) -> Any:

@@ -72,13 +72,30 @@ def as_text(value: Any) -> str:
     """A JSON value for reading: text unquoted, the rest as JSON."""
     if isinstance(value, str):
         return value
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except RecursionError:
+    if is_too_deep(value):
         return TOO_DEEP
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 TOO_DEEP = "This is nested too deeply to be shown."
+
+_DEEPEST = 200
+"""Levels of a value that are shown. Indented text grows with their square, and the depth at which
+an encoder gives up differs between releases of Python."""
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether a JSON value has more than `_DEEPEST` levels of objects and lists."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        children = (
+            each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+            for each in level
+        )
+        level = [child for each in children for child in each if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 _LONGEST_POSITION = 40

@@ -75,7 +75,7 @@ def project(folder: Path, name: str, shape: Shape) -> tuple[Path, str]:
 @pytest.mark.parametrize("name", RUNNING)
 def test_a_shape_goes_the_whole_way(name: str, tmp_path: Path, here: Path) -> None:
     if name == "narrow-python" and PYTHON_3_12 is None:
-        pytest.skip("no Python 3.12 at hand")
+        pytest.skip("Python 3.12 is not on this machine")
     folder, ref = project(tmp_path, name, WILD[name])
     arguments = ("-a", '{"language": "de"}') if name == "required-arguments" else ()
 

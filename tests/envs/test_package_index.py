@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import Unreachable
@@ -37,12 +37,13 @@ def test_anchors_without_an_address_are_not_links() -> None:
     assert parse_links(PAGE, "<a name='top'></a><a href>x</a><p href='y'></p>") == []
 
 
-@pytest.mark.parametrize("page", ["<![foo[ x", '<a href="http://[x">x</a>'])
-def test_a_page_that_cannot_be_read_is_no_index(page: str) -> None:
+def test_a_page_that_cannot_be_read_is_no_index() -> None:
     with pytest.raises(Unreachable, match="cannot be read"):
-        parse_links(PAGE, page)
+        parse_links(PAGE, '<a href="http://[x">x</a>')
 
 
+# Some releases of Python's parser refuse this section, the others skip it.
+@example("<![foo[ x")
 @given(st.text(alphabet="<>![]/ahref=\"'x#&;-", max_size=60))
 def test_a_page_is_read_or_refused_and_nothing_else(html: str) -> None:
     with contextlib.suppress(Unreachable):

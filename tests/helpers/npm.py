@@ -11,7 +11,7 @@ def install_npm_package(folder: Path, package: str) -> Path:
     """The `node_modules` in the new `folder` with `package`; without npm the test is skipped."""
     for program in ("node", "npm"):
         if shutil.which(program) is None:
-            pytest.skip(f"there is no {program}")
+            pytest.skip(f"{program} is not on this machine")
     folder.mkdir()
     words = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", package]
     done = subprocess.run(words, cwd=folder, capture_output=True, encoding="utf-8", check=False)

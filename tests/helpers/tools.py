@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.helpers.venvs import python_at_hand
+
 ON_CI = os.environ.get("CI") == "true"
 """Read when this is imported, since each test is given an environment without it."""
 
@@ -25,6 +27,15 @@ def require(*programs: str) -> str:
         say = pytest.fail if ON_CI else pytest.skip
         say(f"{programs[0]} is not on this machine")
     return found
+
+
+def require_python(version: str) -> str:
+    """The path of an interpreter of `version` (`3.11`), asked for within a test.
+
+    A system has packages of one Python, so CI skips these tests too where it is another.
+    """
+    found = python_at_hand(version)
+    return found or pytest.skip(f"Python {version} is not on this machine")
 
 
 def require_terminal() -> None:

@@ -11,6 +11,7 @@ from prime_cli.core.errors import ExitCode
 from prime_cli.envs.project.starters import mark_published
 from prime_cli.static_help.command_tree import Node
 from tests.helpers.cli import Prime
+from tests.helpers.tools import require
 from tests.helpers.venvs import empty_cache
 from tests.helpers.wild import Shape, write_project
 from tests.offline.commands import ELSEWHERE, NEED_A_HUB, WORDS
@@ -52,6 +53,8 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.sample(25, "name")
 @pytest.mark.parametrize("name", WALKED)
 def test_no_socket_is_opened_for_a_hub_elsewhere(name: str, prime: Prime, folder: Path) -> None:
+    if name == "ssh-keys add":
+        require("ssh-keygen")
     code = _walk(name, prime, folder, SERVED)
     if name in NEED_A_HUB:
         assert code == ExitCode.UNREACHABLE

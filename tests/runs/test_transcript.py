@@ -1,7 +1,7 @@
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.runs.transcript import parse_position, transcript
+from prime_cli.runs.transcript import as_text, parse_position, transcript
 from tests.runs.rows import row
 
 
@@ -47,6 +47,14 @@ def test_an_error_is_reported_and_no_reward_is_made_up() -> None:
     assert told["text"] == "plain text"
     assert told["error"] == "infra: APITimeoutError: Request timed out"
     assert told["reward"] == "none"
+
+
+@pytest.mark.parametrize(("levels", "is_said"), [(200, False), (201, True), (100_000, True)])
+def test_what_is_nested_too_deeply_is_said_to_be(levels: int, is_said: bool) -> None:
+    value: list[object] = []
+    for _ in range(levels - 1):
+        value = [value]
+    assert (as_text(value) == "This is nested too deeply to be shown.") is is_said
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_a_prerelease_is_taken_only_when_it_is_requested(tmp_path: Path) -> None
     assert prepare(early).generation == "v0"
 
 
-@pytest.mark.skipif(PYTHON_3_12 is None, reason="no Python 3.12 at hand")
+@pytest.mark.skipif(PYTHON_3_12 is None, reason="Python 3.12 is not on this machine")
 def test_a_narrow_requires_python_is_met_by_another_python_at_hand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,7 +115,7 @@ def test_a_package_from_the_wild_finds_its_verifiers(name: str, tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(PYTHON_3_12 is None, reason="no Python 3.12 at hand")
+@pytest.mark.skipif(PYTHON_3_12 is None, reason="Python 3.12 is not on this machine")
 def test_a_narrow_requires_python_takes_another_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,11 +6,13 @@ import pytest
 
 from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import prime_process
+from tests.helpers.tools import require
 
 
 def test_a_failing_provider_is_one_warning_without_a_log_line(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    require("sshd", "/usr/sbin/sshd")
     mark_published(home / ".prime" / "hub")
     monkeypatch.setenv("PRIME_SKY", str(tmp_path / "nothing"))
     shown = prime_process("availability", "list", "--output", "json", cwd=tmp_path).ok()

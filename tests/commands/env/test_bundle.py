@@ -10,6 +10,7 @@ from prime_cli.envs.bundles.platforms import PLATFORMS, this_platform
 from tests.envs.bundles.conftest import publish_locked
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.package_index import index
+from tests.helpers.tools import require_python
 from tests.helpers.venvs import empty_cache
 
 __all__ = ["index"]
@@ -87,6 +88,7 @@ def test_a_bundle_for_other_machines_is_refused_before_anything_is_installed(
 
 
 def test_a_workspace_with_another_python_is_refused(prime: Prime, published: Path) -> None:
+    require_python("3.11")
     prime("env", "bundle", "ada/tiny-env", "-o", "t.bundle", "--python", "3.13").ok()
     result = prime("env", "install", "t.bundle", "--python", "3.11")
     assert result.code == 9
@@ -111,6 +113,7 @@ def test_a_file_that_only_looks_like_one_is_refused(prime: Prime, published: Pat
 def test_a_bundle_can_be_pinned_and_must_be_signed_where_that_is_required(
     prime: Prime, published: Path, home: Path
 ) -> None:
+    require_python("3.11")
     prime("env", "bundle", "ada/tiny-env", "-o", "t.bundle").ok()
     sha256 = digest_file(Path("t.bundle"))
     other = prime("env", "install", "t.bundle", "--sha256", "0" * 64)

@@ -12,6 +12,7 @@ from prime_cli.envs.bundles.manifest import DATASETS, FILES, HUB
 from prime_cli.envs.bundles.plan import BundleContext, BundleSpec, plan_bundle
 from prime_cli.envs.bundles.platforms import parse_platform, parse_python
 from tests.envs.bundles.conftest import make, publish_locked
+from tests.helpers.tools import require_python
 
 TINY = ("ada/tiny-env@0.1.0",)
 LINUX = BundleSpec(TINY, ("linux-x86_64",), ("3.11",))
@@ -83,6 +84,7 @@ def test_sources_can_be_left_out(context: BundleContext, tmp_path: Path) -> None
 
 
 def test_a_package_without_any_wheel_is_built(context: BundleContext, tmp_path: Path) -> None:
+    require_python("3.11")
     publish_locked(context.hub, tmp_path, "odd-env", {"verifiers": "0.1.14", "only-sources": "1.0"})
     wish = BundleSpec(("ada/odd-env",), ("linux-x86_64", "macos-arm64"), ("3.11",))
     file = make(context, wish, tmp_path / "odd.bundle")

@@ -266,7 +266,7 @@ def test_a_workspace_is_made_where_there_is_none(
     assert installed(missing)["tiny-env"] == "0.1.0"
 
 
-@pytest.mark.skipif(PYTHON_3_12 is None, reason="no Python 3.12 at hand")
+@pytest.mark.skipif(PYTHON_3_12 is None, reason="Python 3.12 is not on this machine")
 def test_a_new_workspace_has_a_python_that_the_environment_can_run_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

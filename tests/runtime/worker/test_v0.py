@@ -171,7 +171,7 @@ def test_no_release_turns_an_error_into_a_score(version: str, log: Path) -> None
 def test_other_pythons(python: str, model: ScriptedModel, log: Path) -> None:
     path = python_at_hand(python)
     if path is None:
-        pytest.skip(f"no Python {python} on this machine")
+        pytest.skip(f"Python {python} is not on this machine")
     interpreter = venv_python("verifiers==0.1.14", python=path)
     said = run_worker(spec_for(model, "words", n=2), log, interpreter)
     assert said.hello is not None

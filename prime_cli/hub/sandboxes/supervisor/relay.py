@@ -147,6 +147,10 @@ async def _ask_async(
         return _AsyncResponse(await session.request(method, url, headers=dict(headers), data=data))
     except (aiohttp.ClientError, OSError) as error:
         raise no_answer(error) from error
+    except AttributeError as error:
+        # aiohttp's, since Python 3.12: a kept connection that closes while the request is written
+        # has no protocol left to read the answer from.
+        raise no_answer(ConnectionResetError("it closed the connection")) from error
 
 
 class _AsyncResponse:

@@ -8,6 +8,7 @@ import subprocess
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
+import psutil
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed
@@ -236,6 +237,8 @@ def _kill_the_watcher(sky: FakeSky, tag: str) -> None:
 
 
 def _watchers(folder: str) -> list[int]:
-    argv = ["ps", "-axwwo", "pid=,args="]
-    listed = subprocess.run(argv, capture_output=True, text=True, encoding="utf-8", check=True)
-    return [int(line.split()[0]) for line in listed.stdout.splitlines() if folder in line]
+    return [
+        process.pid
+        for process in psutil.process_iter(["cmdline"])
+        if folder in " ".join(process.info["cmdline"] or ())
+    ]
