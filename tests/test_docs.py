@@ -24,6 +24,13 @@ _LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _READ = re.compile(r'(?:environ(?:\.get)?[\[(]|for variable in \()\s*"((?:PRIME|OPENAI)_[A-Z_]+)"')
 
 
+_INSTALLS = re.compile(
+    r"(?:pip|pipx|tool)\s+install\b[^`&;|\n]*?(?<![\w./=-])"
+    r"prime(?:-cli)?+(?:\[[\w,]*\])?+(?![\w./@-]| @ )"
+)
+"""A command that installs `prime` or `prime-cli`, in whatever version, from a package index."""
+
+
 def variables() -> set[str]:
     sources = (ROOT / "prime_cli").rglob("*.py")
     return {name for path in sources for name in _READ.findall(path.read_text(encoding="utf-8"))}
@@ -101,3 +108,33 @@ def test_the_way_through_the_code_names_modules_that_exist() -> None:
     ]
     assert len(found) > 20
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("line", "is_from_an_index"),
+    [
+        ("uv tool install prime-cli", True),
+        ("uv pip install -q 'prime-cli[hub,tui]' uv", True),
+        ("pip install prime-cli==0.1.0", True),
+        ("pipx install prime", True),
+        ("uv tool install ./prime", False),
+        ("pip install '~/prime[hub]'", False),
+        ("uv tool install 'prime-cli[tui] @ git+https://git.example.org/prime'", False),
+        ("uv pip install --reinstall-package=prime-cli ./prime", False),
+        ("uv tool upgrade prime-cli", False),
+    ],
+)
+def test_an_installation_by_name_is_told_from_others(line: str, is_from_an_index: bool) -> None:
+    assert bool(_INSTALLS.search(line)) is is_from_an_index
+
+
+def test_nothing_installs_prime_from_a_package_index() -> None:
+    files = [*PAGES, *(ROOT / "examples").rglob("*"), *(ROOT / "prime_cli").rglob("*")]
+    shown = [each for each in files if each.suffix in {".md", ".py", ".toml", ".yml", ".ipynb"}]
+    assert len(shown) > 900
+    found = [
+        f"{path}: {match[0]}"
+        for path in shown
+        for match in _INSTALLS.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []

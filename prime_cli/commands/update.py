@@ -1,6 +1,7 @@
 """`prime update`."""
 
 import shlex
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,7 +9,7 @@ import typer
 from prime_cli import __version__
 from prime_cli.commands.options import YES, local_options, open_session
 from prime_cli.core.errors import ResolveFailed, UsageError
-from prime_cli.core.installation import Command, Installation, this_installation
+from prime_cli.core.installation import CHECKOUT, Command, Installation, this_installation
 from prime_cli.core.process import child_environment, run
 from prime_cli.runtime.uv_tool import network_failure
 
@@ -38,6 +39,11 @@ def update(
     if check:
         output.show(_record(found, commands), lines=_lines(found, commands))
         return
+    if not found.knows_source and not Path(CHECKOUT).is_dir():
+        raise UsageError(
+            "Nothing says where this prime was installed from",
+            hint=f"get a checkout as `{CHECKOUT}`, then run `{shlex.join(commands[-1])}`",
+        )
     for command in commands:
         output.tell(f"$ {shlex.join(command)}")
     output.confirm("Run this?", otherwise="Nothing was changed")

@@ -23,6 +23,10 @@ from prime_cli.core.errors import UsageError
 
 DISTRIBUTION = "prime-cli"
 
+CHECKOUT = "./prime"
+"""What documents and hints install from (docs/installation.md) where prime does not know its own
+source. Never the bare name: no index has prime, so whoever registers it there could."""
+
 Command = tuple[str, ...]
 """A program and its arguments."""
 
@@ -59,6 +63,11 @@ class Installation:
     others: Command = ()
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     here: Path | None = None
+
+    @property
+    def knows_source(self) -> bool:
+        """Whether an update finds it: uv and pipx have noted the source of what they manage."""
+        return bool(self.project or self.url or self.manager in {Manager.UV_TOOL, Manager.PIPX})
 
     def add_extra(self, extra: str) -> Command:
         """The command that adds one of prime's extras; what is there stays."""
@@ -123,7 +132,7 @@ class Installation:
         if self.project is not None:
             flag = ["--editable"] if self.is_editable else []
             return (*flag, f"{self._short(self.project)}{names}")
-        return (f"{DISTRIBUTION}{names}{f' @ {self.url}' if self.url else ''}",)
+        return (f"{DISTRIBUTION}{names} @ {self.url}" if self.url else f"{CHECKOUT}{names}",)
 
     @property
     def _reinstall_flag(self) -> str:

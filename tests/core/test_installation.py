@@ -51,7 +51,7 @@ def test_a_uv_tool_is_reinstalled_with_its_extras(tmp_path: Path) -> None:
     tool = installed(tmp_path)
     assert tool.manager is Manager.UV_TOOL
     assert shlex.join(tool.add_extra("stats")) == (
-        "uv tool install 'prime-cli[stats,tui]' --with 'httpx[socks]>=0.28'"
+        "uv tool install './prime[stats,tui]' --with 'httpx[socks]>=0.28'"
     )
     assert tool.update() == (("uv", "tool", "upgrade", "prime-cli"),)
 
@@ -96,7 +96,7 @@ def test_pipx_is_asked_to_install_with_the_extras_that_it_knows(tmp_path: Path) 
     asked = {"main_package": {"package_or_url": "prime-cli[tui]"}}
     (tmp_path / "pipx_metadata.json").write_text(json.dumps(asked))
     pipx = installed(tmp_path)
-    assert shlex.join(pipx.add_extra("hf")) == "pipx install --force 'prime-cli[hf,tui]'"
+    assert shlex.join(pipx.add_extra("hf")) == "pipx install --force './prime[hf,tui]'"
     assert shlex.join(pipx.add_package("httpx[socks]")) == "pipx inject prime-cli 'httpx[socks]'"
     assert pipx.update() == (("pipx", "upgrade", "prime-cli"),)
 
@@ -107,10 +107,10 @@ def test_a_virtual_environment_is_named_since_it_may_not_be_active(tmp_path: Pat
     (folder / "pyvenv.cfg").touch()
     venv = installed(folder)
     assert shlex.join(venv.add_extra("tui")) == (
-        ".venv/bin/uv pip install --python .venv/bin/python 'prime-cli[tui]'"
+        ".venv/bin/uv pip install --python .venv/bin/python './prime[tui]'"
     )
     active = replace(venv, environ={"PATH": "", "VIRTUAL_ENV": str(folder)})
-    assert shlex.join(active.add_extra("tui")) == ".venv/bin/uv pip install 'prime-cli[tui]'"
+    assert shlex.join(active.add_extra("tui")) == ".venv/bin/uv pip install './prime[tui]'"
 
 
 def test_without_any_uv_the_environments_own_pip_is_used(tmp_path: Path) -> None:
@@ -152,5 +152,14 @@ def test_a_wheel_stays_the_source(tmp_path: Path) -> None:
 
 def test_a_python_in_which_pip_refuses_gets_a_tool_of_its_own() -> None:
     found = Installation(Manager.MANAGED, Path("/usr"), Path("/usr/bin/python3"))
-    assert shlex.join(found.add_extra("tui")) == "uv tool install 'prime-cli[tui]'"
-    assert found.reinstall() == found.update()[-1] == ("uv", "tool", "install", "prime-cli")
+    assert shlex.join(found.add_extra("tui")) == "uv tool install './prime[tui]'"
+    assert found.reinstall() == found.update()[-1] == ("uv", "tool", "install", "./prime")
+
+
+@pytest.mark.parametrize("manager", Manager)
+def test_no_command_installs_prime_by_its_bare_name(manager: Manager) -> None:
+    found = Installation(manager, Path("/venv"), Path("/venv/bin/python"))
+    commands = [found.add_extra("tui"), found.add_package("httpx"), found.reinstall()]
+    for command in (*commands, *found.update()):
+        installs = "install" in command
+        assert not installs or not any(word.startswith("prime-cli") for word in command)

@@ -49,8 +49,8 @@ def compare(
     """Test whether runs differ significantly.
 
     Compares each of B, C … with A, example by example, and adjusts for several comparisons (Holm).
-    A folder or model stands for its newest finished run of every environment. Needs
-    `prime-cli[stats]`.
+    A folder or model stands for its newest finished run of every environment. Needs the
+    extra `stats`.
 
     \b
     Example:

@@ -113,7 +113,7 @@ def power(
 
     Takes the variance of rewards from options, from one run (between and within examples), or from
     the differences of two runs. Computes for the test that `prime eval compare` uses. Needs
-    `prime-cli[stats]`.
+    the extra `stats`.
 
     \b
     Example:

@@ -17,6 +17,7 @@ import msgspec
 
 from prime_cli import __version__
 from prime_cli.core.errors import UsageError
+from prime_cli.core.installation import CHECKOUT, DISTRIBUTION, this_installation
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.secret_detection import contains_credential, find_secrets
 from prime_cli.evals.planning.request import EvalRequest, request_flags
@@ -280,10 +281,14 @@ def _sky(job: Job) -> str:
     # An evaluation is merged on the bucket, from which `sky storage` or the cloud's tool reads it.
     merging = replace(job, request=replace(job.request, output_dir="/parts"))
     secrets = dict.fromkeys(job.secrets)
+    prime = this_installation()
+    checkout = {} if prime.url else {"~/prime": str(prime.project or CHECKOUT)}
+    source = f"{DISTRIBUTION} @ {prime.url}" if prime.url else "~/prime"
     shared: dict[str, Any] = {
         "workdir": ".",
-        "file_mounts": {"/parts": {"name": job.name, "mode": "MOUNT_CACHED"}},
-        "setup": f"pip install prime-cli=={__version__} uv",
+        "file_mounts": {"/parts": {"name": job.name, "mode": "MOUNT_CACHED"}, **checkout},
+        # A tilde expands only where nothing quotes it.
+        "setup": f"pip install {shlex.quote(source) if prime.url else source} uv",
     }
     parts: dict[str, Any] = {
         "name": f"{job.name}-parts",
