@@ -1,6 +1,7 @@
 """Tasks of a contributor: `nox -l` lists them, `nox -s lint` runs one.
 
-They run in the active virtual environment, which CONTRIBUTING.md sets up; nothing is installed.
+They run in the active virtual environment, which CONTRIBUTING.md sets up; only `lowest` installs
+packages, into a virtual environment of its own.
 """
 
 import nox
@@ -13,6 +14,20 @@ nox.options.sessions = ["lint", "types", "test"]
 def test(session: nox.Session) -> None:
     """Run the default test suite, or what follows `--`: `nox -s test -- tests/wire`."""
     session.run("pytest", "-q", *(session.posargs or ["-n", "auto", "--dist", "worksteal"]))
+
+
+@nox.session(venv_backend="uv")
+def lowest(session: nox.Session) -> None:
+    """Run the default tests on the oldest releases that pyproject.toml allows, in an own venv."""
+    session.install("--resolution", "lowest-direct", "-e", ".[dev]")
+    session.run("pytest", "-q", *(session.posargs or ["-n", "auto", "--dist", "worksteal"]))
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """Look up known vulnerabilities of the oldest and newest releases allowed; asks osv.dev."""
+    for resolution in ("lowest-direct", "highest"):
+        session.run("uv", "audit", "--resolution", resolution)
 
 
 @nox.session
