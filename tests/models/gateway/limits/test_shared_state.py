@@ -88,7 +88,11 @@ def test_the_living_are_not_forgotten(tmp_path: Path) -> None:
     two.close()
 
 
-@pytest.mark.parametrize("content", [b"", b"x", b"\xff" * SIZE, os.urandom(SIZE), b"\0" * 100])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"x", b"\xff" * SIZE, os.urandom(SIZE), b"\0" * 100],
+    ids=["empty", "short", "ones", "noise", "zeros"],
+)
 def test_a_file_of_garbage_is_an_empty_one(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "e.limits").write_bytes(content)
     state = open_state(tmp_path, "e")
