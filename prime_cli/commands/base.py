@@ -1,5 +1,6 @@
 """Base classes of commands and groups; a group imports a command only when it is run."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
@@ -10,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from prime_cli.commands.options import expand_options
 from prime_cli.core.errors import UsageError
+from prime_cli.core.options import refuse_empty
 
 AFTER_DASHES = "prime.after_dashes"
 """Where a context's `meta` has the words after `--`, which arguments hold as any other words."""
@@ -20,7 +22,9 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[AFTER_DASHES] = args[args.index("--") + 1 :] if "--" in args else []
-        return super().parse_args(ctx, list(_with_empty_values(args, self._optional())))
+        args = list(_with_empty_values(args, self._optional()))
+        _refuse_empty(self, ctx, args)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Many options are listed below the headings of their panels."""
@@ -65,6 +69,36 @@ def _with_empty_values(args: list[str], optional: dict[str, str]) -> Iterator[st
         ended = ended or word == "--"
         bare = word in optional and after.startswith("-") and not ended
         yield f"{optional[word]}=" if bare else word
+
+
+def _refuse_empty(command: Any, ctx: Any, args: list[str]) -> None:
+    """Raise UsageError for an empty value, which no command takes for one that was not given.
+
+    `-m "$MODEL"` with an unset variable would otherwise evaluate another model.
+    """
+    for each in command.params:
+        refuse_empty([each.envvar] if isinstance(each.envvar, str) else (), os.environ)
+    if not any(word == "" or word.endswith("=") for word in args):
+        return
+    given, _, _ = command.make_parser(ctx).parse_args(args=list(args))
+    for each in command.params:
+        value = given.get(each.name)
+        is_empty = value == "" or (isinstance(value, list | tuple) and "" in value)
+        if is_empty and not _takes_empty(each):
+            raise UsageError(f"`{_shown_name(each)}` is empty", hint="give it a value, or omit it")
+
+
+def _takes_empty(parameter: Any) -> bool:
+    """Whether an option may stand without its value, or an argument is for another program."""
+    metavar = parameter.metavar or ""
+    is_optional = metavar.startswith("[") and parameter.param_type_name == "option"
+    return is_optional or "-- " in metavar
+
+
+def _shown_name(parameter: Any) -> str:
+    if parameter.param_type_name == "option":
+        return long_name(parameter)
+    return str(parameter.metavar or parameter.name.upper()).strip("[].…")
 
 
 Table = dict[str, tuple[str, str]]
@@ -152,6 +186,7 @@ class LazyGroup(TyperGroup):
                 if error := official_command(ctx, args):
                     raise error
             args = [self.default, *args]
+        _refuse_empty(self, ctx, args)
         return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:

@@ -18,6 +18,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from msgspec import NODEFAULT, Struct, structs
 
+from prime_cli.core.errors import UsageError
+
 
 class Option(Struct, frozen=True):
     """How the option of a field is spelled, limited and explained.
@@ -142,3 +144,13 @@ def _default(field: Any, missing: Any) -> Any:
     if field.default is not missing:
         return field.default
     return REQUIRED if field.default_factory is missing else field.default_factory()
+
+
+def refuse_empty(names: Iterable[str], environ: Mapping[str, str]) -> None:
+    """Raise UsageError if one of these variables is set to nothing.
+
+    `KEY=$UNSET` in a script means a value that is not there; something else would be used instead.
+    """
+    for name in names:
+        if name in environ and not environ[name].strip():
+            raise UsageError(f"{name} is set but empty", hint=f"give it a value, or `unset {name}`")

@@ -203,16 +203,10 @@ _OURS = ("PRIME_CONTEXT", *URL_VARIABLES, KEY_VARIABLE)
 
 def check_overrides(system: System) -> list[Finding]:
     """A warning for each variable that overrides a setting, or has no effect."""
-    found = [*_empty(system)]
+    found: list[Finding] = []
     if system.config is not None:
-        found += [*_key(system, system.config), *_context(system.config)]
+        found = [*_key(system, system.config), *_context(system.config)]
     return found or [ok(_OVERRIDES, "No variable overrides a setting")]
-
-
-def _empty(system: System) -> Iterator[Finding]:
-    for name in _OURS:
-        if system.environ.get(name) == "":
-            yield warned(_OVERRIDES, f"{name} is empty and ignored", f"`unset {name}`")
 
 
 def _key(system: System, config: Config) -> Iterator[Finding]:

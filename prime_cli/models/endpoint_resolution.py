@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from prime_cli.core.config.contexts import PERSONAL, PRIME_API_URL, hub_of_api_key
 from prime_cli.core.errors import NotFound, NotLoggedIn, UsageError
+from prime_cli.core.options import refuse_empty
 from prime_cli.models.endpoints import BUILTIN_MODELS, REPLAY, Endpoint, check_offline, clean_url
 from prime_cli.models.providers import (
     AUTHORIZATION,
@@ -46,6 +47,7 @@ def resolve_endpoint(
     service needs a key that is not set, Offline for another host under `--offline`, UsageError for
     contradictory flags.
     """
+    _refuse_empty(model=model, base_url=base_url, key_var=key_var, provider=provider)
     name = model or DEFAULT_MODEL
     if name.startswith("builtin/"):
         return _builtin(name)
@@ -88,6 +90,13 @@ def parse_headers(lines: Iterable[str]) -> dict[str, str]:
             raise UsageError(f"The value of `--header {name}` has a line break")
         headers[name] = value
     return headers
+
+
+def _refuse_empty(**values: str | None) -> None:
+    """Raise UsageError for an empty text, which is not the same as none: another would be used."""
+    for name, value in values.items():
+        if value is not None and not value.strip():
+            raise UsageError(f"`{name}` is empty", hint="omit it, or give it a value")
 
 
 def _builtin(name: str) -> Endpoint:
@@ -216,6 +225,7 @@ def _service_of(
         return find_provider(provider), f"`-p {provider}`" if base_url is None else "`-b`"
     if base_url is not None:
         return provider_at(base_url) or OPENAI, "`-b`"
+    refuse_empty((_OWN_URL,), environ)
     own = environ.get(_OWN_URL, "").strip()
     if own and provider_at(own) is not OPENAI:
         return OPENAI, _OWN_URL
@@ -261,6 +271,8 @@ def _key_header(url: str) -> str:
 def _key_for(
     url: str, source: KeySource, environ: Mapping[str, str], *, needed: bool = False
 ) -> tuple[EndpointSecret, str | None]:
+    if source.variable and source.literal is None:
+        refuse_empty((source.variable,), environ)
     key = source.find(environ)
     if key is not None and not (key.reveal() == EMPTY and is_hosted(url)):
         return key, None

@@ -181,9 +181,10 @@ def _key(table: Mapping[str, Any], path: Path) -> KeySource:
             return KeySource(name, EndpointSecret(default) if default else None)
         case str() if value:
             return KeySource.parse(value)
-        case None | "":
+        case None:
             return KeySource()
-    raise UsageError(f"`key` of `{table.get('endpoint_id')}` in {path} is not a string")
+    fault = "empty" if value == "" else "not a string"
+    raise UsageError(f"`key` of `{table.get('endpoint_id')}` in {path} is {fault}")
 
 
 def _headers(

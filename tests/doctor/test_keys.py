@@ -12,6 +12,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.doctor.files import check_overrides, check_permissions, check_settings
 from prime_cli.doctor.hub import check_key
 from tests.doctor.systems import one, system, told
+from tests.helpers.cli import Prime
 from tests.helpers.keyrings import Locked, Working
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")
@@ -100,7 +101,11 @@ def test_variables_that_hide_what_is_written_are_reported(
     assert sentences(PRIME_API_BASE_URL=URL, PRIME_API_KEY=KEY) == [
         "PRIME_API_KEY overrides the key saved for `team`"
     ]
-    assert "PRIME_API_KEY is empty and ignored" in sentences(PRIME_API_KEY="")
+
+
+def test_a_variable_that_is_empty_is_why_settings_cannot_be_read(prime: Prime) -> None:
+    shown = prime("doctor", "--offline", env={"PRIME_API_KEY": ""})
+    assert "settings      failed   PRIME_API_KEY is set but empty\n" in shown.out
 
 
 @posix

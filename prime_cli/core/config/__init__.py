@@ -22,6 +22,7 @@ from prime_cli.core.config.contexts import (
 )
 from prime_cli.core.config.parsers import STARTER_OWNER
 from prime_cli.core.errors import UsageError
+from prime_cli.core.options import refuse_empty
 from prime_cli.core.paths import home_path, prime_home
 from prime_cli.core.refs import slugify
 
@@ -105,6 +106,7 @@ def load_config(*, context: str | None = None, offline: bool | None = None) -> C
     Writes nothing, so a read-only home is fine.
     """
     environ = os.environ
+    refuse_empty((name for name in environ if name.startswith("PRIME_")), environ)
     home = prime_home()
     file = home_path(home, "config.toml")
     table = read_table(file)

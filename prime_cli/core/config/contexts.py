@@ -52,6 +52,8 @@ def read_text(table: dict[str, Any], key: str, file: Path) -> str | None:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
         raise UsageError(f"{key} in {file} must be a string")
+    if value is not None and not value.strip():
+        raise UsageError(f"{key} in {file} is empty", hint="remove the line")
     return value
 
 

@@ -79,6 +79,8 @@ class SettingSpec(Struct, Generic[T], frozen=True):
             return None
         if not isinstance(value, self.kind):
             raise UsageError(f"{self.name} in {file} must be {_KINDS[self.kind]}")
+        if isinstance(value, str) and not value.strip():
+            raise UsageError(f"{self.name} in {file} is empty", hint="remove the line")
         return as_text(value)
 
 

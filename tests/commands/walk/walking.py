@@ -51,7 +51,10 @@ def within(
     """The process as if it had been started in the world, with the way to the entry's hub."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**_variables(world, entry), **variables, **dict(entry.env)}.items():
-            patch.setenv(name, value)
+            if value:
+                patch.setenv(name, value)
+            else:
+                patch.delenv(name, raising=False)
         patch.setattr(tempfile, "tempdir", str(world.root / "tmp"))
         patch.setattr("sys.stdin", io.StringIO(entry.stdin.format(key=world.key)))
         patch.chdir(world.here)
