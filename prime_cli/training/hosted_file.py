@@ -161,6 +161,8 @@ def _refuse_unknown(found: Mapping[str, Any], table: type, place: str, path: Pat
             close = difflib.get_close_matches(key, hints, n=1)
             hint = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(hints)}"
             raise UsageError(f"{path}: `{place}{key}` is not a key of the file", hint=hint)
+        if value == "":
+            raise UsageError(f"{path}: `{place}{key}` is empty", hint="remove the line")
         inner = next(_tables(hints[key]), None)
         if inner is not None:
             for each in value if isinstance(value, list) else [value]:

@@ -110,6 +110,7 @@ def test_a_taskset_of_v1_names_the_environment_and_its_arguments(tmp_path: Path)
         (SMALL + "argz = {}\n", "`env.argz` is not a key", "did you mean `args`?"),
         (SMALL + "[sampling]\nmax_token = 1\n", "`sampling.max_token`", "`max_tokens`?"),
         (SMALL + "[[eval.env]]\nidd = 1\n", "`eval.env.idd` is not a key", "did you mean `id`?"),
+        (SMALL + '[[env]]\nid = ""\n', "`env.id` is empty", "remove the line"),
         ("max_steps = 0\n" + SMALL, "max_steps", None),
         ("batch_size = 10\n" + SMALL, "not a multiple", "whole groups"),
         (SMALL + 'ratio = 1\n[[env]]\nid = "b"\n', "1 of 2 environments have a `ratio`", "none"),
