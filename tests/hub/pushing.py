@@ -134,6 +134,15 @@ class Push:
         assert data(self.finalize("versions", self.push_sources()))["success"]
         return self
 
+    def change_visibility(self, wanted: str) -> None:
+        """Push what is published again, for others to see."""
+        self.visibility = wanted
+        found = data(self.resolve())
+        self.environment_id = found["id"]
+        slug = f"{found['owner']['name']}/{found['name']}"
+        detail = self.client.get(f"{HUB}/{slug}/@latest")
+        data(self.finalize("versions", data(detail)["version_id"]))
+
     def _artifact(self, filename: str, content: bytes) -> dict[str, Any]:
         return {
             "content_hash": self.content_hash,

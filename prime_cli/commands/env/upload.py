@@ -201,6 +201,7 @@ def _report(session: Session, published: Published, publisher: "MintedKey | None
         "environment": published.ref.slug,
         "version": published.ref.version,
         "visibility": published.visibility,
+        "widened": published.widened,
         "content_hash": published.content_hash,
         "wheel_sha256": published.wheel_sha256,
         "url": url,
@@ -217,6 +218,8 @@ def _report(session: Session, published: Published, publisher: "MintedKey | None
     if published.signed:
         sentence += f", and signed ({published.signed})"
     session.output.done(sentence, value=record)
-    if url:
+    if published.widened:
+        session.output.say(f"{published.ref.slug} is now public" + (f": {url}" if url else ""))
+    elif url:
         session.output.say(url)
     session.output.hint(f"install it with `prime env install {published.ref.slug}`")

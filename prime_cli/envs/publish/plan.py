@@ -92,7 +92,8 @@ class PublishPlan:
 class Published:
     """What is on the hub now.
 
-    `already` when it was there before with the same content, `locked` when its lock is there too;
+    `already` when it was there before with the same content, `widened` when it was private and no
+    longer is, `locked` when its lock is there too;
     `wheel_sha256` is that of the hub's wheel, None where the hub does not say; `checked` what the
     check found whose report was attached now; `signed` how many signatures it has since then.
     """
@@ -103,6 +104,7 @@ class Published:
     content_hash: str
     wheel_sha256: str | None
     already: bool = False
+    widened: bool = False
     locked: bool = False
     checked: CheckSummary | None = None
     signed: int = 0
@@ -155,7 +157,7 @@ def publish(hub: HubClient, plan: PublishPlan, progress: Progress) -> Published:
             if not _is_published(hub, ref, plan.content_hash):
                 raise
             already = True
-    return _published(hub, environment, ref, plan.content_hash, already=already)
+    return _published(hub, environment, ref, plan.content_hash, plan.destination, already=already)
 
 
 def find_published(
@@ -168,7 +170,7 @@ def find_published(
     if not _is_published(hub, ref, digest):
         return None
     environment = hub.environments.resolve(destination.request(ref.name))
-    return _published(hub, environment, ref, digest, already=True)
+    return _published(hub, environment, ref, digest, destination, already=True)
 
 
 def find_content(hub: HubClient, ref: EnvRef) -> str | None:
@@ -193,16 +195,28 @@ def _is_published(hub: HubClient, ref: EnvRef, digest: str) -> bool:
 
 
 def _published(
-    hub: HubClient, environment: ResolveReply, ref: EnvRef, digest: str, *, already: bool
+    hub: HubClient,
+    environment: ResolveReply,
+    ref: EnvRef,
+    digest: str,
+    destination: Destination,
+    *,
+    already: bool,
 ) -> Published:
-    detail = hub.environments.get(ref)
+    detail, was = hub.environments.get(ref), environment.visibility
+    is_other = destination.visibility not in (None, detail.visibility)
+    if already and is_other and detail.version_id and hub.capabilities().hub == "prime":
+        # Our hubs grant a visibility with the last step of a push, which here is all there is.
+        hub.uploads.finish_version(environment.id, detail.version_id)
+        detail = hub.environments.get(ref)
     return Published(
         ref=ref,
         environment_id=environment.id,
-        visibility=environment.visibility,
+        visibility=detail.visibility,
         content_hash=digest,
         wheel_sha256=detail.wheel_sha256,
         already=already,
+        widened=not environment.created and (was, detail.visibility) == ("PRIVATE", "PUBLIC"),
         locked=detail.has_lock or _attach_lock(hub, ref, detail.wheel_sha256),
     )
 

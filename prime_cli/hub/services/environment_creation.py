@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, delete, insert, select, update
 
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.refs import LATEST, EnvRef, normalize_name
@@ -14,9 +14,11 @@ from prime_cli.hub.db.tables import (
     reports,
     versions,
     wheel_metadata,
+    wishes,
 )
 from prime_cli.hub.search_index import reindex
 from prime_cli.hub.services.access import (
+    PRIVATE,
     find_by_id,
     find_environment,
     find_own_team,
@@ -52,8 +54,10 @@ from prime_cli.wire.environments import (
 def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
     """The environment of that name, created if missing.
 
-    A visibility that is given changes that of an existing environment. Raises NotAllowed for
-    another owner, UsageError for invalid names.
+    Of a push it is the first step, and nobody sees more or less by it: the visibility that is given
+    is granted with the version that the caller finalizes. Until then a new environment has it only
+    if it is no wider than this hub's default. Raises NotAllowed for another owner, UsageError for
+    invalid names.
     """
     visibility = read_visibility(request.visibility)
     require_user(caller)
@@ -61,15 +65,13 @@ def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
         ref = _ref_of(connection, caller, request)
         known = find_visible(connection, caller, ref)
         if known is None:
-            visibility = visibility or hub.settings.default_visibility
-            create_environment(hub, connection, ref, visibility)
-            record(hub, connection, caller, "environment.create", ref.slug, visibility=visibility)
+            first = PRIVATE if visibility == PRIVATE else hub.settings.default_visibility
+            create_environment(hub, connection, ref, first)
+            record(hub, connection, caller, "environment.create", ref.slug, visibility=first)
         elif known.taken_down is None and visibility not in (None, known.visibility):
             require_owner_slug(caller, ref.owner, ref.slug)
-            _change_visibility(hub, connection, known.id, visibility)
-            detail = {"was": known.visibility, "is": visibility}
-            record(hub, connection, caller, "environment.visibility", ref.slug, **detail)
         row = find_environment(connection, caller, ref)
+        _keep_wish(connection, caller, row.id, visibility)
     owner = Owner(row.owner, row.owner_type)
     return ResolveReply(row.id, row.name, owner, row.visibility, created=known is None)
 
@@ -99,17 +101,47 @@ def _ref_of(connection: Connection, caller: Caller, request: ResolveRequest) -> 
     return ref
 
 
-def _change_visibility(
-    hub: Hub, connection: Connection, environment_id: str, visibility: str | None
+def _keep_wish(
+    connection: Connection, caller: Caller, environment_id: str, visibility: str | None
 ) -> None:
-    connection.execute(
+    """Replace the caller's wish by this one, or by none."""
+    connection.execute(delete(wishes).where(*_is_wish(caller, environment_id)))
+    if visibility is not None:
+        kept = {"environment_id": environment_id, "publisher": _publisher(caller)}
+        connection.execute(insert(wishes).values(**kept, visibility=visibility))
+
+
+def grant_wish(hub: Hub, connection: Connection, caller: Caller, environment: Row[Any]) -> None:
+    """Give an environment the visibility that its publisher asked for with this push, if any."""
+    is_wish = _is_wish(caller, environment.id)
+    wanted = connection.execute(delete(wishes).where(*is_wish).returning(wishes.c.visibility))
+    visibility = wanted.scalar()
+    if visibility is None:
+        return
+    changed = connection.execute(
         update(environments)
-        .where(environments.c.id == environment_id)
+        .where(
+            environments.c.id == environment.id,
+            environments.c.visibility != visibility,
+            environments.c.taken_down.is_(None),
+        )
         .values(visibility=visibility, updated_at=hub.now())
     )
-    update_shared_standings(connection, environment_id)
-    reindex(connection, environment_id)
-    raise_serial(connection, environment_id)
+    if changed.rowcount:
+        update_shared_standings(connection, environment.id)
+        reindex(connection, environment.id)
+        raise_serial(connection, environment.id)
+        slug, was = f"{environment.owner}/{environment.name}", environment.visibility
+        detail = {"was": was, "is": visibility}
+        record(hub, connection, caller, "environment.visibility", slug, **detail)
+
+
+def _is_wish(caller: Caller, environment_id: str) -> tuple[ColumnElement[bool], ...]:
+    return wishes.c.environment_id == environment_id, wishes.c.publisher == _publisher(caller)
+
+
+def _publisher(caller: Caller) -> str:
+    return caller.key_id or caller.slug
 
 
 def create_environment(hub: Hub, connection: Connection, ref: EnvRef, visibility: str) -> None:

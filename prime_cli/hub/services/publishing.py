@@ -37,6 +37,7 @@ from prime_cli.hub.services.artifacts import (
     size_of_known,
 )
 from prime_cli.hub.services.audit import record
+from prime_cli.hub.services.environment_creation import grant_wish
 from prime_cli.hub.services.keys import is_alive
 from prime_cli.hub.services.package_index import keep_metadata, refresh_index
 from prime_cli.hub.services.quotas import require_storage
@@ -107,12 +108,15 @@ def begin_version(
 def finalize_version(
     hub: Hub, caller: Caller, environment_id: str, version_id: str
 ) -> FinalizeReply:
-    """Publish: from here on the version is visible. Idempotent."""
+    """Publish: from here on the version is visible, to those whom its push named. Idempotent."""
     with hub.database.read() as connection:
         environment = _writable(connection, caller, environment_id)
         sources = find_artifact(connection, environment, SOURCES, version_id)
         published = _is_published(connection, version_id)
-    if not published:
+    if published:
+        with hub.database.write() as connection:
+            grant_wish(hub, connection, caller, environment)
+    else:
         _require_received(sources)
         _check_sources(hub, sources)
         _publish(hub, caller, environment, sources)
@@ -226,6 +230,7 @@ def _publish(hub: Hub, caller: Caller, environment: Row[Any], sources: Row[Any])
             )
         )
         update_latest(hub, connection, environment.id)
+        grant_wish(hub, connection, caller, environment)
         slug = f"{environment.owner}/{environment.name}@{sources.semantic_version}"
         record(hub, connection, caller, "version.publish", slug, sha256=sources.sha256)
 

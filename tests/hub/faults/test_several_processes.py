@@ -95,8 +95,7 @@ def test_environment_that_became_private_is_hidden_everywhere_at_once(pair: Shar
     nobody = pair.client(1, key="")
     url = indexed(nobody, "hidden")[push.wheel_filename]
     assert nobody.get(url).status_code == 200
-    push.visibility = "PRIVATE"
-    assert push.resolve().is_success
+    push.change_visibility("PRIVATE")
     assert indexed(nobody, "hidden") == {}
     assert nobody.get(url).status_code == 404
     assert "hidden" not in names(nobody, "limit=100")

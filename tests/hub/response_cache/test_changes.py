@@ -51,9 +51,11 @@ class Changes(RuleBasedStateMachine):
     def make_without_a_version(self, name: str) -> None:
         data(Push(self.owner, name).resolve())
 
-    @rule(name=names, visibility=st.sampled_from(("PUBLIC", "PRIVATE")))
-    def show_or_hide(self, name: str, visibility: str) -> None:
-        data(Push(self.owner, name, visibility=visibility).resolve())
+    @precondition(lambda self: self.published)
+    @rule(draw=st.data(), visibility=st.sampled_from(("PUBLIC", "PRIVATE")))
+    def show_or_hide(self, draw: st.DataObject, visibility: str) -> None:
+        name, _ = draw.draw(st.sampled_from(sorted(self.published)))
+        Push(self.owner, name).change_visibility(visibility)
 
     @precondition(lambda self: self.published)
     @rule(draw=st.data(), yank=st.booleans())

@@ -82,7 +82,7 @@ def test_part_of_a_file_is_sent_by_the_application(files: Files) -> None:
 
 
 def hide(files: Files) -> None:
-    data(Push(files.owner, visibility="PRIVATE").resolve())
+    Push(files.owner).change_visibility("PRIVATE")
 
 
 def delete_version(files: Files) -> None:

@@ -11,16 +11,18 @@ from tests.hub.pushing import HUB, Push, data
 
 def test_what_is_published_changed_and_deleted_is_reported(accounts_hub: AccountsHub) -> None:
     ada = accounts_hub.user("ada")
-    push = Push(ada).run()
-    data(ada.post(f"{HUB}/resolve", json={"name": "word", "visibility": "PRIVATE"}))
-    data(ada.post(f"{HUB}/resolve", json={"name": "word", "visibility": "PRIVATE"}))
-    data(ada.delete(f"{HUB}/ada/word/@{push.content_hash}"))
+    Push(ada).run()
+    hidden = Push(ada, version="0.2.0", visibility="PRIVATE").run()
+    Push(ada, version="0.3.0", visibility="PRIVATE").run()
+    data(ada.delete(f"{HUB}/ada/word/@{hidden.content_hash}"))
     data(ada.delete(f"{HUB}/ada/word"))
     assert actions(list_entries(accounts_hub.hub, actor="ada")) == [
         ("ada", "environment.create", "ada/word"),
         ("ada", "version.publish", "ada/word@0.1.0"),
         ("ada", "environment.visibility", "ada/word"),
-        ("ada", "version.delete", "ada/word@0.1.0"),
+        ("ada", "version.publish", "ada/word@0.2.0"),
+        ("ada", "version.publish", "ada/word@0.3.0"),
+        ("ada", "version.delete", "ada/word@0.2.0"),
         ("ada", "environment.delete", "ada/word"),
     ]
 

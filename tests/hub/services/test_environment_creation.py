@@ -18,12 +18,28 @@ def test_resolve_makes_an_environment_once(client: httpx.Client) -> None:
     assert (first["id"], first["name"]) == (second["id"], second["name"])
 
 
-def test_visibility_that_is_given_changes_a_published_environment(client: httpx.Client) -> None:
+def test_visibility_that_is_given_changes_nothing_yet(client: httpx.Client) -> None:
     Push(client).run()
     body = {"name": "word", "visibility": "private"}
-    assert data(client.post(f"{HUB}/resolve", json=body))["visibility"] == "PRIVATE"
-    assert data(client.post(f"{HUB}/resolve", json={"name": "word"}))["visibility"] == "PRIVATE"
-    assert data(client.get(f"{HUB}/ada/word/status"))["visibility"] == "PRIVATE"
+    assert data(client.post(f"{HUB}/resolve", json=body))["visibility"] == "PUBLIC"
+    assert data(client.get(f"{HUB}/ada/word/status"))["visibility"] == "PUBLIC"
+
+
+@pytest.mark.parametrize(
+    ("default", "wanted", "first"),
+    [
+        ("PUBLIC", None, "PUBLIC"),
+        ("PUBLIC", "PRIVATE", "PRIVATE"),
+        ("PRIVATE", None, "PRIVATE"),
+        ("PRIVATE", "PUBLIC", "PRIVATE"),
+    ],
+)
+def test_new_environment_is_at_first_no_wider_than_the_default(
+    folder: Path, default: str, wanted: str | None, first: str
+) -> None:
+    client = open_app(folder, default_visibility=default)
+    body = {"name": "word", "visibility": wanted}
+    assert data(client.post(f"{HUB}/resolve", json=body))["visibility"] == first
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,7 @@ def test_environment_that_is_made_private_leaves_the_counts_of_others(folder: Pa
     ada, bob = open_app(folder, "ada"), open_app(folder, "bob")
     push = Push(ada, name="chess").run()
     for visibility, seen in (("PRIVATE", 0), ("PUBLIC", 1)):
-        push.visibility = visibility
-        push.begin()
+        push.change_visibility(visibility)
         for query in ("", "search=chess", "owner=ada"):
             assert bob.get(f"{HUB}/?{query}").json()["total_count"] == seen
             assert ada.get(f"{HUB}/?{query}").json()["total_count"] == 1

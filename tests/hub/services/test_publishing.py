@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from tests.helpers.storage import storage_of
+from tests.hub.accounts_hub import AccountsHub
 from tests.hub.pushing import HUB, Push, data, make_sources, names, open_app, sha256
 
 
@@ -20,6 +21,61 @@ def test_version_is_seen_only_after_the_last_finalize(client: httpx.Client) -> N
     assert data(push.finalize("versions", version_id)) == {"success": True, "message": None}
     assert names(client) == ["word"]
     assert data(client.get(f"{HUB}/ada/word/@latest"))["semantic_version"] == "0.1.0"
+
+
+@pytest.mark.parametrize(("was", "wanted"), [("PRIVATE", "PUBLIC"), ("PUBLIC", "PRIVATE")])
+def test_visibility_changes_with_the_last_finalize(
+    accounts_hub: AccountsHub, was: str, wanted: str
+) -> None:
+    ada, nobody = accounts_hub.user("ada"), accounts_hub.client()
+    Push(ada, visibility=was).run()
+    before = nobody.get(f"{HUB}/ada/word/@latest").status_code
+    push = Push(ada, version="0.2.0", visibility=wanted)
+    push.begin()
+    push.push_wheel()
+    version_id = push.push_sources()
+    assert nobody.get(f"{HUB}/ada/word/@latest").status_code == before
+    data(push.finalize("versions", version_id))
+    assert data(ada.get(f"{HUB}/ada/word/@latest"))["visibility"] == wanted
+    assert nobody.get(f"{HUB}/ada/word/@latest").status_code == {200: 404, 404: 200}[before]
+
+
+def test_failed_push_publishes_nothing(accounts_hub: AccountsHub) -> None:
+    ada, nobody = accounts_hub.user("ada"), accounts_hub.client()
+    Push(ada, visibility="PRIVATE").run()
+    same_version = Push(ada, code="changed = True\n", visibility="PUBLIC")
+    same_version.begin()
+    assert same_version.declare_wheel().status_code == 409
+    bad_wheel = Push(ada, version="0.2.0", visibility="PUBLIC")
+    bad_wheel.wheel = b"no wheel"
+    bad_wheel.begin()
+    ticket = data(bad_wheel.declare_wheel())
+    ada.put(ticket["upload_url"], content=bad_wheel.wheel).raise_for_status()
+    assert bad_wheel.finalize("wheels", ticket["wheel_id"]).status_code == 422
+    assert nobody.get(f"{HUB}/ada/word/@latest").status_code == 404
+    Push(ada, version="0.3.0").run()
+    assert nobody.get(f"{HUB}/ada/word/@latest").status_code == 404
+
+
+def test_wish_of_one_publisher_is_not_granted_to_another(accounts_hub: AccountsHub) -> None:
+    ada, bob = accounts_hub.user("ada"), accounts_hub.user("bob")
+    accounts_hub.team("lab", ada="MEMBER", bob="MEMBER")
+    Push(ada, owner="lab", visibility="PRIVATE").run()
+    again = Push(bob, owner="lab", version="0.2.0")
+    again.begin()
+    Push(ada, owner="lab", version="0.3.0", visibility="PUBLIC").begin()
+    again.push_wheel()
+    data(again.finalize("versions", again.push_sources()))
+    assert accounts_hub.client().get(f"{HUB}/lab/word/@latest").status_code == 404
+
+
+def test_finalize_of_a_published_version_grants_what_its_push_asks(client: httpx.Client) -> None:
+    push = Push(client).run()
+    version_id = data(client.get(f"{HUB}/ada/word/@latest"))["version_id"]
+    push.visibility = "PRIVATE"
+    push.begin()
+    data(push.finalize("versions", version_id))
+    assert data(client.get(f"{HUB}/ada/word/@latest"))["visibility"] == "PRIVATE"
 
 
 def test_second_push_of_a_killed_client_finishes_the_job(folder: Path) -> None:

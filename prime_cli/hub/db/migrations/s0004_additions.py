@@ -1,4 +1,4 @@
-"""Schemas 4 to 6, 8 to 13, 15, 16 and 18: single tables and columns."""
+"""Schemas 4 to 6, 8 to 13, 15, 16, 18 and 20: single tables and columns."""
 
 from alembic.operations import Operations
 from sqlalchemy import (
@@ -189,6 +189,18 @@ def add_browser_sessions(op: Operations) -> None:
     )
     for column in ("key_id", "expires_at"):
         op.create_index(f"ix_browser_sessions_{column}", "browser_sessions", [column])
+
+
+def add_wishes(op: Operations) -> None:
+    """From schema 19: visibilities that take effect when an upload is published."""
+    op.create_table(
+        "wishes",
+        text("environment_id"),
+        text("publisher"),
+        text("visibility"),
+        PrimaryKeyConstraint("environment_id", "publisher", name="pk_wishes"),
+        owned_by("wishes", "environment_id", "environments.id"),
+    )
 
 
 def _refer_to_key(op: Operations, table: str, column: str, initially: str | None = None) -> None:

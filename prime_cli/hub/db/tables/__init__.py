@@ -47,6 +47,7 @@ from prime_cli.hub.db.tables.environments import (
     uploads,
     versions,
     wheel_metadata,
+    wishes,
 )
 from prime_cli.hub.db.tables.evaluations import (
     batches,
@@ -56,7 +57,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 19
+SCHEMA = 20
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [
@@ -108,4 +109,5 @@ __all__ = [
     "variables",
     "versions",
     "wheel_metadata",
+    "wishes",
 ]

@@ -162,6 +162,16 @@ uploads = Table(
     Column("key_id", ForeignKey("keys.id", ondelete="CASCADE"), index=True),
 )
 
+# Who is to see an environment once a version is published that its publisher still uploads.
+wishes = Table(
+    "wishes",
+    metadata,
+    Column("environment_id", ForeignKey("environments.id", ondelete="CASCADE"), primary_key=True),
+    # The id of the key that it was sent with; without accounts the name of the user.
+    Column("publisher", String, primary_key=True),
+    Column("visibility", String, nullable=False),
+)
+
 locks = Table(
     "locks",
     metadata,

@@ -89,7 +89,7 @@ def test_evaluation_beside_a_private_environment_counts_for_that_one_alone(
     evaluate(ada, 1.0, environments=of("word", "secret"))
     assert counts(accounts_hub) == {"word": 0, "chess": 0, "secret": 1}
     assert best(accounts_hub, Caller()) is None
-    ada.post(f"{HUB}/resolve", json={"name": "secret", "visibility": "PUBLIC"}).raise_for_status()
+    Push(ada, "secret").change_visibility("PUBLIC")
     assert counts(accounts_hub) == {"word": 1, "chess": 0, "secret": 1}
     assert best(accounts_hub, Caller()) == 1.0
 
