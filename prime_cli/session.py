@@ -210,15 +210,19 @@ class Session:
         credential = self.credential
         if credential.trouble:
             self.output.warn(credential.trouble, hint="`prime login --storage file` needs none")
-        return self.hub_at(context.base_url, credential.key)
+        return self.hub_at(context.base_url, credential.key, credential.source)
 
-    def hub_at(self, base_url: str, key: str | None = None) -> "HubClient":
-        """The hub at an address, which need not be that of a context, asked with `key`."""
+    def hub_at(self, base_url: str, key: str | None = None, source: str = "") -> "HubClient":
+        """The hub at an address, which need not be that of a context, asked with `key`.
+
+        `source` says where that comes from.
+        """
         from prime_cli.api.client import HubClient
 
         client = HubClient(
             base_url,
             key=key,
+            key_source=source,
             transport=self.transport or self._outside,
             outside=self._outside,
             box=lambda: self._box,

@@ -34,9 +34,10 @@ class HubClient:
     """Calls to the hub at `base_url` (an origin: no trailing slash, no `/api/v1`).
 
     `transport` is the way to it (None: a socket; an AppTransport: the hub in this process) and
-    `outside` the way to other hosts that the hub names; `key` is sent to the hub's own origin only.
-    `upstream` is the hub to fall back to for what this one lacks, `box` returns the hub in the box
-    if this is another one. `attempts`, `connect_seconds` and `sleep` are those of Connection.
+    `outside` the way to other hosts that the hub names; `key` is sent to the hub's own origin only,
+    and errors name it with its `key_source`. `upstream` is the hub to fall back to for what this
+    one lacks, `box` returns the hub in the box if this is another one. `attempts`,
+    `connect_seconds` and `sleep` are those of Connection.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class HubClient:
         base_url: str,
         *,
         key: str | None = None,
+        key_source: str = "",
         transport: Transport | None = None,
         outside: Transport | None = None,
         upstream: "HubClient | None" = None,
@@ -55,6 +57,7 @@ class HubClient:
         self._connection = HubConnection(
             base_url,
             key=key,
+            key_source=key_source,
             transport=transport,
             outside=outside,
             attempts=attempts,

@@ -81,14 +81,17 @@ MOST_BYTES = 256 * 1024 * 1024
 """Maximum size of a response held in memory; files are streamed."""
 _MOST_ERROR_BYTES = 1024 * 1024
 _MOST_REDIRECTS = 5
+_SHOWN = 15
+"""Characters of a key, as lists of keys show them."""
 
 
 class HubConnection:
     """Requests to one hub.
 
     `transport` is the way to the hub and `outside` the way to all other hosts that the hub names
-    (None: sockets). `attempts` bounds how often one request is sent, `connect_seconds` how long a
-    socket may take to open; `sleep` waits between attempts.
+    (None: sockets). Errors name the `key` with its `key_source`. `attempts` bounds how often one
+    request is sent, `connect_seconds` how long a socket may take to open; `sleep` waits between
+    attempts.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class HubConnection:
         base_url: str,
         *,
         key: str | None = None,
+        key_source: str = "",
         transport: httpx.BaseTransport | None = None,
         outside: httpx.BaseTransport | None = None,
         attempts: int = ATTEMPTS,
@@ -104,6 +108,7 @@ class HubConnection:
     ) -> None:
         self.base_url = parse_url(base_url.rstrip("/"))
         self._key = check_key(key, "the configuration") if key else None
+        self._key_source = key_source
         self._transport = transport
         self._outside_transport = outside
         self._attempts = attempts
@@ -243,6 +248,13 @@ class HubConnection:
             extensions={"timeout": self._timeouts(seconds)},
         )
 
+    def _shown_key(self, request: httpx.Request) -> str | None:
+        """The key of a request for people to recognise, and its source; None if it has none."""
+        if self._key is None or "authorization" not in request.headers:
+            return None
+        start = self._key[:_SHOWN] if len(self._key) > 2 * _SHOWN else self._key[:2]
+        return f"the key `{start}…`" + (f" from {self._key_source}" if self._key_source else "")
+
     def _timeouts(self, seconds: float | None) -> dict[str, float | None]:
         if seconds is None:
             return self._timeout.as_dict()
@@ -261,7 +273,7 @@ class HubConnection:
                 if response.is_error:
                     raise responses.read_error(
                         responses.read_whole(response, _MOST_ERROR_BYTES),
-                        with_key="authorization" in response.request.headers,
+                        key=self._shown_key(response.request),
                     )
                 yield response
             finally:

@@ -82,8 +82,8 @@ def invalid_response(response: httpx.Response, reason: str) -> Unreachable:
     )
 
 
-def read_error(response: httpx.Response, *, with_key: bool) -> PrimeError:
-    """The error for a status of 400 or above."""
+def read_error(response: httpx.Response, *, key: str | None) -> PrimeError:
+    """The error for a status of 400 or above; `key` says which key was sent, None if none was."""
     problem = _problem_of(response)
     hint = problem.get("hint")
     error = to_error(
@@ -92,12 +92,12 @@ def read_error(response: httpx.Response, *, with_key: bool) -> PrimeError:
         problem.get("code") if isinstance(problem.get("code"), str) else None,
         hint if isinstance(hint, str) else None,
     )
-    if isinstance(error, NotLoggedIn) and error.hint is None:
-        error.hint = (
-            f"{_origin(response)} does not know this key; find its source with `prime config show`"
-            if with_key
-            else f"log in with `prime login`, or set PRIME_API_KEY to a key of {_origin(response)}"
-        )
+    if isinstance(error, NotLoggedIn):
+        another = f"log in with `prime login`, or set PRIME_API_KEY to a key of {_origin(response)}"
+        if key is not None:
+            error.hint = f"this was {key}; {another}"
+        elif error.hint is None:
+            error.hint = another
     return error
 
 

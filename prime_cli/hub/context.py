@@ -23,7 +23,8 @@ class Caller(Struct, frozen=True):
     whose keys and members it may change. `publishes` are the environments (`owner/name`, or
     `owner/*` for all) that a CI job may publish, which may write nothing else. `admin` may
     administer the whole hub, which does not include seeing private environments. The key of a user
-    whom an admin has `suspended`, for that reason, speaks for nobody.
+    whom an admin has `suspended`, for that reason, speaks for nobody; nor do credentials that are
+    `rejected`, since they are no valid key.
     """
 
     slug: str = ""
@@ -35,6 +36,7 @@ class Caller(Struct, frozen=True):
     key_id: str | None = None
     address: str = ""
     suspended: str | None = None
+    rejected: bool = False
 
     @classmethod
     def alone(cls, owner: str) -> "Caller":

@@ -45,9 +45,10 @@ class AuthenticationMiddleware:
     """Puts the Caller of a request into its state.
 
     Keys come as `Authorization: Bearer KEY`, or as the user or password of Basic authentication,
-    the only form package installers support (RFC 7617). An unknown key means a caller without
-    rights, not a refusal: official clients send their key with every read, and a stale key must not
-    hide public data. What is sent inside a sandbox is no key but a token, which its routes look up.
+    the only form package installers support (RFC 7617). An unknown key is rejected only where a
+    valid one could change the answer: official clients send their key with every read, and a stale
+    key must not hide public data. What is sent inside a sandbox is no key but a token, which its
+    routes look up.
     """
 
     def __init__(self, app: ASGIApp, hub: Hub) -> None:
@@ -64,11 +65,13 @@ class AuthenticationMiddleware:
         await self.app(scope, receive, send)
 
     async def _caller(self, headers: Headers, address: str) -> Caller:
-        for key in read_keys(headers.get("authorization", "")):
+        sent = headers.get("authorization", "").strip()
+        for key in read_keys(sent):
             caller = await self._callers.find(key, address)
             if caller is not None:
                 return caller
-        return Caller(address=address)
+        # A client whose key is empty sends the scheme alone.
+        return Caller(address=address, rejected=sent.lower() not in ("", "bearer", "basic"))
 
 
 class MembersOnlyMiddleware:
@@ -93,7 +96,7 @@ class MembersOnlyMiddleware:
             elif not caller.slug:
                 session = await session_of(request)
                 if session is None:
-                    answer = _ask_for_key(request)
+                    answer = _ask_for_key(request, caller)
                 elif session.caller.suspended is not None:
                     answer = answer_page_error(request, suspension(session.caller.suspended))
             elif _is_forged(scope["method"], Headers(scope=scope)):
@@ -101,13 +104,14 @@ class MembersOnlyMiddleware:
         await answer(scope, receive, send)
 
 
-def _ask_for_key(request: Request) -> Response:
+def _ask_for_key(request: Request, caller: Caller) -> Response:
     path = request.url.path
     is_browser = "text/html" in request.headers.get("accept", "")
     if request.method == "GET" and is_page(path) and is_browser:
         return redirect(f"{SESSION_PAGE}?{urlencode({'next': path})}")
     hint = "log in with `prime login`, or set PRIME_API_KEY"
-    refusal = _refuse(401, "This hub is for its members only", NotLoggedIn.code, hint)
+    reason = ", and the API key is not valid" if caller.rejected else ""
+    refusal = _refuse(401, f"This hub is for its members only{reason}", NotLoggedIn.code, hint)
     if not path.startswith(f"{API}/"):
         refusal.headers["www-authenticate"] = BASIC_CHALLENGE
     return refusal

@@ -4,7 +4,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from prime_cli.core.errors import BadReference, NotFound
+from prime_cli.core.errors import BadReference, NotFound, NotLoggedIn
 from prime_cli.core.refs import EnvRef, normalize_name
 from prime_cli.hub import index_pages
 from prime_cli.hub.dispatch import call, hub_of, run_outside
@@ -37,7 +37,7 @@ async def metadata(request: Request) -> Response:
         sha256=params["sha256"],
         filename=params["filename"],
     )
-    return Response(await with_challenge(request, found), media_type="text/plain")
+    return Response(await with_challenge(found), media_type="text/plain")
 
 
 @router.page("/{owner}/simple")
@@ -46,7 +46,7 @@ async def owner_index(request: Request) -> Response:
     owner = request.path_params["owner"]
     if moved := _moved(request, f"/{owner}/simple/"):
         return moved
-    names = await with_challenge(request, call(request, package_index.list_projects, owner))
+    names = await with_challenge(call(request, package_index.list_projects, owner))
     return _root(request, names)
 
 
@@ -66,7 +66,7 @@ async def one_package_index(request: Request) -> Response:
     if moved := _moved(request, f"/{ref.owner}/{ref.name}/simple/"):
         return moved
     await read_through(request, ref)
-    await with_challenge(request, call(request, package_index.list_wheels, ref))
+    await with_challenge(call(request, package_index.list_wheels, ref))
     return _root(request, [normalize_name(ref.name)])
 
 
@@ -84,7 +84,7 @@ async def package_project(request: Request) -> Response:
 
 async def _project(request: Request, ref: EnvRef) -> Response:
     await read_through(request, ref)
-    wheels = await with_challenge(request, call(request, package_index.list_wheels, ref))
+    wheels = await with_challenge(call(request, package_index.list_wheels, ref))
     hub, through = hub_of(request), request.app.state.through
     listed = None if through is None else await run_outside(hub, through.wheels, hub, ref)
     if listed is not None:
@@ -154,13 +154,13 @@ async def download(request: Request) -> Response:
         hub, through = hub_of(request), request.app.state.through
         try:
             return await find()
-        except NotFound:
+        except (NotFound, NotLoggedIn):
             if through is None:
                 raise
             await run_outside(hub, through.prepare_file, hub, ref, filename)
             return await find()
 
-    return await send_file(request, await with_challenge(request, fetch()))
+    return await send_file(request, await with_challenge(fetch()))
 
 
 # Where release 0.3.9 of the official client looks, outside of the API's prefix.

@@ -14,6 +14,7 @@ from prime_cli.core.config.contexts import default_context_name
 from prime_cli.core.errors import (
     InternalError,
     NotFound,
+    NotLoggedIn,
     PrimeError,
     StorageFailed,
     Unreachable,
@@ -207,8 +208,8 @@ def _is_browser(request: Request) -> bool:
 T = TypeVar("T")
 
 
-async def with_challenge(request: Request, found: Awaitable[T]) -> T:
-    """What is found; for credentials that are no key, not finding it is 401 and not 404.
+async def with_challenge(found: Awaitable[T]) -> T:
+    """What is found; the refusal of a key asks for another as Basic authentication does.
 
     Who sends none is never asked for any: installers look everywhere for every requirement, and
     give up at a 401. Who sends some that are good for nothing is told, whether or not there is
@@ -216,11 +217,6 @@ async def with_challenge(request: Request, found: Awaitable[T]) -> T:
     """
     try:
         return await found
-    except NotFound as error:
-        if "authorization" not in request.headers or caller_of(request).slug:
-            raise
-        raise HTTPException(
-            401,
-            f"{error.message}; the credentials sent are not a valid API key",
-            headers={"WWW-Authenticate": BASIC_CHALLENGE},
-        ) from error
+    except NotLoggedIn as error:
+        headers = {"WWW-Authenticate": BASIC_CHALLENGE}
+        raise HTTPException(401, error.message, headers=headers) from error

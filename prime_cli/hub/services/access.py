@@ -78,6 +78,7 @@ def find_environment(connection: Connection, caller: Caller, ref: EnvRef) -> Row
     row = find_visible(connection, caller, ref)
     _require_standing(connection, row, f"`{ref.slug}`", *_named(ref))
     if row is None:
+        require_valid_key(caller)
         raise NotFound(
             f"Environment `{ref.slug}` not found", hint=_nearest(connection, caller, ref)
         )
@@ -94,6 +95,7 @@ def find_by_id(connection: Connection, caller: Caller, environment_id: str) -> R
     what = f"`{environment_id}`" if row is None else f"`{row.owner}/{row.name}`"
     _require_standing(connection, row, what, environments.c.id == environment_id)
     if row is None:
+        require_valid_key(caller)
         raise NotFound(f"Environment `{environment_id}` not found")
     return row
 
@@ -132,17 +134,26 @@ def taken_down(what: str, reason: str) -> TakenDown:
 
 def require_user(caller: Caller) -> None:
     """Raise NotLoggedIn if the caller is unknown, NotAllowed if the user is suspended."""
-    require_not_suspended(caller)
+    require_valid_key(caller)
     if not caller.slug:
         raise NotLoggedIn(
             "This needs an API key", hint="log in with `prime login`, or set PRIME_API_KEY"
         )
 
 
-def require_not_suspended(caller: Caller) -> None:
-    """Raise NotAllowed, with the reason, for the key of a suspended user."""
+def require_valid_key(caller: Caller) -> None:
+    """Raise NotLoggedIn for a key that is none, NotAllowed for that of a suspended user.
+
+    Callers without a key pass. Asked before every answer that a valid key could change: what is
+    public is shown whatever key comes with the request.
+    """
     if caller.suspended is not None:
         raise suspension(caller.suspended)
+    if caller.rejected:
+        raise NotLoggedIn(
+            "The API key is not valid: it is unknown, revoked or expired",
+            hint="log in with `prime login`, or set PRIME_API_KEY to another key",
+        )
 
 
 def suspension(reason: str) -> NotAllowed:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 from prime_cli.core.errors import NotAllowed, NotLoggedIn
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import browser_sessions, keys
-from prime_cli.hub.services.access import require_not_suspended
+from prime_cli.hub.services.access import require_valid_key
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.key_management import CURRENT, revoke_key
 from prime_cli.hub.services.keys import find_caller, read_caller, select_callers
@@ -64,7 +64,7 @@ def begin_with_key(hub: Hub, address: str, key: str) -> str:
         caller = find_caller(hub, key.strip(), address=address)
         if caller is None:
             raise NotLoggedIn("Unknown or revoked API key")
-        require_not_suspended(caller)
+        require_valid_key(caller)
     return _begin(hub, caller)
 
 
@@ -80,7 +80,7 @@ def begin_with_login(hub: Hub, address: str, code: str, token: str) -> str | Non
         caller = _find_caller(hub, connection, key_id, address)
     if caller is None:
         raise NotLoggedIn("This login has ended", hint="sign in again")
-    require_not_suspended(caller)
+    require_valid_key(caller)
     return _begin(hub, caller, owns_key=True)
 
 

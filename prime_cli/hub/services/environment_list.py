@@ -20,6 +20,7 @@ from prime_cli.hub.search_index import VisibilitySet, kind_token, search_words, 
 from prime_cli.hub.services.access import (
     PRIVATE,
     PUBLIC,
+    require_valid_key,
     select_environments,
     visible_to,
 )
@@ -41,6 +42,7 @@ from prime_cli.wire.environments import (
     EnvironmentPage,
     EnvironmentQuery,
     Owner,
+    Visibility,
 )
 from prime_cli.wire.queries import SortOrder
 
@@ -168,8 +170,11 @@ def list_environments(hub: Hub, caller: Caller, query: EnvironmentQuery) -> Envi
     """One page of visible environments; those without a version are left out.
 
     Searches, and lists of a tag, are limited to the 1,000 most recently listed environments, in
-    their counts too. Raises UsageError for an invalid cursor, and for too deep an offset.
+    their counts too. Raises UsageError for an invalid cursor, and for too deep an offset,
+    NotLoggedIn if only a valid key could find something.
     """
+    if query.mine_only or query.starred_only or query.visibility is Visibility.PRIVATE:
+        require_valid_key(caller)
     part = _slice(query)
     wanted = _wanted(query)
     with hub.database.read() as connection:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, delete, select, update
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import OPERATOR, Caller, Hub
 from prime_cli.hub.db.tables import invitations, members
-from prime_cli.hub.services.access import check_slug, require_not_suspended
+from prime_cli.hub.services.access import check_slug, require_valid_key
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.environments import forget_mirrored
 from prime_cli.hub.services.invitations import describe_invitation, select_valid, signs_up
@@ -38,7 +38,7 @@ def accept_invitation(hub: Hub, caller: Caller, given: Acceptance) -> Accepted:
     member and for a name that is taken, UsageError, RateLimited.
     """
     require_accounts(hub)
-    require_not_suspended(caller)
+    require_valid_key(caller)
     with few_failures(hub, _place(caller), most=MOST_FAILURES, also=Conflict):
         found = _find(hub, given.token)
         name = caller.slug or _check_name(hub, found, given)

@@ -13,7 +13,12 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import artifacts, environments, owners, versions, wheel_metadata
 from prime_cli.hub.index_pages import IndexedWheel
-from prime_cli.hub.services.access import find_visible, select_environments, visible_to
+from prime_cli.hub.services.access import (
+    find_visible,
+    require_valid_key,
+    select_environments,
+    visible_to,
+)
 from prime_cli.hub.urls import file_url, path_of
 from prime_cli.hub.validation import CheckedMetadata
 from prime_cli.wire.codec import decode
@@ -36,6 +41,7 @@ def list_projects(hub: Hub, caller: Caller, owner: str) -> list[str]:
         )
         names = [row.normalized_name for row in rows]
     if not names:
+        require_valid_key(caller)
         raise NotFound(f"No packages of `{owner}` on this hub")
     return names
 
@@ -46,6 +52,7 @@ def list_wheels(hub: Hub, caller: Caller, ref: EnvRef) -> list[IndexedWheel]:
         # Installers ask for every dependency, so do not search for similar names here.
         environment = find_visible(connection, caller, ref)
         if environment is None or environment.taken_down is not None:
+            require_valid_key(caller)
             raise NotFound(f"No package `{ref.name}` of `{ref.owner}` on this hub")
         rows = _select_wheels(connection, environment.id)
     base = path_of(hub.settings.public_url)
@@ -217,5 +224,6 @@ def get_metadata(hub: Hub, caller: Caller, ref: EnvRef, *, sha256: str, filename
                 )
             ).scalar()
     if body is None:
+        require_valid_key(caller)
         raise NotFound(f"No metadata for `{filename}` here")
     return bytes(body)

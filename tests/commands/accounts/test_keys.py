@@ -7,6 +7,7 @@ import pytest
 from prime_cli.session import Session
 from tests.helpers.cli import Prime, Result
 from tests.hub.accounts_hub import URL, AccountsHub
+from tests.hub.pushing import data
 
 
 class Desk:
@@ -84,3 +85,21 @@ def test_a_team_keeps_its_secrets_from_others(desk: Desk) -> None:
     assert desk(ada, "secret list --team lab").ok().json == {"secrets": []}
     refused = desk(eve, "secret list --team lab")
     assert (refused.code, "not in a team `lab`" in refused.err) == (6, True)
+
+
+def test_a_bad_key_is_named_with_its_source(desk: Desk) -> None:
+    refused = desk("bogus", "env list --mine")
+    assert (refused.code, refused.out) == (4, "")
+    assert "The API key is not valid: it is unknown, revoked or expired" in refused.err
+    assert "this was the key `bo…` from PRIME_API_KEY; log in with `prime login`" in refused.err
+    desk("bogus", "env list").ok()
+
+
+def test_a_stored_key_that_was_revoked_is_named_with_its_file(desk: Desk, prime: Prime) -> None:
+    key = desk.add("ada")
+    prime("login", "--hub", URL, "--allow-http", "--token-stdin", stdin=key).ok()
+    data(desk.hub.client(key).delete("/api/v1/user/keys/current"))
+    refused = prime("env", "info", "nobody/nothing")
+    assert refused.code == 4
+    assert f"this was the key `{key[:15]}…` from " in refused.err
+    assert "credentials.toml" in refused.err

@@ -162,7 +162,7 @@ def test_a_suspended_user_is_told_why_and_does_nothing_until_restored(
     for answer in (ada.get("/api/v1/user/whoami"), push.resolve(), push.declare_wheel()):
         assert (answer.status_code, REASON in answer.json()["detail"]) == (403, True)
     assert ada.put(ticket["upload_url"], content=push.wheel).status_code == 404
-    assert ada.get(f"{HUB}/ada/mine/@latest").status_code == 404
+    assert ada.get(f"{HUB}/ada/mine/@latest").status_code == 403
     assert ada.get(f"{WORD}/@latest").status_code == 200
     restore(accounts_hub.hub, OPERATOR, "ada")
     assert ada.get("/api/v1/user/whoami").status_code == 200

@@ -26,6 +26,7 @@ from prime_cli.hub.services.access import (
     find_own_team,
     require_owner_slug,
     require_user,
+    require_valid_key,
     taken_down,
 )
 from prime_cli.hub.services.evaluations.statistics import SampleTotals
@@ -253,7 +254,7 @@ def visible_to(caller: Caller) -> ColumnElement[bool]:
 
 def find_evaluation(connection: Connection, caller: Caller, evaluation_id: str) -> Row[Any]:
     """The row of an evaluation; raises NotFound."""
-    return _found(connection, _select_one(caller, evaluation_id), evaluation_id)
+    return _found(connection, caller, _select_one(caller, evaluation_id), evaluation_id)
 
 
 def find_writable(connection: Connection, caller: Caller, evaluation_id: str) -> Row[Any]:
@@ -270,7 +271,7 @@ def lock_evaluation(connection: Connection, caller: Caller, evaluation_id: str) 
     the database can.
     """
     wanted = _select_one(caller, evaluation_id).with_for_update(of=evaluations)
-    row = _found(connection, wanted, evaluation_id)
+    row = _found(connection, caller, wanted, evaluation_id)
     require_owner_slug(caller, row.owner, evaluation_id)
     return row
 
@@ -288,7 +289,9 @@ def _select_one(caller: Caller, evaluation_id: str) -> Select[Any]:
     return select_evaluations().where(evaluations.c.id == evaluation_id, visible_to(caller))
 
 
-def _found(connection: Connection, wanted: Select[Any], evaluation_id: str) -> Row[Any]:
+def _found(
+    connection: Connection, caller: Caller, wanted: Select[Any], evaluation_id: str
+) -> Row[Any]:
     row = connection.execute(wanted).one_or_none()
     if row is None:
         reason = connection.execute(
@@ -296,6 +299,7 @@ def _found(connection: Connection, wanted: Select[Any], evaluation_id: str) -> R
         ).scalar()
         if reason is not None:
             raise taken_down(f"Evaluation `{evaluation_id}`", reason)
+        require_valid_key(caller)
         raise NotFound(f"Evaluation `{evaluation_id[:80]}` not found")
     return row
 
