@@ -22,7 +22,8 @@ class Caller(Struct, frozen=True):
     are visible, `writes` those for which the caller may publish, change and delete, `manages` those
     whose keys and members it may change. `publishes` are the environments (`owner/name`, or
     `owner/*` for all) that a CI job may publish, which may write nothing else. `admin` may
-    administer the whole hub, which does not include seeing private environments. The key of a user
+    administer the whole hub, which does not include seeing private environments. A key that is
+    `limited` to an owner or to publishing changes no account and no team. The key of a user
     whom an admin has `suspended`, for that reason, speaks for nobody; nor do credentials that are
     `rejected`, since they are no valid key.
     """
@@ -37,6 +38,7 @@ class Caller(Struct, frozen=True):
     address: str = ""
     suspended: str | None = None
     rejected: bool = False
+    limited: bool = False
 
     @classmethod
     def alone(cls, owner: str) -> "Caller":

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match, Route
 
 from prime_cli.core.config.contexts import default_context_name
 from prime_cli.core.errors import (
@@ -94,6 +95,12 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
         return answer_page_error(request, NotFound(f"{request.url.path[:200]} was not found"))
     refusal = answer(Problem(detail=error.detail), error.status_code)
     refusal.headers.update(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not request.scope.get("root_path"):
+        # Of several routes of a page, Starlette names the methods of the first.
+        pages = (each for each in request.app.routes if isinstance(each, Route))
+        fitting = [each for each in pages if each.matches(request.scope)[0] is Match.PARTIAL]
+        methods = {method for each in fitting for method in each.methods or ()}
+        refusal.headers["allow"] = ", ".join(sorted(methods))
     return refusal
 
 

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from prime_cli.hub.api_router import ANYTHING
 from prime_cli.hub.routes.responses import answer
 from prime_cli.wire.problems import WHOLE_REQUEST, Problem, Wrong
 
@@ -37,7 +38,7 @@ def routes(*, has_models: bool = False) -> list[Route]:
     """
     methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
     return [
-        Route(f"/{area}{{path:path}}", _refusal(reason), methods=methods)
+        Route(f"/{area}{ANYTHING}", _refusal(reason), methods=methods)
         for area, reason in (({} if has_models else _OF_MODELS) | _REASONS).items()
     ]
 

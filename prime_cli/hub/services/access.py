@@ -175,6 +175,16 @@ def require_own(caller: Caller, what: str) -> None:
         )
 
 
+def require_unlimited(caller: Caller, what: str) -> None:
+    """Raise NotAllowed for a key that is limited to an owner or to publishing."""
+    if caller.limited:
+        limits = ", ".join(f"`{slug}`" for slug in sorted(caller.reads)) or "a team that you left"
+        raise NotAllowed(
+            f"This key is limited to {limits}; it cannot change {what}",
+            hint="use a key without that limit",
+        )
+
+
 def require_owner(caller: Caller, row: Row[Any]) -> None:
     """Raise NotAllowed unless the caller may change the environment."""
     require_owner_slug(caller, row.owner, f"{row.owner}/{row.name}")

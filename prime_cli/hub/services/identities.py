@@ -9,7 +9,13 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, U
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import former_slugs, identities, owners
 from prime_cli.hub.identity.sign_in import Identity
-from prime_cli.hub.services.access import check_slug, require_own, require_user, suspension
+from prime_cli.hub.services.access import (
+    check_slug,
+    require_own,
+    require_unlimited,
+    require_user,
+    suspension,
+)
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import find_caller, require_alive
 from prime_cli.hub.services.logins import (
@@ -159,6 +165,7 @@ def unlink_identity(hub: Hub, caller: Caller, identity_id: str) -> Done:
     """
     require_user(caller)
     require_accounts(hub)
+    require_unlimited(caller, "the identities of its user")
     query = _select_identities()
     if not caller.admin:
         query = query.where(owners.c.slug == caller.slug)

@@ -17,7 +17,7 @@ from sqlalchemy import (
 from prime_cli.core.errors import NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import OPERATOR, Caller, Hub
 from prime_cli.hub.db.tables import invitations, keys, members, owners
-from prime_cli.hub.services.access import check_slug
+from prime_cli.hub.services.access import check_slug, require_unlimited
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import require_alive
 from prime_cli.hub.services.teams import (
@@ -70,6 +70,7 @@ def invite(hub: Hub, caller: Caller, new: NewInvitation) -> InvitationMade:
     if new.user is not None:
         check_slug(new.user)
     _check_uses(new)
+    require_unlimited(caller, "who is in a team")
     token = TOKEN_PREFIX + new_token()
     made = new_id("inv")
     with hub.database.write() as connection:
@@ -127,8 +128,9 @@ def list_invitations(hub: Hub, caller: Caller, team: str | None = None) -> Invit
 
 
 def revoke_invitation(hub: Hub, caller: Caller, invitation_id: str) -> Done:
-    """End an invitation at once; whoever accepted it stays. Raises NotFound."""
+    """End an invitation at once; whoever accepted it stays. Raises NotFound, NotAllowed."""
     require_accounts(hub)
+    require_unlimited(caller, "who is in a team")
     with hub.database.write() as connection:
         wanted = (invitations.c.id == invitation_id) & _managed_by(caller)
         row = connection.execute(select_valid(hub, wanted)).one_or_none()

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, delete, select, update
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import OPERATOR, Caller, Hub
 from prime_cli.hub.db.tables import invitations, members
-from prime_cli.hub.services.access import check_slug, require_valid_key
+from prime_cli.hub.services.access import check_slug, require_unlimited, require_valid_key
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.environments import forget_mirrored
 from prime_cli.hub.services.invitations import describe_invitation, select_valid, signs_up
@@ -58,6 +58,7 @@ def _join(hub: Hub, connection: Connection, caller: Caller, row: Row[Any]) -> Ac
             f"This invitation is for `{row.for_user}`, and you are `{caller.slug}`",
             hint="log in as that user, or ask for an invitation of your own",
         )
+    require_unlimited(caller, "who is in a team")
     if caller.slug not in caller.writes:
         raise NotAllowed("This key is read-only", hint="use a key with the scope `write`")
     if row.team_id is None:

@@ -250,6 +250,7 @@ def read_caller(rows: Rows, address: str) -> Caller | None:
             publishes=frozenset(f"{slug}/{key['publishes']}" for slug in everyone),
             key_id=key["id"],
             address=address,
+            limited=True,
         )
     managed = frozenset(slug for slug, role in roles.values() if role == "ADMIN")
     return Caller(
@@ -260,6 +261,7 @@ def read_caller(rows: Rows, address: str) -> Caller | None:
         admin=bool(key["admin"]) and key["scope"] == ADMIN and key["owner_id"] is None,
         key_id=key["id"],
         address=address,
+        limited=key["owner_id"] is not None,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
-from prime_cli.core.errors import NotAllowed, NotFound, UsageError
+from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.paging import read_page
 from prime_cli.hub.db.tables import invitations, members, owners
@@ -17,6 +17,7 @@ from prime_cli.hub.services.access import (
     find_owner,
     find_team,
     require_free,
+    require_unlimited,
 )
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.environments import forget_mirrored
@@ -33,6 +34,8 @@ from prime_cli.wire.queries import PageQuery
 Role = Literal["ADMIN", "MEMBER"]
 ADMIN: Role = "ADMIN"
 MEMBER: Role = "MEMBER"
+
+_MEMBERS = "who is in a team"
 
 
 def create_team(hub: Hub, caller: Caller, slug: str, *, name: str = "") -> str:
@@ -91,6 +94,7 @@ def set_member(hub: Hub, caller: Caller, slug: str, user: str, role: str = MEMBE
     wanted = read_role(role)
     with hub.database.write() as connection:
         team = find_managed_team(connection, caller, slug)
+        require_unlimited(caller, _MEMBERS)
         require_manager(caller, team)
         _set_member(hub, connection, caller, team, user, wanted)
 
@@ -108,13 +112,16 @@ def find_managed_team(connection: Connection, caller: Caller, slug: str) -> Row[
 def remove_member(hub: Hub, caller: Caller, slug: str, user: str) -> None:
     """Remove a user from a team; the user's keys lose it at once.
 
-    Everybody may leave, with a key of the scope `write`. Raises NotFound or NotAllowed.
+    Everybody may leave, with a key of the scope `write`. Raises NotFound or NotAllowed, and
+    Conflict for the last admin.
     """
     with hub.database.write() as connection:
         team = find_managed_team(connection, caller, slug)
+        require_unlimited(caller, _MEMBERS)
         if not (user == caller.slug and team.slug in caller.writes):
             require_manager(caller, team)
         member = find_user(connection, user)
+        _require_other_admin(connection, caller, team, member)
         if not connection.execute(delete(members).where(*_is(team, member))).rowcount:
             raise NotFound(f"`{member.slug}` is not in the team `{team.slug}`")
         _end_invitations(connection, team, member)
@@ -229,14 +236,25 @@ def _set_member(
 def put_member(
     hub: Hub, connection: Connection, caller: Caller, team: Any, member: Row[Any], role: Role
 ) -> None:
-    """Add the row of a user to that of a team, or change the role."""
+    """Add the row of a user to that of a team, or change the role; raises Conflict."""
     changed = update(members).where(*_is(team, member)).values(role=role)
     if role != ADMIN:
+        _require_other_admin(connection, caller, team, member)
         _end_invitations(connection, team, member)
     if not connection.execute(changed).rowcount:
         values = {"team_id": team.id, "user_id": member.id, "role": role}
         connection.execute(insert(members).values(**values, created_at=hub.now()))
     record(hub, connection, caller, "team.member", team.slug, user=member.slug, role=role)
+
+
+def _require_other_admin(connection: Connection, caller: Caller, team: Any, member: Any) -> None:
+    """Raise Conflict if nobody but an admin of the hub could manage the team without `member`."""
+    admins = select(members.c.user_id).where(members.c.team_id == team.id, members.c.role == ADMIN)
+    if not caller.admin and connection.execute(admins).scalars().all() == [member.id]:
+        raise Conflict(
+            f"`{member.slug}` is the last admin of the team `{team.slug}`",
+            hint=f"make somebody else an admin first: `prime teams add {team.slug} USER:admin`",
+        )
 
 
 def read_role(text: str) -> Role:

@@ -17,6 +17,7 @@ from prime_cli.hub.services.access import (
     find_own_team,
     find_owner,
     require_free,
+    require_unlimited,
     require_user,
     retire_slug,
 )
@@ -258,6 +259,7 @@ def change_slug(hub: Hub, caller: Caller, slug: str) -> Account:
     require_user(caller)
     check_slug(slug)
     require_accounts(hub)
+    require_unlimited(caller, "the name of its user")
     if caller.slug not in caller.writes:
         raise NotAllowed("This key is read-only", hint="use a key with the scope `write`")
     with hub.database.write() as connection:

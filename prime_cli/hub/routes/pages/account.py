@@ -220,7 +220,7 @@ async def _team(request: Request, link: str | None = None) -> TeamMembers:
     own = await call(request, list_own_teams, _ALL)
     found = next((each for each in own.data if slug in (each.slug, each.team_id)), None)
     shown = found or Team(slug, slug, slug, "MEMBER", "")
-    manages = shown.slug in caller.manages
+    manages = shown.slug in caller.manages and not caller.limited
     invited = (
         (await call(request, invitations.list_invitations, slug)).invitations if manages else []
     )
