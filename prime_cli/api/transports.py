@@ -129,6 +129,9 @@ class _Exchange:
         except (PrimeError, httpx.HTTPError):
             raise
         except Exception as error:
+            # Starlette's own, of an error after the response began.
+            if isinstance(error.__cause__, PrimeError):
+                raise error.__cause__ from None
             raise InternalError(
                 f"The built-in hub failed: {type(error).__name__}: {error}"
             ) from error

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from prime_cli.api.transports import AppTransport
-from prime_cli.core.errors import InternalError
+from prime_cli.core.errors import InternalError, Unreachable
 
 
 def _client(app: Any) -> httpx.Client:
@@ -111,6 +111,23 @@ def test_an_application_that_raises_is_a_bug_of_ours_that_names_its_cause() -> N
     with pytest.raises(InternalError, match="ZeroDivisionError: no rows") as caught:
         client.get("/")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_an_error_that_comes_after_the_answer_began_is_raised_as_it_is() -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"first"
+        raise Unreachable("It has ended")
+
+    async def begun(_: Request) -> Response:
+        return StreamingResponse(chunks())
+
+    async def refuse(_: Request, _error: Exception) -> Response:
+        return JSONResponse({})
+
+    routes = [Route("/", begun)]
+    client = _client(Starlette(routes=routes, exception_handlers={Unreachable: refuse}))
+    with pytest.raises(Unreachable, match="It has ended"):
+        client.get("/")
 
 
 def test_an_application_that_never_answers_is_a_bug_of_ours() -> None:

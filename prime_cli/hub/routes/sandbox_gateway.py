@@ -6,7 +6,7 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from prime_cli.core.errors import PrimeError
+from prime_cli.core.errors import PrimeError, Unreachable
 from prime_cli.hub.context import Caller
 from prime_cli.hub.dispatch import caller_of, hub_of, run
 from prime_cli.hub.routes.responses import answer, withhold_inside
@@ -77,7 +77,9 @@ async def _enter(request: Request, operation: str) -> Response:
         await response.close()
         return _refuse(operation, HTTPStatus.CONFLICT, Code.NOT_FOUND, "The sandbox has ended")
     return StreamingResponse(
-        _chunks(response), response.status, media_type=response.headers.get("content-type")
+        _chunks(response, is_stream=operation.rpartition("/")[2] in _STREAMS),
+        response.status,
+        media_type=response.headers.get("content-type"),
     )
 
 
@@ -96,10 +98,15 @@ async def _sent(request: Request) -> AsyncIterator[bytes]:
             return
 
 
-async def _chunks(response: RelayedResponse) -> AsyncIterator[bytes]:
+async def _chunks(response: RelayedResponse, *, is_stream: bool) -> AsyncIterator[bytes]:
+    """The answer; the end of a stream of events says what went wrong before it."""
     try:
         async for chunk in response.chunks():
             yield chunk
+    except Unreachable as error:
+        if not is_stream:
+            raise
+        yield connect.end_frame(ConnectError(Code.UNAVAILABLE, error.message))
     finally:
         await response.close()
 

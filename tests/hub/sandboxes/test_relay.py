@@ -1,9 +1,11 @@
 """A served hub passes requests on over connections that it keeps."""
 
 import asyncio
+import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,6 +55,33 @@ class Scripted:
             await runner.cleanup()
 
 
+@contextmanager
+def _ending_early(data: Path) -> Iterator[None]:
+    """A supervisor that dies after the first bytes of its first answer."""
+    path = Supervisor(data).paths.socket
+    path.parent.mkdir(parents=True, exist_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen()
+
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            received = b""
+            while not received.endswith(b"0\r\n\r\n"):
+                received += connection.recv(1024)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            connection.sendall(b"5\r\nhello\r\n")
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+        listener.close()
+
+
 async def _body() -> AsyncIterator[bytes]:
     yield b"hello"
 
@@ -66,8 +95,8 @@ async def _ask(relay: SupervisorRelay) -> bytes:
 
 
 @asynccontextmanager
-async def _relay(data: Path) -> AsyncIterator[SupervisorRelay]:
-    relay = SupervisorRelay(Supervisor(data), blocking=False)
+async def _relay(data: Path, *, blocking: bool = False) -> AsyncIterator[SupervisorRelay]:
+    relay = SupervisorRelay(Supervisor(data), blocking=blocking)
     try:
         yield relay
     finally:
@@ -105,3 +134,14 @@ def test_a_supervisor_that_came_back_is_asked_over_a_new_connection(tmp_path: Pa
                 assert await _ask(relay) == b"hello"
 
     asyncio.run(asyncio.wait_for(scenario(), 30))
+
+
+@pytest.mark.parametrize("blocking", [True, False], ids=["in a command", "served"])
+def test_a_supervisor_that_ends_within_an_answer_is_named(tmp_path: Path, blocking: bool) -> None:
+    async def scenario() -> None:
+        async with _relay(tmp_path, blocking=blocking) as relay:
+            with pytest.raises(Unreachable, match="supervisor of this hub's sandboxes has ended"):
+                await _ask(relay)
+
+    with _ending_early(tmp_path):
+        asyncio.run(asyncio.wait_for(scenario(), 30))

@@ -8,10 +8,12 @@ from typing import ClassVar
 
 import aiohttp
 import httpx
+import psutil
 import pytest
 
 from prime_cli.hub.sandboxes.bubblewrap.provider import BubblewrapProvider
 from prime_cli.hub.sandboxes.provider import End, ExecSpec, RunningCommand, SandboxSpec
+from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.sandboxes.supervisor.manager import SandboxManager
 from prime_cli.hub.sandboxes.supervisor.server import Server, listen
 from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
@@ -64,6 +66,24 @@ def stream(inside: Inside, name: str, message: bytes, seconds: float = 20) -> li
         found.append(content[5 : 5 + size])
         content = content[5 + size :]
     return found
+
+
+def test_a_supervisor_that_dies_is_named_at_the_end_of_the_stream(tmp_path: Path) -> None:
+    with sandbox_hub(tmp_path / "hub") as client:
+        inside = Inside(client, create(client)["id"])
+        (supervisor,) = [
+            each
+            for each in psutil.process_iter(["cmdline"])
+            if str(Supervisor(tmp_path / "hub").paths.folder) in (each.info["cmdline"] or ())
+        ]
+        url = f"{inside.url}/{messages.SERVICE}/Start"
+        begun = connect.frame(start("echo begun; sleep 60"))
+        with client.stream("POST", url, headers=inside.headers, content=begun) as answer:
+            received = answer.iter_raw()
+            assert next(received)
+            supervisor.kill()
+            rest = b"".join(received)
+    assert b"The supervisor of this hub's sandboxes has ended" in rest
 
 
 def test_a_session_has_events_and_an_end(inside: Inside) -> None:

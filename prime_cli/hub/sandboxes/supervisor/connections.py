@@ -53,6 +53,14 @@ def no_answer(error: Exception) -> Unreachable:
     return failure
 
 
+def ended_early() -> Unreachable:
+    """What is raised when a supervisor ends in the middle of an answer."""
+    return Unreachable(
+        "The supervisor of this hub's sandboxes has ended, and its sandboxes with it",
+        hint="create another with `prime sandbox create`",
+    )
+
+
 class KeptConnections:
     """Connections over which a whole answer has come."""
 

@@ -12,6 +12,7 @@ from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.sandboxes.supervisor.connections import (
     KeptConnections,
     UnixConnection,
+    ended_early,
     no_answer,
 )
 
@@ -32,7 +33,7 @@ class RelayedResponse(Protocol):
     def headers(self) -> Mapping[str, str]: ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body, as it comes."""
+        """The body, as it comes; raises Unreachable if the supervisor ends before it does."""
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -78,8 +79,11 @@ class _BlockingResponse:
         self.headers = {name.lower(): value for name, value in response.getheaders()}
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        while chunk := self._response.read1(_CHUNK):
-            yield chunk
+        try:
+            while chunk := self._response.read1(_CHUNK):
+                yield chunk
+        except (OSError, http.client.HTTPException) as error:
+            raise ended_early() from error
 
     async def close(self) -> None:
         if self._response.isclosed():
@@ -160,8 +164,13 @@ class _AsyncResponse:
         self.headers = {name.lower(): value for name, value in response.headers.items()}
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        async for chunk in self._response.content.iter_any():
-            yield chunk
+        import aiohttp
+
+        try:
+            async for chunk in self._response.content.iter_any():
+                yield chunk
+        except (aiohttp.ClientError, OSError) as error:
+            raise ended_early() from error
 
     async def close(self) -> None:
         # One that was read to its end has given its connection back.
