@@ -103,6 +103,7 @@ def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact
     yield from _spent(detail)
     if detail.owner:
         yield Fact("Pushed by", detail.owner)
+    yield Fact("Seen by", "everybody" if detail.is_public else "its owner")
 
 
 def _spent(detail: EvaluationDetail) -> Iterator[Fact]:

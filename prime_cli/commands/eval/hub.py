@@ -78,12 +78,17 @@ def _evaluation_lines(detail: EvaluationDetail, context: Context) -> list[tuple[
         lines.extend((name, _metric(each)) for name, each in detail.summary.metrics.items())
     else:
         lines.extend((name, str(value)) for name, value in detail.metrics.items())
-    lines.append(("Seen by", "everybody" if detail.is_public else "its owner"))
+    lines.append(("Seen by", seen_by(detail)))
     lines.append(("Owner", detail.owner or "unknown"))
     lines.append(("Made", detail.created_at))
     if detail.viewer_url and not context.embedded:
         lines.append(("Page", context.page(detail.viewer_url)))
     return lines
+
+
+def seen_by(evaluation: EvaluationDetail) -> str:
+    """Who sees it, of those who see its environments."""
+    return "everybody" if evaluation.is_public else "its owner"
 
 
 def _environments(detail: EvaluationDetail) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from prime_cli.commands.eval.hub import seen_by
 from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.completion_cache import remember
@@ -117,7 +118,10 @@ def _count_text(number: object) -> str:
     return "?" if number is None else str(number)
 
 
-_HUB_COLUMNS = ("Evaluation", "Environment", "Model", "Reward", "Status", "Date", "n x r", "Errors")
+_HUB_COLUMNS = (
+    *("Evaluation", "Environment", "Model", "Reward", "Status", "Date", "n x r", "Errors"),
+    "Seen by",
+)
 
 _MOST_HUB_ROWS = 100
 
@@ -151,6 +155,7 @@ def _hub_row(item: EvaluationDetail) -> list[str]:
         item.created_at,
         size,
         _hub_errors(item),
+        seen_by(item),
     ]
 
 

@@ -170,9 +170,14 @@ def _told(result: "PushResult") -> str:
 
 def _say_where(session: "Session", result: "PushResult") -> None:
     context, web_url = session.config.context, session.config.context.web_url
+    told = "View it at"
+    if result.widened:
+        told = f"{result.evaluation_id} is now public:"
     if result.viewer_url or web_url:
         # The public hub does not always say where its page is; this is where clients look.
         default = f"{web_url}/dashboard/evaluations/{result.evaluation_id}"
-        session.output.say(f"View it at {context.page(result.viewer_url or default)}")
+        session.output.say(f"{told} {context.page(result.viewer_url or default)}")
     else:
+        if result.widened:
+            session.output.say(told.rstrip(":"))
         session.output.hint(f"see it with `prime eval get {result.evaluation_id}`")

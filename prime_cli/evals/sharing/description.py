@@ -1,11 +1,12 @@
 """The description of a run for a push: name, environment, model, metadata, metrics."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from prime_cli.accounts.teams import list_teams
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import BadReference, NotFound, UsageError
 from prime_cli.core.paths import storage_errors
@@ -39,9 +40,8 @@ def describe(
     *,
     name: str | None = None,
     run_id: str | None = None,
-    is_public: bool = False,
 ) -> EvaluationRequest:
-    """The request that creates the evaluation, in the shape of the official `eval push`.
+    """The request that creates the evaluation, in the shape of the official `eval push`; private.
 
     `avg_<metric>` of metadata.json are metrics, all its other keys metadata, without secrets. It
     includes the manifest of a run of ours, so that it can be rerun from the hub.
@@ -62,7 +62,7 @@ def describe(
         tags=list(summary.labels.tags) or None,
         metadata=metadata,
         metrics=_metrics(summary),
-        is_public=is_public,
+        is_public=False,
     )
     # Through JSON once: NaN becomes null, and no secret is left in any of it.
     return msgspec.json.decode(scrub(msgspec.json.encode(request)), type=EvaluationRequest)
@@ -111,8 +111,8 @@ def find_published(
     """The evaluated environment on `hub`; `named` is the user's choice.
 
     `manifest` is that of a run of ours. An environment in a folder is searched under `team` (a
-    slug) and the caller's own name, and must have the same wheel. Raises NotFound with the command
-    that publishes it.
+    slug), the caller's own name and all teams of the caller, and must have the same wheel. Raises
+    NotFound with the command that publishes it.
     """
     own = manifest.plan.environment if manifest is not None else None
     if named is not None:
@@ -151,11 +151,10 @@ def _of_official(
 def _of_local(
     hub: "HubClient", own: RunEnvironment, progress: Progress, team: str | None
 ) -> EnvironmentDetail:
-    command = f"publish it with `prime env upload {own.path or '.'}`, then push again"
     mine = hub.accounts.whoami().slug or ""
-    wanted = [EnvRef(owner, own.name, own.version) for owner in (team, mine) if owner]
-    others = []
-    for ref in wanted:
+    others: dict[str, EnvRef] = {}
+    for owner in _owners(hub, team, mine):
+        ref = EnvRef(owner, own.name, own.version)
         try:
             found = hub.environments.get(ref)
         except NotFound:
@@ -163,13 +162,24 @@ def _of_local(
         if _is_same(own, found):
             progress.say(f"What was evaluated is {ref} on {hub.host}")
             return found
-        others.append(ref)
+        others[owner] = ref
+    # What a team has is the team's: a copy of it under another name helps nobody.
+    owner = next(iter(others), team or mine)
+    option = "" if owner == mine else f" --team {owner}"
+    command = f"publish it with `prime env upload {own.path or '.'}{option}`, then push again"
     if others:
         raise NotFound(
-            f"{others[0]} on {hub.host} has different content than what was evaluated",
-            hint=f"{command}, or accept it with `--env {others[0]}`",
+            f"{others[owner]} on {hub.host} has different content than what was evaluated",
+            hint=f"{command}, or accept it with `--env {others[owner]}`",
         )
-    raise NotFound(f"{hub.host} has no environment {wanted[0]}", hint=command)
+    wanted = EnvRef(owner, own.name, own.version)
+    raise NotFound(f"{hub.host} has no environment {wanted}", hint=command)
+
+
+def _owners(hub: "HubClient", team: str | None, mine: str) -> Iterator[str]:
+    """Under whose names to look: the team that is worked for, the user, the user's other teams."""
+    yield from (each for each in (team, mine) if each)
+    yield from (each.slug for each in list_teams(hub) if each.slug not in (team, mine))
 
 
 def _get(hub: "HubClient", ref: EnvRef) -> EnvironmentDetail:

@@ -148,11 +148,13 @@ class _Push:
         self._progress = progress
         self._content = content_of(run)
         self._skipped: list[int] = []
+        self._widened = False
 
     def execute(self) -> PushResult:
         was_finished = self._record.finished
         if was_finished and self._record.content == self._content:
             self._change(EvaluationUpdate())
+            self._publish()
             return self._result("unchanged")
         request = self._describe()
         if self._record.evaluation_id is None:
@@ -162,6 +164,7 @@ class _Push:
         self._send()
         push_log(self._hub, self._evaluation_id, self._run.folder, self._scrub)
         done = self._hub.evaluations.finalize(self._evaluation_id, request.metrics)
+        self._publish()
         self._note(finished=True, viewer_url=done.viewer_url or self._record.viewer_url)
         return self._result("updated" if was_finished else "pushed")
 
@@ -189,7 +192,6 @@ class _Push:
             self._scrub,
             name=options.name,
             run_id=options.run_id,
-            is_public=options.is_public,
         )
         request.team_id = team.team_id if team else None
         request.metadata = (request.metadata or {}) | {PUSH_KEY: self._record.key}
@@ -214,11 +216,18 @@ class _Push:
         self._change(EvaluationUpdate(metadata=request.metadata))
 
     def _change(self, change: EvaluationUpdate) -> None:
-        """Send the flags' values and `change`; nothing if both are empty."""
+        """Send the name that is given and `change`; nothing if both are empty."""
         change.name = self._options.name
-        change.is_public = True if self._options.is_public else None
         if change != EvaluationUpdate():
             self._hub.evaluations.update(self._evaluation_id, change)
+
+    def _publish(self) -> None:
+        """Show it to others, if that is wanted: as the last step, so that they see all of it."""
+        if not self._options.is_public:
+            return
+        self._widened = not self._hub.evaluations.get(self._evaluation_id).is_public
+        if self._widened:
+            self._hub.evaluations.update(self._evaluation_id, EvaluationUpdate(is_public=True))
 
     def _send(self) -> None:
         start = self._record.accepted
@@ -255,4 +264,5 @@ class _Push:
             samples=self._record.accepted,
             viewer_url=None if self._hub.in_process else self._record.viewer_url,
             skipped=self._skipped,
+            widened=self._widened,
         )

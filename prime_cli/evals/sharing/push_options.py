@@ -37,7 +37,7 @@ class PushOptions:
 
 class PushResult(msgspec.Struct, frozen=True):
     """The result of a push. `status` is `pushed`, `updated` or `unchanged`; `skipped` are the
-    positions (from 0) of rollouts too large for any request.
+    positions (from 0) of rollouts too large for any request. `widened` if it made it public.
     """
 
     evaluation_id: str
@@ -48,6 +48,7 @@ class PushResult(msgspec.Struct, frozen=True):
     samples: int
     viewer_url: str | None = None
     skipped: list[int] = []
+    widened: bool = False
 
 
 _ANYWAY = "push it as it is with `--allow-partial`"

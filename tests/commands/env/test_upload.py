@@ -39,6 +39,13 @@ def test_the_record_says_all_that_a_script_needs(prime: Prime, project: Path) ->
     assert again == {**record, "already": True}
 
 
+def test_an_upload_that_makes_something_public_says_so(prime: Prime, project: Path) -> None:
+    words = ("env", "upload", str(project), "--no-check", "--visibility")
+    assert "is now public" not in prime(*words, "private").ok().err
+    assert "ada/tiny-env is now public" in prime(*words, "public").ok().err
+    assert "is now public" not in prime(*words, "public").ok().err
+
+
 def test_a_dry_run_lists_the_files_and_touches_nothing(prime: Prime, project: Path) -> None:
     before = sorted(path.name for path in project.iterdir())
     result = prime("env", "upload", str(project), "--dry-run", "--output", "json").ok()

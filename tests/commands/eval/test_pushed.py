@@ -35,6 +35,15 @@ def test_the_newest_run_is_pushed_once(prime: Prime, run: RunFolder, tmp_path: P
     assert f"Run {run.run_id} is already on hub.local" in again
 
 
+def test_a_push_that_makes_something_public_says_so(
+    prime: Prime, pushed: str, tmp_path: Path
+) -> None:
+    told = prime("eval", "push", "--public", cwd=tmp_path).ok().err
+    assert f"{pushed} is now public" in told
+    assert "is now public" not in prime("eval", "push", "--public", cwd=tmp_path).ok().err
+    assert prime("eval", "list", "--hub", "-o", "plain").ok().out.rstrip().endswith("\teverybody")
+
+
 def test_folder_that_is_a_run_is_pushed_from_within(
     prime: Prime, run: RunFolder, tmp_path: Path
 ) -> None:

@@ -19,6 +19,8 @@ from tests.evals.sharing.pushing import (
     push,
     wheel_of,
 )
+from tests.hub.accounts_hub import URL, AccountsHub
+from tests.hub.pushing import Push, sha256
 from tests.runs.rows import row
 from tests.runs.saving import save_run
 
@@ -152,3 +154,32 @@ def test_folder_of_vf_eval_is_pushed(hub: HubClient, tmp_path: Path) -> None:
         None,
         {"n": 2**70, "nan": None},
     ]
+
+
+def team_hub(tmp_path: Path) -> tuple[HubClient, Push]:
+    """Ada, and `wordle` of a team that she is in."""
+    accounts = AccountsHub(tmp_path / "accounts")
+    key = accounts.user("ada").headers["authorization"].partition(" ")[2]
+    accounts.team("lab", ada="MEMBER")
+    published = Push(accounts.client(key), name="wordle", version="1.2", owner="lab").run()
+    return HubClient(URL, key=key, transport=accounts.transport()), published
+
+
+def test_local_environment_is_found_under_the_teams_of_the_user(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    hub, published = team_hub(tmp_path)
+    change_environment(folder, ref=None, path="/home/ada/w", sha256=sha256(published.wheel))
+    push(hub, folder)
+    assert only_evaluation(hub).environment_names == ["lab/wordle"]
+
+
+@pytest.mark.parametrize("team", [None, "lab"])
+def test_other_content_of_a_team_is_to_be_published_for_the_team(
+    folder: RunFolder, tmp_path: Path, team: str | None
+) -> None:
+    hub, _ = team_hub(tmp_path)
+    change_environment(folder, ref=None, path="/home/ada/w")
+    with pytest.raises(NotFound, match=r"lab/wordle@1\.2 .* different content") as refused:
+        push(hub, folder, team=team)
+    assert "`prime env upload /home/ada/w --team lab`" in (refused.value.hint or "")

@@ -116,6 +116,29 @@ def test_name_and_visibility_are_changed_by_another_push(hub: HubClient, folder:
     assert (only_evaluation(hub).name, only_evaluation(hub).is_public) == ("second", True)
 
 
+def test_push_makes_public_only_what_it_has_brought_whole(
+    hub: HubClient, way: Way, folder: RunFolder
+) -> None:
+    seen: list[bool] = []
+
+    def look(request: httpx.Request) -> None:
+        if request.url.path.endswith(("/samples", "/finalize")):
+            seen.append(only_evaluation(hub).is_public)
+
+    way.before = look
+    assert push(hub, folder, is_public=True, batch_bytes=SMALL).widened
+    assert len(seen) > 2
+    assert not any(seen)
+    assert only_evaluation(hub).is_public
+
+
+def test_push_says_whether_it_made_something_public(hub: HubClient, folder: RunFolder) -> None:
+    assert not push(hub, folder).widened
+    assert push(hub, folder, is_public=True).widened
+    assert not push(hub, folder, is_public=True).widened
+    assert not push(hub, folder).widened
+
+
 def test_run_goes_into_the_evaluation_that_is_named(hub: HubClient, folder: RunFolder) -> None:
     target = push(hub, folder).evaluation_id
     other = save_run(folder.path.parents[3], *ROWS[:2], row(9, reward=1.0), planned=3)

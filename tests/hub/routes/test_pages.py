@@ -244,6 +244,18 @@ def test_browser_without_a_key_sees_nothing_private(folder: Path) -> None:
     assert nobody.get(f"/dashboard/evaluations/{hidden}").status_code == 404
 
 
+def test_card_and_evaluation_say_who_sees_them(folder: Path) -> None:
+    client = open_app(folder)
+    push = Push(client, "secret", visibility="PRIVATE").run()
+    assert '<span class="badge warn">private</span>' in client.get("/").text
+    for is_public, seen_by in ((True, "everybody"), (False, "its owner")):
+        evaluation = evaluate(client, push, is_public=is_public)
+        page = client.get(f"/dashboard/evaluations/{evaluation}").text
+        assert re.search(rf"Seen by</[^>]+>\s*<[^>]+>{seen_by}<", page)
+    Push(client, "secret").change_visibility("PUBLIC")
+    assert "private</span>" not in client.get("/").text
+
+
 def test_the_first_page_has_a_next_one(client: httpx.Client) -> None:
     for number in range(21):
         Push(client, f"env-{number:02}", code=f"x = {number}").run()
