@@ -24,6 +24,7 @@ from prime_cli.hub.services.access import (
     owner_id,
     require_owner,
     require_user,
+    require_valid_key,
     taken_down,
 )
 from prime_cli.hub.services.artifacts import forget_blobs
@@ -279,6 +280,7 @@ def find_file(
             .order_by(versions.c.taken_down.is_not(None))
         ).first()
     if found is None:
+        require_valid_key(caller)
         raise NotFound(f"`{filename}` not found")
     if found.taken_down is not None:
         raise taken_down(f"`{filename}` of {ref.owner}/{ref.name}", found.taken_down)

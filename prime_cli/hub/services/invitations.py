@@ -130,7 +130,6 @@ def list_invitations(hub: Hub, caller: Caller, team: str | None = None) -> Invit
 def revoke_invitation(hub: Hub, caller: Caller, invitation_id: str) -> Done:
     """End an invitation at once; whoever accepted it stays. Raises NotFound, NotAllowed."""
     require_accounts(hub)
-    require_unlimited(caller, "who is in a team")
     with hub.database.write() as connection:
         wanted = (invitations.c.id == invitation_id) & _managed_by(caller)
         row = connection.execute(select_valid(hub, wanted)).one_or_none()
@@ -139,6 +138,7 @@ def revoke_invitation(hub: Hub, caller: Caller, invitation_id: str) -> Done:
                 f"Invitation `{invitation_id[:80]}` not found",
                 hint="list invitations with `prime teams invitations`",
             )
+        require_unlimited(caller, "who is in a team")
         record(hub, connection, caller, "invitation.revoke", row.team or _HUB, invitation=row.id)
         connection.execute(delete(invitations).where(invitations.c.id == row.id))
     return Done()
