@@ -13,7 +13,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import open_regular, storage_errors
 from prime_cli.runs.rows import LARGEST, MOST_ATTEMPTS, Failure, Row, example_number
 
-_BASE = frozenset(
+ROW_KEYS = frozenset(
     (
         "id example_id prime prompt completion answer info task reward error timing "
         "is_completed is_truncated stop_condition metrics tool_defs token_usage generation_ms "
@@ -164,7 +164,7 @@ def _failure(error: object) -> Failure | None:
 
 
 def _flat_metrics(line: dict[str, Any]) -> dict[str, Any]:
-    found = {name: _number(value) for name, value in line.items() if name not in _BASE}
+    found = {name: _number(value) for name, value in line.items() if name not in ROW_KEYS}
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -108,8 +108,9 @@ def official_metadata(plan: EvalPlan, summary: Summary) -> dict[str, Any]:
         "date": summary.date,
         "time": summary.seconds,
         "time_ms": (summary.seconds or 0.0) * 1000,
-        "avg_reward": summary.reward.mean,
+        # Those after it have precedence over a metric that is named like them.
         **{f"avg_{name}": mean for name, mean in scores.items()},
+        "avg_reward": summary.reward.mean,
         "avg_metrics": scores,
         "avg_error": summary.error_rate,
         "usage": _mean_usage(summary),

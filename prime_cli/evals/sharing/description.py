@@ -96,7 +96,8 @@ def _manifest(run: SavedRun, environment: EnvironmentDetail | None) -> dict[str,
 
 def _metrics(summary: Summary) -> dict[str, Any]:
     means = {name: metric.mean for name, metric in summary.metrics.items()}
-    return {"reward": summary.reward.mean} | means
+    # The reward's own name last: a metric may be called so.
+    return means | {"reward": summary.reward.mean}
 
 
 def find_published(

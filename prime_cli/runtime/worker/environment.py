@@ -178,7 +178,7 @@ class Oracle:
     async def _reply(self, question: dict[str, Any]) -> None:
         try:
             message = await self._answer(question)
-        except Exception as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             text = f"{type(error).__name__}: {error}"
             self._events.send("oracle", id=question["id"], message=None, error=text)
         else:

@@ -5,6 +5,7 @@ releases of `verifiers` and `openai`, and none of them need be importable here. 
 short, and always include the environment's own lines.
 """
 
+import asyncio
 import os
 import re
 import sys
@@ -149,6 +150,10 @@ class RewardFailed(Exception):
         self.error = error
 
 
+class CodeExit(Exception):
+    """The environment's code raised what ends a program, such as SystemExit: its cause."""
+
+
 class HostRefused(PermissionError):
     """A connection past the gateway, which `--only-gateway` refuses."""
 
@@ -164,6 +169,8 @@ def describe(error: BaseException, *, in_scoring: bool = False) -> dict[str, Any
     kind, retryable = classify(error)
     reason = f"{NO_TUNNEL}: " if lacks_tunnel(error) else ""
     raised = error.error if isinstance(error, RewardFailed) and error.error else error
+    if isinstance(error, CodeExit) and error.__cause__ is not None:
+        error = error.__cause__
     return {
         "class": kind,
         "type": type(error).__name__,
@@ -172,6 +179,15 @@ def describe(error: BaseException, *, in_scoring: bool = False) -> dict[str, Any
         "traceback": traceback_of(raised) if was_raised(raised) else None,
         "in_scoring": in_scoring,
     }
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Whether `error` is the run's cancellation of this task, which an environment may also raise.
+
+    asyncio counts the requests to cancel a task (Task.cancelling).
+    """
+    task = asyncio.current_task() if isinstance(error, asyncio.CancelledError) else None
+    return task is not None and bool(getattr(task, "cancelling", lambda: 1)())
 
 
 def error_in(state: Mapping[str, Any]) -> Any:
@@ -230,6 +246,8 @@ def chain(error: BaseException | None) -> Iterable[BaseException]:
 def message_of(error: BaseException) -> str:
     links = [str(link) for link in chain(error)]
     own = str(error) or next((text for text in links if text), "")
+    if not isinstance(error, Exception):
+        own = f"the environment's code raised {type(error).__name__}{f': {own}' if own else ''}"
     return own[:2000]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from .channel import Events
+from .failures import CodeExit, is_cancellation
 from .processes import kill_descendants, kill_group
 
 SECONDS_TO_LEAVE = 10.0
@@ -55,6 +56,30 @@ class Handlers:
         signal.signal = self._signal
 
 
+def contain_exits(loop: asyncio.AbstractEventLoop) -> None:
+    """Make what would end the process, such as `sys.exit()` in a reward, an error of its task.
+
+    asyncio passes SystemExit and KeyboardInterrupt of any task on to whoever runs the loop, and
+    GeneratorExit closes every coroutine that awaits the task. verifiers records only an Exception.
+    """
+    loop.set_task_factory(_make_task)
+
+
+def _make_task(
+    loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any
+) -> "asyncio.Task[Any]":
+    return asyncio.Task(_contained(coroutine), loop=loop, **options)
+
+
+async def _contained(coroutine: Any) -> Any:
+    try:
+        return await coroutine
+    except BaseException as error:
+        if isinstance(error, Exception) or is_cancellation(error):
+            raise
+        raise CodeExit(repr(error)) from error
+
+
 async def teardown(environment: Any) -> None:
     """Run the environment's teardown (sandboxes, servers) with a time limit."""
     own = getattr(environment, "_teardown", None)
@@ -62,7 +87,7 @@ async def teardown(environment: Any) -> None:
         return
     try:
         await asyncio.wait_for(own(), SECONDS_TO_LEAVE)
-    except Exception as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
         print(f"teardown failed: {error!r}", file=sys.stderr)  # noqa: T201
 
 

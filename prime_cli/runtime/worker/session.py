@@ -86,6 +86,7 @@ class WorkerSession:
         self._send_hello()
         self._prepare()
         loop = asyncio.new_event_loop()
+        guards.contain_exits(loop)
         # For environments that ask for the current loop while they load.
         asyncio.set_event_loop(loop)
         threads = max(FEWEST_THREADS, self._spec.concurrency)

@@ -94,7 +94,9 @@ class V0:
             with acting_for(alone), Deadline(self._spec.timeout_s, self._late()):
                 found = await self._family.run(self.examples[example], example, len(rollouts))
             return [self._finished(unit, i, found[i]) for i in range(len(rollouts))]
-        except Exception as error:
+        except BaseException as error:
+            if failures.is_cancellation(error):
+                raise
             return [self._failed(unit, i, error) for i in range(len(rollouts))]
         finally:
             await unit.end()
@@ -173,7 +175,7 @@ def read_examples(environment: Any, spec: WorkerSpec) -> list[Row]:
             spec.has_eval = _has_eval(environment, found)
     except failures.StageFailed:
         raise
-    except Exception as error:
+    except BaseException as error:
         raise failures.StageFailed("load", error) from error
     if not found:
         raise failures.StageFailed("load", ValueError("the dataset has no examples"))

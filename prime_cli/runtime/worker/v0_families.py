@@ -13,6 +13,7 @@ from typing import Any
 from .client import wrapped_for_verifiers
 from .rows import Row
 from .spec import WorkerSpec
+from .v0_watch import current_unit
 
 
 class FamilyA:
@@ -149,17 +150,30 @@ class FamilyC:
         outputs = await self._environment.run_group(
             inputs, self._client, self._model, copy.deepcopy(self._sampling)
         )
-        return [self._outcome(output) for output in outputs]
+        unit = current_unit.get()
+        states = unit.states if unit is not None else [None] * count
+        return [_outcome(*each) for each in zip(outputs, states, strict=True)]
 
-    def _outcome(self, output: Any) -> Row:
-        found = {name: output.get(name) for name in ("prompt", "completion", "reward", "metrics")}
-        tokens = output.get("token_usage")
-        if tokens:
-            found["usage"] = {
-                "input": int(tokens.get("input_tokens") or 0),
-                "output": int(tokens.get("output_tokens") or 0),
-            }
-        return found
+
+def _outcome(output: Any, state: Any) -> Row:
+    """A rollout's output, which verifiers writes its metrics into, by their names.
+
+    A field that a metric is named like is read from the state instead, which keeps them apart.
+    """
+    metrics = (state or {}).get("metrics") or {}
+
+    def field(name: str) -> Any:
+        return state.get(name) if name in metrics else output.get(name)
+
+    found = {name: field(name) for name in ("prompt", "completion", "reward")}
+    found["metrics"] = metrics if state else output.get("metrics")
+    tokens = field("token_usage")
+    if isinstance(tokens, dict):
+        found["usage"] = {
+            "input": int(tokens.get("input_tokens") or 0),
+            "output": int(tokens.get("output_tokens") or 0),
+        }
+    return found
 
 
 # --- Rubrics, and token counts in states ---

@@ -12,6 +12,7 @@ import sys
 from contextvars import ContextVar
 from typing import Any
 
+from . import failures
 from .request_identity import RolloutIdentity, acting_for
 
 current_unit: ContextVar["UnitTrace | None"] = ContextVar("prime_unit", default=None)
@@ -27,7 +28,7 @@ class UnitTrace:
     def __init__(self, identities: list[RolloutIdentity]) -> None:
         self.identities = identities
         self.states: list[Any] = [None] * len(identities)
-        self.errors: list[Exception | None] = [None] * len(identities)
+        self.errors: list[BaseException | None] = [None] * len(identities)
         self.raised: dict[str, str] = {}
         self.exceptions: dict[str, BaseException | None] = {}
         self.tasks: list[asyncio.Task[Any]] = []
@@ -63,14 +64,22 @@ def watch_rollouts(environment: Any) -> None:
         try:
             with acting_for(unit.identities[position]):
                 result = await rollout(*args, **kwargs)
-        except Exception as error:
-            unit.errors[position] = error
+        except BaseException as error:
+            if not failures.is_cancellation(error):
+                unit.errors[position] = error
             raise
-        # (completion, state) up to 0.1.7, the state later
-        unit.states[position] = result[1] if isinstance(result, tuple) else result
+        unit.states[position] = _state_of(result)
         return result
 
     environment.rollout = watched
+
+
+def _state_of(result: Any) -> Any:
+    """Up to 0.1.7 a rollout returns (completion, state), and the state lacks the completion."""
+    if not isinstance(result, tuple):
+        return result
+    completion, state = result
+    return {**state, "completion": completion}
 
 
 def watch_scoring() -> None:

@@ -41,7 +41,7 @@ class V1:
             self.examples: Examples = dict(enumerate(self._read_tasks()))
         except failures.StageFailed:
             raise
-        except Exception as error:
+        except BaseException as error:
             raise failures.StageFailed("load", error) from error
         for kind in {type(task) for task in self.examples.values()}:
             limit_scoring(kind, spec.score_s, ("score",))
@@ -104,7 +104,9 @@ class V1:
             elif stopped_scoring(episode):
                 late = ScoringTimeout("scoring took longer than the environment allows")
                 known["error"] = failures.describe(late, in_scoring=True)
-        except Exception as error:
+        except BaseException as error:
+            if failures.is_cancellation(error):
+                raise
             return [rows.failed(identity, error, **_fields(task))]
         return [rows.finished(identity, **known)]
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.runs.rows import Row
+from prime_cli.runs.vf_eval_reader import ROW_KEYS
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, tool_call
 from tests.helpers.venvs import python_at_hand, venv_python
 from tests.runtime.worker.runs import Said, run_worker, spec_for
@@ -187,3 +189,63 @@ def test_a_split_is_one_of_the_environments_own_datasets(model: ScriptedModel, l
     assert ended.stage == "arguments"
     assert ended.error is not None
     assert ended.error.message == "the environment has no data for the split `eval`"
+
+
+FIELDS = sorted({*Row.__struct_fields__, *ROW_KEYS, "token_usage", "trajectory"})
+"""Every name that a row, a line of results.jsonl or a sample has for something else."""
+
+
+@pytest.mark.sample(1, "version")
+@pytest.mark.parametrize("version", EVERY_FAMILY)
+def test_a_function_may_be_named_like_any_field_of_a_row(
+    version: str, model: ScriptedModel, log: Path
+) -> None:
+    said = run(version, model, "named", log, n=2, args={"names": FIELDS})
+    assert said.rewards == {(0, 0): 1.0, (1, 0): 1.0}
+    for row in said.rollouts:
+        word = f"say word{row.example_id}"
+        assert row.completion == [{"role": "assistant", "content": word}]
+        assert (row.answer, row.error) == (f"word{row.example_id}", None)
+        assert row.metrics.items() >= {"right": 1.0, **dict.fromkeys(FIELDS, 0.25)}.items()
+        assert row.usage is not None
+        assert (row.usage.input, row.usage.output) == (2, 2)
+
+
+LEFT = "SystemExit KeyboardInterrupt CancelledError GeneratorExit Finished exec".split()
+
+
+@pytest.mark.sample(1, "version")
+@pytest.mark.sample(2, "error")
+@pytest.mark.parametrize("error", LEFT)
+@pytest.mark.parametrize("version", EVERY_FAMILY)
+def test_code_that_ends_a_program_in_scoring_ends_one_rollout_and_keeps_its_answer(
+    version: str, error: str, model: ScriptedModel, log: Path
+) -> None:
+    for place in ("reward", "async reward"):
+        said = run(version, model, "leaving", log, args={"place": place, "error": error}, n=3)
+        assert said.ended.ok
+        assert said.rewards == {(0, 0): 1.0, (1, 0): None, (2, 0): 1.0}
+        failure = said.row(1).error
+        assert failure is not None
+        kind = "SystemExit" if error == "exec" else error
+        assert (failure.kind, failure.type, failure.in_scoring) == ("environment", kind, True)
+        assert failure.message.startswith(f"the environment's code raised {kind}")
+        assert said.row(1).completion == [{"role": "assistant", "content": "say word1"}]
+
+
+@pytest.mark.sample(1, "version")
+@pytest.mark.sample(2, "error")
+@pytest.mark.parametrize("error", LEFT)
+@pytest.mark.parametrize("version", [TODAY, *old("0.1.9.post3", "0.1.12", "0.3.1")])
+def test_code_that_ends_a_program_ends_one_rollout_wherever_it_is(
+    version: str, error: str, model: ScriptedModel, log: Path
+) -> None:
+    for place in ("setup", "turn"):
+        said = run(version, model, "leaving", log, args={"place": place, "error": error}, n=3)
+        assert said.ended.ok
+        assert said.rewards == {(0, 0): 1.0, (1, 0): None, (2, 0): 1.0}
+        failure = said.row(1).error
+        assert failure is not None
+        assert failure.kind == "environment"
+    ended = run(version, model, "leaving", log, args={"place": "load", "error": "SystemExit"}).ended
+    assert (ended.ok, ended.stage) == (False, "load")

@@ -187,3 +187,36 @@ def test_all_calls_may_go_over_a_unix_socket(
         said = run_worker(msgspec.structs.replace(spec, **unreachable), log, python)
     assert said.row(0).error is None
     assert {call.headers["x-prime-example"] for call in model.calls} == {"0"}
+
+
+@pytest.mark.sample(1, "version")
+@pytest.mark.parametrize("version", RELEASES)
+def test_a_metric_may_be_named_like_a_field_of_a_row(
+    version: str, model: ScriptedModel, log: Path
+) -> None:
+    row = run(version, model, "leaving_tasks", log, n=1).row(0)
+    assert (row.reward, row.error) == (1.0, None)
+    assert row.completion == [{"role": "assistant", "content": "say word0"}]
+    named = dict.fromkeys(("reward", "completion", "example_id"), 0.25)
+    assert row.metrics == {"correct": 1.0, **named}
+
+
+@pytest.mark.sample(1, "version")
+@pytest.mark.sample(2, "error")
+@pytest.mark.parametrize(
+    "error",
+    ["SystemExit", "KeyboardInterrupt", "CancelledError", "GeneratorExit", "Finished", "exec"],
+)
+@pytest.mark.parametrize("version", RELEASES)
+def test_code_that_ends_a_program_ends_one_rollout(
+    version: str, error: str, model: ScriptedModel, log: Path
+) -> None:
+    for place in ("reward", "setup"):
+        said = run(version, model, "leaving_tasks", log, args={"place": place, "error": error}, n=3)
+        assert said.ended.ok
+        assert said.rewards == {(0, 0): 1.0, (1, 0): None, (2, 0): 1.0}
+        failure = said.row(1).error
+        assert failure is not None
+        assert failure.kind == "environment"
+        if place == "reward":
+            assert said.row(1).completion == [{"role": "assistant", "content": "say word1"}]
