@@ -28,69 +28,92 @@ class RequestHead(msgspec.Struct):
     stream_options: StreamOptions | None = None
 
 
-class CachedTokens(msgspec.Struct):
-    """Input tokens served from the endpoint's cache."""
+class UsageObject(msgspec.Struct, frozen=True):
+    """The usage of chat completions and completions (prompt, completion) or Responses.
 
-    cached_tokens: int | None = None
+    `asked` and `said` are tokens of the prompt and of the completion, of which `cached` and
+    `reasoning` are a part; None for a count that is not there.
+    """
 
-
-class ReasoningTokens(msgspec.Struct):
-    """Output tokens that are not shown."""
-
-    reasoning_tokens: int | None = None
-
-
-class UsageObject(msgspec.Struct):
-    """The usage of chat completions and completions (prompt, completion) or Responses."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: CachedTokens | None = None
-    completion_tokens_details: ReasoningTokens | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: CachedTokens | None = None
-    output_tokens_details: ReasoningTokens | None = None
-    total_tokens: int | None = None
-
-    @property
-    def counts(self) -> bool:
-        """Whether it holds any count; some servers send an empty object."""
-        sides = (self.prompt_tokens, self.completion_tokens, self.input_tokens, self.output_tokens)
-        return any(tokens is not None for tokens in sides)
+    asked: int | None = None
+    said: int | None = None
+    cached: int = 0
+    reasoning: int = 0
+    total: int | None = None
 
     def to_usage(self, *, estimated: bool = False) -> TokenUsage:
         """One call's Usage."""
-        cached = self.prompt_tokens_details or self.input_tokens_details
-        details = self.completion_tokens_details or self.output_tokens_details
-        reasoning = (details and details.reasoning_tokens) or 0
-        asked = self.prompt_tokens or self.input_tokens or 0
-        said = self.completion_tokens or self.output_tokens or 0
+        asked, said = self.asked or 0, self.said or 0
         # Some services (such as xAI) exclude reasoning from the output; the total shows it.
-        if reasoning and self.total_tokens == asked + said + reasoning:
-            said += reasoning
+        if self.reasoning and self.total == asked + said + self.reasoning:
+            said += self.reasoning
         return TokenUsage(
             calls=1,
             input=asked,
-            cached=(cached and cached.cached_tokens) or 0,
+            cached=min(self.cached, asked),
             output=said,
-            reasoning=reasoning,
+            reasoning=self.reasoning,
             estimated=int(estimated),
         )
+
+
+def read_usage(found: Any) -> UsageObject | None:
+    """The usage in an answer, however its numbers are written; None if nothing is counted.
+
+    Servers send 5.0 and "5", and an empty object or null for none. A count below 0 counts nothing:
+    added, it would keep a budget from ever being reached.
+    """
+    if not isinstance(found, dict):
+        return None
+    asked = _either(found, "prompt_tokens", "input_tokens")
+    said = _either(found, "completion_tokens", "output_tokens")
+    if (asked is None and said is None) or min(asked or 0, said or 0) < 0:
+        return None
+    return UsageObject(
+        asked,
+        said,
+        cached=_detail(found, "prompt_tokens", "input_tokens", "cached_tokens"),
+        reasoning=_detail(found, "completion_tokens", "output_tokens", "reasoning_tokens"),
+        total=_count(found.get("total_tokens")),
+    )
+
+
+def _either(found: dict[str, Any], *names: str) -> int | None:
+    counts = [count for name in names if (count := _count(found.get(name))) is not None]
+    return next((count for count in counts if count), counts[0] if counts else None)
+
+
+def _detail(found: dict[str, Any], first: str, second: str, name: str) -> int:
+    details = found.get(f"{first}_details") or found.get(f"{second}_details")
+    return max(0, _count(details.get(name)) or 0) if isinstance(details, dict) else 0
+
+
+def _count(value: Any) -> int | None:
+    """A whole number of tokens; None for anything else."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value.strip()):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return round(value) if abs(value) <= _MOST_TOKENS else None
+
+
+_DIGITS = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_MOST_TOKENS = 10**12
+"""More in one call is no count."""
 
 
 class CompletedResponse(msgspec.Struct):
     """The object inside the last event of a Responses stream."""
 
-    usage: UsageObject | None = None
+    usage: Any = None
     model: Any = None
 
 
 class Answer(msgspec.Struct):
     """An answer, or one event of a streamed one."""
 
-    usage: UsageObject | None = None
-    choices: list[msgspec.Raw] | None = None
+    usage: Any = None
+    choices: Any = None
     response: CompletedResponse | None = None
     model: Any = None
     system_fingerprint: Any = None
@@ -113,7 +136,7 @@ class Answer(msgspec.Struct):
         found = self.usage
         if found is None and self.response is not None:
             found = self.response.usage
-        return found if found is not None and found.counts else None
+        return read_usage(found)
 
 
 class ErrorDetail(msgspec.Struct):
@@ -140,7 +163,7 @@ def read_head(body: bytes) -> RequestHead:
         return RequestHead()
     try:
         return _head_decoder.decode(body)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return RequestHead()
 
 
@@ -148,7 +171,7 @@ def read_answer(body: bytes) -> Answer | None:
     """An answer's usage and choices; None if it is not such an object."""
     try:
         return _answer_decoder.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
@@ -156,7 +179,7 @@ def read_error_code(body: bytes) -> str | None:
     """The `code` or `type` of an error body."""
     try:
         detail = _error_decoder.decode(body).error
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return str(detail.code or detail.type) if detail else None
 

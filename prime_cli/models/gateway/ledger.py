@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import NamedTuple
 
+import msgspec
+
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import (
     POLICY,
@@ -16,6 +18,7 @@ from prime_cli.models.gateway.calls import (
     Reply,
     read_answer,
 )
+from prime_cli.models.gateway.repair import clean_text, strict_json, whole_characters
 from prime_cli.models.gateway.streams import LATE, count_stream
 from prime_cli.models.prices import (
     FREE,
@@ -172,14 +175,16 @@ class Ledger:
             return reply
         if reply.chunks is not None:
             reply.chunks = count_stream(
-                reply.chunks, lambda answer: self._count(call, answer, reply)
+                whole_characters(reply.chunks), lambda answer: self._count(call, answer, reply)
             )
             return reply
+        reply.body, fault = _repaired(reply.body)
         answer = read_answer(reply.body)
-        useless = call.path in _CHOICES and (answer is None or not answer.choices)
+        has_choices = answer is not None and isinstance(answer.choices, list) and answer.choices
+        useless = call.path in _CHOICES and not has_choices
         self._count(call, answer, reply, useless=useless)
         if useless:
-            raise _nonsense(call, reply.body)
+            raise _nonsense(call, reply.body, fault or "it has no `choices`")
         return reply
 
     def _count(
@@ -209,10 +214,26 @@ class Ledger:
         self.served[served] += 1
 
 
-def _nonsense(call: Call, body: bytes) -> CallFailed:
+def _repaired(body: bytes) -> tuple[bytes, str | None]:
+    """An answer that strict readers take, and what is wrong with it if it cannot be made one."""
+    body = clean_text(body)
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+    except msgspec.MsgspecError as strict:
+        try:
+            return strict_json(body), None
+        except (ValueError, RecursionError):
+            return body, str(strict)
+    except RecursionError:
+        return body, "it is nested too deeply"
+    return body, None
+
+
+def _nonsense(call: Call, body: bytes, fault: str) -> CallFailed:
     shown = body[:80].decode("utf-8", "replace")
     return CallFailed(
-        f"The endpoint of `{call.head.model}` answered 200 without a completion: {shown!r}",
+        f"The endpoint of `{call.head.model}` answered 200 without a completion ({fault}): "
+        f"{shown!r}",
         status=502,
         blame="infra",  # nothing of it is the model's
         code=NONSENSE,

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply, read_head
+from prime_cli.models.gateway.calls import Call, CallFailed, Handler, Reply, read_head, read_usage
 from prime_cli.models.gateway.responses_request import read_json, to_chat
 
 CHAT = "chat/completions"
@@ -84,7 +84,7 @@ class _Function(msgspec.Struct):
 
 
 class _ToolCall(msgspec.Struct):
-    id: str = ""
+    id: str | None = ""
     function: _Function = msgspec.field(default_factory=_Function)
 
 
@@ -103,16 +103,16 @@ class _Choice(msgspec.Struct):
 
 class _Completion(msgspec.Struct):
     choices: list[_Choice]
-    model: str | None = None
-    created: int | None = None
-    usage: dict[str, Any] | None = None
+    model: Any = None
+    created: Any = None
+    usage: Any = None
 
 
 def _completion(body: bytes, call: Call) -> _Completion:
     try:
         found = msgspec.json.decode(body, type=_Completion)
         found.choices[0]
-    except (msgspec.MsgspecError, UnicodeDecodeError, IndexError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, IndexError) as error:
         raise CallFailed(
             f"The endpoint of `{call.head.model}` answered with no chat completion: {error}",
             status=502,
@@ -132,7 +132,7 @@ def to_response(asked: Mapping[str, Any], found: _Completion) -> dict[str, Any]:
         **told,
         "id": _new_id("resp"),
         "object": "response",
-        "created_at": found.created or int(time.time()),
+        "created_at": found.created if isinstance(found.created, int) else int(time.time()),
         "status": "incomplete" if cut else "completed",
         "error": None,
         "incomplete_details": {"reason": cut} if cut else None,
@@ -181,18 +181,17 @@ def _items(message: _Message) -> Iterator[dict[str, Any]]:
         }
 
 
-def _usage(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _usage(told: Any) -> dict[str, Any] | None:
+    found = read_usage(told)
     if found is None:
         return None
-    asked, said = found.get("prompt_tokens") or 0, found.get("completion_tokens") or 0
-    cached = (found.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    reasoning = (found.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+    asked, said = found.asked or 0, found.said or 0
     return {
         "input_tokens": asked,
-        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
+        "input_tokens_details": {"cached_tokens": found.cached, "cache_write_tokens": 0},
         "output_tokens": said,
-        "output_tokens_details": {"reasoning_tokens": reasoning},
-        "total_tokens": found.get("total_tokens") or asked + said,
+        "output_tokens_details": {"reasoning_tokens": found.reasoning},
+        "total_tokens": found.total or asked + said,
     }
 
 

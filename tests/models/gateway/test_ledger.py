@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.models.gateway.calls import CallIdentity, ReasoningTokens, UsageObject
+from prime_cli.models.gateway.calls import CallIdentity, UsageObject
 from prime_cli.models.gateway.ledger import Ledger
 from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, TokenUsage, add_charges
 
@@ -82,13 +82,8 @@ def test_calls_that_come_after_their_row_do_not_pile_up() -> None:
 
 
 def test_reasoning_that_is_not_among_the_output_is_added_to_it() -> None:
-    details = ReasoningTokens(reasoning_tokens=50)
-    apart = UsageObject(
-        prompt_tokens=10, completion_tokens=5, completion_tokens_details=details, total_tokens=65
-    )
-    within = UsageObject(
-        prompt_tokens=10, completion_tokens=55, completion_tokens_details=details, total_tokens=65
-    )
+    apart = UsageObject(asked=10, said=5, reasoning=50, total=65)
+    within = UsageObject(asked=10, said=55, reasoning=50, total=65)
     assert apart.to_usage() == within.to_usage() == TokenUsage(1, input=10, output=55, reasoning=50)
 
 

@@ -101,9 +101,7 @@ def test_how_a_stream_is_cut_changes_nothing(cuts: list[int], crlf: bool) -> Non
         return b"".join([piece async for piece in hide_usage(pieces())])
 
     assert run(scenario()) == stream
-    assert [
-        answer and answer.any_usage and answer.any_usage.prompt_tokens for answer in counted
-    ] == [7]
+    assert [answer and answer.any_usage and answer.any_usage.asked for answer in counted] == [7]
     assert run(hidden()).replace(b"\r\n", b"\n") == DELTA * 3 + b"data: [DONE]\n\n"
 
 
