@@ -1,4 +1,7 @@
-"""`/availability`, `/pods`, `/disks` and `/ssh_keys`: renting machines and reaching them."""
+"""`/availability`, `/pods`, `/disks` and `/ssh_keys`: renting machines and reaching them.
+
+Collections have a slash at their end, as the public API has published them.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
@@ -103,7 +106,7 @@ class Pods:
         """One page of existing pods, newest first."""
         query = {"offset": offset, "limit": limit}
         return self._connection.call(
-            "GET", "/pods", query=query, most=_MOST_BYTES, seconds=seconds
+            "GET", "/pods/", query=query, most=_MOST_BYTES, seconds=seconds
         ).read_exactly(PodPage)
 
     def get(self, pod_id: str) -> Pod:
@@ -123,7 +126,7 @@ class Pods:
         """
         try:
             return self._connection.call(
-                "POST", "/pods", body=creation, seconds=_CREATE_SECONDS, repeatable=False
+                "POST", "/pods/", body=creation, seconds=_CREATE_SECONDS, repeatable=False
             ).read_exactly(Pod)
         except (Offline, RateLimited):
             raise
@@ -184,7 +187,7 @@ class Disks:
     def page(self, *, offset: int = 0, limit: int = 100) -> DiskPage:
         """One page, newest first."""
         query = {"offset": offset, "limit": limit}
-        return self._connection.call("GET", "/disks", query=query, most=_MOST_BYTES).read_exactly(
+        return self._connection.call("GET", "/disks/", query=query, most=_MOST_BYTES).read_exactly(
             DiskPage
         )
 
@@ -195,7 +198,7 @@ class Disks:
     def create(self, creation: DiskCreation) -> Disk:
         """Rent a disk; never retried."""
         return self._connection.call(
-            "POST", "/disks", body=creation, repeatable=False
+            "POST", "/disks/", body=creation, repeatable=False
         ).read_exactly(Disk)
 
     def rename(self, disk_id: str, name: str) -> None:
@@ -223,12 +226,12 @@ class SshKeys:
     def page(self, *, offset: int = 0, limit: int = 100) -> SshKeyPage:
         """One page."""
         query = {"offset": offset, "limit": limit}
-        return self._connection.call("GET", "/ssh_keys", query=query).read_exactly(SshKeyPage)
+        return self._connection.call("GET", "/ssh_keys/", query=query).read_exactly(SshKeyPage)
 
     def add(self, name: str, public_key: str) -> SshKey:
         """Add a public key that opens the user's pods."""
         return self._connection.call(
-            "POST", "/ssh_keys", body=KeyUpload(name, public_key), repeatable=False
+            "POST", "/ssh_keys/", body=KeyUpload(name, public_key), repeatable=False
         ).read_exactly(SshKey)
 
     def remove(self, key_id: str) -> None:

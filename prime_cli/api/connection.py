@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 import httpx
@@ -285,13 +286,23 @@ class HubConnection:
             if not response.is_redirect:
                 return response
             response.close()
-            if request.method != "GET":
-                target = response.headers["location"]
+            target = parse_url(next_hop(request.url, response.headers["location"]))
+            if request.method == "GET":
+                request = self._request("GET", str(target))
+            elif response.status_code in _SAME_METHOD and _can_be_sent_again(request, target):
+                headers = {name: request.headers[name] for name in _RESENT & set(request.headers)}
+                request = httpx.Request(
+                    request.method,
+                    target,
+                    content=request.content,
+                    headers=headers,
+                    extensions=request.extensions,
+                )
+            else:
                 raise Unreachable(
                     f"{host_of(request.url)} redirected the request to {target}",
                     hint="use the hub's final URL; see `prime config show`",
                 )
-            request = self._request("GET", next_hop(request.url, response.headers["location"]))
         raise Unreachable(f"{host_of(request.url)} redirects too many times")
 
     def _repeat(self, request: httpx.Request, *, repeatable: bool, last: int) -> httpx.Response:
@@ -311,6 +322,16 @@ class HubConnection:
                 response.close()
             self._sleep(wait)
         raise AssertionError("the last attempt returns or raises")
+
+
+_SAME_METHOD = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
+_RESENT = frozenset({"authorization", "content-type", "user-agent"})
+
+
+def _can_be_sent_again(request: httpx.Request, target: httpx.URL) -> bool:
+    """Whether the whole request, with its key, may go there: to the same origin, if it is whole."""
+    is_whole = isinstance(request.stream, httpx.ByteStream)
+    return is_whole and origin_of(target) == origin_of(request.url)
 
 
 class HubResponse:

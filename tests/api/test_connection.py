@@ -28,6 +28,7 @@ from prime_cli.wire.environments import ResolveRequest
 from prime_cli.wire.locks import Lock
 from prime_cli.wire.version_documents import LOCK
 from tests.helpers.hubs import publish
+from tests.helpers.public_compute import SSH_KEY
 from tests.helpers.replay import Replay, Turns, broken, redirect, refusal
 from tests.helpers.served import served_hub
 
@@ -226,6 +227,26 @@ def test_a_post_is_not_sent_on_to_another_address() -> None:
     hub, replay, _ = _hub({path: redirect("https://other.example/resolve")})
     with pytest.raises(Unreachable, match="redirected the request to"):
         hub.environments.resolve(ResolveRequest(name="x"))
+    assert len(replay.seen) == 1
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_post_is_sent_again_whole_to_another_address_of_the_same_hub(status: int) -> None:
+    moved = httpx.Response(status, headers={"location": "/api/v1/ssh_keys"})
+    paths = {"POST /api/v1/ssh_keys/": lambda _: moved, "POST /api/v1/ssh_keys": SSH_KEY}
+    hub, replay, _ = _hub(paths)
+    assert hub.ssh_keys.add("laptop", "ssh-ed25519 AA").id == SSH_KEY["id"]
+    first, second = replay.seen
+    assert (first.key, first.content) == (second.key, second.content)
+    assert second.key is not None
+    assert second.content
+
+
+def test_a_post_that_is_answered_elsewhere_is_not_sent_again() -> None:
+    see_other = httpx.Response(303, headers={"location": "/api/v1/ssh_keys"})
+    hub, replay, _ = _hub({"POST /api/v1/ssh_keys/": lambda _: see_other})
+    with pytest.raises(Unreachable, match="redirected the request to"):
+        hub.ssh_keys.add("laptop", "ssh-ed25519 AA")
     assert len(replay.seen) == 1
 
 

@@ -87,7 +87,7 @@ def test_a_hub_that_does_not_say_is_skipped_after_one_request(
     finding = one(check_pods(system(tmp_path, transport=httpx.MockTransport(answer))))
     assert finding.status == "skipped"
     assert finding.sentence.startswith(sentence)
-    assert asked == ["/api/v1/pods"]
+    assert asked == ["/api/v1/pods/"]
 
 
 def test_offline_sends_no_request(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_deadline_that_has_passed_counts_where_a_hub_cannot_be_swept(
     }
 
     def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("/pods"):
+        if request.url.path.endswith("/pods/"):
             return httpx.Response(200, json={"data": [pod], "total_count": 1})
         return httpx.Response(404)
 

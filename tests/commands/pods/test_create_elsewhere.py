@@ -35,9 +35,9 @@ def public(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[ScriptedHub]
         known = {"id": "k", "userId": "u", "name": "laptop", "publicKey": public_line(key)}
         hub.answer("GET /availability/gpus", {"items": [OFFER], "totalCount": 1})
         hub.answer("GET /availability/multi-node", {"items": [], "totalCount": 0})
-        hub.answer("GET /pods", {"data": [], "total_count": 0})
-        hub.answer("GET /ssh_keys", {"data": [known | {"isPrimary": True}], "total_count": 1})
-        hub.answer("POST /pods", POD)
+        hub.answer("GET /pods/", {"data": [], "total_count": 0})
+        hub.answer("GET /ssh_keys/", {"data": [known | {"isPrimary": True}], "total_count": 1})
+        hub.answer("POST /pods/", POD)
         yield hub
 
 
@@ -48,7 +48,7 @@ def prime(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 
 def asked(hub: ScriptedHub) -> list[Any]:
-    return [seen.body for seen in hub.seen if seen.call == "POST /pods"]
+    return [seen.body for seen in hub.seen if seen.call == "POST /pods/"]
 
 
 def test_the_public_hub_is_sent_what_it_knows_and_the_lack_of_an_end_is_reported(
@@ -85,7 +85,7 @@ def test_variables_go_to_images_that_take_them(public: ScriptedHub, prime: Prime
 def test_an_answer_that_is_lost_is_never_requested_again(
     answer: Reply, public: ScriptedHub, prime: Prime
 ) -> None:
-    public.answers["POST /pods"] = answer
+    public.answers["POST /pods/"] = answer
     lost = prime("pods", "create", *A, "--yes")
     assert lost.code == 5
     assert len(asked(public)) == 1
@@ -97,14 +97,14 @@ def test_a_connection_that_breaks_is_not_tried_again(public: ScriptedHub, prime:
     def hang_up(_: object) -> Reply:
         raise ConnectionAbortedError
 
-    public.answers["POST /pods"] = hang_up
+    public.answers["POST /pods/"] = hang_up
     lost = prime("pods", "create", *A, "--yes")
     assert (lost.code, len(asked(public))) == (5, 1)
     assert "the pod may have been created anyway" in " ".join(lost.err.split())
 
 
 def test_a_hub_without_keys_is_reported_and_still_used(public: ScriptedHub, prime: Prime) -> None:
-    del public.answers["GET /ssh_keys"]
+    del public.answers["GET /ssh_keys/"]
     shown = prime("pods", "create", *A, "--yes").ok()
     assert "did not list your SSH keys" in shown.err
     assert len(asked(public)) == 1
