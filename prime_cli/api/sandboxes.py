@@ -109,11 +109,17 @@ class Sandboxes:
         self._connection.call("DELETE", _path(sandbox_id), seconds=_END_SECONDS, repeatable=True)
 
     def delete_many(self, deletion: SandboxDeletion) -> SandboxesDeleted:
-        """End several; those that are gone already count as ended."""
+        """End several; those that are gone already count as ended.
+
+        A hub that took the request, and names none, has ended those that were asked for.
+        """
         answer = self._connection.call(
             "DELETE", "/sandbox", body=deletion, seconds=_END_SECONDS, repeatable=True
         )
-        return answer.read_exactly(SandboxesDeleted)
+        done = answer.read_exactly(SandboxesDeleted)
+        if not done.succeeded and not done.failed:
+            done.succeeded = list(deletion.sandbox_ids or [])
+        return done
 
     def sweep(self, *, dry_run: bool) -> SandboxesSwept:
         """Find what is left of sandboxes, and remove it unless it is a dry run."""

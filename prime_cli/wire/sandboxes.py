@@ -247,18 +247,18 @@ class SandboxDeletion(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=
 
 
 class NotDeleted(msgspec.Struct):
-    """A sandbox that was not deleted, and why."""
+    """A sandbox that was not deleted, and why; the published API promises neither field."""
 
-    sandbox_id: str
-    error: str
+    sandbox_id: str = ""
+    error: str = ""
 
 
 class SandboxesDeleted(msgspec.Struct):
-    """The answer: what is gone already counts as deleted."""
+    """The answer: what is gone already counts as deleted. The published API promises no field."""
 
-    succeeded: list[str]
-    failed: list[NotDeleted]
-    message: str
+    succeeded: list[str] = []
+    failed: list[NotDeleted] = []
+    message: str = ""
 
 
 class StatusLookup(msgspec.Struct):
