@@ -15,10 +15,12 @@ from prime_cli.core.errors import (
     NotFound,
     PrimeError,
     RateLimited,
+    TooLarge,
     TooSlow,
     Unreachable,
     UsageError,
 )
+from prime_cli.core.formatting import format_bytes
 from prime_cli.wire.command_sessions import (
     SERVICE,
     Ended,
@@ -30,7 +32,7 @@ from prime_cli.wire.command_sessions import (
     start_request,
 )
 from prime_cli.wire.connect import STREAM_TYPE, UNARY_TYPE, Code, ConnectError, frame, read_frames
-from prime_cli.wire.sandboxes import SandboxAuth
+from prime_cli.wire.sandboxes import LARGEST_FILE, SandboxAuth
 
 _CHUNK = 256 * 1024
 _SLACK_SECONDS = 30.0
@@ -142,7 +144,11 @@ class SandboxGateway:
         return size
 
     def download(self, path: str, target: Path) -> int:
-        """Store the file at `path` locally, whole or not at all; returns its size in bytes."""
+        """Store the file at `path` locally, whole or not at all; returns its size in bytes.
+
+        Raises TooLarge beyond LARGEST_FILE: code inside decides how much is sent.
+        """
+        size = 0
         part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
         try:
             with (
@@ -150,11 +156,17 @@ class SandboxGateway:
                 part.open("wb") as opened,
             ):
                 for chunk in answer.iter_bytes(_CHUNK):
+                    size += len(chunk)
+                    if size > LARGEST_FILE:
+                        raise TooLarge(
+                            f"{path} sends more than {format_bytes(LARGEST_FILE)}",
+                            hint="pack or split it in the sandbox, then download the parts",
+                        )
                     opened.write(chunk)
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-        return target.stat().st_size
+        return size
 
     @contextmanager
     def _ask(

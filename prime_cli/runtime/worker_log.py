@@ -17,6 +17,12 @@ OnPrint = Callable[[str], None]
 LONGEST_PRINT = 1 << 20
 """Longer lines are scrubbed and written in parts of about this many bytes."""
 
+LARGEST_LOG = 64 << 20
+"""Bytes of a log; of what an environment prints beyond them only the end is kept."""
+
+_END_BYTES = 1 << 16
+"""Bytes of that end."""
+
 _HELD_BACK = 1 << 14
 """Bytes of such a part held back for the next one: a secret may span both."""
 
@@ -37,6 +43,9 @@ class WorkerLog:
         self._on_print = on_print
         self._last = self._rest = b""
         self._write_end = -1
+        self._room = LARGEST_LOG
+        self._beyond = 0
+        self._end = b""
         self._file: BinaryIO | None = None
         self._transport: asyncio.ReadTransport | None = None
         self._copying: asyncio.Task[None] | None = None
@@ -56,6 +65,7 @@ class WorkerLog:
         make_folder(self.path.parent)
         with storage_errors(self.path):
             self._file = self.path.open("ab", buffering=0)
+            self._room = max(0, LARGEST_LOG - self._file.tell())
         read_end, self._write_end = os.pipe()
         reader = asyncio.StreamReader(limit=LONGEST_PRINT)
         pipe = os.fdopen(read_end, "rb", buffering=0)
@@ -98,9 +108,17 @@ class WorkerLog:
             self._keep(file, lines)
             self._rest = rest
         self._keep(file, self._scrub(self._rest))
+        if self._beyond:
+            left_out = self._beyond - len(self._end)
+            _write(file, f"\n[prime: {left_out:,} bytes of output are left out]\n".encode())
+            _write(file, self._end)
 
     def _keep(self, file: BinaryIO, lines: bytes) -> None:
-        _write(file, lines)
+        begin, beyond = lines[: self._room], lines[self._room :]
+        _write(file, begin)
+        self._room -= len(begin)
+        self._beyond += len(beyond)
+        self._end = (self._end + beyond)[-_END_BYTES:]
         if self._on_print is None:
             found = lines.rstrip().rpartition(b"\n")[2]
             self._last = found or self._last

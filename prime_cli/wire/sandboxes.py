@@ -35,6 +35,9 @@ IMAGE_PULL_FAILED = "IMAGE_PULL_FAILED"
 START_FAILED = "START_FAILED"
 ENDED = "TERMINATED"
 
+LARGEST_FILE = 1 << 30
+"""Bytes of a file that is sent into a sandbox, or taken out of one."""
+
 # --- Network levels ---
 
 PACKAGES = "packages"

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import StorageFailed
-from prime_cli.runtime.worker_log import LONGEST_PRINT, OnPrint, WorkerLog, last_shown, slow_words
+from prime_cli.runtime.worker_log import (
+    LARGEST_LOG,
+    LONGEST_PRINT,
+    OnPrint,
+    WorkerLog,
+    last_shown,
+    slow_words,
+)
 
 
 def hide(line: bytes) -> bytes:
@@ -46,6 +53,27 @@ def test_a_secret_across_two_parts_of_an_endless_line_is_gone(tmp_path: Path, be
     path = tmp_path / "worker.log"
     asyncio.run(print_into(path, b"x" * before + b"sk-planted" + b"y" * LONGEST_PRINT))
     assert path.read_bytes() == b"x" * before + b"[KEY]" + b"y" * LONGEST_PRINT
+
+
+def test_of_endless_output_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "worker.log"
+    lines = b"".join(b"%015d\n" % n for n in range(LONGEST_PRINT // 16))
+    parts = (lines,) * (2 * LARGEST_LOG // LONGEST_PRINT)
+    asyncio.run(print_into(path, *parts, b"the last line\n"))
+    begin, said, end = path.read_bytes().partition(b"\n[prime: ")
+    assert begin == (lines * (LARGEST_LOG // LONGEST_PRINT))
+    assert b"bytes of output are left out]\n" in said + end
+    assert end.endswith(b"the last line\n")
+    assert len(said + end) < 1 << 17
+
+
+def test_a_log_that_is_full_stays_so_when_a_run_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "worker.log"
+    with path.open("wb") as file:
+        file.truncate(LARGEST_LOG)
+    asyncio.run(print_into(path, b"x" * LONGEST_PRINT, b"\nthe last line\n"))
+    assert path.stat().st_size < LARGEST_LOG + (1 << 17)
+    assert path.read_bytes().endswith(b"the last line\n")
 
 
 def test_a_log_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:

@@ -16,13 +16,12 @@ from prime_cli.hub.sandboxes.provider import ExecSpec, RunningCommand, RunningSa
 from prime_cli.hub.sandboxes.supervisor.output import kill, merged
 from prime_cli.wire.codec import decode
 from prime_cli.wire.command_sessions import STDOUT
-from prime_cli.wire.sandboxes import Executed, Execution, FileText, Uploaded
+from prime_cli.wire.sandboxes import LARGEST_FILE, Executed, Execution, FileText, Uploaded
 
 MOST_OUTPUT = 10 * 1024 * 1024
 """Bytes of each stream of a command that are kept."""
 
 MOST_READ = 10 * 1024 * 1024
-LARGEST_UPLOAD = 1024 * 1024 * 1024
 
 _SECONDS = 300.0
 _FILE_SECONDS = 300.0
@@ -81,8 +80,8 @@ async def upload(sandbox: RunningSandbox, path: str, parts: AsyncIterator[bytes]
         with suppress(ConnectionError):
             async for part in parts:
                 size += len(part)
-                if size > LARGEST_UPLOAD:
-                    raise TooLarge(f"The file has more than {LARGEST_UPLOAD} bytes")
+                if size > LARGEST_FILE:
+                    raise TooLarge(f"The file has more than {LARGEST_FILE} bytes")
                 command.stdin.write(part)
                 await command.stdin.drain()
         command.stdin.close()
