@@ -17,10 +17,10 @@ ROW_KEYS = frozenset(
     (
         "id example_id prime prompt completion answer info task reward error timing "
         "is_completed is_truncated stop_condition metrics tool_defs token_usage generation_ms "
-        "scoring_ms total_ms error_chain long_error_chain"
+        "scoring_ms total_ms error_chain long_error_chain sample_id rollout rollout_number attempt"
     ).split()
 )
-"""Keys of a row that are not metrics; every other number is one (0.1.3 to 0.1.9)."""
+"""Keys of a row or a sample that are no metrics; other numbers are, from 0.1.3 to 0.1.9."""
 
 _NUMBER = (int, float)
 _KINDS: dict[str, type | tuple[type, ...]] = {

@@ -11,6 +11,7 @@ from prime_cli.runs.index.run_index import index_journal
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
+from prime_cli.runs.vf_eval_reader import ROW_KEYS
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -34,7 +35,7 @@ def ordered_rows(journal: Path) -> Iterator[Row]:
 def official_row(row: Row) -> dict[str, Any]:
     """A row with the keys of verifiers 0.1.14, metrics also flat; `prime` is our addition.
 
-    A metric named like a key of the row is in `metrics` only.
+    A metric named like a key of a row, ours or verifiers', is in `metrics` only.
     """
     known: dict[str, Any] = {
         "example_id": row.example_id,
@@ -55,7 +56,9 @@ def official_row(row: Row) -> dict[str, Any]:
         "prime": {"rollout": row.rollout, "attempt": row.attempt} | _spent(row),
     }
     kept = {name: value for name, value in known.items() if value is not None or name in _ALWAYS}
-    return row.metrics | row.state | kept
+    flat = {name: value for name, value in row.metrics.items() if name not in ROW_KEYS}
+    columns = {name: value for name, value in row.state.items() if name not in known}
+    return flat | columns | kept
 
 
 _ALWAYS = ("prompt", "completion", "reward", "error", "stop_condition")

@@ -41,9 +41,11 @@ class V0:
         if by_group:
             self.lanes = max(1, spec.concurrency // spec.r)
         self._weights = v0_families.reward_weights(self.environment)
-        if spec.saved is not None:
-            replay_rollouts(self.environment, SavedRollouts(spec.saved), run_rest=spec.run_rest)
-        watch_rollouts(self.environment)
+        saved = None if spec.saved is None else SavedRollouts(spec.saved)
+        for environment in v0_families.members_of(self.environment):
+            if saved is not None:
+                replay_rollouts(environment, saved, run_rest=spec.run_rest)
+            watch_rollouts(environment)
         watch_scoring()
         for rubric in v0_families.outer_rubrics(self.environment):
             limit_scoring(rubric, spec.score_s)

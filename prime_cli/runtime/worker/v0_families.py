@@ -7,6 +7,7 @@ output for each.
 
 import copy
 import inspect
+import itertools
 import json
 from typing import Any
 
@@ -206,10 +207,15 @@ def rubrics_of(environment: Any) -> list[Any]:
     return found
 
 
+def members_of(environment: Any) -> list[Any]:
+    """An environment, and those of the groups that it is made of."""
+    inner = [members_of(one) for one in getattr(environment, "envs", None) or []]
+    return [environment, *itertools.chain(*inner)]
+
+
 def outer_rubrics(environment: Any) -> list[Any]:
     """The rubrics that an environment itself calls: its own, and those of a group's members."""
-    environments = [environment, *(getattr(environment, "envs", None) or [])]
-    found = [getattr(one, "rubric", None) for one in environments]
+    found = [getattr(one, "rubric", None) for one in members_of(environment)]
     return [rubric for rubric in found if rubric is not None]
 
 

@@ -54,13 +54,12 @@ def watch_rollouts(environment: Any) -> None:
     rollout = environment.rollout
 
     async def watched(*args: Any, **kwargs: Any) -> Any:
-        unit = current_unit.get()
-        if unit is None:
+        unit, task = current_unit.get(), asyncio.current_task()
+        # A group of environments calls its members: some releases by `rollout`, others not.
+        if unit is None or task is None or task in unit.tasks:
             return await rollout(*args, **kwargs)
         position = unit.begin()
-        task = asyncio.current_task()
-        if task is not None:
-            unit.tasks.append(task)
+        unit.tasks.append(task)
         try:
             with acting_for(unit.identities[position]):
                 result = await rollout(*args, **kwargs)

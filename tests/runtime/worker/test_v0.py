@@ -211,6 +211,17 @@ def test_a_function_may_be_named_like_any_field_of_a_row(
         assert (row.usage.input, row.usage.output) == (2, 2)
 
 
+@pytest.mark.sample(1, "version")
+@pytest.mark.parametrize("version", [TODAY, *old("0.1.9.post3", "0.1.12", "0.3.1")])
+def test_so_may_one_of_a_member_of_a_group(version: str, model: ScriptedModel, log: Path) -> None:
+    names = [name for name in FIELDS if name != "info"]  # 0.3.1 itself fails on that one
+    said = run(version, model, "members", log, n=4, args={"names": names})
+    assert [row.error for row in said.rollouts] == [None] * 4
+    assert set(said.rewards.values()) == {1.0}
+    for row in said.rollouts:
+        assert row.completion == [{"role": "assistant", "content": f"say {row.answer}"}]
+
+
 LEFT = "SystemExit KeyboardInterrupt CancelledError GeneratorExit Finished exec".split()
 
 

@@ -5,7 +5,7 @@ a batch changes is one transaction, so a client whose answer was lost sends it a
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -66,10 +66,10 @@ def read_sample(body: msgspec.Raw) -> Sample:
     """
     try:
         fields = _FIELDS.decode(body)
-        scores = _scores(fields)
+        scores = _scores(fields, _NOT_SCORES)
         inner = fields.get("metrics")
         if inner is not None and memoryview(inner)[0] == _OBJECT_START:
-            scores |= _scores(_FIELDS.decode(inner))
+            scores |= _scores(_FIELDS.decode(inner), {REWARD})
         return Sample(
             identity=_identity(fields),
             attempt=_attempt(fields),
@@ -90,11 +90,12 @@ def text_of(sample: Sample) -> str:
         raise UsageError(f"A sample is not UTF-8: {error}") from error
 
 
-def _scores(fields: dict[str, msgspec.Raw]) -> dict[str, float]:
+def _scores(fields: dict[str, msgspec.Raw], others: Container[str]) -> dict[str, float]:
+    """The numbers among `fields` that do not have one of the `others`' names."""
     return {
         name: _NUMBER.decode(raw)
         for name, raw in fields.items()
-        if name not in _NOT_SCORES and len(name) <= _LONGEST_NAME and _is_number(raw)
+        if name not in others and len(name) <= _LONGEST_NAME and _is_number(raw)
     }
 
 

@@ -83,7 +83,8 @@ class Environment:
         rollouts = [self.rollout(i, client, model, sampling_args) for i in group_inputs]
         states = await asyncio.gather(*rollouts)
         await self.rubric.score_group(states)
-        return states
+        # As 0.1.10 and later do, over whatever has the name of a metric.
+        return [{**state, **state["metrics"]} for state in states]
 
 
 class SingleTurnEnv(Environment):
