@@ -18,6 +18,7 @@ from prime_cli.evals.env_check.findings import failed, skipped
 from prime_cli.evals.env_check.inspection import (
     OF_ROLLOUTS,
     ORDER,
+    inspect_dependencies,
     inspect_package,
     inspect_runs,
     loaded,
@@ -141,6 +142,7 @@ class _Checking:
             checks["load"] = failed("load", error.message, step)
             return self._closed(checks, error)
         checks["load"] = loaded(interpreter, first)
+        checks["dependencies"] = inspect_dependencies(self._subject, interpreter.verifiers)
         found = inspect_runs(first, second, self._declaration)
         checks.update({check.id: check for check in found})
         if self._without:

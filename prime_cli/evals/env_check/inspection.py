@@ -48,9 +48,16 @@ def inspect_package(
     return [
         _inspect_wheel(subject),
         check_metadata(facts, subject.pyproject),
-        check_dependencies(facts, caution_of_imports(package.path, facts)),
+        inspect_dependencies(subject),
         check_secrets(declared, environ, GATEWAY_KEYS),
     ]
+
+
+def inspect_dependencies(subject: ResolvedEnvironment, release: str | None = None) -> Check:
+    """`dependencies`, with advice for the `release` of verifiers that it has loaded with."""
+    package = subject.package
+    undeclared = caution_of_imports(package.path, package.facts)
+    return check_dependencies(package.facts, undeclared, release)
 
 
 def inspect_runs(first: ProbeRun, second: ProbeRun, declaration: Declaration) -> list[Check]:

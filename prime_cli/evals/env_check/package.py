@@ -5,6 +5,7 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.formatting import pluralize
@@ -50,10 +51,13 @@ def check_metadata(facts: WheelFacts, pyproject: Mapping[str, Any]) -> Check:
     return passed("metadata", f"It has {', '.join(there)}")
 
 
-def check_dependencies(facts: WheelFacts, undeclared: Sequence[WheelWarning] = ()) -> Check:
+def check_dependencies(
+    facts: WheelFacts, undeclared: Sequence[WheelWarning] = (), release: str | None = None
+) -> Check:
     """`dependencies`: verifiers with a lower and an upper bound; others with any bound.
 
-    `undeclared` are warnings about imports without a known requirement.
+    `undeclared` are warnings about imports without a known requirement, `release` is the one of
+    verifiers that the environment has just loaded with.
     """
     if undeclared:
         sentence = "; ".join(each.message for each in undeclared)
@@ -62,7 +66,9 @@ def check_dependencies(facts: WheelFacts, undeclared: Sequence[WheelWarning] = (
         normalize_name(each.name): each for each in map(_requirement, facts.requires_dist) if each
     }
     library = found.pop(LIBRARY, None)
-    step = f'add `"{LIBRARY}>=0.1.14,<0.4"` to `dependencies`'
+    named = f"`{LIBRARY}` with a lower and an upper bound"
+    advised = named if release is None else bounds_around(release)
+    step = f"add {advised} to `dependencies`"
     if library is None:
         return warned("dependencies", f"`{LIBRARY}` is not among its requirements", step)
     free = sorted(
@@ -99,6 +105,16 @@ def check_secrets(
     if wanted:
         return passed("secrets", f"{', '.join(wanted)} set", declared=wanted)
     return passed("secrets", "It declares no keys")
+
+
+def bounds_around(release: str) -> str:
+    """A requirement of `release` and those after it that have its API.
+
+    Up to 0.1 any release may change it, later the minor ones do.
+    """
+    major, minor, patch = (*Version(release).release, 0, 0)[:3]
+    later = f"{major}.{minor}.{patch + 1}" if (major, minor) <= (0, 1) else f"{major}.{minor + 1}"
+    return f'`"{LIBRARY}>={release},<{later}"`'
 
 
 def _missing_bounds(requirement: Requirement) -> str:

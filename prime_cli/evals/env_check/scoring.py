@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from prime_cli.evals.env_check.findings import (
     failed,
@@ -119,27 +120,27 @@ def check_gold(run: ProbeRun) -> Check:
         return warned("gold", words, _ORACLE)
     form = golden_form(run)
     rewards = {e: reward for e, reward in run.rewards(form).items() if e in golden}
-    if not rewards:
-        return _gold_without_rewards(run, golden, form)
     scale = scale_of(run)
-    if scale.relative:
+    if rewards and scale.relative:
         return _judge_within_groups(run, rewards)
     unscored = [example for example in golden if example not in rewards]
-    return _judge_gold(run, rewards | dict.fromkeys(unscored, scale.low), scale, form)
+    if unscored:
+        return _gold_without_rewards(run, unscored, form, every=not rewards)
+    return _judge_gold(run, rewards, scale, form)
 
 
-def _gold_without_rewards(run: ProbeRun, golden: list[int], form: OracleProbe) -> Check:
-    rows = [row for (_, probe), row in run.rows.items() if probe is form]
+def _gold_without_rewards(
+    run: ProbeRun, unscored: list[int], form: OracleProbe, *, every: bool
+) -> Check:
+    rows = [row for (n, probe), row in run.rows.items() if probe is form and n in unscored]
     if any(map(asks_judge, rows)):
         return skipped("gold", f"Not checked: {_JUDGE}")
     errors = [row.error.message for row in rows if row.error is not None]
     why = f": {errors[0]}" if errors else ""
-    return failed(
-        "gold",
-        f"No gold answer got a reward{why}",
-        "see `errors` and `ends`",
-        examples=golden,
-    )
+    words = "No gold answer got a reward"
+    if not every:
+        words = f"The gold answer got no reward in {named(unscored)}"
+    return failed("gold", f"{words}{why}", "see `errors` and `ends`", examples=unscored)
 
 
 def _judge_gold(run: ProbeRun, rewards: dict[int, float], scale: Scale, form: OracleProbe) -> Check:
@@ -197,14 +198,16 @@ def check_poor(name: str, run: ProbeRun) -> Check:
         if any(map(asks_judge, rows)):
             return skipped(name, f"Not checked: {_JUDGE}")
         return skipped(name, f"{called} never came as far as a reward")
-    scale, gold = scale_of(run), run.rewards(golden_form(run))
+    scale, golden = scale_of(run), golden_examples(run)
+    gold = {e: reward for e, reward in run.rewards(golden_form(run)).items() if e in golden}
     full = {example: gold.get(example, scale.high) for example in paid}
+    scored = full.keys() <= gold.keys()
     if mean(full.values()) <= scale.low + EPSILON and not scale.relative:
         # Gold answers that are paid nothing are no measure; `gold` says so.
-        full = dict.fromkeys(paid, scale.high)
+        full, scored = dict.fromkeys(paid, scale.high), False
     equal = [example for example in paid if paid[example] >= full[example] - EPSILON]
     share = len(equal) / len(paid) if scale.relative else _share(paid, full, scale)
-    return _judge_poor(name, called, paid, full, equal, share)
+    return _judge_poor(name, called, paid, full, equal, share, scored=scored)
 
 
 def _judge_poor(
@@ -214,16 +217,22 @@ def _judge_poor(
     full: dict[int, float],
     equal: list[int],
     share: float,
+    *,
+    scored: bool,
 ) -> Check:
+    """`full` are the rewards of the gold answers, if they were `scored`, else the highest ones."""
     mine, theirs = rounded(mean(paid.values())), rounded(mean(full.values()))
-    evidence = {"mean": mine, "gold": theirs, "share": share, "as_good_as_gold": equal}
-    words = f"{called} get {mine:g} on average, gold ones {theirs:g}"
+    evidence: dict[str, Any] = {"mean": mine, "share": share}
+    evidence |= {"gold": theirs, "as_good_as_gold": equal} if scored else {"highest": theirs}
+    best = "gold ones" if scored else "of at most"
+    words = f"{called} get {mine:g} on average, {best} {theirs:g}"
     if share > HALF:
         return failed(
             name, words, "a reward must distinguish them: check what it compares", **evidence
         )
     if equal:
-        words = f"{words}, and as much as the gold one on {named(equal)}"
+        most = "as much as the gold one" if scored else "the most"
+        words = f"{words}, and {most} on {named(equal)}"
         return warned(name, words, "check why these examples are rewarded", **evidence)
     if share > QUARTER:
         step = "reward form alone only a little"

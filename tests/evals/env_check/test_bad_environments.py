@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.evals.env_check.scoring import POOR
 from tests.evals.env_check.small import GOOD, sound_twice, with_reward
 
 
@@ -79,6 +80,13 @@ def test_code_that_raises_on_the_gold_answer_fails(tmp_path: Path) -> None:
     assert found.status("repeat") == "skip"
 
 
+def test_a_gold_answer_without_a_reward_is_not_said_to_have_got_one(tmp_path: Path) -> None:
+    raises = 'assert "word1" not in state["answer"]; return text(state) == state["answer"]'
+    gold = sound_twice(tmp_path, with_reward(raises)).checks["gold"]
+    assert gold.status == "fail"
+    assert gold.sentence.startswith("The gold answer got no reward in example 1: ")
+
+
 @pytest.mark.parametrize(
     ("form", "named"),
     [
@@ -110,6 +118,9 @@ def test_without_answers_and_oracle_gold_cannot_be_checked(tmp_path: Path) -> No
     assert found.amiss == {"gold": "warn"}
     assert "good answers are untested" in found.checks["gold"].sentence
     assert "oracle(messages" in (found.checks["gold"].step or "")
+    for name in POOR:
+        assert found.checks[name].sentence.endswith("get 0 on average, of at most 1")
+        assert "gold" not in found.checks[name].evidence
 
 
 def with_examples(*pairs: tuple[str, str]) -> str:

@@ -48,6 +48,28 @@ def test_verifiers_needs_two_bounds_and_all_else_any(
     assert (check.step is None) == (status == "pass")
 
 
+@pytest.mark.parametrize(
+    ("release", "advised"),
+    [
+        ("0.1.5.post0", "verifiers>=0.1.5.post0,<0.1.6"),
+        ("0.1.14", "verifiers>=0.1.14,<0.1.15"),
+        ("0.3.1", "verifiers>=0.3.1,<0.4"),
+        ("0.4.1.dev86", "verifiers>=0.4.1.dev86,<0.5"),
+        ("1.0", "verifiers>=1.0,<1.1"),
+    ],
+)
+def test_the_bounds_advised_are_around_the_release_that_it_loads_with(
+    release: str, advised: str
+) -> None:
+    check = check_dependencies(facts("verifiers"), release=release)
+    assert check.step == f'add `"{advised}"` to `dependencies`'
+
+
+def test_no_bounds_are_advised_of_what_has_not_loaded() -> None:
+    step = check_dependencies(facts("verifiers")).step
+    assert step == "add `verifiers` with a lower and an upper bound to `dependencies`"
+
+
 def test_the_missing_bounds_are_named() -> None:
     check = check_dependencies(facts("verifiers", "numpy"))
     assert "no lower and no upper bound" in check.sentence
