@@ -18,6 +18,9 @@ from prime_cli.runs.spending import ServedModel
 from prime_cli.runs.summary import Counts, Reward
 from prime_cli.runtime.protocol import AgentInfo
 
+MOST_WARNINGS = 10
+"""Warnings of an environment that are said and kept."""
+
 RUNNING = "running"
 FINISHED = "finished"
 INTERRUPTED = "interrupted"
@@ -75,10 +78,10 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     once) once the run has ended. `usage` is the total spent: the sum of the journal's lines and of
     `unjournaled`, by role and model. `prices` are those of the last session, `connections` the
     hosts that the environment connected to besides the gateway, `withheld` the variables it
-    requested in vain. `rerun_of` and `rescored_of` name the run or evaluation that this one
-    repeats, `parts` the runs that it was merged from. `labels` are tags, a note and the commit;
-    `served` counts who answered, in sessions that recorded their end. `training` is what a training
-    adds, for `prime_cli.training`.
+    requested in vain, `warned` what its own code warned of. `rerun_of` and `rescored_of` name the
+    run or evaluation that this one repeats, `parts` the runs that it was merged from. `labels` are
+    tags, a note and the commit; `served` counts who answered, in sessions that recorded their end.
+    `training` is what a training adds, for `prime_cli.training`.
     """
 
     schema: int = SCHEMA
@@ -108,6 +111,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     rerun_of: str | None = None
     rescored_of: str | None = None
     withheld: tuple[WithheldVariable, ...] = ()
+    warned: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     labels: Labels = Labels()
     served: tuple[ServedModel, ...] = ()

@@ -155,6 +155,7 @@ def summary_of(
         uncounted=uncounted(manifest.connections),
         refused=refused(manifest.connections),
         withheld=manifest.withheld,
+        warned=manifest.warned,
         asked_again=tally.asked_again.at_least(manifest.asked_again),
         on_resume=on_resume(tally, manifest.unit, plan.rollouts_per_example),
         served=manifest.served,

@@ -82,7 +82,8 @@ class Summary(msgspec.Struct, frozen=True):
     `seconds` is wall time, `usage` token counts by name. `status` is `running`, `finished`,
     `interrupted`, `failed` or `capped` (`failure` says why), or `stopped`. `uncounted` names the
     hosts besides the gateway whose calls are not counted, `refused` those that were blocked,
-    `withheld` variables that the environment requested and was not given. `asked_again` counts the
+    `withheld` variables that the environment requested and was not given, `warned` what its own
+    code warned of while it loaded and in its first rollouts. `asked_again` counts the
     rollouts whose model was asked more than once, `on_resume` what a resume does with those that
     ended in an error; both are null for runs of other tools. `reduced` holds pass@k and the like,
     if rewards are 0 and 1 or it was requested. `shard` is `I/N` for a part of a run, whose
@@ -108,6 +109,7 @@ class Summary(msgspec.Struct, frozen=True):
     uncounted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     withheld: tuple[WithheldVariable, ...] = ()
+    warned: tuple[str, ...] = ()
     served: tuple[ServedModel, ...] = ()
     labels: Labels = Labels()
     asked_again: AskedAgain | None = None

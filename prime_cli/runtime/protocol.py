@@ -298,7 +298,15 @@ class End(msgspec.Struct, tag_field="t", tag="end", kw_only=True):
     error: EndError | None = None
 
 
-Event = Hello | Start | Survey | Network | AskedVariable | Rollout | OracleReply | Log | End
+class Caution(msgspec.Struct, tag_field="t", tag="caution", kw_only=True):
+    """What the environment's own code warned of while it loaded or in its first rollouts."""
+
+    text: str
+
+
+Event = (
+    Hello | Start | Survey | Network | AskedVariable | Rollout | OracleReply | Log | Caution | End
+)
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.models.prices import format_cost
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.plan import Labels
@@ -74,6 +75,9 @@ def _errors(summary: Summary) -> list[tuple[str, str]]:
         for error in summary.errors
     ]
     lines.extend(("Withheld", f"{each.sentence}: {each.hint}") for each in summary.withheld)
+    if summary.warned:
+        count = pluralize(len(summary.warned), "warning")
+        lines.append(("Warned", f"{count} of the environment: {summary.warned[0]}"))
     if summary.asked_again_words:
         lines.append(("Asked again", summary.asked_again_words))
     return lines

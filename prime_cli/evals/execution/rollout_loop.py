@@ -41,12 +41,14 @@ from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs import rows
 from prime_cli.runs.access_requests import WithheldVariables
 from prime_cli.runs.folder import Journal
+from prime_cli.runs.manifest import MOST_WARNINGS
 from prime_cli.runs.spending import without
 from prime_cli.runs.tally import Tally
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import (
     AskedVariable,
+    Caution,
     End,
     Event,
     Log,
@@ -59,6 +61,9 @@ from prime_cli.runtime.worker_log import slow_words
 
 if TYPE_CHECKING:
     from prime_cli.evals.ray.fleet import Fleet
+
+
+_LONGEST_WARNING = 300
 
 
 class RolloutLoop:
@@ -239,8 +244,8 @@ class RolloutLoop:
                     self._recorder.expect(event.owed, event.concurrency or 1)
             case Network():
                 self.outcome.connections.hear(event)
-            case Log():
-                self._progress.say(self._setup.scrub.text(event.text))
+            case Caution() | Log():
+                self._say(event)
             case End():
                 failure = failure_of(
                     event,
@@ -252,6 +257,18 @@ class RolloutLoop:
                 )
                 if failure is not None:
                     raise failure
+
+    def _say(self, event: Caution | Log) -> None:
+        """Say what the worker reports; what the environment warns of once, and keep it."""
+        text, known = self._setup.scrub.text(event.text), self.outcome.warned
+        if isinstance(event, Log):
+            self._progress.say(text)
+            return
+        line = "".join(letter if letter.isprintable() else " " for letter in text)
+        text = " ".join(line.split())[:_LONGEST_WARNING]
+        if text and text not in known and len(known) < MOST_WARNINGS:
+            known[text] = None
+            self._progress.say(f"The environment warns: {text}")
 
     def _keep(self, event: Rollout) -> None:
         row = self._recorder.record(event, self._why_again(event))

@@ -17,6 +17,7 @@ from prime_cli.models.gateway.ledger import ServedBy
 from prime_cli.models.prices import Charges, add_charges
 from prime_cli.runs.access_requests import Connections, WithheldVariables
 from prime_cli.runs.manifest import (
+    MOST_WARNINGS,
     InterpreterFacts,
     RunManifest,
     RunSession,
@@ -40,7 +41,7 @@ class SessionOutcome:
 
     `spent` is everything that was used, `unjournaled` the part of it that is not in the journal: of
     abandoned rollouts, for example. `capped` names the cap that was reached, `fatal` why nothing
-    else of the run can succeed.
+    else of the run can succeed. `warned` are the environment's warnings, in their order.
     """
 
     start: Start | None = None
@@ -51,6 +52,7 @@ class SessionOutcome:
     capped: str | None = None
     fatal: PrimeError | None = None
     connections: Connections = field(default_factory=Connections)
+    warned: dict[str, None] = field(default_factory=dict)
 
 
 class RunRecord:
@@ -160,6 +162,7 @@ class RunRecord:
                 self._manifest.connections, self._setup.scrub.text
             ),
             withheld=self._manifest.withheld if self._withheld is None else self._withheld.found,
+            warned=tuple(dict.fromkeys((*self._manifest.warned, *outcome.warned)))[:MOST_WARNINGS],
             planned=self._earlier.tally.finished if on_demand else self._manifest.planned,
         )
         return self._write_all(with_results=not on_demand)

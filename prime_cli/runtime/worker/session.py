@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from . import failures, guards, withheld_variables
+from .cautions import Cautions
 from .channel import Control, Events
 from .deadlines import Watchdog
 from .environment import Oracle, import_module, installed_version, top_level_modules
@@ -129,6 +130,8 @@ class WorkerSession:
             os.environ[name] = "127.0.0.1,localhost" + (f",{others}" if others else "")
         own = {spec.module.partition(".")[0], *top_level_modules(spec.env_id)}
         withheld_variables.watch(spec.withheld, spec.left_out, own, self._note)
+        self._cautions = Cautions(own, lambda text: self._events.send("caution", text=text))
+        self._cautions.listen()
 
     def _name_hub(self, outside: str) -> None:
         """Have clients of sandboxes ask the gateway, wherever it is reached from here."""
@@ -236,6 +239,7 @@ class WorkerSession:
         )
 
     def _emit(self, row: Row) -> None:
+        self._cautions.rollout_ended()
         error = row.get("error")
         if self._spec.options.get("debug") and error and error["traceback"]:
             print(error["traceback"], file=sys.stderr)  # noqa: T201 - the terminal

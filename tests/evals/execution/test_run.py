@@ -37,6 +37,18 @@ def model() -> Iterator[ScriptedModel]:
         yield scripted
 
 
+def test_what_an_environment_warns_of_is_kept_on_one_line_and_once(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    printed = "    print('rows.json not found.\\x1b[31m Using\\nsynthetic data')\n"
+    head, line, tail = ECHO.partition("def load_environment(")
+    signature, end, body = tail.partition(":\n")
+    warns = small_interpreter(tmp_path / "env", head + line + signature + end + printed * 2 + body)
+    result = run_live(tmp_path, warns, model.url)
+    assert result.summary.warned == ("rows.json not found. [31m Using synthetic data",)
+    assert open_run(result.folder.path).summary().warned == result.summary.warned
+
+
 def test_a_run_scores_every_rollout_and_writes_all_files(
     echo: Interpreter, model: ScriptedModel, tmp_path: Path
 ) -> None:

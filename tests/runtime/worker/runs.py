@@ -10,6 +10,7 @@ from typing import Any
 from prime_cli.runtime.launch import Isolation, Worker
 from prime_cli.runtime.protocol import (
     AskedVariable,
+    Caution,
     End,
     Event,
     Hello,
@@ -44,6 +45,7 @@ class Said:
     variables: list[AskedVariable] = field(default_factory=list)
     rollouts: list[Rollout] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
     end: End | None = None
 
     def hear(self, event: Event) -> None:
@@ -63,6 +65,8 @@ class Said:
                 self.rollouts.append(event)
             case Log():
                 self.logs.append(event.text)
+            case Caution():
+                self.cautions.append(event.text)
             case End():
                 self.end = event
 
