@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -17,6 +18,7 @@ from prime_cli.session import Session
 from tests.commands.walk.entry import SERVED, Entry
 from tests.commands.walk.world import SERVED_URL, World
 from tests.helpers.cli import Result
+from tests.helpers.tools import require
 
 _RUN = ("eval", "run", "tiny-env", "-m", "builtin/oracle", "-n", "2", "-r", "1")
 
@@ -41,6 +43,8 @@ class Walker:
             self.capture.readouterr()
             code = main([*world.filled(words), *more], session)
         out, err = self.capture.readouterr()
+        if lacks := re.search(r"needs? (\S+), which is not installed", err):
+            require(lacks[1])
         return Result(code, out, err)
 
 
