@@ -187,7 +187,7 @@ class SandboxGateway:
             seconds=seconds,
         )
         try:
-            if answer.is_error:
+            if not answer.is_success:
                 raise _refusal(answer.status_code, answer.read())
             yield answer
         except httpx.HTTPError as error:

@@ -199,15 +199,15 @@ def test_the_key_follows_a_redirect_only_to_the_hub_itself(tmp_path: Path) -> No
     assert [each.key for each in replay.seen] == ["Bearer k1", "Bearer k1", None, "Bearer k1"]
 
 
-@pytest.mark.parametrize(
-    "elsewhere",
-    [
-        "https://other.example/w",
-        "http://hub.example/w",
-        "https://hub.example:8443/w",
-        "https://hub.example.evil.example/w",
-    ],
+ELSEWHERE = (
+    "https://other.example/w",
+    "http://hub.example/w",
+    "https://hub.example:8443/w",
+    "https://hub.example.evil.example/w",
 )
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_a_download_from_elsewhere_goes_without_the_key(tmp_path: Path, elsewhere: str) -> None:
     hub, replay, _ = _hub({f"GET {elsewhere}": b"wheel"})
     _download(hub, elsewhere, tmp_path)
@@ -222,32 +222,60 @@ def test_an_upload_never_carries_the_key_not_even_to_the_hub(tmp_path: Path) -> 
     assert [(each.key, each.content) for each in replay.seen] == [(None, b"bytes")]
 
 
-def test_a_post_is_not_sent_on_to_another_address() -> None:
-    path = "POST /api/v1/environmentshub/resolve"
-    hub, replay, _ = _hub({path: redirect("https://other.example/resolve")})
+RESOLVE = "POST /api/v1/environmentshub/resolve"
+RESOLVED = {
+    "data": {"id": "e", "name": "x", "owner": {"name": "ada"}, "visibility": "P", "created": True}
+}
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_post_follows_the_hub_to_another_of_its_addresses_with_key_and_body(status: int) -> None:
+    hub, replay, _ = _hub({RESOLVE: redirect("/moved?a=1", status), "POST /moved?a=1": RESOLVED})
+    assert hub.environments.resolve(ResolveRequest(name="x")).id == "e"
+    assert [each.method for each in replay.seen] == ["POST", "POST"]
+    assert {each.key for each in replay.seen} == {"Bearer k1"}
+    assert replay.seen[0].content == replay.seen[1].content != b""
+    assert replay.seen[1].headers["content-type"] == "application/json"
+
+
+def test_a_delete_follows_the_hub_too() -> None:
+    path = "DELETE /api/v1/ssh_keys/k"
+    hub, replay, _ = _hub({path: redirect("https://hub.example:443/moved"), "DELETE /moved": {}})
+    hub.ssh_keys.remove("k")
+    assert [each.content for each in replay.seen] == [b"", b""]
+
+
+@pytest.mark.parametrize(
+    ("status", "location"),
+    [
+        *((307, elsewhere) for elsewhere in ELSEWHERE),
+        *((status, "/moved") for status in (301, 302, 303)),
+    ],
+)
+def test_a_post_is_sent_to_no_other_origin_and_becomes_no_other_method(
+    status: int, location: str
+) -> None:
+    hub, replay, _ = _hub({RESOLVE: redirect(location, status)})
     with pytest.raises(Unreachable, match="redirected the request to"):
         hub.environments.resolve(ResolveRequest(name="x"))
     assert len(replay.seen) == 1
 
 
-@pytest.mark.parametrize("status", [307, 308])
-def test_a_post_is_sent_again_whole_to_another_address_of_the_same_hub(status: int) -> None:
-    moved = httpx.Response(status, headers={"location": "/api/v1/ssh_keys"})
-    paths = {"POST /api/v1/ssh_keys/": lambda _: moved, "POST /api/v1/ssh_keys": SSH_KEY}
-    hub, replay, _ = _hub(paths)
-    assert hub.ssh_keys.add("laptop", "ssh-ed25519 AA").id == SSH_KEY["id"]
-    first, second = replay.seen
-    assert (first.key, first.content) == (second.key, second.content)
-    assert second.key is not None
-    assert second.content
+def test_a_streamed_upload_is_not_sent_on(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(b"bytes")
+    sent: list[bytes] = []
 
+    class Storage(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            assert isinstance(request.stream, httpx.SyncByteStream)
+            sent.append(b"".join(request.stream))
+            return redirect("/upload/2")(request)
 
-def test_a_post_that_is_answered_elsewhere_is_not_sent_again() -> None:
-    see_other = httpx.Response(303, headers={"location": "/api/v1/ssh_keys"})
-    hub, replay, _ = _hub({"POST /api/v1/ssh_keys/": lambda _: see_other})
-    with pytest.raises(Unreachable, match="redirected the request to"):
-        hub.ssh_keys.add("laptop", "ssh-ed25519 AA")
-    assert len(replay.seen) == 1
+    hub = HubClient("https://hub.example", key="k1", transport=Storage())
+    with pytest.raises(Unreachable, match=r"redirected the request to .*/upload/2"):
+        hub.uploads.send("https://hub.example/upload/1", file, Silent())
+    assert sent == [b"bytes"]
 
 
 def test_redirects_end(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from prime_cli.api.client import HubClient
-from prime_cli.core.errors import TooLarge
+from prime_cli.core.errors import TooLarge, Unreachable
 from prime_cli.wire.command_sessions import STDOUT, CommandSpec, StartRequest, output
 from prime_cli.wire.connect import frame
 from prime_cli.wire.sandboxes import LARGEST_FILE
@@ -60,3 +60,16 @@ def test_a_file_that_does_not_end_is_not_downloaded(tmp_path: Path) -> None:
         hub.sandboxes.gateway("box").download("/tmp/x", tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
     assert sent <= LARGEST_FILE + (1 << 22)
+
+
+def test_a_redirect_is_no_file(tmp_path: Path) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/auth"):
+            return httpx.Response(200, json={"token": "t", **PLACE})
+        return httpx.Response(307, headers={"location": "/elsewhere"})
+
+    way = httpx.MockTransport(answer)
+    hub = HubClient("http://hub.example", key="pit_x", transport=way, outside=way)
+    with pytest.raises(Unreachable, match="HTTP 307"):
+        hub.sandboxes.gateway("box").download("/tmp/x", tmp_path / "x")
+    assert not (tmp_path / "x").exists()

@@ -75,9 +75,9 @@ def refusal(status: int, detail: Any, *, headers: Mapping[str, str] | None = Non
     return lambda _: httpx.Response(status, json={"detail": detail}, headers=headers)
 
 
-def redirect(location: str) -> Reply:
-    """A 307 to `location`."""
-    return lambda _: httpx.Response(307, headers={"location": location})
+def redirect(location: str, status: int = 307) -> Reply:
+    """A redirect to `location`."""
+    return lambda _: httpx.Response(status, headers={"location": location})
 
 
 def broken(error: type[httpx.TransportError]) -> Reply:

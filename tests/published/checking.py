@@ -47,10 +47,15 @@ def faults_of_request(
 
 
 def faults_of_traffic(request: httpx.Request) -> list[str]:
-    """`faults_of_request` for one that is about to be sent."""
+    """`faults_of_request` for one that is about to be sent; a slash too few is one more."""
     body = json.loads(request.content) if request.content else None
     query = list(request.url.params.multi_items())
-    return faults_of_request(request.method, request.url.path, query, body)
+    path = request.url.path
+    faults = faults_of_request(request.method, path, query, body)
+    address = published().find(request.method, path.removeprefix(API))
+    if address is not None and address.path.endswith("/") != path.endswith("/"):
+        faults.append(f"{request.method} {path} is published as {address.path}")
+    return faults
 
 
 def faults_of_answer(

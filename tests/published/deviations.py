@@ -26,8 +26,8 @@ OF_OUR_HUB = (
 )
 """Further names in an answer (`stopAt`, `nodes`, `hostKeys`, `sshConfig`, `priceHr` and
 `primePortMapping` in a status) are none: the schemas are open. A 422 of ours also has `detail`,
-`code` and `hint`. The slash at the end of collections is left out by released clients, and by
-ours.
+`code` and `hint`. The slash at the end of collections is left out by released clients; our hub
+answers both.
 """
 
 OF_OUR_CLIENT: tuple[Deviation, ...] = ()

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.helpers.public_compute import EXCHANGES, POD
-from tests.published.checking import faults_of_answer, faults_of_request
+from tests.published.checking import faults_of_answer, faults_of_request, faults_of_traffic
 from tests.published.deviations import OF_OUR_HUB
 
 RENTED: dict[str, Any] = {
@@ -32,8 +33,8 @@ def test_answers_that_our_client_is_tested_with_are_as_published(exchange: Any) 
 def test_a_query_is_checked_against_its_table(
     query: list[tuple[str, str]], fault: str | None
 ) -> None:
-    found = faults_of_request("GET", "/api/v1/pods", query, None)
-    assert found == ([f"GET /api/v1/pods: {fault}"] if fault else [])
+    found = faults_of_request("GET", "/api/v1/pods/", query, None)
+    assert found == ([f"GET /api/v1/pods/: {fault}"] if fault else [])
 
 
 def test_a_name_may_be_given_once_or_often_where_a_list_is_taken() -> None:
@@ -62,7 +63,7 @@ def test_a_body_is_checked_against_its_schema(change: dict[str, Any]) -> None:
 
 def test_a_body_where_none_is_taken_and_none_where_one_is() -> None:
     assert faults_of_request("DELETE", "/api/v1/pods/one", [], {}) != []
-    assert faults_of_request("POST", "/api/v1/pods", [], None) != []
+    assert faults_of_request("POST", "/api/v1/pods/", [], None) != []
     assert faults_of_request("POST", "/api/v1/pods/sweep", [], {}) != []
 
 
@@ -75,8 +76,8 @@ def test_an_answer_is_checked_against_its_schema(change: dict[str, Any]) -> None
 
 def test_a_refusal_is_checked_against_its_schema() -> None:
     wrong = {"errors": [{"param": "limit", "details": "too large"}], "detail": "too large"}
-    assert faults_of_answer("GET", "/api/v1/pods", 422, wrong) == []
-    assert len(faults_of_answer("GET", "/api/v1/pods", 422, {"detail": "too large"})) == 1
+    assert faults_of_answer("GET", "/api/v1/pods/", 422, wrong) == []
+    assert len(faults_of_answer("GET", "/api/v1/pods/", 422, {"detail": "too large"})) == 1
 
 
 def test_intended_findings_pass_and_similar_ones_do_not() -> None:
@@ -85,3 +86,9 @@ def test_intended_findings_pass_and_similar_ones_do_not() -> None:
     assert len(faults_of_answer("GET", path, 200, ours)) == 2
     assert faults_of_answer("GET", path, 200, ours, besides=OF_OUR_HUB) == []
     assert faults_of_answer("GET", path, 200, {**ours, "socket": ""}, besides=OF_OUR_HUB) != []
+
+
+@pytest.mark.parametrize(("path", "faults"), [("/pods/", 0), ("/pods", 1)])
+def test_traffic_goes_to_the_address_as_it_is_published(path: str, faults: int) -> None:
+    sent = httpx.Request("GET", f"https://hub.example/api/v1{path}")
+    assert len(faults_of_traffic(sent)) == faults

@@ -34,7 +34,7 @@ class Rented:
         self.looks = 0
         self.ends = 0
         hub.answers |= {
-            "GET /pods": lambda _: Reply({"data": [self.pod], "total_count": 1}),
+            "GET /pods/": lambda _: Reply({"data": [self.pod], "total_count": 1}),
             "GET /pods/status": self._state,
             "DELETE /pods/1f2e3d4c5b6a": self._end,
             "POST /pods/sweep": self._sweep,

@@ -60,8 +60,8 @@ class Market:
             "GET /capabilities": Reply({"hub": "prime", "version": "1", "features": ["pods"]}),
             "GET /availability/gpus": Reply({"items": OFFERS, "totalCount": len(OFFERS)}),
             "GET /availability/multi-node": Reply({"items": [], "totalCount": 0}),
-            "GET /ssh_keys": Reply({"data": [known | {"isPrimary": True}], "total_count": 1}),
-            "GET /pods": Reply({"data": [], "total_count": 0}),
+            "GET /ssh_keys/": Reply({"data": [known | {"isPrimary": True}], "total_count": 1}),
+            "GET /pods/": Reply({"data": [], "total_count": 0}),
             "GET /pods/status": self._state,
             "GET /pods/1f2e3d4c5b6a": lambda _: Reply(_POD | {"name": "mine"} | self.last),
             "GET /user/whoami": Reply({"data": {"id": "user_1", "slug": "ada"}}),
@@ -70,7 +70,7 @@ class Market:
                 {"data": [_member(n, name) for n, name in ((1, "ada"), (2, "bob"), (3, "eve"))],
                  "total_count": 3}
             ),
-            "POST /pods": self._create,
+            "POST /pods/": self._create,
         }  # fmt: skip
 
     def _create(self, seen: Seen) -> Reply:

@@ -38,7 +38,7 @@ def test_every_change_is_a_line_until_ctrl_c(tmp_path: Path) -> None:
     """In all forms at once, since each waits for seconds between two looks."""
     present = [dict(POD)]
     with ScriptedHub() as hub, ExitStack() as stack:
-        hub.answers["GET /pods"] = lambda _: Reply({"data": present, "total_count": len(present)})
+        hub.answers["GET /pods/"] = lambda _: Reply({"data": present, "total_count": len(present)})
         watchers = {mode: stack.enter_context(_watch(hub, mode, tmp_path)) for mode in LINES}
         for watching in watchers.values():
             stack.callback(watching.kill)

@@ -27,7 +27,7 @@ def describe(sshd: Sshd | None, **more: Any) -> dict[str, Any]:
 
 def tell(hub: ScriptedHub, *pods: dict[str, Any]) -> None:
     """Let the hub have these pods, and no others."""
-    hub.answer("GET /pods", {"data": list(pods), "total_count": len(pods)})
+    hub.answer("GET /pods/", {"data": list(pods), "total_count": len(pods)})
     hub.answer("GET /pods/history", {"data": [], "total_count": 0})
     for pod in pods:
         hub.answer(f"GET /pods/{pod['id']}", pod)

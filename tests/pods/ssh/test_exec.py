@@ -81,7 +81,7 @@ def test_a_pod_that_ends_during_a_command_is_reported_as_ended(
     hub: ScriptedHub, sshd: Sshd, tmp_path: Path
 ) -> None:
     gone, pod = tmp_path / "gone", describe(sshd)
-    hub.answers["GET /pods"] = lambda _: Reply(
+    hub.answers["GET /pods/"] = lambda _: Reply(
         {"data": [], "total_count": 0} if gone.exists() else {"data": [pod], "total_count": 1}
     )
     hub.answer("GET /pods/history", {"data": [pod], "total_count": 1})
