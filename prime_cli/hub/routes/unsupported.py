@@ -11,21 +11,28 @@ from prime_cli.hub.api_router import ANYTHING
 from prime_cli.hub.routes.responses import answer
 from prime_cli.wire.problems import WHOLE_REQUEST, Problem, Wrong
 
+_NO_TRACES = "This hub stores no traces; set PRIME_TRACES_OPT_OUT=1"
 _REASONS = {
     "billing": "This hub has no billing",
     "deployments": "This hub deploys no models",
+    "environmentshub/{owner}/{name}/actions": (
+        "This hub runs no actions for environments; use `prime env check`"
+    ),
+    "episodes": _NO_TRACES,
     "factory": "This hub has no image factory",
     "feedback": "This hub takes no feedback",
     "hosted-evaluations": "This hub runs no evaluations; use `prime eval run`",
     "images": "This hub builds no images",
     "rft": "This hub trains no models",
+    "runs": _NO_TRACES,
     "sandbox": "Sandboxes of this hub cannot do that; see `prime sandbox --help`",
     "slurm-clusters": "This hub has no Slurm clusters",
-    "traces": "This hub stores no traces; set PRIME_TRACES_OPT_OUT=1",
+    "template": "This hub keeps no credentials of image registries",
+    "traces": _NO_TRACES,
     "training": "This hub trains no models",
     "tunnel": "This hub has no tunnels",
 }
-"""By the first part of the path below the API (official clients 0.3 to 0.18)."""
+"""By the beginning of the path below the API (official clients 0.3 to 0.18)."""
 
 _NO_MODELS = "This hub serves no models; its admin can with `prime hub serve --endpoints`"
 _OF_MODELS = {"chat": _NO_MODELS, "models": _NO_MODELS}
