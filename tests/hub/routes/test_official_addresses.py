@@ -42,7 +42,7 @@ def ada(
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_an_address_of_official_clients_is_answered(ada: TestClient, address: str) -> None:
     method, path = address.split()
-    body = None if method in ("GET", "DELETE") else {}
+    body: dict[str, str] | None = None if method in ("GET", "DELETE") else {}
     answer = ada.request(method, "/api/v1" + re.sub(r"\{\w+\}", "one", path), json=body)
     assert answer.status_code not in (405, 500), answer.text
     if answer.is_error:
