@@ -2852,7 +2852,7 @@ function __prime_options
         case 'prime train show'
             printf '%s\n' '--html	Write a single HTML file, with curves.' '--force	Overwrite existing files.' '--output	Output format: table, plain (tab-separated, no header), json or jsonl.' '-o	Output format: table, plain (tab-separated, no header), json or jsonl.' '--quiet	Print data, warnings and errors only.' '-q	Print data, warnings and errors only.' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case 'prime train stop'
-            printf '%s\n' '--output	Output format: table, plain (tab-separated, no header), json or jsonl.' '-o	Output format: table, plain (tab-separated, no header), json or jsonl.' '--quiet	Print data, warnings and errors only.' '-q	Print data, warnings and errors only.' '-h	Show this message and exit.' '--help	Show this message and exit.'
+            printf '%s\n' '--yes	Skip confirmation prompts.' '-y	Skip confirmation prompts.' '--force	Skip confirmation prompts.' '-f	Skip confirmation prompts.' '--output	Output format: table, plain (tab-separated, no header), json or jsonl.' '-o	Output format: table, plain (tab-separated, no header), json or jsonl.' '--quiet	Print data, warnings and errors only.' '-q	Print data, warnings and errors only.' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case 'prime rollouts'
             printf '%s\n' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case 'prime rollouts serve'

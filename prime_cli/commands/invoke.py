@@ -12,6 +12,7 @@ from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.session import Session
 
 _TyperUsageError: Any = typer.BadParameter.__base__
+_EXTRA = re.compile(r"unexpected extra argument.*\((.*)\)")
 
 
 def invoke(argv: list[str], session: Session) -> int:
@@ -53,6 +54,12 @@ def _explain(error: Any, argv: list[str]) -> int:
         raise unknown_option(error.ctx, path, unknown, argv) from error
     if type(error).__name__ == "MissingParameter":
         raise UsageError(f"`{path}` needs {_wanted(error)}", hint=hint) from error
+    if _EXTRA.search(error.format_message()):
+        from prime_cli.commands.suggestions import official_words
+
+        # `prime sandbox network create NAME`, where `network` takes a sandbox.
+        if official := official_words(error.ctx, path, argv):
+            raise official from error
     meant = _value_meant(error) or _command_meant(error.ctx)
     raise UsageError(_reworded(error), hint=meant or hint) from error
 
@@ -98,7 +105,7 @@ def _is_option(parameter: Any) -> bool:
 def _reworded(error: Any) -> str:
     """Typer's sentence without its prefix and full stop, and with values in backticks."""
     text: str = error.format_message()
-    if extra := re.search(r"unexpected extra argument.*\((.*)\)", text):
+    if extra := _EXTRA.search(text):
         return f"Unexpected argument `{extra[1]}`"
     if lacking := re.fullmatch(r"Option '([^']*)' requires .*", text):
         return f"`{lacking[1]}` needs a value"

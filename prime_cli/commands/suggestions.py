@@ -1,5 +1,6 @@
 """What to do instead of a word that `prime` does not know. Imported where there is one."""
 
+import re
 from collections.abc import Collection, Iterator
 from itertools import combinations, product, takewhile
 from typing import Any
@@ -61,6 +62,17 @@ def official_command(context: Any, words: list[str]) -> UsageError | None:
     return unknown_command(context, words)
 
 
+def official_words(context: Any, path: str, argv: list[str]) -> UsageError | None:
+    """The same for what follows the command `path` in `argv`.
+
+    `prime sandbox network list --id x`: `network` has no such option, but `list` is the reason.
+    """
+    words = iter(argv)
+    for name in path.split()[1:]:
+        next((word for word in words if word == name), None)
+    return official_command(context, list(words))
+
+
 def meant_in_group(group: str, word: str) -> str | None:
     """The command that `prime GROUP WORD` may have meant, where `word` names nothing else."""
     row = find_row([group, word])
@@ -79,10 +91,16 @@ def hint_at_command(error: PrimeError, group: str, word: str) -> None:
 def unknown_option(context: Any, path: str, name: str, argv: list[str]) -> UsageError:
     """`name` is no option of the command of `context`, which `path` names."""
     message, hint = f"`{path}` has no option `{name}`", f"see `{path} --help`"
+    if error := official_words(context, path, argv):
+        return error
     for command, option in product((*_spellings(context), ""), _dotted(name)):
         row = find_row([f"{command} {option}".strip()])
-        if row is not None:
+        if row is not None and (command or _takes(context, row)):
             return _answer(message, row, otherwise="omit it")
+        if row is not None and isinstance(getattr(context, "command", None), LazyGroup):
+            ours = row.ours.strip("`")
+            example = f"`{_command_with(ours.split()[0], argv) or 'prime env list'} {ours}`"
+            return UsageError(message, hint=f"use {row.ours} after a command, as in {example}")
     nearest = nearest_word(name, _options(context))
     if nearest:
         hint = f"did you mean `{nearest}`? Otherwise {hint}"
@@ -92,6 +110,12 @@ def unknown_option(context: Any, path: str, name: str, argv: list[str]) -> Usage
         after = _command_with(name, argv)
         hint = f"it goes after the command: `{after} {name}`" if after else hint
     return UsageError(message, hint=hint)
+
+
+def _takes(context: Any, row: OfficialRow) -> bool:
+    """Whether the option that a row of every command names is one of this command."""
+    named = re.match(r"`(--[\w-]+)", row.ours)
+    return named is None or named[1] in _options(context)
 
 
 def _takes_command(context: Any) -> bool:

@@ -156,3 +156,64 @@ def test_a_context_before_the_command_is_taken_unless_the_command_has_one(
 ) -> None:
     assert "There is no context `nowhere`" in prime("--context", "nowhere", "env", "list").err
     prime("--context", "nowhere", "env", "list", "--context", "local").ok()
+
+
+@pytest.mark.parametrize(
+    ("typed", "about"),
+    [
+        ("sandbox network create lab", "create"),
+        ("sandbox network add lab box", "add"),
+        ("sandbox network list --num 5", "list"),
+        ("sandbox network rules lab --allow box", "rules"),
+        ("sandbox network delete lab --yes", "delete"),
+        ("sandbox network get", "get"),
+    ],
+)
+def test_a_word_of_the_official_client_is_judged_before_what_follows_it(
+    prime: Prime, typed: str, about: str
+) -> None:
+    refused = prime(*typed.split())
+    assert refused.code == 2
+    assert f"`prime sandbox network` has no command `{about}`, because" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "because"),
+    [
+        ("train sft.toml --sft", "it trains on the rewards of an environment only"),
+        ("train run sft.toml --sft --volume x", "it trains on the rewards of an environment only"),
+        ("train list --mine", "it lists the trainings in this folder, whoever started them"),
+        ("train list --num 5", "all trainings in this folder are listed"),
+        ("train list --team lab", "trainings are folders, and of no team"),
+    ],
+)
+def test_an_option_that_a_training_here_has_no_use_for_is_refused_with_the_reason(
+    prime: Prime, typed: str, because: str
+) -> None:
+    refused = prime(*typed.split())
+    assert refused.code == 2
+    assert because in refused.err
+
+
+@pytest.mark.parametrize("option", ["--force", "-f", "--yes"])
+def test_stopping_a_training_takes_the_word_that_skips_a_question(
+    prime: Prime, option: str
+) -> None:
+    assert "No local training `x`" in prime("train", "stop", "x", option).err
+
+
+@pytest.mark.parametrize(
+    ("typed", "works"),
+    [
+        ("--help --json", "env list --output json"),
+        ("--json env versions starter/reverse-text", "env versions --output json"),
+        ("env --json", "env list --output json"),
+    ],
+)
+def test_a_hint_at_an_option_says_where_it_is_taken(prime: Prime, typed: str, works: str) -> None:
+    assert f"as in `prime {works}`" in prime(*typed.split()).err
+
+
+def test_an_option_that_the_command_does_not_take_is_not_hinted_at(prime: Prime) -> None:
+    refused = prime("completion", "bash", "--json")
+    assert "hint: see `prime completion bash --help`" in refused.err

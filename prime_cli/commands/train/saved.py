@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.eval.summary import relative_path
-from prime_cli.commands.options import ForceOpt, local_options, open_session
+from prime_cli.commands.options import YES_OR_FORCE, ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.runs.folder import RunFolder, is_being_written
@@ -127,7 +127,7 @@ def _write_page(session: Session, path: Path, page: bytes, *, force: bool) -> No
     session.output.done(f"Wrote {relative_path(str(path))}", value={"path": str(path)})
 
 
-@local_options()
+@local_options(YES_OR_FORCE)
 def stop(ctx: typer.Context, training: TrainingArg = None) -> None:
     """Stop a training after its current step.
 
