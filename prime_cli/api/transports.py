@@ -6,22 +6,43 @@ from typing import Any
 import httpx
 
 from prime_cli.api.urls import host_of
-from prime_cli.core.errors import InternalError, Offline, PrimeError, UsageError
+from prime_cli.core.errors import InternalError, Offline, PrimeError
+from prime_cli.core.network import load_certificates, proxy_for
 
 
 def open_client(transport: httpx.BaseTransport | None, timeout: httpx.Timeout) -> httpx.Client:
-    """A client using `transport`, else sockets with the environment's proxies and certificates.
+    """A client using `transport`, else sockets with the environment's proxies and certificates."""
+    return httpx.Client(transport=transport or SocketTransport(), timeout=timeout, trust_env=False)
 
-    Raises UsageError for those httpx cannot use: an invalid address, SOCKS without its package, a
-    file that is missing or holds no certificates.
+
+class SocketTransport(httpx.BaseTransport):
+    """Sockets, directly or through a proxy, as `core.network` decides.
+
+    A request raises UsageError for a proxy or certificates that cannot be used.
     """
-    try:
-        return httpx.Client(transport=transport, timeout=timeout)
-    except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:
-        raise UsageError(
-            f"The proxy or certificate variables are invalid: {error}",
-            hint="run `prime doctor` for details",
-        ) from error
+
+    def __init__(self) -> None:
+        self._ways: dict[tuple[str, str | None], httpx.HTTPTransport] = {}
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        url = request.url
+        way = url.scheme, proxy_for(f"{url.scheme}://{url.netloc.decode('ascii')}")
+        if way not in self._ways:
+            self._ways[way] = _open_way(*way)
+        return self._ways[way].handle_request(request)
+
+    def close(self) -> None:
+        for way in self._ways.values():
+            way.close()
+
+
+def _open_way(scheme: str, proxy: str | None) -> httpx.HTTPTransport:
+    if scheme == "http" and proxy is None:
+        # Without encryption there are no certificates, which take 20 ms to load.
+        return httpx.HTTPTransport(verify=False, trust_env=False)
+    tls = load_certificates()
+    through = httpx.Proxy(proxy, ssl_context=tls) if proxy is not None else None
+    return httpx.HTTPTransport(verify=tls, trust_env=False, proxy=through)
 
 
 HTTP_ERROR = httpx.HTTPError

@@ -18,6 +18,11 @@ def is_loopback(url: str) -> bool:
         return False
 
 
+def read_host(text: str) -> str:
+    """An address to listen on, without the brackets that an IPv6 one has in URLs."""
+    return text[1:-1] if text.startswith("[") and text.endswith("]") else text
+
+
 def sends_unencrypted(url: str) -> bool:
     """Whether requests to it can be read in transit: http, but not within this machine."""
     return urlsplit(url).scheme == "http" and not is_loopback(url)

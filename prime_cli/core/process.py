@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.core.errors import StorageFailed
+from prime_cli.core.network import without_proxy_here
 from prime_cli.core.secret_detection import INDEX_PREFIXES, without_secrets
 
 
@@ -45,11 +46,13 @@ def child_environment(
 ) -> dict[str, str]:
     """Our environment variables without credentials, passed to every program we start.
 
-    One that `installs` packages (uv, pip) keeps the credentials of indexes. A program that needs a
-    key gets that one by name.
+    One that `installs` packages (uv, pip) keeps the credentials of indexes, and reaches this
+    machine without a proxy. A program that needs a key gets that one by name.
     """
     environ = os.environ if environ is None else environ
-    return without_secrets(environ, keep=INDEX_PREFIXES if installs else ())
+    if installs:
+        return without_proxy_here(without_secrets(environ, keep=INDEX_PREFIXES))
+    return without_secrets(environ)
 
 
 def run(

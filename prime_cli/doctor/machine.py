@@ -7,13 +7,12 @@ import ssl
 import sys
 import tempfile
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import format_bytes
-from prime_cli.core.installation import package_command
+from prime_cli.core.network import PROXIES, check_certificates, check_proxy
 from prime_cli.doctor.base import Finding, System, failed, ok, skipped, warned
 from prime_cli.runtime.sandbox import find_sandbox
 
@@ -105,10 +104,7 @@ def check_sandbox(_system: System) -> list[Finding]:
 # --- Network ---
 # Variables as prime (httpx) and uv read them.
 
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-_LOOPBACK = ("localhost", "127.0.0.1")
 _NOT_READ = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-_SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
 def check_network(system: System) -> list[Finding]:
@@ -118,40 +114,28 @@ def check_network(system: System) -> list[Finding]:
 
 def judge_proxies(environ: Mapping[str, str]) -> Finding:
     """Whether the proxies can be used, and exempt local servers."""
-    proxies = {name: value for name in _PROXIES if (value := _either(environ, name))}
+    proxies = {name: value for name in PROXIES if (value := _either(environ, name))}
     if not proxies:
         return ok("proxy", "No proxy is set")
-    for name in (*_PROXIES, "NO_PROXY"):
-        upper, lower = environ.get(name), environ.get(name.lower())
-        if upper and lower and upper != lower:
-            # httpx reads the lower-case one, uv the other.
-            sentence = f"{name} and {name.lower()} differ; prime reads one and uv the other"
-            return warned("proxy", sentence, f"`unset {name.lower()}`")
-    for name, value in proxies.items():
-        if trouble := _trouble(name, value):
-            return trouble
-    shown = ", ".join(f"{name} is {_shown(value)}" for name, value in proxies.items())
-    if left := [host for host in _LOOPBACK if not _is_exempt(host, environ)]:
-        return warned(
-            "proxy",
-            f"{shown}, also for {' and '.join(left)}",
-            f"`export NO_PROXY={','.join([*_given(environ), *left])}`",
-        )
+    try:
+        urls = {name: check_proxy(name, value) for name, value in proxies.items()}
+    except UsageError as error:
+        return failed("proxy", error.message, error.hint or "")
+    shown = ", ".join(f"{name} is {_shown(url)}" for name, url in urls.items())
     return ok("proxy", f"{shown}, except for this machine")
 
 
 def judge_certificates(environ: Mapping[str, str]) -> Finding:
     """Whether the configured certificate authorities can be read."""
+    try:
+        check_certificates(environ)
+    except UsageError as error:
+        return failed("certificates", error.message, error.hint or "")
     file, folder = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
     if file:
-        return _judge_file(file)
+        count = len(ssl.create_default_context(cafile=file).get_ca_certs())
+        return ok("certificates", f"{count} authorities from {file} (SSL_CERT_FILE)")
     if folder:
-        if not Path(folder).is_dir():
-            return failed(
-                "certificates",
-                f"SSL_CERT_DIR ({folder}) is not a folder",
-                "fix the path, or `unset SSL_CERT_DIR`",
-            )
         return ok("certificates", f"Those in {folder} (SSL_CERT_DIR)")
     other = next((name for name in _NOT_READ if environ.get(name)), None)
     if other is not None:
@@ -160,53 +144,10 @@ def judge_certificates(environ: Mapping[str, str]) -> Finding:
     return ok("certificates", "The default authorities")
 
 
-def _judge_file(file: str) -> Finding:
-    name = "certificates"
-    try:
-        context = ssl.create_default_context(cafile=file)
-    except ssl.SSLError as error:
-        sentence = f"SSL_CERT_FILE ({file}) contains no certificates: {error.reason or error}"
-        return failed(name, sentence, "use a PEM file, or `unset SSL_CERT_FILE`")
-    except OSError as error:
-        sentence = f"SSL_CERT_FILE ({file}) cannot be read: {error.strerror}"
-        return failed(name, sentence, "fix the path, or `unset SSL_CERT_FILE`")
-    count = len(context.get_ca_certs())
-    return ok(name, f"{count} authorities from {file} (SSL_CERT_FILE)")
-
-
-def _trouble(name: str, value: str) -> Finding | None:
-    parts = _split(value)
-    if parts is None or not parts.hostname or parts.scheme not in _SCHEMES:
-        sentence = f"{name} is not a proxy URL"
-        return failed("proxy", sentence, f"write it as `{name}=http://host:port`, or unset it")
-    if parts.scheme.startswith("socks") and find_spec("socksio") is None:
-        sentence = f"{name} names a SOCKS proxy, which prime cannot use without another package"
-        return failed("proxy", sentence, f"`{package_command('httpx[socks]')}`")
-    return None
-
-
 def _either(environ: Mapping[str, str], name: str) -> str:
     return environ.get(name.lower()) or environ.get(name) or ""
 
 
-def _split(value: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(value if "://" in value else f"http://{value}")
-        _ = parts.port
-    except ValueError:
-        return None
-    return parts
-
-
-def _shown(value: str) -> str:
-    parts = _split(value)
-    host = parts.hostname if parts else None
-    return f"{host}:{parts.port}" if parts and parts.port else str(host)
-
-
-def _given(environ: Mapping[str, str]) -> list[str]:
-    return [word for word in _either(environ, "NO_PROXY").replace(" ", "").split(",") if word]
-
-
-def _is_exempt(host: str, environ: Mapping[str, str]) -> bool:
-    return any(word in ("*", host) for word in _given(environ))
+def _shown(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)

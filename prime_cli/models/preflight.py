@@ -12,9 +12,11 @@ import msgspec
 from yarl import URL
 
 from prime_cli.core.errors import Unreachable
+from prime_cli.core.network import is_socks, variable_of
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.connections import Connections, failures, proxy_for
 from prime_cli.models.gateway.holds import refusal
-from prime_cli.models.gateway.upstream import authorized, proxy_for
+from prime_cli.models.gateway.upstream import authorized
 from prime_cli.models.price_book import stated_price
 from prime_cli.models.prices import Price
 from prime_cli.models.providers import AUTHORIZATION, is_hosted, provider_at
@@ -54,20 +56,19 @@ async def check_endpoint(endpoint: Endpoint, *, seconds: float = 10.0) -> Prefli
     if endpoint.builtin:
         return found
     timeout = aiohttp.ClientTimeout(total=seconds)
-    async with aiohttp.ClientSession(timeout=timeout) as session:
+    async with Connections(timeout) as connections:
         for member in endpoint.group:
-            await _check_one(session, member, found)
+            await _check_one(connections, member, found)
     return found
 
 
-async def _check_one(session: aiohttp.ClientSession, endpoint: Endpoint, found: Preflight) -> None:
+async def _check_one(connections: Connections, endpoint: Endpoint, found: Preflight) -> None:
     where, proxy = urlsplit(endpoint.url).netloc, proxy_for(endpoint.url)
     try:
-        async with session.get(
+        async with connections.request(
+            "GET",
             URL(endpoint.url_of("models"), encoded=True),
             headers=_listing_headers(endpoint),
-            allow_redirects=False,
-            proxy=proxy,
         ) as response:
             status, body = response.status, await response.read()
     except aiohttp.ClientConnectorError as error:
@@ -77,7 +78,9 @@ async def _check_one(session: aiohttp.ClientSession, endpoint: Endpoint, found: 
     except TimeoutError:
         found.warnings.append(f"{where} did not list its models in time")
         return
-    except (aiohttp.ClientError, OSError) as error:
+    except failures() as error:
+        if proxy is not None and is_socks(proxy):
+            raise _unreachable(endpoint, proxy, error) from error
         why = error or type(error).__name__
         found.warnings.append(f"{where} closed the connection while listing its models: {why}")
         return
@@ -101,7 +104,7 @@ def _listing_headers(endpoint: Endpoint) -> dict[str, str]:
 def _unreachable(
     endpoint: Endpoint,
     proxy: str | None,
-    error: aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError,
+    error: Exception,
 ) -> Unreachable:
     """What did not answer, and a hint about what the user gave to get there."""
     host = urlsplit(endpoint.url).hostname
@@ -113,7 +116,7 @@ def _unreachable(
             why = f"it answered {error.status} {error.message}".rstrip()
         return Unreachable(
             f"The proxy {without_credentials(proxy)} cannot be used to call {host}: {why}",
-            hint=f"correct {urlsplit(endpoint.url).scheme.upper()}_PROXY, "
+            hint=f"correct {variable_of(proxy)}, "
             f"or call the host without it: `export NO_PROXY={host}`",
         )
     if not endpoint.chosen_by:

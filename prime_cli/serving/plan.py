@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
-from prime_cli.core.http import is_loopback
+from prime_cli.core.http import is_loopback, read_host
 from prime_cli.core.options import Option
 from prime_cli.serving.engines import (
     ENGINES,
@@ -47,7 +47,9 @@ class ServeRequest:
         Purpose | None,
         Option("`training` returns log-probabilities as sampled (vllm).", ("--for",)),
     ] = None
-    host: Annotated[str, Option("The address to listen on.")] = "127.0.0.1"
+    host: Annotated[
+        str, Option("The address to listen on.", show_default="127.0.0.1", parse=read_host)
+    ] = "127.0.0.1"
     port: Annotated[int, Option("The port; 0 is a free one.", least=0, most=65535)] = 8000
     engine_python: Annotated[
         Path | None,

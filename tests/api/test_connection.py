@@ -28,9 +28,10 @@ from prime_cli.wire.environments import ResolveRequest
 from prime_cli.wire.locks import Lock
 from prime_cli.wire.version_documents import LOCK
 from tests.helpers.hubs import publish
-from tests.helpers.public_compute import SSH_KEY
 from tests.helpers.replay import Replay, Turns, broken, redirect, refusal
+from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.served import served_hub
+from tests.helpers.socks import SocksProxy
 
 WHOAMI = "GET /api/v1/user/whoami"
 ADA = {"data": {"id": "user_1", "slug": "ada"}}
@@ -371,12 +372,36 @@ def test_a_port_without_a_listener_is_unreachable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("SSL_CERT_FILE", "/nowhere.pem"), ("ALL_PROXY", "gopher://a:1"), ("ALL_PROXY", "socks5://a")],
+    ("name", "value", "sentence"),
+    [
+        ("SSL_CERT_FILE", "/nowhere.pem", r"SSL_CERT_FILE \(/nowhere\.pem\) cannot be read"),
+        ("SSL_CERT_DIR", "/nowhere", r"SSL_CERT_DIR \(/nowhere\) is not a folder"),
+        ("ALL_PROXY", "gopher://a:1", "ALL_PROXY is not a proxy URL"),
+    ],
 )
-def test_unusable_variables_are_not_reported_as_a_bug(
+def test_a_variable_that_cannot_be_used_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, sentence: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match=sentence):
+        HubClient("https://hub.example.org").accounts.whoami()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("SSL_CERT_FILE", "/nowhere.pem"), ("ALL_PROXY", "socks5://127.0.0.1:1")]
+)
+def test_a_hub_on_this_machine_is_reached_directly(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    with pytest.raises(UsageError, match="proxy or certificate variables are invalid"):
-        HubClient("http://hub.example.org").accounts.whoami()
+    with ScriptedHub() as scripted:
+        scripted.answer("GET /user/whoami", {"data": {"id": "user_1", "slug": "ada"}})
+        assert HubClient(scripted.url).accounts.whoami().slug == "ada"
+
+
+def test_a_hub_is_reached_through_a_socks_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedHub() as scripted, SocksProxy(scripted.port) as proxy:
+        scripted.answer("GET /user/whoami", {"data": {"id": "user_1", "slug": "ada"}})
+        monkeypatch.setenv("ALL_PROXY", proxy.url)
+        assert HubClient("http://hub.example.org").accounts.whoami().slug == "ada"
+    assert proxy.asked == ["hub.example.org:80"]

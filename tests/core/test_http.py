@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.core.http import is_loopback, retry_after
+from prime_cli.core.http import is_loopback, read_host, retry_after
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,10 @@ def test_what_says_nothing_is_ignored(value: str | None) -> None:
 def test_any_text_is_a_wait_or_ignored(value: str) -> None:
     seconds = retry_after(value)
     assert seconds is None or 0 <= seconds < float("inf")
+
+
+@pytest.mark.parametrize(
+    ("text", "host"), [("[::1]", "::1"), ("::1", "::1"), ("127.0.0.1", "127.0.0.1"), ("[::", "[::")]
+)
+def test_an_address_to_listen_on_is_read_as_urls_have_it_too(text: str, host: str) -> None:
+    assert read_host(text) == host

@@ -146,7 +146,8 @@ ALLOWED = {
 def test_no_credential_reaches_a_program_and_only_those_of_indexes_an_installer() -> None:
     ours = KEYS | OF_INDEXES | OTHERS
     assert child_environment(ours) == OTHERS
-    assert child_environment(ours, installs=True) == OTHERS | OF_INDEXES
+    direct = {"NO_PROXY": "localhost,127.0.0.1,::1", "no_proxy": "localhost,127.0.0.1,::1"}
+    assert child_environment(ours, installs=True) == OTHERS | OF_INDEXES | direct
 
 
 def test_a_program_is_started_without_credentials_by_default(

@@ -9,6 +9,7 @@ import pytest
 from prime_cli.api.probe import ProbeResult
 from prime_cli.doctor.hub import check_hub, judge_clock
 from tests.doctor.systems import one, system, told
+from tests.helpers.scripted_hub import ScriptedHub
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 URL = "https://hub.example.org"
@@ -130,14 +131,30 @@ def test_an_invalid_date_is_omitted(tmp_path: Path, date: str) -> None:
     assert found.status == "skipped"
 
 
-@pytest.mark.usefixtures("served")
 @pytest.mark.parametrize(
-    ("name", "value"), [("SSL_CERT_FILE", "/nowhere.pem"), ("HTTPS_PROXY", "gopher://proxy:1")]
+    ("name", "value"), [("SSL_CERT_FILE", "/nowhere.pem"), ("HTTP_PROXY", "gopher://proxy:1")]
 )
-def test_variables_that_httpx_cannot_use_are_reported_as_what_is_in_the_way(
+def test_variables_of_other_ways_are_not_in_the_way_to_a_hub_on_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
+    with ScriptedHub() as hub:
+        monkeypatch.setenv("PRIME_API_BASE_URL", hub.url)
+        found = one(check_hub(system(tmp_path)), "hub")
+    assert found.sentence.startswith(f"{hub.url} answers")
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("SSL_CERT_FILE", "/nowhere.pem", "SSL_CERT_FILE (/nowhere.pem) cannot be read"),
+        ("HTTPS_PROXY", "gopher://proxy:1", "HTTPS_PROXY is not a proxy URL"),
+    ],
+)
+def test_a_variable_that_cannot_be_used_is_what_is_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, sentence: str
+) -> None:
+    monkeypatch.setenv(name, value)
     found = one(check_hub(system(tmp_path)), "hub")
-    assert found.status == "failed"
-    assert "proxy or certificate variables are invalid" in found.sentence
+    assert (found.status, sentence in found.sentence) == ("failed", True)

@@ -7,12 +7,13 @@ import pytest
 
 from prime_cli.core.errors import NotAllowed, NotLoggedIn, PrimeError, Unreachable
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.upstream import proxy_for
+from prime_cli.models.gateway.connections import proxy_for
 from prime_cli.models.preflight import check_endpoint
 from prime_cli.models.providers import EndpointSecret
 from tests.helpers.gateway_client import run
 from tests.helpers.raw_server import Answer, always, raw_server
 from tests.helpers.scripted_model import ScriptedModel
+from tests.helpers.socks import SocksProxy
 
 
 def check(answer: Answer, *, seconds: float = 5) -> list[str]:
@@ -140,3 +141,23 @@ def test_a_smaller_model_is_no_version_of_the_one_asked_for() -> None:
     with ScriptedModel(models=("gpt-4o-mini",)) as model:
         (warning,) = run(check_endpoint(Endpoint("gpt-4o", model.url))).warnings
     assert "`gpt-4o` is not among the models" in warning
+
+
+def test_a_model_is_reached_through_a_socks_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedModel(models=("m",)) as model, SocksProxy(model.port) as proxy:
+        monkeypatch.setenv("ALL_PROXY", proxy.url)
+        monkeypatch.delenv("http_proxy", raising=False)
+        proxy_for.cache_clear()
+        assert run(check_endpoint(Endpoint("m", "http://model.example/v1"))).warnings == []
+        assert run(check_endpoint(Endpoint("m", model.url))).warnings == []
+    proxy_for.cache_clear()
+    assert proxy.asked == ["model.example:80"]
+
+
+def test_a_dead_socks_proxy_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://ada:secret@127.0.0.1:1")
+    proxy_for.cache_clear()
+    with pytest.raises(Unreachable, match=r"The proxy socks5://127\.0\.0\.1:1 cannot") as caught:
+        run(check_endpoint(Endpoint("m", "http://model.example/v1", chosen_by="`-b`")))
+    proxy_for.cache_clear()
+    assert "correct ALL_PROXY" in str(caught.value.hint)

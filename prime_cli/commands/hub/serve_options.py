@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from prime_cli.core.http import read_host
 from prime_cli.core.options import Option
 from prime_cli.hub.serving.access_log import LogFormat
 from prime_cli.hub.serving.identity import PANEL as SIGN_IN
@@ -22,7 +23,15 @@ PANELS = (_STORAGE, _NETWORK, LIMITS, SIGN_IN, _MODELS, PODS)
 class ListenOptions:
     """Where the hub listens."""
 
-    host: Annotated[str, Option("The address to listen on.", variable="PRIME_HUB_HOST")] = HOST
+    host: Annotated[
+        str,
+        Option(
+            "The address to listen on.",
+            show_default=HOST,
+            variable="PRIME_HUB_HOST",
+            parse=read_host,
+        ),
+    ] = HOST
     port: Annotated[
         int, Option("The port; 0 is a free one.", least=0, most=65535, variable="PRIME_HUB_PORT")
     ] = PORT

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.http import read_host
 from prime_cli.core.options import Option
 from prime_cli.hub.compute.engine.entry import ENGINE
 from prime_cli.hub.compute.registry import InstalledProviders, read_server_id
@@ -65,7 +66,9 @@ class PodOptions:
             "The address of this machine where those pods are reached.",
             metavar="HOST",
             panel=PANEL,
+            show_default="127.0.0.1",
             variable="PRIME_HUB_PODS_HOST",
+            parse=read_host,
         ),
     ] = "127.0.0.1"
     sky: Annotated[

@@ -1,7 +1,6 @@
 """Route calls by the name of their model, and send them to an endpoint."""
 
 import io
-import urllib.request
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -15,7 +14,6 @@ import aiohttp
 from yarl import URL
 
 from prime_cli.core.errors import NotAllowed, PrimeError
-from prime_cli.core.http import is_loopback
 from prime_cli.models.endpoint_resolution import BY_NAME, endpoint_of, resolve_endpoint
 from prime_cli.models.endpoints import Endpoint, check_offline
 from prime_cli.models.gateway.builtin import BuiltinModels
@@ -28,6 +26,7 @@ from prime_cli.models.gateway.calls import (
     error_body,
     with_fields,
 )
+from prime_cli.models.gateway.connections import Connections, failures, proxy_for
 from prime_cli.models.gateway.limits.headers import is_rate_header
 from prime_cli.models.gateway.streams import event
 from prime_cli.models.providers import AUTHORIZATION
@@ -227,11 +226,8 @@ class EndpointPool:
     """A pool of connections to endpoints; an async context manager."""
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=30),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
+        self._connections = Connections(timeout)
         return self
 
     async def __aexit__(
@@ -240,25 +236,27 @@ class EndpointPool:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._session.close()
+        await self._connections.close()
 
     async def send(self, endpoint: Endpoint, call: Call) -> Reply:
         """The endpoint's answer, whatever its status; raises CallFailed if there is none."""
         try:
-            response = await self._session.request(
+            response = await self._connections.request(
                 call.method,
                 _parsed(endpoint.url_of(call.path, call.query)),
                 data=_payload(call.body),
                 headers=authorized(endpoint, _forwarded(call.headers)),
-                allow_redirects=False,
-                proxy=proxy_for(endpoint.url),
             )
             if _is_stream(response):
                 return Reply(200, headers=_returned(response), chunks=_chunks(response))
             async with response:
                 body = await response.read()
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except failures() as error:
             raise _no_answer(endpoint, error) from error
+        except PrimeError as error:  # of a proxy or a certificate
+            raise CallFailed(
+                error.message, status=502, blame="infra", code="no_answer", retryable=False
+            ) from error
         if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
             raise _redirected(endpoint, response.headers.get("Location", "nowhere"))
         return Reply(response.status, body, _returned(response))
@@ -293,16 +291,6 @@ def _forwarded(received: Mapping[str, str]) -> dict[str, str]:
 def _is_forwarded(name: str) -> bool:
     name = name.lower()
     return name not in _NOT_FORWARDED and not name.startswith(_NOT_FORWARDED_PREFIXES)
-
-
-@lru_cache(maxsize=256)
-def proxy_for(url: str) -> str | None:
-    """The HTTP proxy in the system's settings for `url`; none on this machine."""
-    # Not aiohttp's trust_env, which would also send the host's login in ~/.netrc.
-    parts = urlsplit(url)
-    if is_loopback(url) or urllib.request.proxy_bypass(parts.hostname or ""):
-        return None
-    return urllib.request.getproxies().get(parts.scheme)
 
 
 def _is_stream(response: aiohttp.ClientResponse) -> bool:
