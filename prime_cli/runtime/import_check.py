@@ -3,8 +3,9 @@
 import json
 import os
 import re
+import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +32,7 @@ _LOAD_SECONDS = 30
 # Clients created at import require a key; during evaluation the gateway provides a real one, and
 # until then nothing listens where they call.
 _NOWHERE = "http://127.0.0.1:9/v1"
+_FROM_STANDARD = re.compile(r"cannot import name '(\w+)'")
 _STAND_INS = {
     "OPENAI_API_KEY": "EMPTY",
     "OPENAI_BASE_URL": _NOWHERE,
@@ -43,7 +45,7 @@ class ImportFailure:
     """An exception at import.
 
     `library`: verifiers was involved; `own`: the environment's own code raised it; `absent` is the
-    module that was not found.
+    module that was not found, or the package without a name that the code uses.
     """
 
     type: str
@@ -62,9 +64,25 @@ class ImportFailure:
     @property
     def lacks_name_of_library(self) -> bool:
         """Whether a name of verifiers itself is missing, which no other packages bring back."""
-        if self.type == "AttributeError":
-            return f"module '{LIBRARY}" in self.message
-        return (self.absent or "").split(".")[0] == LIBRARY
+        return self.lacks == LIBRARY
+
+    @property
+    def lacks(self) -> str:
+        """The first name of what is absent; empty if the failure is about something else."""
+        return (self.absent or "").split(".")[0]
+
+    @property
+    def trial(self) -> str | None:
+        """Python that another version may run although this one failed; None if none could.
+
+        "" stands for the file that could not be compiled.
+        """
+        if self.type == "SyntaxError":
+            return ""
+        name = _FROM_STANDARD.search(self.message)
+        if name is not None and self.lacks in sys.stdlib_module_names:
+            return f"from {self.absent} import {name[1]}"
+        return f"import {self.absent}" if self.lacks in sys.stdlib_module_names else None
 
 
 @dataclass(frozen=True)
@@ -135,20 +153,21 @@ class ImportVerdict:
         lacking = self.raised is not None and self.raised.lacks_name_of_library
         return bool(self.missing) or refused or lacking
 
-    def is_final(self, module: str) -> bool:
-        """Whether no other verifiers could help.
+    def is_final(self, module: str, own: Collection[str] = ()) -> bool:
+        """Whether no other verifiers could help, by what is missing.
 
-        That is so if the environment's own code raised, if a part of `module` itself was left out
-        of the wheel, if it imports what nothing brings, or if it exposes nothing that could be an
-        environment.
+        That is so if it is nothing of another package: a module of its `own` (first names) that is
+        not in the wheel, a relative import outside of a package, a bug. Also if it imports what
+        nothing brings, or exposes nothing that could be an environment.
         """
-        if self.raised is None:
+        raised = self.raised
+        if raised is None:
             return self.generation is None and not self.exposes
-        if self.raised.type == "ModuleNotFoundError":
-            own_part = (self.raised.absent or "").split(".")[0] == module
-            return own_part or self.undeclared(module) is not None
-        depends = self.raised.type in ("ImportError", "AttributeError")
-        return self.raised.own and not self.raised.library and not depends
+        if raised.lacks in {module, *own} or self.undeclared(module) is not None:
+            return True
+        if not raised.own or raised.library:
+            return False
+        return not raised.lacks or raised.lacks in {"builtins", *sys.stdlib_module_names}
 
     def undeclared(self, module: str) -> str | None:
         """What the own code of `module` imports and no release of verifiers brings."""

@@ -26,7 +26,7 @@ from prime_cli.runtime.pythons import Python, choose_python, find_pythons, fitti
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.uv_tool import run_uv
 from prime_cli.runtime.variables import Variables
-from prime_cli.runtime.verifiers_releases import VerifiersRelease
+from prime_cli.runtime.verifiers_releases import LIBRARY, VerifiersRelease
 from prime_cli.runtime.verifiers_usage import VerifiersUsage, declared_verifiers
 from prime_cli.wire.locks import Lock
 
@@ -136,9 +136,10 @@ def plan_steps(
     dates = (package.published, *(each.as_of for each in evidence if each not in undated))
     for date, name in zip(dates, ("date", "git"), strict=False):
         if date is not None:
-            yield from _by_date(date, name)
+            if _may_fit(package, reading, date):
+                yield from _by_date(date, name)
             yield from _next_release(date, reading)
-    if not any(dates):
+    if not any(dates) and _may_fit(package, reading, None):
         yield from _by_date(None)
     yield from _at_lower_bound(package, reading)
     inside = verifiers_releases.candidates(reading.span.specifier)
@@ -153,6 +154,21 @@ def plan_steps(
         yield _with_release("search", f"trying verifiers {release.version}", release)
     for release in inside[1:]:
         yield from _in_its_era("search", release)
+
+
+def _may_fit(package: WheelPackage, reading: VerifiersUsage, published: datetime | None) -> bool:
+    """Whether the verifiers of a date could be one that the source runs with.
+
+    Resolving a set of packages takes long, and is for nothing where the newest release of the
+    time is another design.
+    """
+    last, declared = reading.span.last, declared_verifiers(package.facts)
+    elsewhere = declared is not None and declared.url is not None
+    if last is None or elsewhere or any(each.name == LIBRARY for each in package.sources):
+        return True
+    within = declared.specifier if declared is not None else None
+    newest = verifiers_releases.newest_release(within=within, before=published)
+    return newest is None or newest.version <= Version(last)
 
 
 def _as_asked(wanted: str) -> Iterator[SearchStep]:

@@ -144,6 +144,8 @@ SUBMODULES = {
 # How environments override methods, and which releases call them that way.
 TURN_BASED_COMPLETION = Span(last="0.1.7.post0")
 PLAIN_TASK_COLUMN = Span(last="0.1.12")
+DATASET_BUILDER = Span("0.1.10")
+"""`dataset` may be a function that makes it, called when it is needed."""
 
 
 def newest_release(

@@ -21,6 +21,7 @@ _MOST_FILES = 400
 _MOST_BYTES = 1024 * 1024
 
 _DATASET_COLUMNS = {"question", "prompt", "answer", "info", None}
+_DATASETS = ("dataset", "eval_dataset")
 _PLAIN_TASK = "its rows have a plain text in `task`"
 _MESSAGES_AND_STATE = 2
 _GUARDS = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
@@ -119,6 +120,7 @@ class _Use(ast.NodeVisitor):
         self.names: set[tuple[str, str]] = set()
         self.probed: set[tuple[str, str]] = set()
         self._aliases: dict[str, str] = {}
+        self._functions: set[str] = set()
         self._found: dict[str, Span] = {}
         self._moved: dict[MovedPackage, str] = {}
         self._guarded = 0
@@ -127,7 +129,9 @@ class _Use(ast.NodeVisitor):
         self._aliases = {}
         # Code nested too deeply to be parsed or walked says nothing.
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            self.visit(ast.parse(text))
+            tree = ast.parse(text)
+            self._functions = _functions(tree)
+            self.visit(tree)
 
     def spans(self) -> Iterator[tuple[str, Span]]:
         for module, name in sorted(self.names - self.probed):
@@ -182,9 +186,18 @@ class _Use(ast.NodeVisitor):
                 args=[ast.Constant(value="task"), ast.BinOp(left=ast.List(elts=[text]))],
             ) if _is_text(text):
                 self._found[_PLAIN_TASK] = verifiers_releases.PLAIN_TASK_COLUMN
+        for word in node.keywords:
+            if word.arg in _DATASETS and _makes(node.func) and self._is_builder(word.value):
+                why = f"its `{word.arg}` is a function that builds it"
+                self._found[why] = verifiers_releases.DATASET_BUILDER
         for package in filter(lambda each: each.is_needed_by(node), MOVED_PACKAGES):
             self._moved[package] = f"it gives `{package.call}` a text in `{package.argument}`"
         self.generic_visit(node)
+
+    def _is_builder(self, value: ast.expr) -> bool:
+        if isinstance(value, ast.Call):
+            return ast.unparse(value.func) in ("partial", "functools.partial")
+        return isinstance(value, ast.Lambda) or getattr(value, "id", None) in self._functions
 
     def visit_Try(self, node: ast.Try) -> None:
         guarded = any(_catches_absence(handler) for handler in node.handlers)
@@ -250,6 +263,20 @@ class _Use(ast.NodeVisitor):
         elif method.name == "env_response" and _returns_pairs(method):
             words = "its `env_response` returns messages and state"
             self._found[words] = verifiers_releases.TURN_BASED_COMPLETION
+
+
+def _functions(tree: ast.Module) -> set[str]:
+    """The names that are bound to functions and to nothing else."""
+    nodes = list(ast.walk(tree))
+    made = {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+    bound = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return made - bound - {n.arg for n in nodes if isinstance(n, ast.arg)}
+
+
+def _makes(function: ast.expr) -> bool:
+    """Whether a call makes an object: of a class by its spelling, or of one's base class."""
+    name = str(getattr(function, "id", getattr(function, "attr", "")))
+    return name == "__init__" or name[:1].isupper()
 
 
 def _is_text(value: ast.expr | None) -> bool:

@@ -20,18 +20,22 @@ def load_environment(env_id, **arguments):
 
 class Rubric: ...
 class SingleTurnEnv:
+    def __init__(self, dataset=None):
+        self.dataset = dataset() if callable(dataset) else dataset
     def get_eval_dataset(self, n=-1, **options): return [{"question": "a"}]
 class MultiTurnEnv: ...
 class ToolEnv: ...
 """
+# As before 0.1.10, which takes a function that builds the data set.
+_EARLY = _V0.replace("dataset() if callable(dataset) else dataset", "dataset and dataset.columns")
 _TOOL_RUBRIC = "class ToolRubric: ...\n"
 _STOP = "def stop(function): return function\n"
 _METRIC = "def metric(function): return function\n"
-_V1 = "class Taskset: ...\nclass Task: ...\n"
+_V1 = "class Taskset: ...\nclass Task: ...\nclass Harness: ...\n"
 
 RELEASES: dict[str, tuple[str, dict[str, str]]] = {
-    "0.1.5.post0": (">=3.10,<3.14", {"": _V0 + _TOOL_RUBRIC}),
-    "0.1.9.post3": (">=3.10,<3.14", {"": _V0 + _STOP}),
+    "0.1.5.post0": (">=3.10,<3.14", {"": _EARLY + _TOOL_RUBRIC}),
+    "0.1.9.post3": (">=3.10,<3.14", {"": _EARLY + _STOP}),
     "0.1.12": (">=3.10,<3.14", {"": _V0 + _STOP}),
     "0.1.14": (">=3.10,<3.14", {"": _V0 + _STOP + _METRIC}),
     "0.3.1": (">=3.11,<3.14", {"": _V0 + _STOP + _METRIC, "v1": _V1}),

@@ -86,14 +86,37 @@ def test_a_load_that_names_what_the_library_lacks_sends_the_search_on(tmp_path: 
     tried = interpreter.lock.tried
     assert (interpreter.verifiers, interpreter.found_by) == ("0.1.5.post0", "search"), tried
     assert [each.verifiers for each in tried] == [
-        "0.4.0",
         "0.3.1",
         "0.1.14",
         "0.1.12",
         "0.1.9.post3",
     ]
-    assert "loading it raised AttributeError: module 'verifiers' has no" in tried[1].why
-    assert tried[2].why == "it has no `verifiers.ToolRubric`"
+    assert "loading it raised AttributeError: module 'verifiers' has no" in tried[0].why
+    assert tried[1].why == "it has no `verifiers.ToolRubric`"
+
+
+@pytest.mark.parametrize(("builder", "is_tried"), [("build", False), ("globals()['build']", True)])
+def test_a_builder_of_the_data_set_is_not_given_to_a_release_that_takes_none(
+    tmp_path: Path, builder: str, is_tried: bool
+) -> None:
+    """Whether the source shows it, or only the AttributeError that verifiers raises."""
+    made = f"vf.SingleTurnEnv(dataset={builder})"
+    source = "def build(): ...\n" + V0.replace("vf.SingleTurnEnv()", made)
+
+    interpreter = prepare(package(tmp_path, source, requires=("verifiers>=0.1.9",)))
+
+    assert interpreter.verifiers == "0.3.1"
+    assert interpreter.lock is not None
+    tried = [each.verifiers for each in interpreter.lock.tried]
+    assert ("0.1.9.post3" in tried) == is_tried
+
+
+def test_what_the_source_rules_out_today_is_not_resolved(tmp_path: Path) -> None:
+    progress = Silent()
+
+    prepare(package(tmp_path, V0), progress)
+
+    assert progress.said == ["Trying verifiers 0.3.1: `tiny_env` has load_environment"]
 
 
 def test_a_load_that_fails_for_its_own_reasons_does_not(tmp_path: Path) -> None:

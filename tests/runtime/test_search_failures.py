@@ -64,10 +64,40 @@ def test_only_a_package_that_is_not_there_is_undeclared(kind: str, absent: str) 
     raised = ImportFailure(kind, "…", "", own=True, absent=absent)
     verdict = ImportVerdict(raised=raised)
     assert verdict.undeclared("tiny_env") is None
-    assert verdict.is_final("tiny_env") == (kind == "ModuleNotFoundError")
+    assert verdict.is_final("tiny_env") == (absent == "tiny_env")
     assert ImportVerdict(
         raised=replace(raised, type="ModuleNotFoundError", absent="nltk")
     ).undeclared("tiny_env")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from .other import x",  # in a module of no package
+        "from tiny_env import nothing",  # of its own
+        "(None).words",
+        "import os\nos.nothing",
+    ],
+)
+def test_what_is_missing_of_the_package_itself_takes_one_interpreter(
+    tmp_path: Path, line: str
+) -> None:
+    progress = Silent()
+
+    with pytest.raises(LoadFailed, match=r"tiny_env 0\.1\.0 cannot be loaded"):
+        prepare(package(tmp_path, f"{line}\n{V0}"), progress)
+
+    assert sum("raised" in line for line in progress.said) == 1
+
+
+def test_a_package_with_a_harness_alone_takes_one_interpreter(tmp_path: Path) -> None:
+    progress = Silent()
+    source = "from verifiers.v1 import Harness\nclass Mine(Harness): ...\n__all__ = ['Mine']\n"
+
+    with pytest.raises(LoadFailed, match="neither a `load_environment` nor a single Taskset"):
+        prepare(package(tmp_path, source), progress)
+
+    assert sum("has neither" in line for line in progress.said) == 1
 
 
 @pytest.mark.slow

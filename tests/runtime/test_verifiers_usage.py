@@ -52,6 +52,21 @@ def test_a_taskset_needs_a_v1_release(tmp_path: Path) -> None:
         ("from verifiers import clients", "0.3.1", "0.4.0"),
         ("from verifiers.clients import Client", "0.1.11", "0.1.10"),
         ("from verifiers.trainers import GRPO", "0.1.6", "0.1.7"),
+        (
+            "import verifiers as vf\ndef build(): ...\nE = vf.SingleTurnEnv(dataset=build)",
+            "0.1.10",
+            "0.1.9",
+        ),
+        (
+            "import verifiers as vf\nclass E(V):\n  def f(s): V.__init__(eval_dataset=lambda: 1)",
+            "0.3.1",
+            "0.1.9",
+        ),
+        (
+            "import verifiers as vf\ndef b(n): ...\nE = vf.ToolEnv(dataset=partial(b, 3))",
+            "0.1.10",
+            "0.1.9",
+        ),
     ],
 )
 def test_names_that_not_every_release_has(
@@ -61,6 +76,18 @@ def test_names_that_not_every_release_has(
 
     assert reading.span.allows(fits)
     assert not reading.span.allows(does_not)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import verifiers as vf\ndef build(): ...\nE = vf.SingleTurnEnv(dataset=build())",
+        "import verifiers as vf\ndef rows(): ...\nrows = rows()\nE = vf.ToolEnv(dataset=rows)",
+        "import verifiers as vf\ndef build(): ...\nprint(dataset=build)",
+    ],
+)
+def test_a_data_set_that_is_there_is_no_builder(tmp_path: Path, source: str) -> None:
+    assert read(tmp_path, source + LOADER).span.allows("0.1.9")
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,15 @@ import asyncio
 import contextlib
 import importlib
 import importlib.util
-import re
-import sys
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from .blame import LIBRARY, is_about_library
 from .environment import load_v0
 from .failures import StageFailed, chain, classify, traceback_of
 from .spec import WorkerSpec
 
-LIBRARY = "verifiers"
 NOWHERE = "http://127.0.0.1:9/v1"
-_INSIDE = f"/site-packages/{LIBRARY}/"
-_CALLED = re.compile(r"(?:([A-Za-z_]\w*)\.)?([A-Za-z_]\w*)\(\)")
-_ABSTRACT = "Can't instantiate abstract class"
 # What the library cannot be blamed for wherever it is raised.
 _CIRCUMSTANCES = (
     OSError,
@@ -100,40 +94,4 @@ def _names_library(error: BaseException) -> bool:
     """Whether the failure is about the API of verifiers: its names, signatures or checks."""
     if isinstance(error, _CIRCUMSTANCES) or classify(error)[0] != "environment":
         return False
-    return any(_is_about_library(link) for link in chain(error))
-
-
-def _is_about_library(error: BaseException) -> bool:
-    if isinstance(error, ImportError):
-        return (error.name or "").split(".")[0] == LIBRARY
-    if isinstance(error, AttributeError):
-        # Before 3.12 a module does not say that it is the object.
-        return f"module '{LIBRARY}" in str(error) or _is_of_library(getattr(error, "obj", None))
-    if isinstance(error, TypeError):
-        return _ABSTRACT in str(error) or _calls_library(str(error)) or _ends_inside(error)
-    return _ends_inside(error)
-
-
-def _is_of_library(subject: Any) -> bool:
-    kind = subject if isinstance(subject, type) else type(subject)
-    return any(base.__module__.split(".")[0] == LIBRARY for base in kind.__mro__)
-
-
-def _calls_library(message: str) -> bool:
-    """Whether `Rubric.__init__() got an unexpected keyword argument` is about verifiers."""
-    called = _CALLED.search(message)
-    return called is not None and (called[1] or called[2]) in set(_names_of_library())
-
-
-def _names_of_library() -> Iterator[str]:
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] == LIBRARY:
-            yield from (each for each in vars(module) if not each.startswith("_"))
-
-
-def _ends_inside(error: BaseException) -> bool:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    file = trace.tb_frame.f_code.co_filename if trace is not None else ""
-    return _INSIDE in file.replace("\\", "/")
+    return any(is_about_library(link) for link in chain(error))
