@@ -10,11 +10,13 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import TypeGuard
 
 from packaging.requirements import InvalidRequirement, Requirement
 
 from prime_cli.archive.source_analysis import Module, Modules, ReadModule
+from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.refs import normalize_name
 
 _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
@@ -114,24 +116,48 @@ def needed_imports(module: str, read: ReadModule, own: Collection[str]) -> list[
 
     `own` are the first names that the package has itself.
     """
-    modules = Modules(read)
-    waiting, seen = [module], set[str]()
     found: dict[str, NeededImport] = {}
+    for _, where in imports_of_modules(module, read, own):
+        if where.name not in own:
+            found.setdefault(where.name, where)
+    found.pop(module, None)
+    return list(found.values())
+
+
+def imports_of_modules(
+    module: str, read: ReadModule, own: Collection[str]
+) -> Iterator[tuple[str, NeededImport]]:
+    """Each module that `import module` needs, itself first, with the first place that imports it.
+
+    Only those with an `own` first name are followed.
+    """
+    modules = Modules(read)
+    waiting, seen = [(module, NeededImport(module, "", 0))], set[str]()
     while waiting:
-        name = waiting.pop(0)
-        here = modules.find(name)
-        if name in seen or here is None:
+        name, where = waiting.pop(0)
+        if name in seen:
             continue
         seen.add(name)
+        here = modules.find(name) if where.name in own or name == module else None
+        yield name, where
+        if here is None:
+            continue
         for statement, targets in _imports(here):
             for target in targets:
                 first = target.partition(".")[0]
-                if first in own:
-                    waiting += _parents(target)
-                elif first:
-                    where = NeededImport(first, _file(name, here), statement.lineno)
-                    found.setdefault(first, where)
-    return list(found.values())
+                place = NeededImport(first, _file(name, here), statement.lineno)
+                waiting += [(each, place) for each in (_parents(target) if first else ())]
+
+
+def relative_in_flat(module: str, read: ReadModule) -> NeededImport | None:
+    """The first `from .x import y` of a module that is a file of its own, where it cannot work."""
+    here = Modules(read).find(module)
+    if here is None or here.package:
+        return None
+    for statement, _ in _imports(here):
+        if isinstance(statement, ast.ImportFrom) and statement.level:
+            return NeededImport(module, _file(module, here), statement.lineno)
+    return None
 
 
 def own_names(members: Iterable[str]) -> frozenset[str]:
@@ -142,6 +168,19 @@ def own_names(members: Iterable[str]) -> frozenset[str]:
     paths = [path.split("/") for path in members]
     folders = {part for path in paths for part in path[:-1]}
     return frozenset(folders | {path[-1].partition(".")[0] for path in paths})
+
+
+def top_names(folders: Iterable[Path]) -> frozenset[str]:
+    """The modules and packages that could be imported from any of these `folders`."""
+    files = [file for folder in folders for file in folder.glob("*.py")]
+    inside = [file.parent for folder in folders for file in folder.glob("*/*.py")]
+    found = (*(file.stem for file in files), *(folder.name for folder in inside))
+    return frozenset(name for name in found if name.isidentifier())
+
+
+def is_declared(name: str, facts: WheelFacts) -> bool:
+    """Whether the import `name` is Python's own, or of a package that a requirement brings."""
+    return not undeclared_imports([NeededImport(name, "", 0)], facts.requires_dist)
 
 
 def undeclared_imports(
@@ -169,6 +208,13 @@ def distribution_of(name: str) -> str | None:
 def may_come_with_verifiers(name: str) -> bool:
     """Whether another release of verifiers could bring the import `name` along."""
     return name == _LIBRARY or name in _BROUGHT
+
+
+def hides(name: str, facts: WheelFacts) -> bool:
+    """Whether a module called `name` in the wheel stands before a package that it needs."""
+    declared = {normalize_name(each) for each in _names(facts.requires_dist)}
+    needed = {normalize_name(name), distribution_of(name)} & declared
+    return may_come_with_verifiers(name) or bool(needed)
 
 
 _ABSENT = re.compile(r"ModuleNotFoundError: No module named '(\w+)")

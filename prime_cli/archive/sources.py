@@ -39,7 +39,7 @@ def list_sources(root: Path) -> tuple[SourceFile, ...]:
     name that is not portable, StorageFailed if a folder cannot be read.
     """
     with storage_errors(root):
-        found = list(_walk(root, "", _read_ignored(root)))
+        found = list(_walk(root, "", read_ignored(root)))
     return tuple(sorted(found, key=lambda file: file.path))
 
 
@@ -99,7 +99,8 @@ def _is_skipped_folder(name: str) -> bool:
     return name in _SKIPPED_FOLDERS or name.endswith(".egg-info")
 
 
-def _read_ignored(root: Path) -> GitIgnoreSpec:
+def read_ignored(root: Path) -> GitIgnoreSpec:
+    """What the .gitignore of the folder `root` matches; nothing without one."""
     path = root / ".gitignore"
     if not path.is_file():
         return GitIgnoreSpec.from_lines([])

@@ -14,6 +14,7 @@ from pathlib import Path
 from prime_cli.archive.imports import may_come_with_verifiers
 from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.core.progress import Task
+from prime_cli.runtime.causes import cause_of
 from prime_cli.runtime.moved_packages import MovedPackage
 from prime_cli.runtime.sandbox import Sandbox, Wrapped
 from prime_cli.runtime.variables import Variables, share
@@ -32,7 +33,6 @@ _LOAD_SECONDS = 30
 # Clients created at import require a key; during evaluation the gateway provides a real one, and
 # until then nothing listens where they call.
 _NOWHERE = "http://127.0.0.1:9/v1"
-_FROM_STANDARD = re.compile(r"cannot import name '(\w+)'")
 _STAND_INS = {
     "OPENAI_API_KEY": "EMPTY",
     "OPENAI_BASE_URL": _NOWHERE,
@@ -57,9 +57,17 @@ class ImportFailure:
 
     def place(self, module: str) -> str:
         """` (my_env/data.py:3)`, the line of `module` that raised; "" where it is unknown."""
+        file, line = self._frame(module)
+        return f" ({file}:{line})" if file else ""
+
+    def unreadable(self, module: str) -> str | None:
+        """The file of `module` that this Python could not compile; None if that is not why."""
+        return (self._frame(module)[0] or None) if self.type == "SyntaxError" else None
+
+    def _frame(self, module: str) -> tuple[str, str]:
         frame = rf'File "[^"]*/site-packages/({re.escape(module)}\b[^"]*)", line (\d+)'
         found = re.findall(frame, self.traceback.replace("\\", "/"))
-        return f" ({found[-1][0]}:{found[-1][1]})" if found else ""
+        return found[-1] if found else ("", "")
 
     @property
     def lacks_name_of_library(self) -> bool:
@@ -70,19 +78,6 @@ class ImportFailure:
     def lacks(self) -> str:
         """The first name of what is absent; empty if the failure is about something else."""
         return (self.absent or "").split(".")[0]
-
-    @property
-    def trial(self) -> str | None:
-        """Python that another version may run although this one failed; None if none could.
-
-        "" stands for the file that could not be compiled.
-        """
-        if self.type == "SyntaxError":
-            return ""
-        name = _FROM_STANDARD.search(self.message)
-        if name is not None and self.lacks in sys.stdlib_module_names:
-            return f"from {self.absent} import {name[1]}"
-        return f"import {self.absent}" if self.lacks in sys.stdlib_module_names else None
 
 
 @dataclass(frozen=True)
@@ -98,6 +93,11 @@ class LoadFailure:
     traceback: str
     library: bool = False
     task: bool = False
+
+    @property
+    def cause(self) -> str:
+        """What is at the bottom of it, as `Type: message`."""
+        return cause_of(self.traceback) or f"{self.type}: {self.message.strip()}"
 
     @property
     def reason(self) -> str:

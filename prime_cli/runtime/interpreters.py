@@ -25,8 +25,9 @@ from prime_cli.runtime.packages import WheelPackage, installable
 from prime_cli.runtime.pythons import python_at
 from prime_cli.runtime.resolver import verifiers_specifier
 from prime_cli.runtime.sandbox import Sandbox
-from prime_cli.runtime.search import Found, search
+from prime_cli.runtime.search import search
 from prime_cli.runtime.search_plan import InterpreterRequest
+from prime_cli.runtime.search_result import Found
 from prime_cli.runtime.variables import Variables
 from prime_cli.wire.locks import Lock
 
@@ -37,7 +38,8 @@ class Interpreter:
 
     `verifiers` is its installed version, `generation` the one that the module was written for
     (`v0`, `v1`), `found_by` the step that chose the packages; `digest` names its folder. `seconds`
-    is what the parts of its search took, if it was not there before.
+    is what the parts of its search took, if it was not there before. `not_loaded` is what the
+    module raised when it was loaded with its default arguments.
     """
 
     python: Path
@@ -49,6 +51,7 @@ class Interpreter:
     python_version: str
     lock: Lock | None = None
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+    not_loaded: str = ""
 
 
 class _InterpreterRecord(msgspec.Struct, frozen=True):
@@ -61,6 +64,7 @@ class _InterpreterRecord(msgspec.Struct, frozen=True):
     found_by: str
     module: str
     python_version: str
+    not_loaded: str = ""
 
 
 def prepare_interpreter(
@@ -150,6 +154,7 @@ def _record(found: Found) -> _InterpreterRecord:
         found_by=found.found_by,
         module=found.module,
         python_version=found.python.version,
+        not_loaded=found.not_loaded,
     )
 
 
@@ -163,6 +168,7 @@ def _interpreter(record: _InterpreterRecord, lock: Lock | None, python: Path) ->
         module=record.module,
         python_version=record.python_version,
         lock=lock,
+        not_loaded=record.not_loaded,
     )
 
 

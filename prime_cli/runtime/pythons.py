@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from prime_cli.core.process import TimedOut, run
 from prime_cli.runtime.uv_tool import run_uv
 
 _PROBE_SECONDS = 10
+_COMPILE_SECONDS = 30
 # `platform` knows both too, but takes longer to import than Python to start.
 _PROBE = "import sys; print(sys.version.split()[0], sys.implementation.name)"
 
@@ -220,3 +222,11 @@ def _ask_version(path: Path) -> str | None:
     version, _, implementation = completed.out.strip().partition(" ")
     usable = completed.ok and implementation == "cpython" and version.startswith("3.")
     return version if usable else None
+
+
+def can_compile(python: Python, source: str) -> bool:
+    """Whether `source` is syntax of `python`; nothing of it is run."""
+    code = "import sys; compile(sys.stdin.buffer.read(), '<stdin>', 'exec')"
+    with suppress(OSError, TimedOut):
+        return run([python.path, "-I", "-c", code], input=source, timeout=_COMPILE_SECONDS).ok
+    return False

@@ -1,22 +1,21 @@
 """Try the steps of a search until an interpreter passes the acceptance test, then lock it."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from dataclasses import replace as changed
-from datetime import UTC, datetime
 from functools import cached_property
 
 from msgspec.structs import replace
 
+from prime_cli.archive.wheels import open_wheel
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.core.progress import Progress, Task
 from prime_cli.runtime.evidence import Evidence, read_evidence
 from prime_cli.runtime.import_check import ImportVerdict, try_import
 from prime_cli.runtime.layers import Layer, install_aside, prepare_dependencies, prepare_top
-from prime_cli.runtime.locks import SCHEMA, load_lock, lock_digest, save_lock
+from prime_cli.runtime.locks import load_lock, lock_digest, save_lock
 from prime_cli.runtime.packages import bundled_lock, import_name
 from prime_cli.runtime.pythons import Python
 from prime_cli.runtime.resolver import Resolution, ResolutionRequest, Unresolvable, resolve
@@ -27,29 +26,12 @@ from prime_cli.runtime.search_lessons import (
     no_interpreter,
 )
 from prime_cli.runtime.search_plan import InterpreterRequest, PythonChoice, SearchStep, plan_steps
+from prime_cli.runtime.search_result import MOST_KEPT, Found, new_lock
 from prime_cli.runtime.verifiers_usage import read_requirements
 from prime_cli.wire.locks import Lock, LockedPackage, TriedRelease
 
 _ONLY_SOURCES = "has no usable wheels"
 """As `uv pip compile --no-build` says of a package."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """Layers that passed, their contents, and the step that found them.
-
-    `doubt` is what speaks against them, if nothing better was found; `seconds` what each part of
-    the search took.
-    """
-
-    top: Layer
-    below: Layer
-    python: Python
-    module: str
-    lock: Lock
-    found_by: str
-    doubt: str = ""
-    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def search(request: InterpreterRequest, progress: Progress) -> Found:
@@ -255,7 +237,9 @@ class _Search:
         for python in pythons:
             resolved = self._resolve(self._question(step, python))
             if isinstance(resolved, Resolution):
-                return self._take(step, resolved, python)
+                before = self._pythons.requires
+                found = self._take(step, resolved, python)
+                return found if self._pythons.requires == before else self._step(step)
             self._require_any_verifiers()
             self._progress.say(f"{step.sentence}: no set of packages works")
             self._refuse(step.said, f"no set of packages works: {resolved.reason}", None, resolved)
@@ -268,7 +252,7 @@ class _Search:
         words = step.sentence
         if not version or version not in words:
             words += f": verifiers {version or 'by URL'}"
-        lock = self._lock(step, resolved, python)
+        lock = new_lock(self._request, step, resolved, python)
         if lock_digest(lock) in self._tried or version in self._lessons.ruled_out:
             return None
         why = self._lessons.against(step, version)
@@ -317,14 +301,29 @@ class _Search:
                 return found
             self._closest = self._closest or found
         if verdict.undeclared(self._module) is not None:
-            raise load_failure(self._package.facts, self._module, verdict)
+            raise load_failure(self._package, self._module, verdict)
         reason = verdict.reason(self._module)
         self._progress.say(f"verifiers {verdict.verifiers or lock.verifiers}: {reason}")
         self._refuse(said, reason, lock, verdict)
-        if verdict.is_final(self._module):
-            raise load_failure(self._package.facts, self._module, verdict)
+        if self._moves_on(verdict, python):
+            return None
+        if verdict.is_final(self._module, self._package.own_names):
+            raise load_failure(self._package, self._module, verdict)
         self._lessons.learn(verdict, lock)
         return None
+
+    def _moves_on(self, verdict: ImportVerdict, python: Python) -> bool:
+        """Whether a newer Python at hand reads what this one cannot; the search goes on there."""
+        file = verdict.raised.unreadable(self._module) if verdict.raised else None
+        if file is None:
+            return False
+        with open_wheel(self._package.path) as wheel:
+            source = wheel.source(file)
+        newer = None if source is None else self._pythons.reading(source, python)
+        if newer is not None:
+            self._progress.say(f"Trying Python {newer.minor}, which can read {file}")
+            self._tried.clear()
+        return newer is not None
 
     def _found(
         self,
@@ -344,21 +343,8 @@ class _Search:
         )
         is_sure = verdict.accepted or verdict.asks_for_input
         doubt = "" if is_sure else verdict.reason(self._module)
-        return Found(top, below, python, self._module, complete, found_by, doubt)
-
-    def _lock(self, step: SearchStep, resolved: Resolution, python: Python) -> Lock:
-        return Lock(
-            schema=SCHEMA,
-            wheel_sha256=self._package.sha256,
-            verifiers=resolved.verifiers or "",
-            generation=self._package.facts.exposes or "",
-            python=python.minor,
-            found_by=step.name,
-            packages=resolved.packages,
-            as_of=step.as_of.isoformat() if step.as_of else None,
-            made_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            published_as_of=f"{claim:%Y-%m-%d}" if (claim := self._request.claim) else None,
-        )
+        raised = verdict.load.cause[:MOST_KEPT] if verdict.load is not None else ""
+        return Found(top, below, python, self._module, complete, found_by, doubt, not_loaded=raised)
 
     def _question(self, step: SearchStep, python: Python) -> ResolutionRequest:
         return ResolutionRequest(
@@ -388,6 +374,6 @@ class _Search:
     def _failure(self) -> ResolveFailed | LoadFailed:
         facts = self._package.facts
         if isinstance(self._last, ImportVerdict) and not self._last.imports:
-            return load_failure(facts, self._module, self._last)
+            return load_failure(self._package, self._module, self._last)
         said = self._last.said if isinstance(self._last, Unresolvable) else ""
         return no_interpreter(facts, self._refusals, said)

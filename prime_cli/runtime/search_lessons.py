@@ -1,15 +1,19 @@
 """What the failures of a search say: about the tries to come, and to the user in the end."""
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from prime_cli.archive.imports import missing_import_hint
+from prime_cli.archive.imports import hides, missing_import_hint
+from prime_cli.archive.left_out import module_beside
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.errors import LoadFailed, ResolveFailed
 from prime_cli.runtime import verifiers_releases
+from prime_cli.runtime.causes import cause_of, unreachable_host, unreachable_words
 from prime_cli.runtime.import_check import ImportVerdict
+from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.search_plan import SearchStep
 from prime_cli.runtime.verifiers_releases import LIBRARY, Span
 from prime_cli.runtime.verifiers_usage import VerifiersUsage
@@ -95,23 +99,58 @@ def no_interpreter(facts: WheelFacts, tried: Iterable[TriedRelease], said: str) 
     )
 
 
-def load_failure(facts: WheelFacts, module: str, verdict: ImportVerdict) -> LoadFailed:
-    """An environment whose own code does not import, or that is none."""
+def load_failure(package: WheelPackage, module: str, verdict: ImportVerdict) -> LoadFailed:
+    """An environment whose own code does not import, or that is none, with the cause of it."""
+    facts, raised = package.facts, verdict.raised
+    begins = f"{facts.name} {facts.version} cannot be loaded"
+    trace = raised.traceback if raised is not None else ""
+    detail = "\n".join(trace.strip().splitlines()[-12:])
+    hidden = _hidden(raised.lacks if raised is not None else module, facts)
+    if hidden is not None:
+        step = "give the module another name, such as that of the project"
+        return LoadFailed(f"{begins}: {hidden}", hint=step, detail=detail)
     undeclared = verdict.undeclared(module)
-    if undeclared is not None:
-        place = verdict.raised.place(module) if verdict.raised else ""
+    if undeclared is not None and raised is not None:
+        left = module_beside(package.folder, undeclared) if package.folder else None
+        sentence = f"{facts.name} {facts.version} imports `{undeclared}`{raised.place(module)}"
+        if left is not None:
+            return LoadFailed(f"{sentence}: `{left.path}` is not in the wheel", hint=left.hint)
         return LoadFailed(
-            f"{facts.name} {facts.version} imports `{undeclared}`{place}, which none "
-            "of its requirements installs",
+            f"{sentence}, which none of its requirements installs",
             hint=missing_import_hint(undeclared),
         )
-    trace = verdict.raised.traceback if verdict.raised else ""
-    cause = "the cause is in the environment's code or an undeclared dependency"
-    if verdict.raised is None:
-        cause = "an environment defines `load_environment`, or exports a Taskset in `__all__`"
     names = ",".join(verdict.asked)
-    return LoadFailed(
-        f"{facts.name} {facts.version} cannot be loaded: {verdict.reason(module)}",
-        hint=f"it asked for {names}: allow it with `--env-var {names}`" if names else cause,
-        detail="\n".join(trace.strip().splitlines()[-12:]),
-    )
+    host = unreachable_host(trace)
+    said, hint = unreachable_words(host) if host else (_sentence(verdict, module), _step(verdict))
+    if names and host is None:
+        hint = f"it asked for {names}: allow it with `--env-var {names}`"
+    return LoadFailed(f"{begins}: {said}", hint=hint, detail=detail)
+
+
+def _sentence(verdict: ImportVerdict, module: str) -> str:
+    raised = verdict.raised
+    first = cause_of(raised.traceback) if raised is not None else None
+    place = raised.place(module) if raised is not None and raised.own else ""
+    return f"{verdict.reason(module)}{place}{f', because of {first}' if first else ''}"
+
+
+def _step(verdict: ImportVerdict) -> str:
+    """What to do about a failure of the environment's own code."""
+    raised = verdict.raised
+    if raised is None:
+        return "an environment defines `load_environment`, or exports a Taskset in `__all__`"
+    if raised.type == "SyntaxError":
+        minor = ".".join((verdict.python or "").split(".")[:2])
+        return f"correct it; if Python {minor} is too old for it, name another with `--python`"
+    if "relative import" in raised.message:
+        return "a relative import works only inside of a package: make the module a folder"
+    return "the cause is in the environment's code or an undeclared dependency"
+
+
+def _hidden(name: str, facts: WheelFacts) -> str | None:
+    """What a module of the wheel hides or is hidden by, if that is the package `name`."""
+    if name not in facts.top_level:
+        return None
+    if name in sys.stdlib_module_names:
+        return f"Python's own module `{name}` hides yours"
+    return f"your module `{name}` hides the package `{name}`" if hides(name, facts) else None

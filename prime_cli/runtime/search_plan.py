@@ -8,6 +8,7 @@ release of each family, newest first.
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,7 +23,13 @@ from prime_cli.runtime import verifiers_releases
 from prime_cli.runtime.evidence import Evidence
 from prime_cli.runtime.locks import lock_digest
 from prime_cli.runtime.packages import WheelPackage
-from prime_cli.runtime.pythons import Python, choose_python, find_pythons, fitting_pythons
+from prime_cli.runtime.pythons import (
+    Python,
+    can_compile,
+    choose_python,
+    find_pythons,
+    fitting_pythons,
+)
 from prime_cli.runtime.sandbox import Sandbox
 from prime_cli.runtime.uv_tool import run_uv
 from prime_cli.runtime.variables import Variables
@@ -136,11 +143,10 @@ def plan_steps(
     dates = (package.published, *(each.as_of for each in evidence if each not in undated))
     for date, name in zip(dates, ("date", "git"), strict=False):
         if date is not None:
-            if _may_fit(package, reading, date):
-                yield from _by_date(date, name)
+            yield from _by_date(package, reading, date, name)
             yield from _next_release(date, reading)
-    if not any(dates) and _may_fit(package, reading, None):
-        yield from _by_date(None)
+    if not any(dates):
+        yield from _by_date(package, reading, None)
     yield from _at_lower_bound(package, reading)
     inside = verifiers_releases.candidates(reading.span.specifier)
     for release in inside[:1]:
@@ -211,7 +217,11 @@ def _at_lower_bound(package: WheelPackage, reading: VerifiersUsage) -> Iterator[
         yield SearchStep("bound", said, f"=={release.version}", python=release.python)
 
 
-def _by_date(published: datetime | None, name: str = "date") -> Iterator[SearchStep]:
+def _by_date(
+    package: WheelPackage, reading: VerifiersUsage, published: datetime | None, name: str = "date"
+) -> Iterator[SearchStep]:
+    if not _may_fit(package, reading, published):
+        return
     now = datetime.now(UTC)
     release = verifiers_releases.newest_release(before=published or now)
     python = release.python if release else None
@@ -317,6 +327,16 @@ class PythonChoice:
         for python in fitting:
             by_minor.setdefault(python.minor, python)
         return list(by_minor.values())
+
+    def reading(self, source: str, python: Python) -> Python | None:
+        """A newer Python than `python` at hand that compiles `source`; from then on none older."""
+        newer = [text for text in (self.requires, f">{python.minor}") if text]
+        with suppress(ResolveFailed):
+            for other in fitting_pythons(newer, self.wanted, listing=self._list):
+                if other.minor != python.minor and can_compile(other, source):
+                    self.requires = ",".join(filter(None, [self.requires, f">={other.minor}"]))
+                    return other
+        return None
 
     def _list(self) -> list[Python]:
         if self._listed is None:

@@ -1,5 +1,6 @@
 """What no release of verifiers could cure is named at once, and ends the search."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.sandbox import Sandbox, find_sandbox
 from tests.helpers.package_index import write_sdist
 from tests.helpers.tools import needs_bubblewrap
-from tests.helpers.venvs import empty_cache
+from tests.helpers.venvs import empty_cache, python_at_hand
 from tests.helpers.wheelhouse import package
 
 V0 = "import verifiers as vf\n\n\ndef load_environment():\n    return vf.SingleTurnEnv()\n"
+
+PYTHON_3_12 = python_at_hand("3.12")
 
 pytestmark = pytest.mark.usefixtures("wheelhouse")
 
@@ -88,6 +91,43 @@ def test_what_is_missing_of_the_package_itself_takes_one_interpreter(
         prepare(package(tmp_path, f"{line}\n{V0}"), progress)
 
     assert sum("raised" in line for line in progress.said) == 1
+
+
+def test_a_module_that_hides_a_package_is_named_as_the_cause(tmp_path: Path) -> None:
+    progress = Silent()
+    source = f"import rich\nfrom rich.console import Console\n{V0}"
+    found = package(tmp_path, source, files={"rich.py": ""})
+
+    with pytest.raises(LoadFailed, match="your module `rich` hides the package `rich`"):
+        prepare(found, progress)
+
+    assert sum("raised" in line for line in progress.said) == 1
+
+
+def test_a_module_of_pythons_own_name_is_said_to_be_hidden(tmp_path: Path) -> None:
+    with pytest.raises(LoadFailed, match="Python's own module `json` hides yours"):
+        prepare(package(tmp_path, V0, name="json"))
+
+
+def test_a_module_that_lies_in_the_folder_is_never_a_package_to_install(tmp_path: Path) -> None:
+    (tmp_path / "sklearn.py").write_text("", encoding="utf-8")
+    found = replace(package(tmp_path, f"import sklearn\n{V0}"), folder=tmp_path)
+
+    with pytest.raises(LoadFailed, match=r"`sklearn\.py` is not in the wheel") as raised:
+        prepare(found)
+
+    assert "scikit-learn" not in (raised.value.hint or "")
+
+
+@pytest.mark.skipif(
+    PYTHON_3_12 is None or sys.version_info >= (3, 12), reason="needs Python 3.11 and 3.12"
+)
+def test_syntax_that_a_newer_python_reads_is_tried_with_that_python(tmp_path: Path) -> None:
+    progress = Silent()
+    found = prepare(package(tmp_path, f"type Words = list[str]\n{V0}"), progress)
+
+    assert tuple(map(int, found.python_version.split(".")[:2])) >= (3, 12)
+    assert sum("which can read tiny_env.py" in line for line in progress.said) == 1
 
 
 def test_a_package_with_a_harness_alone_takes_one_interpreter(tmp_path: Path) -> None:

@@ -5,16 +5,18 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
+from prime_cli.archive.imports import absent_import
+from prime_cli.archive.left_out import file_left_out, module_beside
 from prime_cli.archive.reproducibility import repack_wheel, source_date_epoch
 from prime_cli.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.digests import digest_file
-from prime_cli.core.errors import Unreachable
+from prime_cli.core.errors import LoadFailed, Unreachable
 from prime_cli.core.paths import home_path, make_folder, storage_errors
 from prime_cli.core.progress import Progress
 from prime_cli.envs.local_store import WheelStore
 from prime_cli.envs.project.build_backend import run_backend
 from prime_cli.envs.project.folder import Project
-from prime_cli.envs.project.wheel_checks import caution_of_imports, check_wheel
+from prime_cli.envs.project.wheel_checks import caution_of_imports, check_wheel, refuse_left_out
 from prime_cli.runtime.interpreters import Interpreter, prepare_interpreter
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.sources import Source
@@ -89,11 +91,31 @@ def check_built_wheel(
     claim: datetime | None = None,
 ) -> None:
     """Refuse a wheel that cannot work, and warn of the rest; raises as `build_checked` does."""
+    if project is not None:
+        refuse_left_out(wheel, facts, project)
     for caution in [*check_wheel(facts, project), *caution_of_imports(wheel, facts)]:
         progress.warn(caution.message, hint=caution.hint)
     if check:
         sources = project.uv_sources if project else ()
-        check_import(wheel, facts, progress, sources=sources, offline=offline, claim=claim)
+        interpreter = check_import(
+            wheel, facts, progress, sources=sources, offline=offline, claim=claim
+        )
+        if interpreter is not None and project is not None:
+            refuse_unloaded(project.root, facts, interpreter)
+
+
+def refuse_unloaded(root: Path, facts: WheelFacts, interpreter: Interpreter) -> None:
+    """Raise LoadFailed if it could not be loaded for want of a file that is in the folder `root`.
+
+    Other failures with the default arguments may be of this machine, such as of its network.
+    """
+    why = interpreter.not_loaded
+    absent = absent_import(why)
+    left = module_beside(root, absent) if absent else file_left_out(root, why)
+    if left is not None:
+        raise LoadFailed(
+            f"{facts.name} {facts.version} cannot be loaded: {left.sentence}", hint=left.hint
+        )
 
 
 def check_import(

@@ -2,12 +2,14 @@
 
 import keyword
 import re
+import sys
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
 from string import Template
 
+from prime_cli.archive.imports import may_come_with_verifiers
 from prime_cli.core.errors import Conflict, StorageFailed, UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.refs import module_name
@@ -131,7 +133,12 @@ def _module_of(name: str) -> str:
             f"`{name}` is not a valid environment name",
             hint="use letters, digits and hyphens, starting with a letter, such as `my-env`",
         )
-    if module in {"verifiers", "datasets", "tests"}:
+    if module in sys.stdlib_module_names:
+        raise UsageError(
+            f"`{name}` would be hidden by Python's own module `{module}`",
+            hint=f"choose another name, such as `{name}-env`",
+        )
+    if module == "tests" or may_come_with_verifiers(module):
         raise UsageError(
             f"`{name}` would hide the package `{module}` that environments import",
             hint=f"choose another name, such as `{name}-env`",

@@ -1,5 +1,6 @@
 """What is looked at in a built wheel before anyone installs it; no code of it is run here."""
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,15 +9,18 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_version
 
 from prime_cli.archive.imports import (
+    hides,
     missing_import_hint,
     needed_imports,
     own_names,
+    relative_in_flat,
     undeclared_imports,
 )
+from prime_cli.archive.left_out import modules_left_out
 from prime_cli.archive.source_analysis import LOADER
 from prime_cli.archive.wheels import WheelFacts, open_wheel
 from prime_cli.core.errors import BuildFailed
-from prime_cli.core.refs import normalize_name
+from prime_cli.core.refs import module_name, normalize_name
 from prime_cli.envs.project.folder import Project
 from prime_cli.runtime.sources import Source
 
@@ -41,6 +45,23 @@ def check_wheel(facts: WheelFacts, project: Project | None = None) -> list[Wheel
     if project is not None:
         _check_identity(facts, project)
     return list(_cautions(facts, project))
+
+
+def refuse_left_out(path: Path, facts: WheelFacts, project: Project) -> None:
+    """Raise BuildFailed if the wheel at `path` lacks a module that it imports, or cannot import.
+
+    No release of anything would bring it.
+    """
+    module = facts.module or project.module
+    for left in modules_left_out(project.root, path, facts, module):
+        raise BuildFailed(left.sentence, hint=left.hint)
+    with open_wheel(path) as wheel:
+        flat = relative_in_flat(module, wheel.source)
+    if flat is not None:
+        raise BuildFailed(
+            f"{flat.place} imports relatively, which only a module inside of a package can",
+            hint=f"move it to {module}/__init__.py and what it imports beside that",
+        )
 
 
 def caution_of_imports(path: Path, facts: WheelFacts) -> list[WheelWarning]:
@@ -97,6 +118,7 @@ def _check_identity(facts: WheelFacts, project: Project) -> None:
 
 def _cautions(facts: WheelFacts, project: Project | None) -> Iterator[WheelWarning]:
     yield from _caution_of_root_files(facts)
+    yield from _caution_of_hiding(facts)
     yield from _caution_of_direct_urls(facts)
     if project is not None:
         for check in _PROJECT_CAUTIONS:
@@ -111,6 +133,19 @@ def _caution_of_root_files(facts: WheelFacts) -> Iterator[WheelWarning]:
             " those of another environment collide with it",
             "omit it from the wheel, or move it into the package",
         )
+
+
+def _caution_of_hiding(facts: WheelFacts) -> Iterator[WheelWarning]:
+    own = module_name(normalize_name(facts.name))
+    for name in facts.top_level:
+        if name in sys.stdlib_module_names:
+            words = f"The module `{name}` is hidden by Python's own"
+        elif hides(name, facts):
+            words = f"The module `{name}` hides the package `{name}`"
+        else:
+            continue
+        other = own if own != name else f"{own}_env"
+        yield WheelWarning("hides", words, f"give it another name, such as `{other}`")
 
 
 def _caution_of_direct_urls(facts: WheelFacts) -> Iterator[WheelWarning]:

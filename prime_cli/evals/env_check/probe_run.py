@@ -149,7 +149,11 @@ class _Run:
                 self._progress.say(self._bench.scrub.text(event.text))
             case End():
                 failure = failure_of(
-                    event, self._bench.plan, self._bench.scrub, asked=self._withheld.hint()
+                    event,
+                    self._bench.plan,
+                    self._bench.scrub,
+                    asked=self._withheld.hint(),
+                    log=self._bench.log,
                 )
                 if failure is not None:
                     raise failure

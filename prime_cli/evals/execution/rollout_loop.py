@@ -253,6 +253,7 @@ class RolloutLoop:
                     self._setup.scrub,
                     again=self._setup.prepared.origin is not None,
                     asked=self._withheld.hint(),
+                    log=self._setup.folder.log,
                     whole=self._setup.context.debug,
                 )
                 if failure is not None:

@@ -9,8 +9,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
+from pathlib import Path
 
 from prime_cli.archive.imports import absent_import, missing_import_hint
+from prime_cli.archive.left_out import file_left_out, module_beside
 from prime_cli.core.errors import (
     Conflict,
     EnvironmentFailed,
@@ -25,6 +27,7 @@ from prime_cli.runs.rows import SCORED, WORKER_DIED
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import GROUP, WorkList, next_attempts, owed_again, settled
+from prime_cli.runtime.causes import cause_of, end_of_log, unreachable_host, unreachable_words
 from prime_cli.runtime.protocol import End, EndError, Start
 
 MOST_DEATHS = 5
@@ -180,12 +183,14 @@ def failure_of(
     *,
     again: bool = False,
     asked: str | None = None,
+    log: Path | None = None,
     whole: bool = False,
 ) -> PrimeError | None:
     """The error of `end`; None for a good or requested end.
 
     `again` says that the run makes another one again, `asked` how to allow the variables that the
-    environment asked for. `detail` is the end of the traceback, or the `whole`.
+    environment asked for, `log` is what it printed. `detail` is the end of the traceback, or the
+    `whole`.
     """
     if end.ok or end.stage == "interrupted":
         return None
@@ -204,13 +209,8 @@ def failure_of(
             detail=detail,
         )
     if end.stage in _DOING:
-        absent = absent_import(cause)
-        if absent is not None:
-            is_own = normalize_name(absent) == normalize_name(name)
-            asked = _OWN_MODULE_HINT if is_own else missing_import_hint(absent)
-            detail = detail if is_own or whole else None
-        sentence = f"`{name}` cannot {_DOING[end.stage]}: {cause}"
-        return LoadFailed(sentence, hint=asked or _load_hint(first, plan), detail=detail)
+        begins = f"`{name}` cannot {_DOING[end.stage]}"
+        return _load_failure(begins, cause, text, plan, asked=asked, log=log, whole=whole)
     if end.stage == "data":
         earlier = "that the run had" if again else "that this run started with"
         return Conflict(
@@ -218,6 +218,43 @@ def failure_of(
             hint="`--force` uses the current data" if again else _DATA_HINT,
         )
     return EnvironmentFailed(f"`{name}` stopped the run: {cause}", hint=asked, detail=detail)
+
+
+def _load_failure(
+    begins: str,
+    raised: str,
+    trace: str,
+    plan: EvalPlan,
+    *,
+    asked: str | None,
+    log: Path | None,
+    whole: bool,
+) -> LoadFailed:
+    """An environment that does not import or load, by what is at the bottom of it."""
+    first = cause_of(trace)
+    cause = f"{raised}, because of {first}" if first else raised
+    detail = trace if whole else last_lines(trace)
+    absent, name = absent_import(first or raised), plan.environment.name
+    folder = Path(plan.environment.path) if plan.environment.path else None
+    left = None
+    if folder is not None and folder.is_dir():
+        left = module_beside(folder, absent) if absent else file_left_out(folder, first or raised)
+    if left is not None:
+        return LoadFailed(f"{begins}: {left.sentence}", hint=left.hint, detail=detail)
+    if absent is not None:
+        is_own = normalize_name(absent) == normalize_name(name)
+        advice = _OWN_MODULE_HINT if is_own else missing_import_hint(absent)
+        return LoadFailed(
+            f"{begins}: {cause}", hint=advice, detail=detail if is_own or whole else None
+        )
+    host = unreachable_host(f"{raised}\n{trace}")
+    told = unreachable_host(end_of_log(log)) if log is not None and host is None else None
+    hint = asked or _load_hint(raised, plan)
+    if found := host or told:
+        words, step = unreachable_words(found)
+        cause = words if host else f"{cause} (its log says that {words})"
+        hint = hint or step
+    return LoadFailed(f"{begins}: {cause}", hint=hint, detail=detail)
 
 
 def _bad_flags(stage: str, name: str, first: str) -> PrimeError:
@@ -230,7 +267,7 @@ def _bad_flags(stage: str, name: str, first: str) -> PrimeError:
 
 
 def _load_hint(message: str, plan: EvalPlan) -> str | None:
-    if message.startswith(_INPUT):
+    if _INPUT in message:
         return _INPUT_HINT
     if plan.sandbox and not plan.allow_net:
         return _NETWORK_HINT

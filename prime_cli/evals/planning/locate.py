@@ -27,6 +27,7 @@ from prime_cli.envs.project.folder import (
     split_extras_here,
 )
 from prime_cli.envs.project.pyproject import FILENAME
+from prime_cli.envs.project.wheel_checks import refuse_left_out
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.runs.plan import RunEnvironment
 from prime_cli.runtime.packages import WheelPackage, import_name, read_package, with_extras
@@ -267,9 +268,10 @@ def _from_folder(folder: Path, progress: Progress, *, offline: bool) -> Resolved
 
 
 def environment_of_wheel(wheel: Path, project: Project) -> ResolvedEnvironment:
-    """The environment of a project's built wheel; raises LoadFailed."""
+    """The environment of a project's built wheel; raises LoadFailed, BuildFailed."""
     defaults = defaults_from(project.eval_defaults)
     package = replace(read_package(wheel), sources=project.uv_sources, folder=project.root)
+    refuse_left_out(wheel, package.facts, project)
     subject = _subject(package, path=project.root, defaults=defaults)
     return replace(subject, pyproject=project.pyproject)
 

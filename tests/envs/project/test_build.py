@@ -7,7 +7,7 @@ import pytest
 
 from prime_cli.archive.wheel_comparison import check_record
 from prime_cli.archive.wheels import WheelFacts, read_wheel
-from prime_cli.core.errors import BuildFailed, LoadFailed, UsageError
+from prime_cli.core.errors import BuildFailed, UsageError
 from prime_cli.core.progress import Silent
 from prime_cli.envs.project.build import build_checked, build_wheel
 from prime_cli.envs.project.build_backend import hatchling_fits
@@ -157,13 +157,16 @@ def test_a_package_that_is_not_an_environment_is_refused_with_what_to_define(
     assert "load_environment" in (caught.value.hint or "")
 
 
-@pytest.mark.slow
-def test_files_left_out_of_the_wheel_are_found_by_importing_it(tmp_path: Path) -> None:
-    folder = write_project(tmp_path, WILD["files-left-out"])
-    wheel = build_wheel(load_project(folder), tmp_path / "dist", Silent())
-    assert read_wheel(wheel).exposes == "v0"
-    with pytest.raises(LoadFailed, match="tiny_env"):
-        build_checked(load_project(folder), tmp_path / "dist", Silent())
+@pytest.mark.parametrize("check", [True, False])
+def test_a_module_left_out_of_the_wheel_is_named_with_the_line_that_brings_it(
+    tmp_path: Path, *, check: bool
+) -> None:
+    project = load_project(write_project(tmp_path, WILD["files-left-out"]))
+    with pytest.raises(BuildFailed, match=r"`tiny_env/parts\.py` is not in the wheel") as raised:
+        build_checked(project, tmp_path / "dist", Silent(), check=check, offline=True)
+    assert "tiny_env/__init__.py:1 imports it" in raised.value.message
+    hint = raised.value.hint or ""
+    assert hint.startswith("take `tiny_env/parts.py` out of `exclude` in pyproject.toml:")
 
 
 @pytest.mark.slow

@@ -82,3 +82,19 @@ def test_any_name_gives_a_plan_inside_the_folder_or_a_usage_error(name: str) -> 
         return
     assert plan.root.parent == folder
     assert plan.module.isidentifier()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("abc", "hidden by Python's own module `abc`"),
+        ("json", "hidden by Python's own module `json`"),
+        ("Rich", "hide the package `rich`"),
+        ("huggingface-hub", "hide the package `huggingface_hub`"),
+        ("datasets", "hide the package `datasets`"),
+    ],
+)
+def test_a_name_that_another_module_has_is_refused(tmp_path: Path, name: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as raised:
+        plan_scaffold(name, tmp_path)
+    plan_scaffold((raised.value.hint or "").split("`")[1], tmp_path)

@@ -7,7 +7,7 @@ from prime_cli.core.errors import BuildFailed
 from prime_cli.core.progress import Silent
 from prime_cli.envs.project.build import build_wheel
 from prime_cli.envs.project.folder import load_project
-from prime_cli.envs.project.wheel_checks import caution_of_imports, check_wheel
+from prime_cli.envs.project.wheel_checks import caution_of_imports, check_wheel, refuse_left_out
 from prime_cli.evals.env_check.package import check_dependencies
 from tests.helpers.wild import WILD, Shape, write_project, write_wheel
 
@@ -63,6 +63,30 @@ def test_a_forgotten_dependency_is_warned_of(tmp_path: Path) -> None:
     assert caution.message == "tiny_env.py:1 imports `nltk`, which no requirement is known to have"
     assert caution.hint == "add `nltk` to `dependencies` in pyproject.toml"
     assert check_dependencies(read_wheel(wheel), [caution]).sentence == caution.message
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rich", "The module `rich` hides the package `rich`"),
+        ("nltk", "The module `nltk` hides the package `nltk`"),
+        ("json", "The module `json` is hidden by Python's own"),
+    ],
+)
+def test_a_module_that_stands_before_another_is_warned_of(
+    name: str, said: str, tmp_path: Path
+) -> None:
+    files = {f"{name}.py": "def load_environment(): ...\n"}
+    wheel = write_wheel(tmp_path, files, requires=("verifiers", "nltk"))
+    assert [each.message for each in check_wheel(read_wheel(wheel))] == [said]
+
+
+def test_a_relative_import_outside_of_a_package_is_refused(tmp_path: Path) -> None:
+    shape = Shape(body="from .other import load_environment\n", files={"other.py": ""})
+    project = load_project(write_project(tmp_path, shape))
+    wheel = write_wheel(tmp_path / "dist", {"tiny_env.py": "from .other import load_environment\n"})
+    with pytest.raises(BuildFailed, match=r"tiny_env\.py:1 imports relatively"):
+        refuse_left_out(wheel, read_wheel(wheel), project)
 
 
 def test_a_wheel_without_modules_is_refused(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 """What the next worker is to run after one that ended or died, and what its error says."""
 
+from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 
 from prime_cli.archive.imports import missing_import_hint
-from prime_cli.core.errors import UsageError, WorkerDied
+from prime_cli.core.errors import PrimeError, UsageError, WorkerDied
 from prime_cli.evals.execution.worker_failures import MOST_DEATHS, RestartPolicy, failure_of
+from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import WorkList
@@ -147,6 +150,44 @@ def test_a_module_of_its_own_that_is_absent_is_no_dependency() -> None:
     assert failure is not None
     assert "include the module in the wheel" in (failure.hint or "")
     assert failure.detail == "line 3"
+
+
+def load_failure(error: EndError, plan: EvalPlan = PLAN, log: Path | None = None) -> PrimeError:
+    failure = failure_of(End(ok=False, stage="load", error=error), plan, Scrubber({}), log=log)
+    assert failure is not None
+    return failure
+
+
+def test_a_module_in_the_folder_is_never_a_package_to_install(tmp_path: Path) -> None:
+    (tmp_path / "helpers.py").write_text("", encoding="utf-8")
+    environment = msgspec.structs.replace(PLAN.environment, path=str(tmp_path))
+    plan = msgspec.structs.replace(PLAN, environment=environment)
+    error = EndError(type="ModuleNotFoundError", message="No module named 'helpers'")
+    failure = load_failure(error, plan)
+    assert "`helpers.py` is not in the wheel" in failure.message
+    assert "dependencies" not in (failure.hint or "")
+
+
+def test_the_cause_is_said_and_not_only_the_last_exception() -> None:
+    trace = (
+        "KeyError: 'train'\n\nDuring handling of the above exception, another exception occurred:"
+        "\n\nRuntimeError: no data"
+    )
+    failure = load_failure(EndError(type="RuntimeError", message="no data", traceback=trace))
+    assert failure.message.endswith("RuntimeError: no data, because of KeyError: 'train'")
+
+
+def test_hugging_face_out_of_reach_is_said_in_those_words(tmp_path: Path) -> None:
+    words = "huggingface.co cannot be reached"
+    inner = "ConnectionError: Couldn't reach 'a/b' on the Hub (LocalEntryNotFoundError)"
+    failure = load_failure(EndError(type="ConnectionError", message="…", traceback=inner))
+    assert failure.message.endswith(f"cannot be loaded: {words}")
+    assert "--offline" in (failure.hint or "")
+
+    log = tmp_path / "worker.log"
+    log.write_text(f"warning: {inner}\n", encoding="utf-8")
+    failure = load_failure(EndError(type="TypeError", message="None", traceback="…"), log=log)
+    assert failure.message.endswith(f"TypeError: None (its log says that {words})")
 
 
 def test_the_traceback_of_an_absent_import_is_shown_on_request() -> None:
