@@ -15,7 +15,7 @@ from prime_cli.archive.members import Names, archive_errors, index_zip
 from prime_cli.archive.source_analysis import Generation, find_generation
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.paths import storage_errors
-from prime_cli.core.refs import module_name, normalize_name
+from prime_cli.core.refs import is_namesake, module_name
 
 if TYPE_CHECKING:
     from packaging.metadata import RawMetadata
@@ -179,9 +179,12 @@ class Wheel:
 
     def find_module(self, top_level: tuple[str, ...], name: str) -> str | None:
         """The top-level module that exposes an environment; the project's namesake comes first."""
-        namesakes = {module_name(name), module_name(normalize_name(name))}
-        ordered = sorted(top_level, key=lambda module: (module not in namesakes, module))
+        ordered = sorted(top_level, key=lambda module: (not is_namesake(module, name), module))
         return next((module for module in ordered if find_generation(module, self.source)), None)
+
+    def environment_module(self, name: str) -> str:
+        """The module of the environment `name`, whose namesake it is if none exposes one."""
+        return self.find_module(_top_level(tuple(self.members)), name) or module_name(name)
 
 
 @contextmanager

@@ -159,8 +159,13 @@ def normalize_name(name: str) -> str:
 
 
 def module_name(name: str) -> str:
-    """The import name that verifiers derives from an environment's name: `-` to `_`."""
-    return name.replace("-", "_")
+    """The import name of a project, whatever its spelling: `my_env_2` of `My-Env.2`."""
+    return normalize_name(name).replace("-", "_")
+
+
+def is_namesake(module: str, name: str) -> bool:
+    """Whether a module is called like the project `name`, as PEP 503 compares names."""
+    return normalize_name(module) == normalize_name(name)
 
 
 def slugify(text: str) -> str:

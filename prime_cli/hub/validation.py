@@ -21,7 +21,7 @@ from prime_cli.archive.unpack import inspect_archive
 from prime_cli.archive.wheels import Wheel
 from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import IntegrityError, UsageError
-from prime_cli.core.refs import module_name, normalize_name, require_short_version
+from prime_cli.core.refs import normalize_name, require_short_version
 from prime_cli.wire.check_reports import SCHEMA, CheckReport, verdict_of
 from prime_cli.wire.codec import decode
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentKind
@@ -146,7 +146,7 @@ def _read_kinds(wheel: Wheel, name: str) -> tuple[EnvironmentKind, ...]:
     sizes = [info.file_size for path, info in wheel.members.items() if path.endswith(".py")]
     if sum(sizes) > _LARGEST_SOURCE or max(sizes, default=0) > _LARGEST_MODULE:
         return ()
-    generation = find_generation(module_name(name), wheel.source)
+    generation = find_generation(wheel.environment_module(name), wheel.source)
     return find_kinds(generation, wheel.modules(largest=_LARGEST_MODULE))
 
 

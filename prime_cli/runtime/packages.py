@@ -26,7 +26,7 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import LoadFailed, UsageError
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import home_path, make_folder, storage_errors
-from prime_cli.core.refs import add_extras, module_name, normalize_name
+from prime_cli.core.refs import add_extras, is_namesake, normalize_name
 from prime_cli.runtime.locks import load_lock
 from prime_cli.runtime.sources import Source
 from prime_cli.wire.locks import Lock
@@ -144,8 +144,8 @@ def import_name(facts: WheelFacts) -> str:
             f"{facts.filename} contains no importable module",
             hint="check the files in it with `prime env build`",
         )
-    namesake = module_name(facts.name).lower()
-    return next((name for name in facts.top_level if name.lower() == namesake), facts.top_level[0])
+    named = (module for module in facts.top_level if is_namesake(module, facts.name))
+    return next(named, facts.top_level[0])
 
 
 def installable(package: WheelPackage, home: Path) -> WheelPackage:

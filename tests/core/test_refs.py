@@ -8,7 +8,9 @@ from prime_cli.core.errors import BadReference
 from prime_cli.core.refs import (
     EnvRef,
     add_extras,
+    is_namesake,
     is_reference,
+    module_name,
     normalize_name,
     split_extras,
 )
@@ -108,3 +110,10 @@ def test_any_text_is_split_or_refused(text: str) -> None:
     except BadReference:
         return
     assert extras or plain == text
+
+
+@pytest.mark.parametrize("name", ["My-Env.2", "my_env_2", "MY--env.-2"])
+def test_every_spelling_of_a_project_has_one_module(name: str) -> None:
+    assert module_name(name) == "my_env_2"
+    assert is_namesake("My_Env_2", name)
+    assert not is_namesake("my_env", name)

@@ -16,6 +16,7 @@ from prime_cli.core.errors import Conflict, ExitCode, IntegrityError, NotFound, 
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.pull import PullResult, pull_sources
+from prime_cli.wire.environments import EnvironmentQuery
 from tests.helpers.hubs import publish
 from tests.helpers.replay import Replay
 
@@ -71,6 +72,16 @@ def test_the_sources_go_to_a_new_folder_named_after_the_module(
     assert pulled.ref == TINY.at("0.1.0")
     assert pulled.files == ("README.md", "pyproject.toml", "tiny_env.py")
     assert (here / "tiny_env" / "tiny_env.py").read_text("utf-8").startswith("def load_env")
+
+
+def test_every_spelling_of_a_name_has_its_kinds_and_its_modules_folder(
+    hub: HubClient, tmp_path: Path, here: Path
+) -> None:
+    source = "import verifiers as vf\ndef load_environment(): return vf.ToolEnv()\n"
+    ref = publish(hub, tmp_path, "Tiny.Env-2", files={"tiny_env_2.py": source})
+    (row,) = hub.environments.list(EnvironmentQuery(search="Tiny")).data
+    assert {"v0", "tool-use"} <= {str(kind) for kind in row.kinds}
+    assert _pull(hub, here, ref).path == here / "tiny_env_2"
 
 
 def test_a_folder_that_is_taken_gets_a_number(hub: HubClient, tmp_path: Path, here: Path) -> None:

@@ -9,7 +9,7 @@ from prime_cli.api.transports import AppTransport
 from prime_cli.archive.sources import content_hash, list_sources, write_source_archive
 from prime_cli.core.digests import digest_file
 from prime_cli.core.progress import Silent
-from prime_cli.core.refs import EnvRef
+from prime_cli.core.refs import EnvRef, module_name
 from prime_cli.hub.app import create_app
 from prime_cli.hub.settings import HubSettings, utc_now
 from prime_cli.wire.environments import ArtifactRequest, EnvironmentMetadata, ResolveRequest
@@ -48,7 +48,7 @@ def publish(
 
     `declared` are further tables of the pyproject.toml, which is in the sources alone.
     """
-    module = name.replace("-", "_")
+    module = module_name(name)
     files = files or {f"{module}.py": LOADER}
     root = folder / f"{module}-{version}"
     wheel = write_wheel(

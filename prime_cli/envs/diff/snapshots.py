@@ -17,7 +17,7 @@ from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import IntegrityError, NotFound
 from prime_cli.core.paths import prime_home, storage_errors
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import EnvRef, is_reference, normalize_name
+from prime_cli.core.refs import EnvRef, is_namesake, is_reference, normalize_name
 from prime_cli.envs.fetch import fetch_wheel
 from prime_cli.envs.install.dependencies import OpenHub
 from prime_cli.envs.install.installed import InstalledPackage, read_distributions, recorded_files
@@ -120,9 +120,8 @@ def _of_package(label: str, package: WheelPackage) -> Snapshot:
 
 def _with_module(side: Snapshot) -> Snapshot:
     """With the module that exposes an environment; its namesake goes first."""
-    namesake = normalize_name(side.name).replace("-", "_")
     tops = {name for name in side.modules if "." not in name}
-    for name in sorted(tops, key=lambda each: (each != namesake, each)):
+    for name in sorted(tops, key=lambda each: (not is_namesake(each, side.name), each)):
         generation = find_generation(name, side.read)
         if generation is not None:
             return replace(side, module=name, generation=generation)

@@ -22,7 +22,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from prime_cli.archive.source_analysis import Generation, find_generation
 from prime_cli.core.errors import BadProject, StorageFailed
 from prime_cli.core.paths import write_atomically
-from prime_cli.core.refs import module_name, normalize_name
+from prime_cli.core.refs import is_namesake, module_name, normalize_name
 from prime_cli.envs.project.folder import load_project
 from prime_cli.runtime.verifiers_releases import LIBRARY
 
@@ -308,10 +308,11 @@ def _modules_of(project: Path) -> list[str]:
 
 def _modules(package: InstalledPackage) -> list[str]:
     """Import names of a package, its namesake first."""
-    namesake = module_name(package.name)
     paths = (path for path, _ in recorded_files(package) or ())
     tops = {path.split("/")[0].removesuffix(".py") for path in paths}
-    return [namesake, *sorted(top for top in tops if top.isidentifier() and top != namesake)]
+    modules = [top for top in tops if top.isidentifier()]
+    ordered = sorted(modules, key=lambda module: (not is_namesake(module, package.name), module))
+    return list(dict.fromkeys([*ordered, module_name(package.name)]))
 
 
 def _read(folders: Iterable[Path], path: str) -> str | None:

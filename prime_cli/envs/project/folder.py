@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 from prime_cli.archive.source_analysis import find_generation
 from prime_cli.core.errors import BadProject, NotFound
 from prime_cli.core.progress import Progress
-from prime_cli.core.refs import is_reference, module_name, normalize_name, split_extras
+from prime_cli.core.refs import is_namesake, is_reference, module_name, normalize_name, split_extras
 from prime_cli.envs.project.pyproject import (
     FILENAME,
     get_table,
@@ -40,7 +40,7 @@ def find_local(word: str, here: Path, *, environments: Path = ENVIRONMENTS) -> P
         return path if _is_project(path) else None
     if _is_called(here, word):
         return here
-    modules = dict.fromkeys((word, module_name(word), module_name(normalize_name(word))))
+    modules = dict.fromkeys((word, word.replace("-", "_"), module_name(word)))
     candidates = [here / folder / module for folder in (".", environments) for module in modules]
     return next(filter(_is_project, candidates), None)
 
@@ -226,8 +226,7 @@ def _find_module(root: Path, name: str) -> str:
     """The module that exposes an environment; if none does, the one the project is named after."""
     sources = [root, root / "src"]
     found = sorted({module for folder in sources for module in _modules_in(folder)})
-    wanted = (module_name(name), module_name(normalize_name(name)))
-    ordered = sorted(found, key=lambda module: (module not in wanted, module))
+    ordered = sorted(found, key=lambda module: (not is_namesake(module, name), module))
 
     def read(path: str) -> str | None:
         for folder in sources:
@@ -236,7 +235,8 @@ def _find_module(root: Path, name: str) -> str:
         return None
 
     exposing = (module for module in ordered if find_generation(module, read))
-    return next(exposing, ordered[0] if ordered and ordered[0] in wanted else wanted[1])
+    named = (module for module in ordered if is_namesake(module, name))
+    return next(exposing, next(named, module_name(name)))
 
 
 def _modules_in(folder: Path) -> list[str]:

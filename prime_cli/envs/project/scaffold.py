@@ -127,7 +127,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _module_of(name: str) -> str:
-    module = module_name(name).replace(".", "_").lower()
+    module = module_name(name)
     if not _NAME.fullmatch(name) or not module.isidentifier() or keyword.iskeyword(module):
         raise UsageError(
             f"`{name}` is not a valid environment name",

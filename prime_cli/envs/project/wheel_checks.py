@@ -136,7 +136,7 @@ def _caution_of_root_files(facts: WheelFacts) -> Iterator[WheelWarning]:
 
 
 def _caution_of_hiding(facts: WheelFacts) -> Iterator[WheelWarning]:
-    own = module_name(normalize_name(facts.name))
+    own = module_name(facts.name)
     for name in facts.top_level:
         if name in sys.stdlib_module_names:
             words = f"The module `{name}` is hidden by Python's own"

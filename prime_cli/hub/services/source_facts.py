@@ -11,7 +11,7 @@ from prime_cli.archive.members import archive_errors
 from prime_cli.archive.outside import outside_references
 from prime_cli.archive.source_analysis import find_generation
 from prime_cli.archive.wheels import Wheel
-from prime_cli.core.refs import EnvRef, module_name
+from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.services.access import find_environment
 from prime_cli.hub.services.versions import find_version
@@ -28,12 +28,12 @@ def read_source(hub: Hub, caller: Caller, ref: EnvRef) -> SourceFacts | None:
         environment = find_environment(connection, caller, ref)
         version = find_version(connection, environment, ref.wire_version)
     limits = hub.settings.limits.archive
-    return _read(hub.storage.open, version.wheel_sha256, module_name(environment.name), limits)
+    return _read(hub.storage.open, version.wheel_sha256, environment.name, limits)
 
 
 @lru_cache(maxsize=_KEPT)
 def _read(
-    open_blob: Callable[[str], BinaryIO], digest: str, module: str, limits: ArchiveLimits
+    open_blob: Callable[[str], BinaryIO], digest: str, name: str, limits: ArchiveLimits
 ) -> SourceFacts | None:
     """The same of a wheel, which never changes."""
     with open_blob(digest) as file, archive_errors(), zipfile.ZipFile(file) as archive:
@@ -41,6 +41,7 @@ def _read(
         sizes = [info.file_size for path, info in wheel.members.items() if path.endswith(".py")]
         if sum(sizes) > _LARGEST_SOURCE:
             return None
+        module = wheel.environment_module(name)
         generation = find_generation(module, wheel.source)
         found = read_arguments(module, generation, wheel.source) if generation else None
         outside = outside_references(text for _, text in wheel.modules(largest=_LARGEST_SOURCE))
