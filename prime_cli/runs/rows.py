@@ -4,12 +4,18 @@ Asking a model again until no error is left would select among its answers. So i
 only if it gave none; an answer that could not be scored is rescored as saved.
 """
 
+import re
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from prime_cli.core.digests import digest_bytes
+from prime_cli.runtime.worker.failures import NO_TUNNEL
+from prime_cli.wire.sandboxes import IMAGE_PULL_FAILED
+
+if TYPE_CHECKING:
+    from prime_cli.runtime.protocol import RolloutError
 
 SCHEMA = 1
 """For the journal's lines and run.json; readers accept this one and the previous one."""
@@ -110,15 +116,32 @@ class Step(StrEnum):
 
 
 class OnResume(msgspec.Struct, frozen=True):
-    """How many errored rollouts `prime eval run --resume` asks again, rescores, and keeps."""
+    """How many errored rollouts `prime eval run --resume` asks again, rescores, and keeps.
+
+    Of those that it rescores `own` failed in the environment's own code, which will not have
+    changed; of those that it keeps `lacking` wanted what prime does not have.
+    """
 
     ask: int = 0
     score: int = 0
     keep: int = 0
+    own: int = 0
+    lacking: int = 0
+
+
+_LACKING = re.compile(rf"{NO_TUNNEL}|SandboxImagePullError|{IMAGE_PULL_FAILED}")
+
+
+def lacks_capability(failure: "Failure | RolloutError") -> bool:
+    """Whether a rollout failed for want of a tunnel or an image, which is no fault of its code."""
+    said = f"{failure.type}: {failure.message}\n{failure.traceback or ''}"
+    return failure.kind == "environment" and _LACKING.search(said) is not None
 
 
 _IN_SCORING = frozenset({"RewardFailed", "ScoringTimeout", "NoReward", "ValueError"})
 """For older primes, which did not write `in_scoring`; the last one is a NaN reward."""
+_PASSING = frozenset({"ScoringTimeout"})
+"""What may go another way the next time, with the same code."""
 
 
 def next_step(row: Row) -> Step | None:
@@ -128,6 +151,12 @@ def next_step(row: Row) -> Step | None:
     if is_scorable(row):
         return Step.SCORE
     return Step.ASK if row.error is not None and row.error.kind == INFRA else Step.KEEP
+
+
+def fails_in_own_code(row: Row) -> bool:
+    """Whether scoring a saved answer raised in the environment's code, as it would again."""
+    error = row.error
+    return error is not None and error.kind == "environment" and error.type not in _PASSING
 
 
 def is_scorable(row: Row) -> bool:

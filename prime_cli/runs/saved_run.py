@@ -217,16 +217,28 @@ def resume_words(summary: Summary, command: str) -> str | None:
     steps = summary.on_resume
     if steps is None:
         return None
-    does = []
+    does, other, says = [], steps.score - steps.own, []
     if steps.ask:
         does.append(f"asks again for {steps.ask} without an answer")
-    if steps.score:
-        does.append(f"scores {pluralize(steps.score, 'saved answer')} again")
-    if not does:
+    if other:
+        does.append(f"scores {pluralize(other, 'saved answer')} again")
+    if does:
+        says.append(f"`{command}` {' and '.join(does)}")
+    if steps.own:
+        answers = pluralize(steps.own, "saved answer")
+        says.append(
+            f"the environment's code fails on {answers}: correct it, and score them with "
+            f"`prime eval rescore {summary.run_id} --environment PATH`"
+        )
+    kept = steps.keep - steps.lacking
+    if kept and does:
+        says.append(f"{kept} stay unless you add `--retry-errors`")
+    elif kept or (steps.own and not does):
         asks = f"`{command} --retry-errors` asks the model again"
-        return f"{asks}; without the flag, such errors stay"
-    kept = f"; {steps.keep} stay unless you add `--retry-errors`" if steps.keep else ""
-    return f"`{command}` {' and '.join(does)}{kept}"
+        says.append(f"{asks}; without the flag, such errors stay")
+    if steps.lacking:
+        says.append(f"{steps.lacking} need a tunnel or an image that cannot be had, and stay")
+    return "; ".join(says)
 
 
 def check_error_rate(

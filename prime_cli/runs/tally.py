@@ -18,6 +18,8 @@ from prime_cli.runs.rows import (
     Failure,
     Row,
     Step,
+    fails_in_own_code,
+    lacks_capability,
     next_step,
     numeric,
     reason_of,
@@ -29,17 +31,23 @@ RolloutKey = tuple[int, int]
 _NONE = math.nan
 _TRUNCATED = 1
 _AGAIN = {reason: 2 << bit for bit, reason in enumerate(REASONS)}
+_OWN, _LACKING = 64, 128
 _STEPS: tuple[Step | None, ...] = (None, *Step)
 _ROLLOUT_BITS = 32
 _ROLLOUTS = (1 << _ROLLOUT_BITS) - 1
 
 
 class Attempt(NamedTuple):
-    """The last attempt at a rollout, numbered from 1; `step` is what follows an error."""
+    """The last attempt at a rollout, numbered from 1; `step` is what follows an error.
+
+    `own`: the environment's code raised; `lacking`: it wanted what prime does not have.
+    """
 
     pair: RolloutKey
     number: int
     step: Step | None
+    own: bool = False
+    lacking: bool = False
 
     @property
     def scored(self) -> bool:
@@ -111,7 +119,10 @@ class Tally:
     def _fill(self, slot: int, row: Row) -> None:
         scored = row.reward is not None
         self._rewards[slot] = _NONE if row.reward is None else row.reward
-        self._flags[slot] = self._flags[slot] & ~_TRUNCATED | bool(row.is_truncated)
+        flags = self._flags[slot] & ~(_TRUNCATED | _OWN | _LACKING) | bool(row.is_truncated)
+        lacking = row.error is not None and lacks_capability(row.error)
+        own = _OWN if fails_in_own_code(row) else 0
+        self._flags[slot] = flags | (_LACKING if lacking else own)
         self._steps[slot] = _STEPS.index(next_step(row))
         pair = row.example_id, row.rollout
         self._errors[slot] = -1 if row.error is None else self._failures.count(row.error, pair)
@@ -164,7 +175,8 @@ class Tally:
     def attempts(self) -> Iterator[Attempt]:
         """The last attempt at every rollout, in order."""
         for pair, slot in self._ordered():
-            yield Attempt(pair, self._attempts[slot], _STEPS[self._steps[slot]])
+            own, lacking = (bool(self._flags[slot] & bit) for bit in (_OWN, _LACKING))
+            yield Attempt(pair, self._attempts[slot], _STEPS[self._steps[slot]], own, lacking)
 
     def rewards(self) -> "array[float]":
         """Every reward, in the order of examples and rollouts."""

@@ -95,7 +95,9 @@ def on_resume(tally: Tally, unit: str | None, rollouts: int) -> OnResume:
     errored = [last.pair for last in tally.attempts() if not last.scored]
     score = sum(again.get(pair) == rows.SCORED for pair in errored)
     ask = sum(pair in again for pair in errored) - score
-    return OnResume(ask, score, len(errored) - ask - score)
+    own = sum(again.get(each.pair) == rows.SCORED and each.own for each in tally.attempts())
+    lacking = sum(each.lacking and each.pair not in again for each in tally.attempts())
+    return OnResume(ask, score, len(errored) - ask - score, own, lacking)
 
 
 def next_attempts(tally: Tally, again: Collection[RolloutKey]) -> dict[RolloutKey, int]:

@@ -11,6 +11,7 @@ from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.saved_run import check_errors, summary_of
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.tally import Tally
+from prime_cli.runtime.worker.failures import NO_TUNNEL
 from tests.runs.rows import row
 from tests.runs.saving import PLAN
 
@@ -42,6 +43,29 @@ def test_errors_that_a_resume_keeps_are_asked_again_only_by_a_flag() -> None:
         "`prime eval run --resume abcd --retry-errors` asks the model again; without the flag, "
         "such errors stay"
     )
+
+
+def test_saved_answers_on_which_the_code_fails_are_not_offered_to_it_unchanged() -> None:
+    raised = Failure("environment", "RewardFailed", "KeyError", in_scoring=True)
+    answer = [{"role": "assistant", "content": "Paris"}]
+    failed = row(1, reward=None, error=raised, completion=answer)
+    with pytest.raises(PartialResult) as found:
+        check_errors(summary(row(0), failed, row(2, reward=None)), PLAN)
+    hint = found.value.hint or ""
+    assert "`prime eval run --resume abcd` asks again for 1 without an answer; " in hint
+    assert hint.endswith(
+        "the environment's code fails on 1 saved answer: correct it, and score them with "
+        "`prime eval rescore abcd --environment PATH`"
+    )
+
+
+def test_what_prime_does_not_have_is_never_asked_again() -> None:
+    tunnel = Failure("environment", "TunnelError", f"{NO_TUNNEL}: refused")
+    with pytest.raises(PartialResult) as found:
+        check_errors(summary(row(0), row(1, reward=None, error=tunnel)), PLAN)
+    hint = found.value.hint or ""
+    assert "--retry-errors" not in hint
+    assert hint.endswith("1 need a tunnel or an image that cannot be had, and stay")
 
 
 def test_a_share_up_to_the_limit_is_allowed() -> None:

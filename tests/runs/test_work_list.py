@@ -14,6 +14,7 @@ from prime_cli.runs.work_list import (
     owed_again,
     settled,
 )
+from prime_cli.runtime.worker.failures import NO_TUNNEL
 from tests.runs.rows import row
 
 
@@ -43,7 +44,7 @@ def test_the_model_is_asked_again_only_where_no_answer_was_had() -> None:
     again = owed_again(tally, "rollout", 2)
     assert again == {(0, 1): "infra", (1, 0): "scored"}
     assert next_attempts(tally, again) == {(0, 1): 2, (1, 0): 2}
-    assert on_resume(tally, "rollout", 2) == OnResume(ask=1, score=1, keep=1)
+    assert on_resume(tally, "rollout", 2) == OnResume(ask=1, score=1, keep=1, own=1)
 
 
 def test_all_that_ended_in_an_error_is_asked_again_on_request() -> None:
@@ -62,7 +63,20 @@ def test_a_group_is_asked_again_as_a_whole_or_not_at_all() -> None:
 def test_a_group_is_scored_again_as_a_whole_where_all_of_it_was_answered() -> None:
     tally = tally_of(row(0), unscored(0, 1), refused(1), unscored(1, 1))
     assert owed_again(tally, GROUP, 2) == {(0, 0): "scored", (0, 1): "scored"}
-    assert on_resume(tally, GROUP, 2) == OnResume(score=1, keep=2)
+    assert on_resume(tally, GROUP, 2) == OnResume(score=1, keep=2, own=1)
+
+
+def test_what_prime_does_not_have_and_what_may_pass_are_told_from_the_codes_own_failures() -> None:
+    late = Failure("environment", "ScoringTimeout", "10 s", in_scoring=True)
+    tunnel = Failure("environment", "TunnelError", f"{NO_TUNNEL}: refused")
+    image = Failure("environment", "SandboxError", "no", traceback="… IMAGE_PULL_FAILED: x")
+    tally = tally_of(
+        row(0, 0, None, error=late, completion=ANSWER),
+        row(1, 0, None, error=tunnel),
+        row(2, 0, None, error=image),
+        refused(3),
+    )
+    assert on_resume(tally, "rollout", 1) == OnResume(score=1, keep=3, lacking=2)
 
 
 def test_a_group_grows_as_a_whole() -> None:

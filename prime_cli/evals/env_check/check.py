@@ -16,12 +16,12 @@ from prime_cli.envs.project.folder import split_extras_here
 from prime_cli.evals.env_check.dataset import SURVEYED
 from prime_cli.evals.env_check.findings import failed, skipped
 from prime_cli.evals.env_check.inspection import (
-    OF_ROLLOUTS,
     ORDER,
     inspect_dependencies,
     inspect_package,
     inspect_runs,
     loaded,
+    without_sandbox,
 )
 from prime_cli.evals.env_check.network import Declaration, read_declaration
 from prime_cli.evals.env_check.probe_run import ProbeRun, ProbeSetup, run_probes
@@ -146,8 +146,7 @@ class _Checking:
         found = inspect_runs(first, second, self._declaration)
         checks.update({check.id: check for check in found})
         if self._without:
-            why = f"Not checked, as rollouts need a sandbox: {self._without}"
-            checks.update({name: skipped(name, why) for name in OF_ROLLOUTS})
+            checks.update({check.id: check for check in without_sandbox(self._without)})
         return self._closed(checks, None, interpreter, first)
 
     def _sound(self) -> tuple[Interpreter, ProbeRun, ProbeRun]:

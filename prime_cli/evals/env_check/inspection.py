@@ -13,7 +13,7 @@ from prime_cli.evals.env_check.behaviour import (
     check_range,
 )
 from prime_cli.evals.env_check.dataset import check_dataset, check_fingerprint
-from prime_cli.evals.env_check.findings import failed, passed
+from prime_cli.evals.env_check.findings import failed, passed, skipped
 from prime_cli.evals.env_check.network import Declaration, check_network
 from prime_cli.evals.env_check.package import (
     check_build,
@@ -22,7 +22,7 @@ from prime_cli.evals.env_check.package import (
     check_secrets,
 )
 from prime_cli.evals.env_check.probe_run import ProbeRun
-from prime_cli.evals.env_check.scoring import POOR, check_gold, check_poor
+from prime_cli.evals.env_check.scoring import POOR, check_gold, check_poor, sandbox_lacking
 from prime_cli.evals.execution.setup import GATEWAY_KEYS
 from prime_cli.evals.planning.locate import ResolvedEnvironment
 from prime_cli.runtime.interpreters import Interpreter
@@ -63,9 +63,11 @@ def inspect_dependencies(subject: ResolvedEnvironment, release: str | None = Non
 def inspect_runs(first: ProbeRun, second: ProbeRun, declaration: Declaration) -> list[Check]:
     """The checks of two runs with the same answers."""
     surveyed = check_dataset(first.survey) if first.survey else []
+    of_data = [*surveyed, check_fingerprint(first, second)]
+    if why := sandbox_lacking(first):
+        return [*of_data, *without_sandbox(why)]
     return [
-        *surveyed,
-        check_fingerprint(first, second),
+        *of_data,
         check_gold(first),
         *(check_poor(name, first) for name in POOR),
         check_range(first),
@@ -74,6 +76,12 @@ def inspect_runs(first: ProbeRun, second: ProbeRun, declaration: Declaration) ->
         check_agreement(first, second),
         check_network((first, second), declaration),
     ]
+
+
+def without_sandbox(why: str) -> list[Check]:
+    """The checks of rollouts where these had no sandbox, for which no environment is blamed."""
+    sentence = f"Not checked, as rollouts need a sandbox: {why}"
+    return [skipped(name, sentence) for name in OF_ROLLOUTS]
 
 
 def loaded(interpreter: Interpreter, run: ProbeRun) -> Check:

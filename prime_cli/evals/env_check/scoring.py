@@ -16,6 +16,7 @@ from prime_cli.evals.env_check.findings import (
 )
 from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.models.gateway.oracle import ENDLESS, GOLDEN, OracleProbe
+from prime_cli.runs.rows import lacks_capability
 from prime_cli.runtime.protocol import Rollout
 from prime_cli.wire.check_reports import Check
 
@@ -93,6 +94,15 @@ def raised(row: Rollout) -> bool:
     if row.error is None or asks_judge(row) or never_ends(row) or is_not_a_number(row):
         return False
     return row.error.kind == "environment"
+
+
+def sandbox_lacking(run: ProbeRun) -> str | None:
+    """Why a rollout had no sandbox or tunnel, which is no fault of the environment; None if none.
+
+    Its rewards then say nothing.
+    """
+    errors = (row.error for row in run.rows.values() if row.error is not None)
+    return next((each.message for each in errors if lacks_capability(each)), None)
 
 
 HALF = 0.5

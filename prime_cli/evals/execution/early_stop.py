@@ -236,6 +236,17 @@ def first_wave_failure(
     )
 
 
+def no_sandbox(row: Row, scrub: Scrubber) -> PrimeError:
+    """The error of a run whose rollouts would pay a model, and have no sandbox to work in."""
+    said = row.error.message if row.error is not None else ""
+    first = scrub.text(said).strip().partition("\n")[0]
+    return EnvironmentFailed(
+        f"The sandbox that example {row.example_id} needs cannot be had: {first}",
+        hint="choose another place with `--sandbox-provider`, or go on with `--no-fail-fast`",
+        detail=last_lines(scrub.text(row.error.traceback or "")) if row.error else None,
+    )
+
+
 SECONDS_TO_SCORE = 60.0
 """How long a rollout may run without a call, after the last calls have returned."""
 

@@ -17,6 +17,7 @@ from prime_cli.evals.execution.early_stop import (
     Interrupt,
     first_wave_failure,
     interruptible,
+    no_sandbox,
     stopping_early,
 )
 from prime_cli.evals.execution.gateway_setup import gateway_of
@@ -42,6 +43,7 @@ from prime_cli.runs import rows
 from prime_cli.runs.access_requests import WithheldVariables
 from prime_cli.runs.folder import Journal
 from prime_cli.runs.manifest import MOST_WARNINGS
+from prime_cli.runs.rows import Row, lacks_capability
 from prime_cli.runs.spending import without
 from prime_cli.runs.tally import Tally
 from prime_cli.runs.work_list import WorkList
@@ -278,6 +280,9 @@ class RolloutLoop:
         if hopeless is not None:
             self._early_stop.give_up(hopeless)
             return
+        if self._is_out_of_reach(row):
+            self._early_stop.give_up(no_sandbox(row, self._setup.scrub))
+            return
         failure = self._wave.take(row) if self._wave is not None else None
         if self._wave is None or failure is None:
             return
@@ -287,6 +292,13 @@ class RolloutLoop:
                 failure, self._wave.size, setup.run_id, setup.scrub, asked=self._withheld.hint()
             )
         )
+
+    def _is_out_of_reach(self, row: Row) -> bool:
+        """Whether nothing has a score yet, and a sandbox cannot be had at all."""
+        plan = self._setup.plan
+        if not plan.fail_fast or plan.max_error_rate == 1 or self._tally.scored:
+            return False
+        return row.error is not None and lacks_capability(row.error)
 
     def _first_wave(self, start: Start) -> FirstWave | None:
         """The rollouts that show whether the others can succeed; None if there are none."""

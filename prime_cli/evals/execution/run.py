@@ -103,6 +103,9 @@ class SessionRunner:
             self.record.begin(start)
             for said in start.said:
                 progress.say(said)
+            if 0 < start.examples < self.setup.plan.num_examples:
+                there = pluralize(start.examples, "example")
+                progress.warn(f"There are {there}, not {self.setup.plan.num_examples}")
             if not start.planned and self.setup.plan.shard is not None:
                 examples = pluralize(start.examples, "example")
                 progress.say(f"This part is empty: there are {examples}")

@@ -12,10 +12,13 @@ from prime_cli.wire.sandboxes import DEFAULT_IMAGE, FEATURE, SandboxCreation
 _ELSEWHERE = "choose where they are with `--sandbox-provider local` or `prime`"
 
 
-def announce_sandboxes(use: SandboxUse, plan: EvalPlan, context: RunContext) -> str | None:
+def announce_sandboxes(
+    use: SandboxUse, plan: EvalPlan, context: RunContext, *, pays: bool = False
+) -> str | None:
     """Say which provider makes them, and what differs from the images that the code names.
 
-    Returns why rollouts fail for want of a sandbox, None if nothing is known to prevent one.
+    Returns why rollouts fail for want of a sandbox, None if nothing is known to prevent one. What
+    `pays` a model stops there: raises what making the first sandbox would.
     """
     progress = context.progress
     tunnels = _announce_tunnels(use, progress)
@@ -33,6 +36,10 @@ def announce_sandboxes(use: SandboxUse, plan: EvalPlan, context: RunContext) -> 
         for image in images:
             _announce(hub, image, context)
     except PrimeError as error:
+        if pays:
+            error.message = f"Rollouts need sandboxes: {error.message}"
+            error.hint = f"{error.hint or _ELSEWHERE}; `--sandbox-provider none` runs without any"
+            raise
         progress.warn(f"Sandboxes: {error.message}", hint=error.hint or _ELSEWHERE)
         return error.message
     return tunnels

@@ -154,7 +154,7 @@ def grant_access(prepared: PreparedRun, context: RunContext) -> WorkerAccess:
     if use is not None:
         from prime_cli.evals.execution.sandboxes import announce_sandboxes
 
-        announce_sandboxes(use, plan, context)
+        announce_sandboxes(use, plan, context, pays=True)
     kept = {**opened.variables, **opened.secrets} if opened is not None else {}
     # What the user named wins over the hub, the hub over what merely is in this shell.
     named = {name: context.variables[name] for name in plan.env_vars if name in context.variables}

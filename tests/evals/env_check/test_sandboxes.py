@@ -5,8 +5,10 @@ from pathlib import Path
 
 import httpx
 import msgspec
+import pytest
 
 from prime_cli.api.client import HubClient
+from prime_cli.core.errors import PrimeError
 from prime_cli.core.progress import Silent
 from prime_cli.evals.execution.gateway_setup import relay_for
 from prime_cli.evals.execution.sandboxes import announce_sandboxes
@@ -59,6 +61,37 @@ def test_rollouts_get_sandboxes_of_the_check_which_end_with_it(tmp_path: Path) -
     assert found.status("gold") == "pass"
     assert {"POST", "DELETE"} == {method for method, _ in hub.bodies}
     assert all(body["labels"] == ["prime-run:check-1"] for _, body in hub.bodies)
+
+
+def test_a_sandbox_that_cannot_be_had_is_not_the_fault_of_the_environment(tmp_path: Path) -> None:
+    lacks = """
+class SandboxImagePullError(Exception): ...
+
+class Bad(vf.Environment):
+    async def rollout(self, input, client, model, sampling_args):
+        raise SandboxImagePullError("no image `words:1`")
+"""
+    found = sound_twice(tmp_path, with_class(lacks), first=1)
+    why = "Not checked, as rollouts need a sandbox: no image `words:1`"
+    assert {found.checks[name].sentence for name in ("gold", "errors", "repeat")} == {why}
+    assert found.status("errors") == "skip"
+
+
+def test_a_run_that_would_pay_a_model_stops_where_no_sandbox_can_be_had(tmp_path: Path) -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return httpx.Response(200, json={"hub": "x", "version": "1", "features": ["sandboxes"]})
+        return httpx.Response(400, json={"detail": "no image `words:1` here"})
+
+    client = HubClient("http://hub.example", transport=httpx.MockTransport(refuse))
+    progress = Silent()
+    context = RunContext(tmp_path, {}, progress, open_sandboxes=lambda _: client)
+    use = SandboxUse(images=("words:1",))
+    assert "words:1" in (announce_sandboxes(use, PLAN, context) or "")
+    with pytest.raises(PrimeError) as raised:
+        announce_sandboxes(use, PLAN, context, pays=True)
+    assert raised.value.message == "Rollouts need sandboxes: no image `words:1` here"
+    assert "`--sandbox-provider none`" in (raised.value.hint or "")
 
 
 def test_what_prevents_sandboxes_is_told_for_the_report(tmp_path: Path) -> None:

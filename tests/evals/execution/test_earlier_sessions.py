@@ -88,7 +88,7 @@ def test_the_mean_does_not_move_however_often_a_run_is_resumed(
     interpreter = interpreter_with(tmp_path, PICKY, verifiers=verifiers)
     run = run_live(tmp_path, interpreter, model.url, **SIZE)
     answers, reward = said(run.folder), run.summary.reward
-    assert run.summary.on_resume == OnResume(score=2)
+    assert run.summary.on_resume == OnResume(score=2, own=2)
     for _ in range(2):
         run = run_live(tmp_path, interpreter, model.url, resumed=run.folder, **SIZE)
     assert (said(run.folder), run.summary.reward) == (answers, reward)
@@ -116,7 +116,7 @@ def test_a_fully_answered_group_is_rescored_together(model: ScriptedModel, tmp_p
     interpreter = small_interpreter(tmp_path, RANKED)
     size = SIZE | {"num_examples": 1, "rollouts_per_example": 2}
     run = run_live(tmp_path, interpreter, model.url, **size)
-    assert run.summary.on_resume == OnResume(score=2)
+    assert run.summary.on_resume == OnResume(score=2, own=2)
     run = run_live(tmp_path, interpreter, model.url, resumed=run.folder, **size)
     assert len(model.calls) == 2
     assert [row.again for row in rows(run.folder)] == ["scored", "scored"]
@@ -162,7 +162,7 @@ def test_v1_replays_the_saved_turns(verifiers: str, model: ScriptedModel, tmp_pa
     interpreter = replace(found, generation="v1")
     run = run_live(tmp_path, interpreter, model.url, **SIZE)
     answers, reward = said(run.folder), run.summary.reward
-    assert run.summary.on_resume == OnResume(score=2)
+    assert run.summary.on_resume == OnResume(score=2, own=2)
     run = run_live(tmp_path, interpreter, model.url, resumed=run.folder, **SIZE)
     assert (said(run.folder), run.summary.reward) == (answers, reward)
     assert len(model.calls) == run.summary.usage["calls"] == 4

@@ -177,6 +177,24 @@ def test_a_wrong_key_costs_one_wave_of_calls_and_ends_the_run(
     assert resumed.summary.served == (served,)
 
 
+def test_a_sandbox_that_cannot_be_had_ends_the_run_at_the_first_rollout(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    source = ECHO.replace(
+        "    def same(",
+        "    class SandboxImagePullError(Exception): ...\n"
+        "    class Lacking(vf.SingleTurnEnv):\n"
+        "        async def rollout(self, input, client, model, sampling_args):\n"
+        "            raise SandboxImagePullError('no image `words:1`')\n"
+        "    def same(",
+    ).replace("return vf.SingleTurnEnv", "return Lacking")
+    interpreter = small_interpreter(tmp_path, source)
+    with pytest.raises(EnvironmentFailed, match="The sandbox that example 0 needs cannot be had"):
+        run_live(tmp_path, interpreter, model.url, num_examples=2, concurrency=1)
+    assert model.calls == []
+    assert load_manifest(only_run(tmp_path).manifest).status == "failed"
+
+
 def test_a_reward_that_always_raises_ends_the_run_after_its_first_wave(
     raising: Interpreter, model: ScriptedModel, tmp_path: Path
 ) -> None:

@@ -70,6 +70,14 @@ def test_a_run_scores_every_rollout_and_writes_all_files(
     assert (item.status, item.reward, item.errors) == ("finished", 1.0, 0.0)
 
 
+def test_fewer_examples_than_asked_for_are_said(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    progress = Silent()
+    run_live(tmp_path, echo, model.url, progress=progress, num_examples=3, env_args={"size": 2})
+    assert "There are 2 examples, not 3" in progress.warned
+
+
 def test_the_model_gets_the_key_and_the_environment_does_not(
     model: ScriptedModel, tmp_path: Path
 ) -> None:
