@@ -24,6 +24,7 @@ from prime_cli.core.errors import ResolveFailed
 from prime_cli.core.file_locks import mark_in_use
 from prime_cli.core.paths import executable_in, home_path, make_folder, storage_errors
 from prime_cli.core.process import Completed
+from prime_cli.core.progress import Task
 from prime_cli.runtime.locks import (
     is_complete,
     lock_digest,
@@ -92,7 +93,13 @@ def below_of(folder: Path) -> Path | None:
 
 
 def prepare_dependencies(
-    home: Path, lock: Lock, python: Python, *, offline: bool, build: bool = True
+    home: Path,
+    lock: Lock,
+    python: Python,
+    *,
+    offline: bool,
+    build: bool = True,
+    task: Task | None = None,
 ) -> Layer:
     """The layer with the packages of `lock`; without `build`, from wheels alone.
 
@@ -109,7 +116,7 @@ def prepare_dependencies(
         words = ["--no-deps", "--requirement", str(listed)]
         words += find_links(home, lock.wheel_sha256)
         words += [*(["--require-hashes"] if hashed else []), *([] if build else ["--no-build"])]
-        _install(folder, words, offline=offline)
+        _install(folder, words, task, offline=offline)
 
     return _publish(home, digest, python, fill, offline=offline)
 
@@ -127,7 +134,9 @@ def prepare_top(
 
     def fill(folder: Path) -> None:
         _install(
-            folder, ["--no-deps", *(str(wheel.path.absolute()) for wheel in wheels)], offline=True
+            folder,
+            ["--no-deps", *(str(wheel.path.absolute()) for wheel in wheels)],
+            offline=True,
         )
         site = str(_site_packages(below.folder, python))
         line = f"import site; site.addsitedir({site!r})\n"
@@ -139,7 +148,13 @@ def prepare_top(
     return _publish(home, digest, python, fill, offline=True)
 
 
-def install_aside(packages: Sequence[LockedPackage], python: Python, *, offline: bool) -> None:
+def install_aside(
+    packages: Sequence[LockedPackage],
+    python: Python,
+    *,
+    offline: bool,
+    task: Task | None = None,
+) -> None:
     """Install `packages` where nothing keeps them, to learn whether their sources compile.
 
     What was built stays in uv's cache. Raises as prepare_dependencies.
@@ -149,7 +164,7 @@ def install_aside(packages: Sequence[LockedPackage], python: Python, *, offline:
         listed.write_text(requirements_text(packages), encoding="utf-8", newline="\n")
         words = ["pip", "install", "--quiet", "--no-deps", "--python", str(python.path)]
         words += ["--target", str(Path(name) / "packages"), "--requirement", str(listed)]
-        _succeed(run_uv(words, offline=offline), offline=offline)
+        _succeed(run_uv(words, offline=offline, task=task), offline=offline)
 
 
 def _publish(
@@ -192,10 +207,12 @@ def _rename(aside: Path, folder: Path) -> None:
         aside.rename(folder)
 
 
-def _install(folder: Path, words: Sequence[str], *, offline: bool) -> None:
+def _install(
+    folder: Path, words: Sequence[str], task: Task | None = None, *, offline: bool
+) -> None:
     python = executable_in(folder)
     command = ["pip", "install", "--quiet", "--python", str(python), *words]
-    _succeed(run_uv(command, offline=offline, cwd=folder), offline=offline)
+    _succeed(run_uv(command, offline=offline, cwd=folder, task=task), offline=offline)
 
 
 def _succeed(completed: Completed, *, offline: bool) -> None:

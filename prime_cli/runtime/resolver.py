@@ -13,6 +13,7 @@ from packaging.specifiers import SpecifierSet
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.process import Completed
+from prime_cli.core.progress import Task
 from prime_cli.core.refs import add_extras
 from prime_cli.runtime.locks import read_requirements_file
 from prime_cli.runtime.packages import WheelPackage
@@ -85,8 +86,10 @@ class Unresolvable:
     reason: str = ""
 
 
-def resolve(question: ResolutionRequest, *, offline: bool) -> Resolution | Unresolvable:
-    """Resolve for all platforms, or only for this one if need be.
+def resolve(
+    question: ResolutionRequest, *, offline: bool, task: Task | None = None
+) -> Resolution | Unresolvable:
+    """Resolve for all platforms, or only for this one if need be; `task` shows for how long.
 
     Raises Unreachable or Offline if uv could not reach its index.
     """
@@ -95,12 +98,12 @@ def resolve(question: ResolutionRequest, *, offline: bool) -> Resolution | Unres
         words = _words(question, folder)
         everywhere = False
         if not question.without_verifiers:
-            completed = _ask([*words, "--universal"], folder, offline=offline)
+            completed = _ask([*words, "--universal"], folder, task, offline=offline)
             everywhere = completed.ok
         if not everywhere:
-            completed = _ask(words, folder, offline=offline)
+            completed = _ask(words, folder, task, offline=offline)
         if not completed.ok and _WANTS_PRERELEASE.search(completed.err):
-            completed = _ask([*words, "--prerelease", "allow"], folder, offline=offline)
+            completed = _ask([*words, "--prerelease", "allow"], folder, task, offline=offline)
     if not completed.ok:
         other_python = bool(_PYTHON_IN_THE_WAY.search(completed.err))
         return Unresolvable(completed.last_lines(), other_python, reason_of_failure(completed))
@@ -162,8 +165,8 @@ def _direct_reference(wheel: WheelPackage) -> str:
     return f"{add_extras(wheel.facts.name, wheel.extras)} @ {wheel.path.absolute().as_uri()}"
 
 
-def _ask(words: Sequence[str], folder: Path, *, offline: bool) -> Completed:
-    completed = run_uv(words, offline=offline, cwd=folder)
+def _ask(words: Sequence[str], folder: Path, task: Task | None, *, offline: bool) -> Completed:
+    completed = run_uv(words, offline=offline, cwd=folder, task=task)
     failure = None if completed.ok else network_failure(completed, offline=offline)
     if failure is not None:
         raise failure

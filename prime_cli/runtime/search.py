@@ -162,8 +162,8 @@ class _Search:
             raise self._uninstallable(resolved.reason)
         self._own = resolved.packages
         try:
-            with self._part("installing", "Building the packages of"):
-                install_aside(self._own, python, offline=self._request.offline)
+            with self._part("installing", "Building the packages of") as task:
+                install_aside(self._own, python, offline=self._request.offline, task=task)
         except ResolveFailed as error:
             raise self._uninstallable(error.message.partition(": ")[2]) from error
 
@@ -177,8 +177,8 @@ class _Search:
         return cannot_be_installed(self._package.facts, reason, hint)
 
     def _resolve(self, question: ResolutionRequest) -> Resolution | Unresolvable:
-        with self._part("resolving", "Resolving the packages of"):
-            return resolve(question, offline=self._request.offline)
+        with self._part("resolving", "Resolving the packages of") as task:
+            return resolve(question, offline=self._request.offline, task=task)
 
     @contextmanager
     def _part(self, name: str, doing: str) -> Iterator[Task]:
@@ -274,13 +274,14 @@ class _Search:
         """Create the layers of `lock` and test them; None if they fail, with the reason kept."""
         self._tried.add(lock_digest(lock))
         request = self._request
-        with self._part("installing", "Installing the packages of"):
+        with self._part("installing", "Installing the packages of") as task:
             below = prepare_dependencies(
                 request.home,
                 lock,
                 python,
                 offline=request.offline,
                 build=request.sandbox is None,
+                task=task,
             )
             top = prepare_top(request.home, self._package, request.beside, below, python)
         with self._part("importing", "Importing") as task:

@@ -5,13 +5,15 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from prime_cli.core.errors import EnvironmentFailed, Offline, PrimeError, StorageFailed, Unreachable
 from prime_cli.core.installation import package_command
 from prime_cli.core.paths import home_path, prime_home
 from prime_cli.core.process import Completed, TimedOut, child_environment, run
+from prime_cli.core.progress import Task
+from prime_cli.runtime.worker_log import slow_words
 
 
 def spare_cache(environ: Mapping[str, str]) -> Path | None:
@@ -95,9 +97,11 @@ def run_uv(
     cwd: Path | None = None,
     download_python: bool = False,
     variables: Mapping[str, str] | None = None,
+    task: Task | None = None,
 ) -> Completed:
     """Run uv, with `variables` besides the usual ones; the caller judges its exit code.
 
+    `task` shows for how long, since uv says nothing where it builds packages from their sources.
     Raises StorageFailed if the disk was at fault, Unreachable if it never ends. Never downloads an
     interpreter unless `download_python`. It gets the credentials of indexes and no others, and no
     active virtual environment: every call names its interpreter.
@@ -111,7 +115,8 @@ def run_uv(
     env.update(variables or {})
     words = [find_uv(), *arguments, *(["--offline"] if offline else [])]
     try:
-        completed = run(words, env=env, cwd=cwd, timeout=_LONGEST_SECONDS)
+        watch = None if task is None else partial(_show_time, task)
+        completed = run(words, env=env, cwd=cwd, timeout=_LONGEST_SECONDS, watch=watch)
     except TimedOut as error:
         raise Unreachable(
             f"uv did not finish within {_LONGEST_SECONDS // 60} minutes",
@@ -121,6 +126,10 @@ def run_uv(
     if failure := disk_failure(completed):
         raise failure
     return completed
+
+
+def _show_time(task: Task, seconds: float, _: str) -> None:
+    task.update(alert=slow_words(seconds, "uv may be building packages from their sources"))
 
 
 def disk_failure(completed: Completed) -> StorageFailed | None:
