@@ -12,7 +12,7 @@ _CHAINED = re.compile(
 _RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(: .+)?")
 _UNREACHABLE = re.compile(
     r"Failed to resolve '([\w.-]+)'|ConnectionPool\(host='([\w.-]+)'[^)]*\): Max retries|"
-    r"Cannot reach https?://([\w.-]+)|couldn't connect to '?https?://([\w.-]+)|"
+    r"thrown while requesting \w+ https?://([\w.-]+)|Cannot reach https?://([\w.-]+)|couldn't connect to '?https?://([\w.-]+)|"
     r"(?:Couldn't reach .* on the Hub|Couldn't reach the Hugging Face Hub|"
     r"LocalEntryNotFoundError|OfflineModeIsEnabled)()",
     re.IGNORECASE,
@@ -36,11 +36,11 @@ def unreachable_host(text: str) -> str | None:
 
 def unreachable_words(host: str) -> tuple[str, str]:
     """What to say of a host that cannot be reached, as a clause, and what to do."""
-    hint = f"run it where {host} can be reached"
+    hint = f"run it once where {host} can be reached"
     if host == HUGGING_FACE:
         hint += (
-            " once: its data is kept below HF_HOME, and `--offline` runs with it; for another "
-            "machine add it with `prime env bundle --data`"
+            ": its data is kept below HF_HOME, and read from there with `--offline`; "
+            "`prime env bundle --data` takes it to another machine"
         )
     return f"{host} cannot be reached", hint
 

@@ -49,6 +49,10 @@ def test_an_exception_of_a_module_or_without_words_is_a_cause_too() -> None:
         ("Cannot reach https://huggingface.co/api/x: offline mode is enabled.", "huggingface.co"),
         ("We couldn't connect to 'https://hf.example.org' to load", "hf.example.org"),
         ("huggingface_hub.errors.LocalEntryNotFoundError: …", "huggingface.co"),
+        (
+            "'[Errno -2] Name or service not known' thrown while requesting HEAD https://hf.co/x",
+            "hf.co",
+        ),
         ("FileNotFoundError: huggingface.co has no dataset `x`", None),
         ("", None),
     ],

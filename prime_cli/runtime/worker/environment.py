@@ -131,8 +131,10 @@ def _call(load: Callable[..., Any], spec: WorkerSpec) -> Any:
         try:
             environment = loader(spec.module, **spec.args)
         except (RuntimeError, ValueError) as error:
-            if error.__cause__ is not None:
-                raise error.__cause__ from None
+            inner = error.__cause__
+            if inner is not None:
+                # What it was raised from stays: that is the reason.
+                raise inner from (inner.__cause__ or inner.__context__)
             raise
     if getattr(environment, "env_id", None) == spec.module:
         environment.env_id = spec.env_id

@@ -75,7 +75,7 @@ def test_fewer_examples_than_asked_for_are_said(
 ) -> None:
     progress = Silent()
     run_live(tmp_path, echo, model.url, progress=progress, num_examples=3, env_args={"size": 2})
-    assert "There are 2 examples, not 3" in progress.warned
+    assert "It has only 2 examples, not 3" in progress.warned
 
 
 def test_the_model_gets_the_key_and_the_environment_does_not(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.runtime.causes import cause_of
 from prime_cli.runtime.worker.environment import add_split
 from prime_cli.runtime.worker.failures import StageFailed
 from prime_cli.runtime.worker.spec import WorkerSpec
@@ -66,6 +67,15 @@ def test_load_environment_that_raises_is_reported_without_wrapping(
     assert ended.stage == "load"
     assert ended.error is not None
     assert ended.error.type == "FileNotFoundError"
+
+
+def test_what_a_failed_load_was_raised_from_is_in_its_traceback(
+    model: ScriptedModel, log: Path
+) -> None:
+    ended = run_worker(small_spec(model, "offline"), log).ended
+    assert ended.error is not None
+    assert (ended.error.type, ended.error.message) == ("RuntimeError", "no data")
+    assert cause_of(ended.error.traceback or "") == "ConnectionError: no route to the data"
 
 
 def test_missing_arguments_are_named_with_the_others(model: ScriptedModel, log: Path) -> None:
