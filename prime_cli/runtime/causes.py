@@ -12,7 +12,8 @@ _CHAINED = re.compile(
 _RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(: .+)?")
 _UNREACHABLE = re.compile(
     r"Failed to resolve '([\w.-]+)'|ConnectionPool\(host='([\w.-]+)'[^)]*\): Max retries|"
-    r"thrown while requesting \w+ https?://([\w.-]+)|Cannot reach https?://([\w.-]+)|couldn't connect to '?https?://([\w.-]+)|"
+    r"thrown while requesting \w+ https?://([\w.-]+)|Cannot reach https?://([\w.-]+)|"
+    r"couldn't connect to '?https?://([\w.-]+)|"
     r"(?:Couldn't reach .* on the Hub|Couldn't reach the Hugging Face Hub|"
     r"LocalEntryNotFoundError|OfflineModeIsEnabled)()",
     re.IGNORECASE,

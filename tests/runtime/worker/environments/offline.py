@@ -2,7 +2,4 @@
 
 
 def load_environment():
-    try:
-        raise ConnectionError("no route to the data")
-    except ConnectionError as error:
-        raise RuntimeError("no data") from error
+    raise RuntimeError("no data") from ConnectionError("no route to the data")
