@@ -170,7 +170,8 @@ class Tally:
             reason: sum(bool(flags & bit) for flags in self._flags)
             for reason, bit in _AGAIN.items()
         }
-        return AskedAgain(sum(flags > _TRUNCATED for flags in self._flags), **counts)
+        asked = sum(_AGAIN.values())
+        return AskedAgain(sum(bool(flags & asked) for flags in self._flags), **counts)
 
     def attempts(self) -> Iterator[Attempt]:
         """The last attempt at every rollout, in order."""

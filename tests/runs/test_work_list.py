@@ -77,6 +77,7 @@ def test_what_prime_does_not_have_and_what_may_pass_are_told_from_the_codes_own_
         refused(3),
     )
     assert on_resume(tally, "rollout", 1) == OnResume(score=1, keep=3, lacking=2)
+    assert tally.asked_again.rollouts == 0
 
 
 def test_a_group_grows_as_a_whole() -> None:
