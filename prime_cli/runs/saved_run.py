@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.archive.imports import absent_import, missing_import_hint
+from prime_cli.archive.left_out import module_beside
 from prime_cli.core.errors import NotFound, PartialResult
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors
@@ -209,7 +210,8 @@ def official_date(folder: RunFolder, metadata: Mapping[str, Any]) -> str:
 def check_errors(summary: Summary, plan: EvalPlan) -> None:
     """Raise PartialResult if the share of finished rollouts that errored exceeds the limit."""
     again = resume_words(summary, resume_command(summary.run_id, plan))
-    check_error_rate(summary, plan.max_error_rate, again=again)
+    folder = Path(plan.environment.path) if plan.environment.path else None
+    check_error_rate(summary, plan.max_error_rate, again=again, folder=folder)
 
 
 def resume_words(summary: Summary, command: str) -> str | None:
@@ -242,11 +244,17 @@ def resume_words(summary: Summary, command: str) -> str | None:
 
 
 def check_error_rate(
-    summary: Summary, limit: float, *, again: str | None = None, key: str | None = None
+    summary: Summary,
+    limit: float,
+    *,
+    again: str | None = None,
+    key: str | None = None,
+    folder: Path | None = None,
 ) -> None:
     """The same for a run whose plan may be unknown.
 
-    `again` says how to rerun those, `key` which evaluation of a suite it is.
+    `again` says how to rerun those, `key` which evaluation of a suite it is, `folder` where the
+    environment's project is.
     """
     counts = summary.counts
     rollouts = "rollouts" if key is None else f"rollouts of `{key}`"
@@ -266,7 +274,9 @@ def check_error_rate(
     errors = (f"{each.type}: {each.message}" for each in summary.errors)
     absent = next(filter(None, map(absent_import, errors)), None)
     if absent is not None:
-        look = f"{missing_import_hint(absent)} in a new run, or {look}"
+        left = module_beside(folder, absent) if folder is not None else None
+        step = left.hint if left is not None else missing_import_hint(absent)
+        look = f"{step} in a new run, or {look}"
     raise PartialResult(
         f"{errored}{above}",
         hint=f"{look}, {again}" if again else look,

@@ -59,6 +59,17 @@ def test_saved_answers_on_which_the_code_fails_are_not_offered_to_it_unchanged()
     )
 
 
+def test_a_module_in_the_folder_is_not_a_package_to_install(tmp_path: Path) -> None:
+    (tmp_path / "sklearn.py").write_text("", encoding="utf-8")
+    absent = Failure("environment", "ModuleNotFoundError", "No module named 'sklearn'")
+    environment = msgspec.structs.replace(PLAN.environment, path=str(tmp_path))
+    plan = msgspec.structs.replace(PLAN, environment=environment)
+    with pytest.raises(PartialResult) as found:
+        check_errors(summary(row(0, reward=None, error=absent)), plan)
+    assert "scikit-learn" not in (found.value.hint or "")
+    assert "in pyproject.toml" in (found.value.hint or "")
+
+
 def test_what_prime_does_not_have_is_never_asked_again() -> None:
     tunnel = Failure("environment", "TunnelError", f"{NO_TUNNEL}: refused")
     with pytest.raises(PartialResult) as found:
