@@ -11,13 +11,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from packaging.requirements import InvalidRequirement, Requirement
 
 from prime_cli.archive.source_analysis import Module, Modules, ReadModule
-from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.refs import normalize_name
+
+if TYPE_CHECKING:
+    from prime_cli.archive.wheels import WheelFacts
 
 _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _LIBRARY = "verifiers"
@@ -178,7 +180,7 @@ def top_names(folders: Iterable[Path]) -> frozenset[str]:
     return frozenset(name for name in found if name.isidentifier())
 
 
-def is_declared(name: str, facts: WheelFacts) -> bool:
+def is_declared(name: str, facts: "WheelFacts") -> bool:
     """Whether the import `name` is Python's own, or of a package that a requirement brings."""
     return not undeclared_imports([NeededImport(name, "", 0)], facts.requires_dist)
 
@@ -210,7 +212,7 @@ def may_come_with_verifiers(name: str) -> bool:
     return name == _LIBRARY or name in _BROUGHT
 
 
-def hides(name: str, facts: WheelFacts) -> bool:
+def hides(name: str, facts: "WheelFacts") -> bool:
     """Whether a module called `name` in the wheel stands before a package that it needs."""
     declared = {normalize_name(each) for each in _names(facts.requires_dist)}
     needed = {normalize_name(name), distribution_of(name)} & declared

@@ -6,13 +6,12 @@ only if it gave none; an answer that could not be scored is rescored as saved.
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from prime_cli.core.digests import digest_bytes
-from prime_cli.runtime.worker.failures import NO_TUNNEL
-from prime_cli.wire.sandboxes import IMAGE_PULL_FAILED
 
 if TYPE_CHECKING:
     from prime_cli.runtime.protocol import RolloutError
@@ -129,13 +128,19 @@ class OnResume(msgspec.Struct, frozen=True):
     lacking: int = 0
 
 
-_LACKING = re.compile(rf"{NO_TUNNEL}|SandboxImagePullError|{IMAGE_PULL_FAILED}")
+@lru_cache(maxsize=1)
+def _lacking() -> re.Pattern[str]:
+    # Commands that only list runs do without these modules.
+    from prime_cli.runtime.worker.failures import NO_SUCH_SANDBOX, NO_TUNNEL
+    from prime_cli.wire.sandboxes import IMAGE_PULL_FAILED
+
+    return re.compile("|".join([NO_TUNNEL, IMAGE_PULL_FAILED, *NO_SUCH_SANDBOX]))
 
 
 def lacks_capability(failure: "Failure | RolloutError") -> bool:
     """Whether a rollout failed for want of a tunnel or an image, which is no fault of its code."""
     said = f"{failure.type}: {failure.message}\n{failure.traceback or ''}"
-    return failure.kind == "environment" and _LACKING.search(said) is not None
+    return failure.kind == "environment" and _lacking().search(said) is not None
 
 
 _IN_SCORING = frozenset({"RewardFailed", "ScoringTimeout", "NoReward", "ValueError"})

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from prime_cli.archive.imports import absent_import, missing_import_hint
-from prime_cli.archive.left_out import module_beside
 from prime_cli.core.errors import NotFound, PartialResult
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors
@@ -274,6 +273,9 @@ def check_error_rate(
     errors = (f"{each.type}: {each.message}" for each in summary.errors)
     absent = next(filter(None, map(absent_import, errors)), None)
     if absent is not None:
+        # It reads archives, which commands that only list do without.
+        from prime_cli.archive.left_out import module_beside
+
         left = module_beside(folder, absent) if folder is not None else None
         step = left.hint if left is not None else missing_import_hint(absent)
         look = f"{step} in a new run, or {look}"

@@ -20,7 +20,6 @@ from pathlib import Path
 
 import msgspec
 
-from prime_cli.archive.imports import may_come_with_verifiers, top_names
 from prime_cli.archive.wheels import WheelFacts, open_wheel, read_wheel
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import LoadFailed, UsageError
@@ -98,13 +97,6 @@ class WheelPackage:
     sources: tuple[Source, ...] = ()
     folder: Path | None = None
     extras: tuple[str, ...] = ()
-
-    @property
-    def own_names(self) -> frozenset[str]:
-        """The first names of its modules, and of those in its folder that a wheel could have."""
-        folders = (self.folder, self.folder / "src") if self.folder is not None else ()
-        beside = (name for name in top_names(folders) if not may_come_with_verifiers(name))
-        return frozenset([*self.facts.top_level, *beside])
 
     @property
     def target(self) -> str:

@@ -23,6 +23,7 @@ from prime_cli.runtime.search_lessons import (
     Lessons,
     cannot_be_installed,
     load_failure,
+    names_of,
     no_interpreter,
 )
 from prime_cli.runtime.search_plan import InterpreterRequest, PythonChoice, SearchStep, plan_steps
@@ -308,7 +309,7 @@ class _Search:
         self._refuse(said, reason, lock, verdict)
         if self._moves_on(verdict, python):
             return None
-        if verdict.is_final(self._module, self._package.own_names):
+        if verdict.is_final(self._module, names_of(self._package)):
             raise load_failure(self._package, self._module, verdict)
         self._lessons.learn(verdict, lock)
         return None

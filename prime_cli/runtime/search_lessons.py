@@ -6,7 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from prime_cli.archive.imports import hides, missing_import_hint
+from prime_cli.archive.imports import (
+    hides,
+    may_come_with_verifiers,
+    missing_import_hint,
+    top_names,
+)
 from prime_cli.archive.left_out import module_beside
 from prime_cli.archive.wheels import WheelFacts
 from prime_cli.core.errors import LoadFailed, ResolveFailed
@@ -79,6 +84,13 @@ class Lessons:
         if step.name != "search" and objection is not None:
             return f"does not fit: {objection}"
         return None
+
+
+def names_of(package: WheelPackage) -> frozenset[str]:
+    """The first names of its modules, and of those in its folder that its wheel could have."""
+    folders = (package.folder, package.folder / "src") if package.folder is not None else ()
+    beside = (name for name in top_names(folders) if not may_come_with_verifiers(name))
+    return frozenset([*package.facts.top_level, *beside])
 
 
 def cannot_be_installed(facts: WheelFacts, reason: str, hint: str | None = None) -> ResolveFailed:
