@@ -74,16 +74,19 @@ async def sweep_sandboxes(request: Request, body: SandboxSweep) -> SandboxesSwep
 
 
 @router.get("/sandbox/checkpoints", "Not here: sandboxes have no checkpoints")
+@router.post("/sandbox/checkpoints:batchGet", "Not here: sandboxes have no checkpoints")
 async def list_checkpoints(_request: Request) -> SandboxPage:
     raise UsageError("Sandboxes of this hub have no checkpoints")
 
 
 @router.get("/sandbox/networks", "Not here: sandboxes have no networks of their own")
+@router.post("/sandbox/networks", "Not here: sandboxes have no networks of their own")
 async def list_networks(_request: Request) -> SandboxPage:
     raise UsageError("Sandboxes of this hub have no networks among themselves")
 
 
 @router.get("/sandbox/volumes", "Not here: sandboxes have no volumes")
+@router.post("/sandbox/volumes", "Not here: sandboxes have no volumes")
 async def list_volumes(_request: Request) -> SandboxPage:
     raise UsageError("Sandboxes of this hub have no volumes")
 
@@ -138,6 +141,7 @@ _NO_PORTS = "A sandbox of this hub has no address outside: its ports cannot be e
 _NO_SSH = "A sandbox of this hub has no SSH server; use `prime sandbox run`"
 
 
+@router.get(_SANDBOX + "/expose", "Not here: sandboxes have no address outside")
 @router.post(_SANDBOX + "/expose", "Not here: sandboxes have no address outside")
 async def expose_port(request: Request) -> SandboxDeleted:
     await call_provider(request, lifecycle.require_endable, request.path_params["id"])
