@@ -79,10 +79,12 @@ class Accounts:
         return self._get("/user/whoami", teamId=team_id).read(Account)
 
     def teams(self, *, offset: int = 0, limit: int = _TEAMS_PAGE) -> TeamPage:
-        """One page of the user's teams."""
+        """One page of the user's teams; one without a slug is called by its id."""
         answer = self._get("/user/teams", offset=offset, limit=limit)
         body = answer.body
         teams = answer.convert(body.get("data", []), list[Team])
+        for team in teams:
+            team.slug = team.slug or team.team_id
         total = answer.convert(body.get("total_count", len(teams)), int)
         return TeamPage(data=teams, total_count=total, offset=offset, limit=limit)
 

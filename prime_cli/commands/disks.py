@@ -205,9 +205,10 @@ def create(
     plan = plan_disk(offer, spec, chosen.team_id if chosen else None)
     session.output.confirm(_question(plan), otherwise="Nothing was rented")
     made = hub.disks.create(plan.creation)
-    remember("disks", [made.name, made.id])
+    remember("disks", filter(None, (made.name, made.id)))
+    which = f"`{made.name}` ({made.id})" if made.id else f"`{made.name}`"
     session.output.done(
-        f"Rented the disk `{made.name}` ({made.id}): {made.size} GB at {hourly(made.price_hr)}",
+        f"Rented the disk {which}: {made.size or size} GB at {hourly(made.price_hr)}",
         value=detailed(made),
     )
     session.output.hint(f"attach it with `prime pods create --disks {made.name or made.id}`")

@@ -19,7 +19,7 @@ class Permission(msgspec.Struct):
 class Account(msgspec.Struct):
     """`GET /user/whoami`; `slug` is the owner name of what the user publishes."""
 
-    id: str
+    id: str = ""
     email: str | None = None
     name: str | None = None
     slug: str | None = None
@@ -42,13 +42,13 @@ class SlugRequest(msgspec.Struct):
 
 
 class Team(msgspec.Struct, rename="camel"):
-    """One row of `GET /user/teams`."""
+    """One row of `GET /user/teams`; a team of the public hub may have no slug."""
 
     team_id: str
     name: str
-    slug: str
-    role: str
-    created_at: str
+    slug: str = ""
+    role: str = ""
+    created_at: str = ""
 
 
 class TeamPage(msgspec.Struct):

@@ -41,9 +41,12 @@ class DiskChange(msgspec.Struct):
 
 
 class Disk(msgspec.Struct, rename="camel"):
-    """`APIDiskConfig`; `pods` are the ids of the pods that it is attached to."""
+    """`APIDiskConfig`; `pods` are the ids of the pods that it is attached to.
 
-    id: str
+    The published schema promises not even the id.
+    """
+
+    id: str = ""
     name: str = ""
     created_at: str = ""
     updated_at: str | None = None

@@ -148,12 +148,12 @@ class Pod(msgspec.Struct, rename="camel"):
 
     `ssh_connection` is `user@host -p PORT`. `stop_at`, `nodes`, `started_again`, `host_keys` (lines
     as `ssh-ed25519 AAAA…`) and `ssh_config` (only on the built-in hub: a local file in which the
-    pod's id is a host) are ours, see FEATURE.
+    pod's id is a host) are ours, see FEATURE. The published schema promises not even the id.
     """
 
-    id: str
-    gpu_name: str
-    gpu_count: int
+    id: str = ""
+    gpu_name: str = ""
+    gpu_count: int = 0
     status: str = UNKNOWN
     name: str | None = None
     user_id: str | None = None

@@ -209,7 +209,7 @@ class SandboxLogs(msgspec.Struct):
 class ErrorContext(msgspec.Struct, rename="camel"):
     """`GET /sandbox/{id}/error-context`: asked after each failed call of the gateway."""
 
-    status: str
+    status: str = ""
     error_type: str | None = None
     error_message: str | None = None
 

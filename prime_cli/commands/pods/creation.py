@@ -166,8 +166,11 @@ def find_key(hub: HubClient, word: str | None) -> Key:
 def make(session: Session, order: Order) -> None:
     """Ask for the pod, and leave while it is made."""
     pod = _ask_for(session, order)
-    word = shortest_name(pod, order.taken)
     session.output.show(pod, lines=pod_lines(pod))
+    if not pod.id:
+        _tell_nameless(session)
+        return
+    word = shortest_name(pod, order.taken)
     session.output.hint(f"check its status with `prime pods status {word}`")
     _tell_next(session, word)
 
@@ -178,6 +181,10 @@ def make_and_wait(session: Session, order: Order, *, seconds: float) -> None:
     A script is given the pod also where that fails, so that it can end it.
     """
     pod = _ask_for(session, order)
+    if not pod.id:
+        session.output.show(pod, lines=pod_lines(pod))
+        _tell_nameless(session)
+        return
     seen = [pod]
     try:
         pod = wait_until_up(session.hub, pod, session.progress, seconds=seconds, seen=seen.append)
@@ -201,6 +208,14 @@ def _ask_for(session: Session, order: Order) -> Pod:
         raise
     remember("pods", filter(None, (pod.name, pod.id)))
     return pod
+
+
+def _tell_nameless(session: Session) -> None:
+    """The published API does not promise the id of a new pod, without which none is waited for."""
+    session.output.warn(
+        "The pod was created, but the hub did not say its id",
+        hint="find it with `prime pods list`",
+    )
 
 
 def _opening(session: Session, key: Key) -> str | None:
