@@ -144,7 +144,7 @@ class Sandbox(msgspec.Struct, rename="camel", kw_only=True):
     timeout_minutes: int = 60
     idle_timeout_minutes: int | None = None
     termination_reason: str | None = None
-    environment_vars: dict[str, str] | None = None
+    environment_vars: dict[str, Any] | None = None
     secrets: dict[str, str] | None = None
     advanced_configs: dict[str, Any] | None = None
     labels: list[str] = []

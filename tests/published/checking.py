@@ -33,16 +33,17 @@ def faults_of_request(
     body: Any,
     *,
     besides: Iterable[Deviation] = (),
+    tables: tuple[str, ...] = COMPUTE,
 ) -> list[str]:
     """What of a request (`path` with /api/v1) the tables do not know; `besides` is let pass."""
-    address = published().find(method, path.removeprefix(API))
+    address = published(tables).find(method, path.removeprefix(API))
     if address is None:
         return [f"{method} {path} is no address"]
-    faults = list(_faults_of_query(address, query))
+    faults = list(_faults_of_query(address, query, tables))
     if address.takes is None:
         faults += ["there is a body"] if body is not None else []
     else:
-        faults += _differences(address.takes, body, besides)
+        faults += _differences(address.takes, body, besides, tables)
     return [f"{method} {path}: {fault}" for fault in faults]
 
 
@@ -83,7 +84,9 @@ def whole(schema: Schema, tables: tuple[str, ...] = COMPUTE) -> Schema:
     return {**schema, "$defs": published(tables).schemas}
 
 
-def _faults_of_query(address: Address, query: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _faults_of_query(
+    address: Address, query: Sequence[tuple[str, str]], tables: tuple[str, ...]
+) -> Iterator[str]:
     for name in {name for name, _ in query}:
         schema = address.query.get(name)
         if schema is None:
@@ -91,7 +94,7 @@ def _faults_of_query(address: Address, query: Sequence[tuple[str, str]]) -> Iter
             continue
         texts = [text for each, text in query if each == name]
         # A query is text: `8` is as good as the number, and a name once as good as a list of one.
-        if not any(_is_valid(schema, value) for value in (texts, *_readings(texts))):
+        if not any(_is_valid(schema, value, tables) for value in (texts, *_readings(texts))):
             yield f"`?{name}` cannot be {texts}"
 
 
@@ -100,10 +103,12 @@ def _readings(texts: list[str]) -> Iterator[Any]:
         yield texts[0]
         if texts[0].lstrip("-").isdecimal():
             yield int(texts[0])
+        if texts[0] in ("true", "false"):
+            yield texts[0] == "true"
 
 
-def _is_valid(schema: Schema, value: Any) -> bool:
-    return Draft202012Validator(whole(schema), format_checker=_FORMATS).is_valid(value)
+def _is_valid(schema: Schema, value: Any, tables: tuple[str, ...]) -> bool:
+    return Draft202012Validator(whole(schema, tables), format_checker=_FORMATS).is_valid(value)
 
 
 def _differences(
