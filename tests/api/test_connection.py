@@ -126,7 +126,7 @@ def test_a_missing_key_and_a_wrong_one_have_different_hints() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"<html>hello</html>", b"[]", b'{"data": {"slug": "no id"}}', b"\xff"]
+    "content", [b"<html>hello</html>", b"[]", b'{"data": {"slug": 3}}', b"\xff"]
 )
 def test_an_impossible_answer_is_not_from_a_hub(content: bytes) -> None:
     hub, _, _ = _hub({WHOAMI: content})

@@ -20,8 +20,10 @@ _HALF = re.compile(
     rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
-_UNFINISHED = re.compile(rb"\\+(?:u[0-9a-fA-F]{0,4}(?:\\(?:u[0-9a-fA-F]{0,3})?)?)?\Z")
-"""An escape at the end of a piece, which the next piece may complete."""
+_UNFINISHED = re.compile(
+    rb"\\+(?:u(?:[0-9a-fA-F]{0,3}|[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?))?\Z"
+)
+"""The end of a piece that the next one may complete: of an escape, or of a surrogate pair."""
 
 
 def clean_text(body: bytes) -> bytes:

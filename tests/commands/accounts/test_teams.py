@@ -140,7 +140,7 @@ WRONG_TEAMS: tuple[dict[str, object], ...] = (
     {"slug": "\x1b[2J"},
     {"slug": 'x"\n[contexts.prime]'},
     {"teamId": "a/b"},
-    {"slug": None},
+    {"slug": 7},
     {"role": 7},
 )
 
