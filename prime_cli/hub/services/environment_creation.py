@@ -11,10 +11,10 @@ from prime_cli.hub.db.tables import (
     artifacts,
     environments,
     locks,
+    pending_visibilities,
     reports,
     versions,
     wheel_metadata,
-    wishes,
 )
 from prime_cli.hub.search_index import reindex
 from prime_cli.hub.services.access import (
@@ -71,7 +71,7 @@ def resolve(hub: Hub, caller: Caller, request: ResolveRequest) -> ResolveReply:
         elif known.taken_down is None and visibility not in (None, known.visibility):
             require_owner_slug(caller, ref.owner, ref.slug)
         row = find_environment(connection, caller, ref)
-        _keep_wish(connection, caller, row.id, visibility)
+        _set_pending_visibility(connection, caller, row.id, visibility)
     owner = Owner(row.owner, row.owner_type)
     return ResolveReply(row.id, row.name, owner, row.visibility, created=known is None)
 
@@ -101,20 +101,24 @@ def _ref_of(connection: Connection, caller: Caller, request: ResolveRequest) -> 
     return ref
 
 
-def _keep_wish(
+def _set_pending_visibility(
     connection: Connection, caller: Caller, environment_id: str, visibility: str | None
 ) -> None:
-    """Replace the caller's wish by this one, or by none."""
-    connection.execute(delete(wishes).where(*_is_wish(caller, environment_id)))
+    """Replace what the caller asked for by this, or by nothing."""
+    connection.execute(delete(pending_visibilities).where(*_is_pending(caller, environment_id)))
     if visibility is not None:
         kept = {"environment_id": environment_id, "publisher": _publisher(caller)}
-        connection.execute(insert(wishes).values(**kept, visibility=visibility))
+        connection.execute(insert(pending_visibilities).values(**kept, visibility=visibility))
 
 
-def grant_wish(hub: Hub, connection: Connection, caller: Caller, environment: Row[Any]) -> None:
+def apply_pending_visibility(
+    hub: Hub, connection: Connection, caller: Caller, environment: Row[Any]
+) -> None:
     """Give an environment the visibility that its publisher asked for with this push, if any."""
-    is_wish = _is_wish(caller, environment.id)
-    wanted = connection.execute(delete(wishes).where(*is_wish).returning(wishes.c.visibility))
+    is_pending = _is_pending(caller, environment.id)
+    wanted = connection.execute(
+        delete(pending_visibilities).where(*is_pending).returning(pending_visibilities.c.visibility)
+    )
     visibility = wanted.scalar()
     if visibility is None:
         return
@@ -136,8 +140,11 @@ def grant_wish(hub: Hub, connection: Connection, caller: Caller, environment: Ro
         record(hub, connection, caller, "environment.visibility", slug, **detail)
 
 
-def _is_wish(caller: Caller, environment_id: str) -> tuple[ColumnElement[bool], ...]:
-    return wishes.c.environment_id == environment_id, wishes.c.publisher == _publisher(caller)
+def _is_pending(caller: Caller, environment_id: str) -> tuple[ColumnElement[bool], ...]:
+    return (
+        pending_visibilities.c.environment_id == environment_id,
+        pending_visibilities.c.publisher == _publisher(caller),
+    )
 
 
 def _publisher(caller: Caller) -> str:

@@ -37,7 +37,7 @@ from prime_cli.hub.services.artifacts import (
     size_of_known,
 )
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.environment_creation import grant_wish
+from prime_cli.hub.services.environment_creation import apply_pending_visibility
 from prime_cli.hub.services.keys import is_alive
 from prime_cli.hub.services.package_index import keep_metadata, refresh_index
 from prime_cli.hub.services.quotas import require_storage
@@ -115,7 +115,7 @@ def finalize_version(
         published = _is_published(connection, version_id)
     if published:
         with hub.database.write() as connection:
-            grant_wish(hub, connection, caller, environment)
+            apply_pending_visibility(hub, connection, caller, environment)
     else:
         _require_received(sources)
         _check_sources(hub, sources)
@@ -230,7 +230,7 @@ def _publish(hub: Hub, caller: Caller, environment: Row[Any], sources: Row[Any])
             )
         )
         update_latest(hub, connection, environment.id)
-        grant_wish(hub, connection, caller, environment)
+        apply_pending_visibility(hub, connection, caller, environment)
         slug = f"{environment.owner}/{environment.name}@{sources.semantic_version}"
         record(hub, connection, caller, "version.publish", slug, sha256=sources.sha256)
 

@@ -57,7 +57,9 @@ def test_failed_push_publishes_nothing(accounts_hub: AccountsHub) -> None:
     assert nobody.get(f"{HUB}/ada/word/@latest").status_code == 404
 
 
-def test_wish_of_one_publisher_is_not_granted_to_another(accounts_hub: AccountsHub) -> None:
+def test_visibility_that_one_publisher_asked_for_is_not_given_by_another(
+    accounts_hub: AccountsHub,
+) -> None:
     ada, bob = accounts_hub.user("ada"), accounts_hub.user("bob")
     accounts_hub.team("lab", ada="MEMBER", bob="MEMBER")
     Push(ada, owner="lab", visibility="PRIVATE").run()

@@ -41,7 +41,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0017_sandboxes.upgrade,
     s0004_additions.add_browser_sessions,
     s0019_counts.upgrade,
-    s0004_additions.add_wishes,
+    s0004_additions.add_pending_visibilities,
 )
 
 

@@ -191,15 +191,15 @@ def add_browser_sessions(op: Operations) -> None:
         op.create_index(f"ix_browser_sessions_{column}", "browser_sessions", [column])
 
 
-def add_wishes(op: Operations) -> None:
+def add_pending_visibilities(op: Operations) -> None:
     """From schema 19: visibilities that take effect when an upload is published."""
     op.create_table(
-        "wishes",
+        "pending_visibilities",
         text("environment_id"),
         text("publisher"),
         text("visibility"),
-        PrimaryKeyConstraint("environment_id", "publisher", name="pk_wishes"),
-        owned_by("wishes", "environment_id", "environments.id"),
+        PrimaryKeyConstraint("environment_id", "publisher", name="pk_pending_visibilities"),
+        owned_by("pending_visibilities", "environment_id", "environments.id"),
     )
 
 

@@ -38,6 +38,7 @@ from prime_cli.hub.db.tables.environments import (
     listed,
     locks,
     owners,
+    pending_visibilities,
     readmes,
     reports,
     signatures,
@@ -47,7 +48,6 @@ from prime_cli.hub.db.tables.environments import (
     uploads,
     versions,
     wheel_metadata,
-    wishes,
 )
 from prime_cli.hub.db.tables.evaluations import (
     batches,
@@ -86,6 +86,7 @@ __all__ = [
     "metadata",
     "model_usage",
     "owners",
+    "pending_visibilities",
     "pod_disks",
     "pod_members",
     "pods",
@@ -109,5 +110,4 @@ __all__ = [
     "variables",
     "versions",
     "wheel_metadata",
-    "wishes",
 ]

@@ -163,8 +163,8 @@ uploads = Table(
 )
 
 # Who is to see an environment once a version is published that its publisher still uploads.
-wishes = Table(
-    "wishes",
+pending_visibilities = Table(
+    "pending_visibilities",
     metadata,
     Column("environment_id", ForeignKey("environments.id", ondelete="CASCADE"), primary_key=True),
     # The id of the key that it was sent with; without accounts the name of the user.
