@@ -40,7 +40,7 @@ COMMANDS: tuple[tuple[str, int, str, tuple[str, ...]], ...] = (
     ("expose {container} 8000", 1, "its ports cannot be exposed", (MIDDLE,)),
     ("unexpose {container} 1 --yes", 1, "Sandboxes of this hub cannot do that", (MIDDLE,)),
     ("list-ports", 1, "Sandboxes of this hub cannot do that", (MIDDLE,)),
-    ("list-ports {container}", 1, "Sandboxes of this hub cannot do that", (MIDDLE,)),
+    ("list-ports {container}", 1, "its ports cannot be exposed", (MIDDLE,)),
     ("ssh {container}", 1, "no SSH server", BOTH),
     ("fork {box} --yes", 1, "Sandboxes of this hub cannot do that", (NEWEST,)),
     ("checkpoint create {box}", 1, "Sandboxes of this hub cannot do that", (NEWEST,)),
