@@ -9,6 +9,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.archive.arguments import LoadArgument, read_arguments
 from prime_cli.archive.outside import OutsideReferences, outside_references
 from prime_cli.archive.wheels import open_wheel
+from prime_cli.core.errors import NotFound, Unreachable
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel, verify_fetched_signatures
@@ -16,6 +17,7 @@ from prime_cli.envs.signatures.verify import SignatureVerdict
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.environments import EnvironmentDetail
+from prime_cli.wire.evaluations import BestEvaluation, EvaluationHistory, HistoryQuery
 
 _LONGEST_SUMMARY = 600
 _LARGEST_MODULE = 1024 * 1024
@@ -39,7 +41,8 @@ class EnvironmentInfo:
     `environment` is `owner/name`; `generation` is `v0`, `v1` or None; `arguments` None where
     they cannot be read from the source; `readme` is its first paragraph; `check` is what its
     publisher's check found, None where there was none; `signatures` what each is worth. `variables`
-    and `hosts` are what its source reads and names, which may be more than it uses.
+    and `hosts` are what its source reads and names, which may be more than it uses. `evaluations`
+    are those that the caller sees, and `best` one of them; None if the hub does not say.
     """
 
     environment: str
@@ -63,6 +66,8 @@ class EnvironmentInfo:
     signatures: tuple[SignatureVerdict, ...] = ()
     variables: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    evaluations: int | None = None
+    best: BestEvaluation | None = None
 
 
 def describe_environment(
@@ -73,6 +78,7 @@ def describe_environment(
     detail, package = fetched.detail, fetched.package
     facts = package.facts
     outside = _outside(package)
+    history = _history(hub, fetched.ref)
     return EnvironmentInfo(
         environment=fetched.ref.slug,
         version=detail.semantic_version or facts.version,
@@ -95,7 +101,17 @@ def describe_environment(
         signatures=tuple(verify_fetched_signatures(fetched, home)),
         variables=outside.variables,
         hosts=outside.hosts,
+        evaluations=history.total if history else None,
+        best=history.best if history else None,
     )
+
+
+def _history(hub: HubClient, ref: EnvRef) -> EvaluationHistory | None:
+    """What was evaluated; None from hubs that do not tell, and offline."""
+    try:
+        return hub.of(ref.owner).evaluations.history(ref, HistoryQuery(limit=1))
+    except (NotFound, Unreachable):
+        return None
 
 
 def first_paragraph(readme: str) -> str:

@@ -1,6 +1,7 @@
 """The pages of one environment: tabs with addresses of their own, below a head that all share."""
 
 import shlex
+from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -19,15 +20,29 @@ from prime_cli.wire.environments import EnvironmentDetail
 # --- The head ---
 
 _LONGEST_DESCRIPTION = 1000
-_TAGS = Room(rows=50, row_bytes=60, times=2, bytes=6_000)
+_TAGS = Room(rows=50, row_bytes=60, bytes=6_000)
+
+
+class Label(Struct, frozen=True):
+    """A kind or a tag; `path` is the list of all that have it, empty for a tag that is cut."""
+
+    text: str
+    path: str = ""
+
+
+def label_environment(kinds: Sequence[str], tags: Sequence[str]) -> list[Label]:
+    """Its kinds, then those of its tags that are none of them."""
+    found = [Label(kind, links.catalogue_path(kind=kind)) for kind in kinds]
+    return found + [Label(tag, links.catalogue_path(tag=tag)) for tag in tags if tag not in kinds]
 
 
 class Tab(NamedTuple):
-    """A page of an environment, and where it is."""
+    """A page of an environment, where it is, and how much it lists."""
 
     name: str
     label: str
     path: str
+    number: int | None = None
 
 
 class EnvironmentHead(Struct, frozen=True):
@@ -45,9 +60,9 @@ class EnvironmentHead(Struct, frozen=True):
         return shorten(self.detail.metadata.description, _LONGEST_DESCRIPTION)
 
     @property
-    def tags(self) -> Window[str]:
-        """The first tags."""
-        return _TAGS.window(self.detail.metadata.tags)
+    def labels(self) -> Window[Label]:
+        """The kinds and the first tags."""
+        return _TAGS.window(label_environment(self.detail.kinds, self.detail.metadata.tags))
 
     @property
     def version(self) -> str:
@@ -67,11 +82,12 @@ def head_of(detail: EnvironmentDetail, here: str) -> EnvironmentHead:
     version = detail.semantic_version or ""
     found = EnvironmentHead(slug, detail, [], here, None)
     at = version if version != found.latest else ""
+    evaluations = links.environment_path(slug, "evaluations")
     tabs = [
         Tab("readme", "README", links.environment_path(slug, "", at)),
         Tab("files", "Files", links.files_path(slug, version)),
         Tab("versions", "Versions", links.environment_path(slug, "versions")),
-        Tab("evaluations", "Evaluations", links.environment_path(slug, "evaluations")),
+        Tab("evaluations", "Evaluations", evaluations, detail.evaluations),
         Tab("details", "Details", links.environment_path(slug, "details", at)),
     ]
     summary = detail.check_summary

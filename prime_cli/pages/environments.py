@@ -6,10 +6,12 @@ from msgspec import Struct
 
 from prime_cli.core.formatting import pluralize
 from prime_cli.pages import links
+from prime_cli.pages.environment import Label, label_environment
 from prime_cli.pages.templates import Page
 from prime_cli.pages.texts import shorten
 from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.environments import EnvironmentItem, EnvironmentKind, EnvironmentQuery, SortKey
+from prime_cli.wire.evaluations import BestEvaluation
 from prime_cli.wire.queries import SortOrder
 
 ORDERS = {
@@ -23,31 +25,10 @@ ORDERS = {
 _FIRST = next(iter(ORDERS))
 
 
-class BestScore(Struct, frozen=True, kw_only=True):
-    """The highest mean reward of the visible evaluations, and of how many samples it is.
-
-    `interval` is None if it is not known.
-    """
-
-    evaluation_id: str
-    model: str
-    owner: str
-    samples: int
-    mean: float
-    interval: tuple[float, float] | None
-
-
 _MOST_TAGS = 8
 _LONGEST_TAG = 40
 _LONGEST_DESCRIPTION = 500
 _LONGEST_MODEL = 80
-
-
-class Label(Struct, frozen=True):
-    """A kind or a tag; `path` is the list of all that have it, empty for a tag that is cut."""
-
-    text: str
-    path: str = ""
 
 
 class EnvironmentCard(Struct, frozen=True):
@@ -55,7 +36,7 @@ class EnvironmentCard(Struct, frozen=True):
 
     item: EnvironmentItem
     check: CheckSummary | None
-    best: BestScore | None
+    best: BestEvaluation | None
 
     @property
     def slug(self) -> str:
@@ -65,9 +46,8 @@ class EnvironmentCard(Struct, frozen=True):
     @property
     def labels(self) -> list[Label]:
         """Its kinds, and the first of its tags; its own page has more."""
-        kinds = [Label(kind, links.catalogue_path(kind=kind)) for kind in self.item.kinds]
-        tags = [tag for tag in self.item.tags[:_MOST_TAGS] if tag not in self.item.kinds]
-        return [*kinds, *map(_label, tags)]
+        found = label_environment(self.item.kinds, self.item.tags[:_MOST_TAGS])
+        return [each if len(each.text) <= _LONGEST_TAG else _cut(each) for each in found]
 
     @property
     def description(self) -> str:
@@ -77,13 +57,11 @@ class EnvironmentCard(Struct, frozen=True):
     @property
     def model(self) -> str:
         """The model with the best score."""
-        return shorten(self.best.model, _LONGEST_MODEL) if self.best else ""
+        return shorten(self.best.model_name, _LONGEST_MODEL) if self.best else ""
 
 
-def _label(tag: str) -> Label:
-    if len(tag) > _LONGEST_TAG:
-        return Label(shorten(tag, _LONGEST_TAG))
-    return Label(tag, links.catalogue_path(tag=tag))
+def _cut(label: Label) -> Label:
+    return Label(shorten(label.text, _LONGEST_TAG))
 
 
 class Catalogue(Struct, frozen=True):
@@ -152,6 +130,11 @@ class CatalogueRecord(Struct, frozen=True, kw_only=True):
     next: str | None
     kinds: list[Choice]
     orders: list[Choice]
+
+    @property
+    def has_best(self) -> bool:
+        """Whether a card names its best evaluation."""
+        return any(card.best for card in self.found.cards)
 
 
 def catalogue_page(found: Catalogue, filters: CatalogueFilter) -> Page:

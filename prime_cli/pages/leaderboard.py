@@ -1,4 +1,4 @@
-"""The tab of an environment's evaluations: a row for each owner, model and version, best first."""
+"""The tab of an environment's evaluations: a row for each owner, model and version, ranked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlencode
@@ -12,6 +12,7 @@ from prime_cli.pages.environment import EnvironmentHead, head_of
 from prime_cli.pages.paging import FIRST, Cursor, Room, Window
 from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import shorten
+from prime_cli.statistics.ranking import is_baseline
 from prime_cli.wire.environments import EnvironmentDetail
 from prime_cli.wire.evaluations import HistoryQuery
 
@@ -39,6 +40,11 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     date: str | None
     owner: str
 
+    @property
+    def is_baseline(self) -> bool:
+        """Whether its model is built in, so that it has no rank."""
+        return is_baseline(self.model)
+
 
 class Neighbour(Struct, frozen=True):
     """How a row compares with the next one of its version, that of `model`.
@@ -63,7 +69,7 @@ class Neighbours(Struct, frozen=True):
 class Leaderboard(Struct, frozen=True):
     """The rows in their order, and the models and versions that there are to choose from.
 
-    `is_cut` if there are more rows, with lower means.
+    `is_cut` if there are more rows, below these.
     """
 
     rows: list[LeaderboardRow]
@@ -107,6 +113,7 @@ def leaderboard_page(
     chosen = {"model": query.model_name, "version": query.version}
     if given := urlencode({name: value for name, value in chosen.items() if value}):
         path += f"?{given}"
+    ranked = [row for row in board.rows if not row.is_baseline]
     record = LeaderboardRecord(
         head=head,
         board=board,
@@ -116,7 +123,7 @@ def leaderboard_page(
         model=query.model_name or "",
         version=query.version or "",
         neighbours=neighbours,
-        charts=[*_by_cost(board.rows), *_by_version(board.rows)],
+        charts=[*_by_cost(ranked), *_by_version(ranked)],
     )
     command = f"prime eval list --hub --env {head.slug}"
     commands = [command]
@@ -150,7 +157,7 @@ def _by_cost(rows: Sequence[LeaderboardRow]) -> Iterator[Html]:
     if len(dots) > 1:
         title = "Mean reward by cost"
         if len(dots) > _MOST_DOTS:
-            title += f" (the {_MOST_DOTS} of {len(dots)} with the highest means)"
+            title += f" (the {_MOST_DOTS} of {len(dots)} that are ranked highest)"
         yield Html(draw_dots(dots[:_MOST_DOTS], title, "Cost in $", "Mean reward"))
 
 

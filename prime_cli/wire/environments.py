@@ -139,7 +139,7 @@ class EnvironmentQuery(msgspec.Struct, frozen=True, kw_only=True):
 class EnvironmentItem(msgspec.Struct):
     """One row of `GET /environmentshub/`.
 
-    `downloads`, `evaluations` (finished and public) and `kinds` are ours.
+    `downloads`, `evaluations` (finished, that the caller sees) and `kinds` are ours.
     """
 
     id: str
@@ -195,10 +195,10 @@ class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
 
     `wheel_sha256`, `wheel_filename`, `wheel_size`, `has_lock`, `runtime_hint`, `check_summary` (of
     the publisher's check), `signatures` (their number), `downloads` (of all versions), `yanked`
-    (why installers skip the version; may be empty) and `wheel_download_url` are ours: the public
-    hub does not send them, so readers treat them as optional. The last is the address of the wheel
-    for clients with a key; `wheel_url` is for installers, which send no key, and null if they have
-    no access.
+    (why installers skip the version; may be empty), `kinds` and `wheel_download_url` are ours: the
+    public hub does not send them, so readers treat them as optional. The last is the address of the
+    wheel for clients with a key; `wheel_url` is for installers, which send no key, and null if they
+    have no access. `evaluations` is known on pages alone: the answer itself is cached.
     """
 
     id: str
@@ -230,6 +230,8 @@ class EnvironmentDetail(msgspec.Struct, omit_defaults=True):
     runtime_hint: str | None = None
     yanked: str | None = None
     downloads: int | None = None
+    kinds: list[str] = []
+    evaluations: int | None = None
     # Only release 0.3.9 of the official client asks for it, and only whether it is there.
     download_object_key: str | None = None
 

@@ -349,9 +349,28 @@ class HistoryPoint(msgspec.Struct):
     finished_at: str
 
 
+class BestEvaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """The visible evaluation of one version whose 95 % interval has the highest lower end.
+
+    Built-in models are left out. Without any `interval`, the one with the highest mean.
+    """
+
+    evaluation_id: str
+    model_name: str
+    owner: str
+    version: str | None
+    samples: int
+    mean_reward: float
+    interval: tuple[float, float] | None
+
+
 class EvaluationHistory(msgspec.Struct):
-    """`GET /environmentshub/{owner}/{name}/evaluations`, newest first. Ours."""
+    """`GET /environmentshub/{owner}/{name}/evaluations`, newest first. Ours.
+
+    `best` is of all evaluations of the latest version, else of the last that has any.
+    """
 
     groups: list[HistoryGroup]
     evaluations: list[HistoryPoint]
     total: int = 0
+    best: BestEvaluation | None = None

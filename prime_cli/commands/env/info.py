@@ -62,6 +62,7 @@ def _lines(found: EnvironmentInfo) -> list[tuple[str, str]]:
         ("depends on", "\n".join(found.dependencies)),
         ("generation", found.generation or "unknown"),
         ("check", _check(found)),
+        ("evaluations", _evaluations(found)),
         ("signed", "\n".join(map(format_verdict, found.signatures))),
         ("about", found.readme),
         ("install", install.prime),
@@ -80,6 +81,20 @@ def _check(found: EnvironmentInfo) -> str:
     if found.check is None:
         return ""
     return f"{in_words(found.check)} (by its publisher, {found.check.date[:10]})"
+
+
+def _evaluations(found: EnvironmentInfo) -> str:
+    if not found.evaluations:
+        return ""
+    count = f"{found.evaluations:,}"
+    if (best := found.best) is None:
+        return count
+    reach = "no interval"
+    if best.interval:
+        low, high = best.interval
+        reach = f"{low:.3f} to {high:.3f}"
+    mean = f"{best.mean_reward:.3f} ({reach}, n = {best.samples:,})"
+    return f"{count}\nbest by the lower end: {mean} by {best.model_name} on {best.version}"
 
 
 def _arguments(found: EnvironmentInfo) -> str:

@@ -28,6 +28,9 @@ def leaderboard(
 ) -> None:
     """Show the leaderboard of a suite.
 
+    The best model has the highest lower end of the 95 % interval, so few examples do not beat many.
+    Built-in models are baselines without a rank.
+
     Run a suite with `prime eval run SUITE.toml`; it is saved in `./outputs/suites`.
 
     \b
@@ -54,6 +57,10 @@ def show_leaderboard(output: Output, board: Leaderboard) -> None:
     """The standings as a table; as JSON the whole record, as lines one standing each."""
     rows = [_row(standing) for standing in board.standings]
     output.table(_COLUMNS, rows, records=board.standings, page=board, title=board.name)
+    if any(standing.reward is not None and standing.rank is None for standing in board.standings):
+        output.say(
+            "Without a rank: built-in models, which are baselines, and rewards without an interval"
+        )
     if board.cost is not None and board.cost > 0:
         output.say(f"Total cost: {format_usd(board.cost)}")
 

@@ -1,4 +1,4 @@
-"""The table of all evaluations of a suite, best first within each environment."""
+"""The table of all evaluations of a suite, ranked within each environment."""
 
 import csv
 import io
@@ -12,13 +12,15 @@ from prime_cli.core.paths import write_atomically
 from prime_cli.evals.suites.record import CellRecord, SuiteFolder, SuiteRecord
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.summary import Summary
+from prime_cli.statistics.ranking import RANKED, rank_key
 
 
 class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
     """One line. `reward` is the mean without errors, `low` and `high` are its bounds.
 
     `interval` is the 95 % interval over examples, `cost` in US dollars; null is unknown. `rank`
-    counts within the environment, from 1; equal rewards share one.
+    counts within the environment, from 1, by the lower end of the interval; equal ones share one.
+    Built-in models have none, nor has what has no interval.
     """
 
     key: str
@@ -145,18 +147,18 @@ def _of_run(blank: LeaderboardRow, cell: CellRecord, summary: Summary) -> Leader
 
 
 def _ranked(standings: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Sort by the file's environments; within each the best first, the unscored last."""
-    environments = list(dict.fromkeys(standing.environment for standing in standings))
+    """Sort by the file's environments; within each those with a rank first, the unscored last."""
     ranked: list[LeaderboardRow] = []
-    for environment in environments:
-        own = [standing for standing in standings if standing.environment == environment]
-        scored = sorted(
-            (standing for standing in own if standing.reward is not None),
-            key=lambda standing: -(standing.reward or 0.0),
-        )
-        better = {standing.reward: place for place, standing in reversed([*enumerate(scored, 1)])}
+    for environment in dict.fromkeys(standing.environment for standing in standings):
+        own = sorted((each for each in standings if each.environment == environment), key=_key)
+        lows = [key[1] for key in map(_key, own) if key[0] == RANKED]
         ranked += [
-            msgspec.structs.replace(standing, rank=better[standing.reward]) for standing in scored
+            msgspec.structs.replace(each, rank=1 + lows.index(_key(each)[1]))
+            for each in own[: len(lows)]
         ]
-        ranked += [standing for standing in own if standing.reward is None]
+        ranked += own[len(lows) :]
     return ranked
+
+
+def _key(standing: LeaderboardRow) -> tuple[int, float, float]:
+    return rank_key(standing.model, standing.reward, standing.interval)

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, select
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, reports
 from prime_cli.hub.services.environment_list import list_environments
-from prime_cli.hub.services.evaluations.leaderboard import find_best
+from prime_cli.hub.services.evaluations.standings import find_best
 from prime_cli.pages.environments import Catalogue, EnvironmentCard
 from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.codec import decode

@@ -24,6 +24,7 @@ from prime_cli.hub.services.access import (
     select_environments,
     visible_to,
 )
+from prime_cli.hub.services.evaluations.standings import count_evaluations
 from prime_cli.hub.services.search import (
     Clauses,
     Slice,
@@ -222,7 +223,9 @@ def _wanted(query: EnvironmentQuery) -> Conditions:
 
 
 _COPIED = tuple(
-    name for name in EnvironmentItem.__struct_fields__ if name in environments.c and name != "kinds"
+    name
+    for name in EnvironmentItem.__struct_fields__
+    if name in environments.c and name not in ("kinds", "evaluations")
 )
 """Fields of an item that are columns of the table."""
 
@@ -237,15 +240,17 @@ def _items(connection: Connection, caller: Caller, ids: list[str]) -> list[Envir
         .where(environments.c.id.in_(ids), visible_to(caller))
     )
     by_id = {row.id: row for row in rows}
-    return [_item(by_id[each]) for each in ids if each in by_id]
+    counts = count_evaluations(connection, caller, ids)
+    return [_item(by_id[each], counts[each]) for each in ids if each in by_id]
 
 
-def _item(row: Row[Any]) -> EnvironmentItem:
+def _item(row: Row[Any], evaluations: int) -> EnvironmentItem:
     metadata = decode(row.metadata.encode(), EnvironmentMetadata)
     return EnvironmentItem(
         owner=Owner(row.owner, row.owner_type),
         latest_version=row.semantic_version,
         tags=metadata.tags,
         kinds=row.kinds.split(),
+        evaluations=evaluations,
         **{name: getattr(row, name) for name in _COPIED},
     )

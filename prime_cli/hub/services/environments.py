@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection, Row, delete, exists, func, insert, or_, select, update
 
@@ -30,6 +31,7 @@ from prime_cli.hub.services.access import (
 from prime_cli.hub.services.artifacts import forget_blobs
 from prime_cli.hub.services.audit import raise_serial, record
 from prime_cli.hub.services.evaluations.queries import note_deletion
+from prime_cli.hub.services.evaluations.standings import count_evaluations
 from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.services.versions import find_version, metadata_of, select_latest, update_latest
 from prime_cli.hub.urls import file_url, index_url
@@ -66,6 +68,7 @@ def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
             package_url=_file(hub, environment, version.sources_sha256, version.sources_filename),
             stars=environment.stars,
             downloads=environment.downloads,
+            kinds=(version.kinds or "").split(),
             created_at=version.created_at,
             updated_at=environment.updated_at,
             wheel_sha256=version.wheel_sha256,
@@ -83,6 +86,14 @@ def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
                 hub, environment, version.wheel_sha256, version.wheel_filename
             ),
         )
+
+
+def get_page_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
+    """The same with the number of evaluations that the caller sees; raises NotFound."""
+    detail = get_detail(hub, caller, ref)
+    with hub.database.read() as connection:
+        counts = count_evaluations(connection, caller, [detail.id])
+    return msgspec.structs.replace(detail, evaluations=counts.get(detail.id))
 
 
 def get_status(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentStatus:

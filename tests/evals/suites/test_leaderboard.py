@@ -5,15 +5,17 @@ import io
 import json
 from pathlib import Path
 
+import msgspec
+
 from prime_cli.evals.suites.leaderboard import csv_of, make_leaderboard, save_leaderboard
 from prime_cli.evals.suites.record import CellRecord, SuiteFolder, SuiteRecord
 from tests.runs.rows import row
-from tests.runs.saving import save_run
+from tests.runs.saving import PLAN, save_run
 
 
-def cell_of(cwd: Path, key: str, *rewards: float | None) -> CellRecord:
-    rows = [row(0, index, reward) for index, reward in enumerate(rewards)]
-    folder = save_run(cwd, *rows)
+def cell_of(cwd: Path, key: str, *rewards: float | None, model: str = "org/model") -> CellRecord:
+    rows = [row(index, 0, reward) for index, reward in enumerate(rewards)]
+    folder = save_run(cwd, *rows, plan=msgspec.structs.replace(PLAN, model=model))
     return CellRecord(key, "finished", folder.run_id, str(folder.path.relative_to(cwd)))
 
 
@@ -39,6 +41,27 @@ def test_the_best_comes_first_and_equals_share_a_rank(tmp_path: Path) -> None:
         ("low", 3, 0.25),
     ]
     assert board.standings[-1].status == "waiting"
+
+
+def test_three_examples_at_one_do_not_beat_a_thousand_at_nine_tenths(tmp_path: Path) -> None:
+    many = [*[1.0] * 95, *[0.0] * 5]
+    board = make_leaderboard(
+        record_of(
+            cell_of(tmp_path, "ada/wordle few", 1.0, 1.0, 1.0),
+            cell_of(tmp_path, "ada/wordle one", 1.0),
+            cell_of(tmp_path, "ada/wordle builtin/oracle", *[1.0] * 100, model="builtin/oracle"),
+            cell_of(tmp_path, "ada/wordle many", *many),
+            CellRecord("ada/wordle waiting"),
+        ),
+        tmp_path,
+    )
+    assert [(line.key.split()[1], line.rank) for line in board.standings] == [
+        ("many", 1),
+        ("few", 2),
+        ("one", None),
+        ("builtin/oracle", None),
+        ("waiting", None),
+    ]
 
 
 def test_errors_are_beside_the_score_and_not_in_it(tmp_path: Path) -> None:

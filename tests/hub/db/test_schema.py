@@ -1,3 +1,4 @@
+import math
 import multiprocessing
 import sqlite3
 from collections.abc import Iterator
@@ -194,6 +195,8 @@ def test_evaluations_of_schema_18_are_counted(empty: Path | str) -> None:
             ("ev_2", "user_1", 1.0),
             ("ev_3", None, None),
         ]
+        ranked = select(evaluated.c.lower_bound, evaluated.c.version_number).distinct()
+        assert set(map(tuple, connection.execute(ranked))) == {(-math.inf, 0), (None, 0)}
 
 
 _EVALUATION_COLUMNS = (

@@ -42,6 +42,7 @@ STEPS: tuple[Callable[[Operations], None], ...] = (
     s0004_additions.add_browser_sessions,
     s0019_counts.upgrade,
     s0004_additions.add_pending_visibilities,
+    s0019_counts.add_ranks,
 )
 
 

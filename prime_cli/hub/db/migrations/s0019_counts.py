@@ -1,7 +1,10 @@
-"""Schema 19: what lists of environments sort by and show of their evaluations."""
+"""Schemas 19 and 21: what lists of environments sort by and show of their evaluations."""
+
+import json
+import math
 
 from alembic.operations import Operations
-from sqlalchemy import BigInteger, Column, Float, String
+from sqlalchemy import BigInteger, Column, Float, Integer, String
 from sqlalchemy import text as sql
 
 from prime_cli.hub.db.indexes import order_indexes
@@ -50,4 +53,32 @@ UPDATE evaluated SET
     FROM evaluations
     WHERE evaluations.id = evaluated.evaluation_id AND status = 'COMPLETED'
   )
+"""
+
+
+def add_ranks(op: Operations) -> None:
+    """From schema 20: the best evaluation by its version and the lower end of its interval."""
+    op.add_column("evaluated", Column("lower_bound", Float))
+    op.add_column("evaluated", Column("version_number", Integer))
+    connection = op.get_bind()
+    finished = sql("SELECT id, summary FROM evaluations WHERE status = 'COMPLETED'")
+    bound = sql("UPDATE evaluated SET lower_bound = :low WHERE evaluation_id = :id")
+    for row in connection.execute(finished).all():
+        interval = json.loads(row.summary or "{}").get("interval")
+        low = interval[0] if interval else -math.inf
+        connection.execute(bound, {"low": low, "id": row.id})
+    op.execute(_NUMBER)
+    op.execute(
+        "UPDATE evaluated SET mean_reward = NULL WHERE evaluation_id IN"
+        " (SELECT id FROM evaluations WHERE model_name LIKE 'builtin/%')"
+    )
+    op.drop_index("ix_evaluated_best", "evaluated")
+    order = ["version_number", "lower_bound", "mean_reward", "evaluation_id", "position"]
+    op.create_index("ix_evaluated_best", "evaluated", ["environment_id", "audience", *order])
+
+
+_NUMBER = """\
+UPDATE evaluated SET version_number = coalesce(
+  (SELECT number FROM versions WHERE versions.id = evaluated.version_id), 0
+)
 """

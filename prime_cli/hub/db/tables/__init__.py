@@ -57,7 +57,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 20
+SCHEMA = 21
 """The number of this schema; each change adds a step to `migrations`."""
 
 __all__ = [

@@ -70,8 +70,22 @@ evaluated = Table(
     # Copied from `evaluations` once it is finished, so that the best of an environment is looked
     # up. Who sees it of those who see the environment: empty for all, else the id of its owner.
     Column("audience", String),
+    # Null for a baseline too: it is the best of nothing.
     Column("mean_reward", Float),
-    Index("ix_evaluated_best", "environment_id", "audience", "mean_reward", "evaluation_id"),
+    # Of the 95 % interval of the mean; -infinity without one.
+    Column("lower_bound", Float),
+    # In order of publication; 0 if it is not known.
+    Column("version_number", Integer),
+    Index(
+        "ix_evaluated_best",
+        "environment_id",
+        "audience",
+        "version_number",
+        "lower_bound",
+        "mean_reward",
+        "evaluation_id",
+        "position",
+    ),
 )
 
 evaluation_logs = Table(

@@ -42,7 +42,7 @@ async def readme(request: Request) -> Response:
     """The README of a version, and how to install and run it."""
     try:
         ref = await _ref(request)
-        detail = await call(request, environments.get_detail, ref)
+        detail = await call(request, environments.get_page_detail, ref)
         html = await call(request, get_readme, ref)
     except PrimeError as error:
         return answer_page_error(request, error)
@@ -55,7 +55,7 @@ async def file(request: Request) -> Response:
     """A file or folder of a version's source archive, where links of its README lead."""
     try:
         ref = await _ref(request)
-        detail = await call(request, environments.get_detail, ref)
+        detail = await call(request, environments.get_page_detail, ref)
         query = InspectQuery(request.path_params.get("path", ""), _FILE_BYTES)
         found = await call(request, environments.inspect_sources, ref, query)
     except PrimeError as error:
@@ -90,7 +90,7 @@ async def version_list(request: Request) -> Response:
     pair = None
     try:
         ref = await _ref(request)
-        detail = await call(request, environments.get_detail, ref)
+        detail = await call(request, environments.get_page_detail, ref)
         listed = await call(request, versions.list_versions, ref)
         if before and after:
             for version in (before, after):
@@ -112,7 +112,7 @@ async def evaluations(request: Request) -> Response:
     )
     try:
         ref = await _ref(request)
-        detail = await call(request, environments.get_detail, ref)
+        detail = await call(request, environments.get_page_detail, ref)
         board = await call(request, read_leaderboard, ref, query)
     except PrimeError as error:
         return answer_page_error(request, error)
@@ -127,7 +127,7 @@ async def details(request: Request) -> Response:
     """What is known of a version: arguments, requirements, check, signatures."""
     try:
         ref = await _ref(request)
-        detail = await call(request, environments.get_detail, ref)
+        detail = await call(request, environments.get_page_detail, ref)
         source = await call(request, read_source, ref)
         lock = await _document(request, ref, LOCK)
         report = await _document(request, ref, CHECK_REPORT)

@@ -8,15 +8,13 @@ from sqlalchemy import Connection, Row, select
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import samples
 from prime_cli.hub.services.evaluations.queries import find_writable
-from prime_cli.hub.services.evaluations.statistics import SampleTotals
+from prime_cli.hub.services.evaluations.statistics import MOST_WITH_INTERVAL, SampleTotals
 from prime_cli.runs.rows import LARGEST
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.statistics.intervals import precision
 from prime_cli.wire.codec import decode, encode
 
 _AT_ONCE = 2000
-_MOST_SAMPLES = 50_000
-"""Of an evaluation whose interval is computed, while its client waits."""
 
 
 class Figures(NamedTuple):
@@ -46,7 +44,7 @@ def _compute(connection: Connection, row: Row[Any]) -> dict[str, Any]:
     """Totals are read again only if samples were replaced since they were last made."""
     known = None if row.summary is None else decode(row.summary.encode(), SampleTotals)
     tally = known or _totals_of(connection, row.id)
-    if tally.interval is None and row.sample_count <= _MOST_SAMPLES:
+    if tally.interval is None and row.sample_count <= MOST_WITH_INTERVAL:
         tally.interval = _interval_of(connection, row.id)
     return {"summary": encode(tally).decode(), "average_reward": tally.mean_reward()}
 

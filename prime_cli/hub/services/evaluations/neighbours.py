@@ -53,10 +53,10 @@ def compare_neighbours(hub: Hub, rows: Sequence[LeaderboardRow]) -> dict[str, Ne
 
 def _pairs(rows: Sequence[LeaderboardRow]) -> Iterator[tuple[LeaderboardRow, LeaderboardRow]]:
     """Each row and the next of the same version: scores of two versions may not be comparable."""
-    for at, row in enumerate(rows):
-        below = (each for each in rows[at + 1 :] if each.version == row.version)
-        lower = next(below, None)
-        if lower is not None and row.mean is not None and lower.mean is not None:
+    ranked = [row for row in rows if row.mean is not None and not row.is_baseline]
+    for at, row in enumerate(ranked):
+        below = (each for each in ranked[at + 1 :] if each.version == row.version)
+        if lower := next(below, None):
             yield row, lower
 
 

@@ -33,6 +33,7 @@ from prime_cli.hub.services.evaluations.statistics import SampleTotals
 from prime_cli.hub.urls import evaluation_url
 from prime_cli.wire.codec import decode
 from prime_cli.wire.evaluations import (
+    COMPLETED,
     EvaluatedEnvironment,
     EvaluationDetail,
     EvaluationPage,
@@ -250,6 +251,11 @@ def visible_to(caller: Caller) -> ColumnElement[bool]:
         owners.c.slug.in_(caller.reads),
         and_(evaluations.c.is_public, ~exists(_hidden_environments(caller))),
     )
+
+
+def finished_conditions(caller: Caller) -> list[ColumnElement[bool]]:
+    """The conditions for finished evaluations that the caller sees."""
+    return [evaluations.c.status == COMPLETED, visible_to(caller)]
 
 
 def find_evaluation(connection: Connection, caller: Caller, evaluation_id: str) -> Row[Any]:

@@ -12,10 +12,10 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import evaluated, evaluations, owners, samples
 from prime_cli.hub.services.access import find_environment
-from prime_cli.hub.services.evaluations.queries import find_evaluation, visible_to
+from prime_cli.hub.services.evaluations.queries import find_evaluation, finished_conditions
+from prime_cli.hub.services.evaluations.standings import find_best
 from prime_cli.wire.codec import encode
 from prime_cli.wire.evaluations import (
-    COMPLETED,
     EvaluationHistory,
     HistoryGroup,
     HistoryPoint,
@@ -176,7 +176,10 @@ def list_history(hub: Hub, caller: Caller, ref: EnvRef, query: HistoryQuery) -> 
             .limit(query.limit)
             .offset(query.skip)
         ).all()
-        total = connection.execute(_joined(func.count()).where(*wanted)).scalar_one()
+        total = connection.execute(
+            _joined(func.count(evaluations.c.id.distinct())).where(*wanted)
+        ).scalar_one()
+        best = find_best(connection, caller, [environment.id])
     return EvaluationHistory(
         groups=[HistoryGroup(*row) for row in groups],
         evaluations=[
@@ -193,6 +196,7 @@ def list_history(hub: Hub, caller: Caller, ref: EnvRef, query: HistoryQuery) -> 
             for row in points
         ],
         total=total,
+        best=best.get(environment.id),
     )
 
 
@@ -225,11 +229,6 @@ def _joined(*columns: Any) -> Select[Any]:
             owners, evaluations.c.owner_id == owners.c.id
         )
     )
-
-
-def finished_conditions(caller: Caller) -> list[ColumnElement[bool]]:
-    """The conditions for finished evaluations that the caller sees."""
-    return [evaluations.c.status == COMPLETED, visible_to(caller)]
 
 
 def history_conditions(

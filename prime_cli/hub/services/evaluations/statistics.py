@@ -10,6 +10,8 @@ REWARD = "reward"
 _LARGEST = 1e100
 """Above this a square or a sum could be infinite, so such numbers are ignored."""
 _MOST_NAMES = 200
+MOST_WITH_INTERVAL = 50_000
+"""Samples of an evaluation whose interval is computed, while its client waits."""
 
 
 class RunningMoments(msgspec.Struct):
