@@ -17,5 +17,8 @@ ADAPTERS = {
 def files_of(name: str) -> dict[str, bytes]:
     """{file name: content} of the adapter `name`; raises KeyError for an unknown one."""
     here = Path(__file__).parent
-    names = ("__init__", *ADAPTERS[name])
-    return {f"{each}.py": (here / f"{each}.py").read_bytes() for each in names}
+    found = {f"{each}.py": here / f"{each}.py" for each in ("__init__", *ADAPTERS[name])}
+    if "continuation.py" in found:
+        # Here it only names what the TRL engine has.
+        found["continuation.py"] = here.parent / "engines/trl/prime_trl/conversations.py"
+    return {name: path.read_bytes() for name, path in found.items()}

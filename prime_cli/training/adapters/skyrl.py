@@ -126,7 +126,7 @@ class _Policy:
                 "generator.sampling_params.logprobs=1"
             )
         message = {"content": self._tokenizer.decode(ids, skip_special_tokens=True)}
-        self._conversations.remember(messages, message, who, prompt + list(ids))
+        self._conversations.remember(messages, message, who, (prompt, list(ids)))
         ended = found["stop_reasons"][0]
         return Sampled(
             prompt, list(ids), list(logprobs[0]), message, "length" if ended == "length" else "stop"

@@ -85,7 +85,7 @@ class _Policy:
             )
         ids = list(output.token_ids)
         message = await self._message(ids, tools)
-        self._conversations.remember(messages, message, "", prompt + ids)
+        self._conversations.remember(messages, message, "", (prompt, ids), tools=tools)
         ended = "stop" if ids and ids[-1] == loop.tokenizer.eos_token_id else "length"
         return Sampled(prompt, ids, list(output.log_probs), message, ended)
 

@@ -47,6 +47,7 @@ def ask(messages):
 
 tokenizer = _tokenizer()
 model = Model(1, 1)
+sampler = Generating(lambda: model, tokenizer.pad_token_id, [tokenizer.eos_token_id])
 for template in (qwen3_chat_template, tokenizer.chat_template):
     tokenizer.chat_template = template
     policy = Policy(tokenizer, seed=0, most=400)
@@ -56,7 +57,7 @@ for template in (qwen3_chat_template, tokenizer.chat_template):
     for _ in range(2):
         waiting = pool.submit(ask, messages)
         try:
-            policy.pump(Generating(lambda: model, tokenizer), waiting.done)
+            policy.pump(sampler, waiting.done)
         except Stopped as stopped:
             print(json.dumps([stopped.code, stopped.message]))
             break

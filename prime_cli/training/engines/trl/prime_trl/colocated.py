@@ -19,8 +19,8 @@ from .sampling import Answer, TooLong, Wanted
 class ColocatedVllm:
     """The `Sampler` of a trainer with `use_vllm`: requests are batched as they come."""
 
-    def __init__(self, trainer: Any) -> None:
-        self._trainer, self._vllm = trainer, trainer.vllm_generation
+    def __init__(self, trainer: Any, ends: list[int]) -> None:
+        self._trainer, self._vllm, self._ends = trainer, trainer.vllm_generation, ends
         self._engine = self._vllm.llm.llm_engine
         self._copied: int | None = None
         self.synced = 0.0
@@ -66,6 +66,7 @@ class ColocatedVllm:
             seed=wanted.seed_number,
             logprobs=0,  # of the sampled token alone
             detokenize=False,
+            stop_token_ids=self._ends,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         room = self._engine.model_config.max_model_len

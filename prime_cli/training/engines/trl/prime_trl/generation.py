@@ -4,7 +4,7 @@ What a call gets depends on its prompt, its seed and the weights alone, not on w
 be batched with; so a training that is resumed goes on as if it had never been stopped.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,9 +17,9 @@ from .sampling import LENGTH, STOP, Answer, Wanted
 class Generating:
     """The `Sampler` of the model that is trained: it answers all calls that wait, then others."""
 
-    def __init__(self, model: Callable[[], Any], tokenizer: Any) -> None:
-        """`model` gives the one whose weights are current."""
-        self._model, self._tokenizer = model, tokenizer
+    def __init__(self, model: Callable[[], Any], pad: int, ends: Sequence[int]) -> None:
+        """`model` gives the one whose weights are current; any token of `ends` ends an answer."""
+        self._model, self._pad, self._ends = model, pad, list(ends)
         self._waiting: dict[int, Wanted] = {}
         self.synced = 0.0  # they answer themselves
 
@@ -42,8 +42,8 @@ class Generating:
         """Answer those that wait, in the order of their seeds."""
         chosen = sorted(self._waiting, key=lambda number: self._waiting[number].seed)
         wanted = [self._waiting.pop(number) for number in chosen]
-        pad, end = self._tokenizer.pad_token_id, self._tokenizer.eos_token_id
-        return list(zip(chosen, generate(self._model(), wanted, pad=pad, end=end), strict=True))
+        answers = generate(self._model(), wanted, pad=self._pad, ends=self._ends)
+        return list(zip(chosen, answers, strict=True))
 
     def drop(self, numbers: Iterable[int]) -> None:
         """Forget calls."""
@@ -79,7 +79,7 @@ class _Draws(LogitsProcessor):  # type: ignore[misc]
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
-def generate(model: Any, wanted: list[Wanted], *, pad: int, end: int) -> list[Answer]:
+def generate(model: Any, wanted: list[Wanted], *, pad: int, ends: list[int]) -> list[Answer]:
     """Answer all of them at once."""
     device = next(model.parameters()).device
     width = max(len(each.ids) for each in wanted)
@@ -94,13 +94,13 @@ def generate(model: Any, wanted: list[Wanted], *, pad: int, end: int) -> list[An
             do_sample=False,
             logits_processor=LogitsProcessorList([draws]),
             pad_token_id=pad,
-            eos_token_id=end,
+            eos_token_id=ends,
             disable_compile=True,
         )
     tokens = found[:, width:].tolist()
     logprobs = torch.cat(draws.logprobs, dim=-1).tolist()
     return [
-        _cut(row, found_logprobs, each.most, end)
+        _cut(row, found_logprobs, each.most, ends)
         for row, found_logprobs, each in zip(tokens, logprobs, wanted, strict=True)
     ]
 
@@ -118,8 +118,9 @@ def _no_defaults(model: Any) -> Iterator[None]:
         inner.generation_config = own
 
 
-def _cut(tokens: list[int], logprobs: list[float], most: int, end: int) -> Answer:
+def _cut(tokens: list[int], logprobs: list[float], most: int, ends: list[int]) -> Answer:
     tokens, ended = tokens[:most], LENGTH
-    if end in tokens:
-        tokens, ended = tokens[: tokens.index(end) + 1], STOP
+    place = next((place for place, token in enumerate(tokens) if token in ends), None)
+    if place is not None:
+        tokens, ended = tokens[: place + 1], STOP
     return Answer(tokens, logprobs[: len(tokens)], ended)

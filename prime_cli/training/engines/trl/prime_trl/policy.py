@@ -9,7 +9,6 @@ is new in it is tokenized, so that a rollout of several turns stays one row.
 import asyncio
 import hmac
 import itertools
-import json
 import os
 import queue
 import secrets
@@ -24,6 +23,7 @@ from typing import Any
 
 from aiohttp import web
 
+from .conversations import Conversations
 from .failures import Stopped
 from .sampling import Answer, Sampler, TooLong, Wanted
 from .tools import ToolFormat, template_of, with_objects
@@ -45,13 +45,12 @@ class Policy:
         self.tokens = 0
         self._phase = ""
         self._tokenizer, self._seed, self._most = tokenizer, seed, most
-        self._template = template_of(tokenizer)
+        self.conversations = Conversations(tokenizer, chat_template=template_of(tokenizer))
         self._tools: ToolFormat | None = None
         self._refused: Stopped | None = None
         self._calls: queue.Queue[_Call] = queue.Queue()
         self._numbers = itertools.count()
         self._open: dict[int, Future[Answer]] = {}
-        self._known: dict[tuple[str, str], list[int]] = {}
         self._same: Counter[str] = Counter()
         ready = threading.Event()
         threading.Thread(target=lambda: asyncio.run(self._serve(ready)), daemon=True).start()
@@ -60,7 +59,7 @@ class Policy:
     def begin(self, phase: str) -> None:
         """From now on calls belong to `phase`, such as a step: part of their seeds."""
         self._phase = phase
-        self._known.clear()
+        self.conversations.forget()
         self._same.clear()
 
     def pump(self, sampler: Sampler, until: Callable[[], bool]) -> None:
@@ -135,8 +134,8 @@ class Policy:
             except ValueError as error:
                 return self._refuse_tools(error)
         messages, who = with_objects(body["messages"]), str(body.get("user") or "")
-        template = {"tools": tools, **(body.get("chat_template_kwargs") or {})}
-        ids = self._render(messages, template, who)
+        template = body.get("chat_template_kwargs") or {}
+        ids = self.conversations.prompt(messages, tools, who, **template)
         temperature = body.get("temperature")
         most = body.get("max_completion_tokens") or body.get("max_tokens") or self._most
         future: Future[Answer] = Future()
@@ -153,7 +152,10 @@ class Policy:
             return _refusal(str(error))
         said = self._message(ids, answer.ids, tools)
         if who:
-            self._known[who, _key(with_objects([*messages, said]))] = ids + answer.ids
+            (shown,) = with_objects([said])
+            self.conversations.remember(
+                messages, shown, who, (ids, answer.ids), tools=tools, **template
+            )
         return web.json_response(_completion(body, ids, answer, said))
 
     def _message(self, prompt: list[int], ids: list[int], tools: list[Any] | None) -> Any:
@@ -173,34 +175,6 @@ class Policy:
         same = f"{self._seed} {self._phase} {who} {ids}"
         self._same[same] += 1
         return f"{same} {self._same[same]}"
-
-    def _text(self, messages: list[Any], template: dict[str, Any], *, ask: bool) -> str:
-        return str(
-            self._tokenizer.apply_chat_template(
-                messages,
-                tokenize=False,
-                add_generation_prompt=ask,
-                chat_template=self._template,
-                **template,
-            )
-        )
-
-    def _render(self, messages: list[Any], template: dict[str, Any], who: str) -> list[int]:
-        """The prompt's ids; where an earlier turn of the same rollout is its beginning, those."""
-        whole = self._text(messages, template, ask=True)
-        end = self._tokenizer.eos_token
-        for length in range(len(messages) - 1, 0, -1):
-            known = self._known.get((who, _key(messages[:length])))
-            if known is None:
-                continue
-            before = self._text(messages[:length], template, ask=False)
-            cut = before.rfind(end)  # where the last answer ends
-            if known[-1] == self._tokenizer.eos_token_id:
-                cut += len(end)
-            if cut >= 0 and whole.startswith(before[:cut]):
-                added = self._tokenizer.encode(whole[cut:], add_special_tokens=False)
-                return known + list(added)
-        return list(self._tokenizer.encode(whole, add_special_tokens=False))
 
 
 def _refusal(sentence: str, status: int = 400) -> web.Response:
@@ -241,13 +215,3 @@ def _completion(
     if body.get("return_token_ids"):
         found["prompt_token_ids"], choice["token_ids"] = ids, answer.ids
     return found
-
-
-def _key(messages: list[Any]) -> str:
-    """What two requests of one conversation have in common, whatever a client adds to messages."""
-    return json.dumps([[m["role"], m.get("content"), _called(m)] for m in messages])
-
-
-def _called(message: Any) -> list[Any]:
-    functions = (call["function"] for call in message.get("tool_calls") or ())
-    return [[each.get("name"), each.get("arguments")] for each in functions]

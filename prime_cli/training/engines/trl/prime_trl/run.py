@@ -15,7 +15,7 @@ import torch
 from accelerate import PartialState
 from datasets import Dataset
 from safetensors import SafetensorError
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, GenerationConfig
 
 from .checkpoints import publish, remove_old
 from .config import Config, read_config
@@ -130,11 +130,23 @@ def load_trainer(config: Config, folder: Path, **options: Any) -> WholeTrainer:
 
 
 def _sampler(config: Config, trainer: Any, tokenizer: Any) -> Sampler:
+    ends = ends_of(config, tokenizer)
     if config.vllm:
         from .colocated import ColocatedVllm
 
-        return ColocatedVllm(trainer)
-    return Generating(lambda: trainer.accelerator.unwrap_model(trainer.model), tokenizer)
+        return ColocatedVllm(trainer, ends)
+    model = trainer.accelerator.unwrap_model
+    return Generating(lambda: model(trainer.model), tokenizer.pad_token_id, ends)
+
+
+def ends_of(config: Config, tokenizer: Any) -> list[int]:
+    """The ids that end an answer: that of the tokenizer, and those of generation_config.json."""
+    try:
+        found = GenerationConfig.from_pretrained(config.model).eos_token_id
+    except OSError:  # it has none
+        found = None
+    named = found if isinstance(found, list) else [found]
+    return sorted({each for each in (*named, tokenizer.eos_token_id) if each is not None})
 
 
 def _probe(config: Config, rollouts: Rollouts, numbers: list[int], environment: str) -> None:
