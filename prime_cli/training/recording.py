@@ -47,6 +47,8 @@ DISTRIBUTION = frozenset(
 """What changes the probabilities of tokens: never the environment's, always the trainer's."""
 LENGTHS = frozenset(("max_tokens", "max_completion_tokens"))
 _STREAMING = ("stream", "stream_options")
+NOT_DONE = "x-prime-not-done"
+"""The header in which an engine names what was asked of the sampling that it does not do."""
 _NOT_KNOWN = rb"unrecogni[sz]ed|unknown|unexpected|unsupported|extra|not (?:support|permit|allow)ed"
 _ADDED = rb"return_token_ids|logprobs"
 # Near each other: servers may repeat the whole request in an error about something else.
@@ -143,6 +145,7 @@ class TokenRecorder:
         if reply.status != HTTPStatus.OK:
             return self._passed_on(reply)
         self._keep(call, await self._read_turn(reply, policy.version))
+        self.replaced.update(filter(None, reply.headers.pop(NOT_DONE, "").split(",")))
         reply.body = _without_tokens(reply.body, members)
         reply.headers.pop("content-length", None)
         if call.head.stream:

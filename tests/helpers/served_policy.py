@@ -34,7 +34,7 @@ print(policy.url, policy.key, flush=True)
 asked = []
 reading = threading.Thread(target=lambda: asked.append(sys.stdin.readline()), daemon=True)
 reading.start()
-policy.pump(Generating(lambda: model, tokenizer), lambda: bool(asked))
+policy.pump(Generating(lambda: model, tokenizer, [tokenizer.eos_token_id]), lambda: bool(asked))
 largest, tokens = 0.0, 0
 for segment in json.loads(asked[0]):
     with torch.no_grad():

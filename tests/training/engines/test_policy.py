@@ -47,7 +47,7 @@ def ask(messages):
 
 tokenizer = _tokenizer()
 model = Model(1, 1)
-sampler = Generating(lambda: model, tokenizer.pad_token_id, [tokenizer.eos_token_id])
+sampler = Generating(lambda: model, tokenizer, [tokenizer.eos_token_id])
 for template in (qwen3_chat_template, tokenizer.chat_template):
     tokenizer.chat_template = template
     policy = Policy(tokenizer, seed=0, most=400)

@@ -63,3 +63,9 @@ def test_an_answer_ends_with_any_token_that_the_model_or_the_tokenizer_names(
         assert not ends & set(ids[:-1])
         assert (ids[-1] in ends) == (how == "stop")
         assert how == "stop" or len(ids) == 8
+    assert any(stop for *_, stop, _ in found["stopped"])
+    for text, how, stop, has_logprobs in found["stopped"]:
+        # The text that stops is the last that is sampled; what came after it is no part of a row.
+        assert has_logprobs
+        assert set(text) & set("abcdefghijklm") == ({stop} if stop else set())
+        assert stop is None or (how, text[-1]) == ("stop", stop)

@@ -31,9 +31,23 @@ config = Config(
 tokenizer = load_tokenizer(config)
 ends = ends_of(config, tokenizer)
 model = AutoModelForCausalLM.from_pretrained(FOLDER)
-sampler = Generating(lambda: model, tokenizer.pad_token_id, ends)
+sampler = Generating(lambda: model, tokenizer, ends)
 for number in range(24):
     sampler.take(number, Wanted([10, 11, 12], 8, 1.0, f"seed {number}"))
+texts = tuple("abcdefghijklm")
+for number in range(24, 48):
+    sampler.take(number, Wanted([10, 11, 12], 8, 1.0, f"seed {number}", texts))
 with sampler.awake():
-    answers = [[answer.ids, answer.ended] for _, answer in sampler.work()]
-print(json.dumps({"ends": ends, "answers": answers}))
+    answers = dict(sampler.work())
+found = [[answer.ids, answer.ended] for number, answer in answers.items() if number < 24]
+stopped = [
+    [
+        tokenizer.decode(answer.ids),
+        answer.ended,
+        answer.stop,
+        len(answer.logprobs) == len(answer.ids),
+    ]
+    for number, answer in answers.items()
+    if number >= 24
+]
+print(json.dumps({"ends": ends, "answers": found, "stopped": stopped}))

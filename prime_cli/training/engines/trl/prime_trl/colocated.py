@@ -65,7 +65,8 @@ class ColocatedVllm:
             max_tokens=wanted.most,
             seed=wanted.seed_number,
             logprobs=0,  # of the sampled token alone
-            detokenize=False,
+            detokenize=bool(wanted.stop),
+            stop=list(wanted.stop),
             stop_token_ids=self._ends,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
@@ -87,4 +88,5 @@ class ColocatedVllm:
 def _answer(found: Any) -> Answer:
     ids = list(found.token_ids)
     told = zip(ids, found.logprobs, strict=True)
-    return Answer(ids, [each[token].logprob for token, each in told], found.finish_reason)
+    stop = found.stop_reason if isinstance(found.stop_reason, str) else None
+    return Answer(ids, [each[token].logprob for token, each in told], found.finish_reason, stop)

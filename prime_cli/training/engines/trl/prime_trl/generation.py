@@ -9,7 +9,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+from transformers import (
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    StoppingCriteria,
+    StoppingCriteriaList,
+)
 
 from .sampling import LENGTH, STOP, Answer, Wanted
 
@@ -17,9 +23,9 @@ from .sampling import LENGTH, STOP, Answer, Wanted
 class Generating:
     """The `Sampler` of the model that is trained: it answers all calls that wait, then others."""
 
-    def __init__(self, model: Callable[[], Any], pad: int, ends: Sequence[int]) -> None:
+    def __init__(self, model: Callable[[], Any], tokenizer: Any, ends: Sequence[int]) -> None:
         """`model` gives the one whose weights are current; any token of `ends` ends an answer."""
-        self._model, self._pad, self._ends = model, pad, list(ends)
+        self._model, self._tokenizer, self._ends = model, tokenizer, list(ends)
         self._waiting: dict[int, Wanted] = {}
         self.synced = 0.0  # they answer themselves
 
@@ -42,7 +48,7 @@ class Generating:
         """Answer those that wait, in the order of their seeds."""
         chosen = sorted(self._waiting, key=lambda number: self._waiting[number].seed)
         wanted = [self._waiting.pop(number) for number in chosen]
-        answers = generate(self._model(), wanted, pad=self._pad, ends=self._ends)
+        answers = generate(self._model(), wanted, self._tokenizer, self._ends)
         return list(zip(chosen, answers, strict=True))
 
     def drop(self, numbers: Iterable[int]) -> None:
@@ -79,13 +85,13 @@ class _Draws(LogitsProcessor):  # type: ignore[misc]
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
-def generate(model: Any, wanted: list[Wanted], *, pad: int, ends: list[int]) -> list[Answer]:
+def generate(model: Any, wanted: list[Wanted], tokenizer: Any, ends: list[int]) -> list[Answer]:
     """Answer all of them at once."""
-    device = next(model.parameters()).device
+    device, pad = next(model.parameters()).device, tokenizer.pad_token_id
     width = max(len(each.ids) for each in wanted)
     ids = torch.tensor([[pad] * (width - len(each.ids)) + each.ids for each in wanted])
     mask = torch.tensor([[0] * (width - len(each.ids)) + [1] * len(each.ids) for each in wanted])
-    draws = _Draws(wanted)
+    draws, stops = _Draws(wanted), _Stops(wanted, width, tokenizer)
     with _no_defaults(model):
         found = model.generate(
             input_ids=ids.to(device),
@@ -93,6 +99,7 @@ def generate(model: Any, wanted: list[Wanted], *, pad: int, ends: list[int]) -> 
             max_new_tokens=max(each.most for each in wanted),
             do_sample=False,
             logits_processor=LogitsProcessorList([draws]),
+            stopping_criteria=StoppingCriteriaList([stops]) if stops.any else None,
             pad_token_id=pad,
             eos_token_id=ends,
             disable_compile=True,
@@ -100,7 +107,7 @@ def generate(model: Any, wanted: list[Wanted], *, pad: int, ends: list[int]) -> 
     tokens = found[:, width:].tolist()
     logprobs = torch.cat(draws.logprobs, dim=-1).tolist()
     return [
-        _cut(row, found_logprobs, each.most, ends)
+        _cut(row, found_logprobs, each, ends, stops)
         for row, found_logprobs, each in zip(tokens, logprobs, wanted, strict=True)
     ]
 
@@ -118,9 +125,33 @@ def _no_defaults(model: Any) -> Iterator[None]:
         inner.generation_config = own
 
 
-def _cut(tokens: list[int], logprobs: list[float], most: int, ends: list[int]) -> Answer:
-    tokens, ended = tokens[:most], LENGTH
+class _Stops(StoppingCriteria):  # type: ignore[misc]
+    """Ends the rows whose text holds one of the texts that their calls stop at."""
+
+    def __init__(self, wanted: list[Wanted], width: int, tokenizer: Any) -> None:
+        self.any = any(each.stop for each in wanted)
+        self._stops, self._width, self._tokenizer = [each.stop for each in wanted], width, tokenizer
+
+    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+        rows = input_ids[:, self._width :].tolist()
+        found = [self.find(row, stop) for row, stop in zip(rows, self._stops, strict=True)]
+        return torch.tensor([each is not None for each in found], device=input_ids.device)
+
+    def find(self, ids: list[int], stops: tuple[str, ...]) -> str | None:
+        """The first of `stops` in the text of `ids`."""
+        text = self._tokenizer.decode(ids, skip_special_tokens=True) if stops else ""
+        return min((stop for stop in stops if stop in text), key=text.index, default=None)
+
+
+def _cut(
+    tokens: list[int], logprobs: list[float], wanted: Wanted, ends: list[int], stops: _Stops
+) -> Answer:
+    tokens, ended = tokens[: wanted.most], LENGTH
     place = next((place for place, token in enumerate(tokens) if token in ends), None)
     if place is not None:
         tokens, ended = tokens[: place + 1], STOP
-    return Answer(tokens, logprobs[: len(tokens)], ended)
+    stop = stops.find(tokens, wanted.stop)
+    if stop is not None:
+        count = next(n for n in range(1, len(tokens) + 1) if stops.find(tokens[:n], (stop,)))
+        tokens, ended = tokens[:count], STOP
+    return Answer(tokens, logprobs[: len(tokens)], ended, stop)

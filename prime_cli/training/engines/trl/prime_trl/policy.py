@@ -9,6 +9,7 @@ is new in it is tokenized, so that a rollout of several turns stays one row.
 import asyncio
 import hmac
 import itertools
+import json
 import os
 import queue
 import secrets
@@ -144,25 +145,36 @@ class Policy:
             int(most),
             1.0 if temperature is None else float(temperature),
             self._seed_of(ids, who),
+            _stops_in(body),
         )
         self._calls.put((wanted, future))
         try:
             answer = await asyncio.wrap_future(future)
         except TooLong as error:
             return _refusal(str(error))
-        said = self._message(ids, answer.ids, tools)
+        said = self._message(ids, answer, tools)
         if who:
             (shown,) = with_objects([said])
             self.conversations.remember(
-                messages, shown, who, (ids, answer.ids), tools=tools, **template
+                messages,
+                shown,
+                who,
+                (ids, answer.ids),
+                tools=tools,
+                is_whole=answer.stop is None,
+                **template,
             )
-        return web.json_response(_completion(body, ids, answer, said))
+        return _respond(body, _completion(body, ids, answer, said))
 
-    def _message(self, prompt: list[int], ids: list[int], tools: list[Any] | None) -> Any:
+    def _message(self, prompt: list[int], answer: Answer, tools: list[Any] | None) -> Any:
         if tools and self._tools is not None:
-            return self._tools.message(prompt, ids, tools)
-        text = self._tokenizer.decode(ids, skip_special_tokens=True)
-        return {"role": "assistant", "content": text}
+            message = self._tools.message(prompt, answer.ids, tools)
+        else:
+            text = self._tokenizer.decode(answer.ids, skip_special_tokens=True)
+            message = {"role": "assistant", "content": text}
+        if answer.stop is not None:
+            message["content"] = message["content"].partition(answer.stop)[0]
+        return message
 
     def _refuse_tools(self, error: ValueError) -> web.Response:
         """End the training: every call of the environment would be refused alike."""
@@ -179,6 +191,40 @@ class Policy:
 
 def _refusal(sentence: str, status: int = 400) -> web.Response:
     return web.json_response({"error": {"message": sentence}}, status=status)
+
+
+def _stops_in(body: dict[str, Any]) -> tuple[str, ...]:
+    found = body.get("stop") or ()
+    return (found,) if isinstance(found, str) else tuple(each for each in found if each)
+
+
+def _not_done(body: dict[str, Any]) -> list[str]:
+    """What a server would have done that was asked for, and this one does not."""
+    same: dict[str, Any] = {"tool_choice": "auto", "response_format": {"type": "text"}}
+    names = (*same, "bad_words", "logit_bias")
+    return [name for name in names if body.get(name) and body[name] != same.get(name)]
+
+
+def _respond(body: dict[str, Any], found: dict[str, Any]) -> web.Response:
+    """The completion, as a stream of one piece if that was asked for."""
+    headers = {"x-prime-not-done": ",".join(_not_done(body))}
+    if not body.get("stream"):
+        return web.json_response(found, headers=headers)
+    usage = found.pop("usage")
+    found["object"] = "chat.completion.chunk"
+    for choice in found["choices"]:
+        choice["delta"] = choice.pop("message")
+        for number, called in enumerate(choice["delta"].get("tool_calls") or ()):
+            called["index"] = number
+    events = [found]
+    if (body.get("stream_options") or {}).get("include_usage"):
+        events.append({**found, "choices": [], "usage": usage})
+    texts = [*map(json.dumps, events), "[DONE]"]
+    return web.Response(
+        text="".join(f"data: {text}\n\n" for text in texts),
+        content_type="text/event-stream",
+        headers=headers,
+    )
 
 
 def _completion(

@@ -136,7 +136,7 @@ def _sampler(config: Config, trainer: Any, tokenizer: Any) -> Sampler:
 
         return ColocatedVllm(trainer, ends)
     model = trainer.accelerator.unwrap_model
-    return Generating(lambda: model(trainer.model), tokenizer.pad_token_id, ends)
+    return Generating(lambda: model(trainer.model), tokenizer, ends)
 
 
 def ends_of(config: Config, tokenizer: Any) -> list[int]:

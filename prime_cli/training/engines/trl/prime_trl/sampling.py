@@ -15,12 +15,16 @@ class TooLong(ValueError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """One call: its prompt, at most how many tokens, at which temperature, and its seed."""
+    """One call: its prompt, at most how many tokens, at which temperature, and its seed.
+
+    The answer ends with the first of the texts in `stop`, which is the last of what is sampled.
+    """
 
     ids: list[int]
     most: int
     temperature: float
     seed: str
+    stop: tuple[str, ...] = ()
 
     @property
     def seed_number(self) -> int:
@@ -31,11 +35,15 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Answer:
-    """The sampled tokens, one log-probability for each, and why they end."""
+    """The sampled tokens, one log-probability for each, and why they end.
+
+    `stop` is the text that ended them, if one of those that were asked for did.
+    """
 
     ids: list[int]
     logprobs: list[float]
     ended: str
+    stop: str | None = None
 
 
 class Sampler(Protocol):
