@@ -87,3 +87,26 @@ def test_what_trl_trains_on_has_the_log_probabilities_of_its_model(
     steps = read_steps(trained.folder / METRICS)
     assert [step["rollouts"] for step in steps] == [8, 8]
     assert all(step["errors"] < 8 and step["logprob_gap"] <= 1e-4 for step in steps)
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.sample(1, "version")
+@pytest.mark.parametrize("version", ["0.3.1", "0.4.0", "0.4.1.dev86"])
+def test_harnesses_that_stream_are_trained_on_and_evaluated(
+    version: str, tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    source = Path(ENVIRONMENTS, "echo_tasks.py").read_text(encoding="utf-8")
+    interpreter = replace(interpreter_with(tmp_path, source, verifiers=version), generation="v1")
+    plan: dict[str, Any] = {
+        "model": "builtin/tiny",
+        "steps": 1,
+        "max_tokens": 8,
+        "batch": 1,
+        "eval_examples": 2,
+    }
+    trained = train_scripted(interpreter, tmp_path / "run", **trl, **plan)
+    (step,) = read_steps(trained.folder / METRICS)
+    assert (step["rollouts"], step["errors"]) == (4, 0)
+    evaluations = trained.result.facts.evaluations
+    assert [(each.step, each.reward is not None) for each in evaluations] == [(0, True), (1, True)]
