@@ -1,6 +1,6 @@
 """What a training will do, decided before anything starts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from prime_cli.training.engines.catalogue import (
     DEFAULT,
     Engine,
     check_fit,
+    check_settings,
     find_engine,
     lasting_name,
 )
@@ -36,7 +37,6 @@ TINY = "builtin/tiny"
 OWN = "training"
 """The endpoint in the plan of a training: the engine's, whose address is new each time."""
 
-_DECIDED = frozenset(("use_vllm", "vllm_mode", "vllm_tensor_parallel_size"))
 _SAMPLED_BY = LENGTHS | {"temperature", "chat_template_kwargs"}
 
 
@@ -121,10 +121,11 @@ def _plan(
 ) -> TrainingPlan:
     sampling = prepared.plan.sampling
     group = request.rollouts_per_example or GROUP
+    options = parse_settings(training.options)
+    check_settings(engine, options)
     _require_learning(training, group, sampling)
     if training.engine == DEFAULT:
         _require_supported(sampling)
-        _require_own_choices(training.options)
     return TrainingPlan(
         model=model,
         engine=lasting_name(training.engine),
@@ -147,7 +148,7 @@ def _plan(
         max_hours=training.max_hours,
         report=None if training.report is None else training.report.value,
         trust_remote_code=training.trust_remote_code,
-        options=parse_settings(training.options),
+        options=options,
         gpus=gpus,
         processes=processes_of(training.processes, training.batch, engine, gpus, training.nodes),
         nodes=training.nodes,
@@ -248,16 +249,6 @@ def _require_supported(sampling: Mapping[str, Any]) -> None:
         raise UsageError(
             f"{named} cannot be set with TRL, which samples by temperature and length alone",
             hint="omit it; `chat_template_kwargs` are passed to the chat template",
-        )
-
-
-def _require_own_choices(options: Iterable[str]) -> None:
-    """Raise UsageError for settings of TRL that its engine decides."""
-    found = _DECIDED & parse_settings(options).keys()
-    if found:
-        raise UsageError(
-            f"`{min(found)}` is not a setting of the engine, in whose process vLLM answers",
-            hint="choose by `--vllm` or `--no-vllm`",
         )
 
 

@@ -10,12 +10,13 @@ Nothing of an engine is imported here.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -50,6 +51,19 @@ class WithVllm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     size: str
 
 
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[settings]` of engine.toml: the names that `--set` may be given, and why not others.
+
+    `flags` are those that an option of `prime train` sets, `decided` those that the engine needs as
+    they are; `values` are all that a setting may be.
+    """
+
+    takes: tuple[str, ...]
+    decided: tuple[str, ...] = ()
+    flags: dict[str, str] = {}
+    values: dict[str, tuple[str, ...]] = {}
+
+
 class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """engine.toml; `title` is its name in sentences, `size` what a download is said to need."""
 
@@ -64,6 +78,7 @@ class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     nodes: bool = False
     size: str = "several GB"
     vllm: WithVllm | None = None
+    settings: Settings | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +89,7 @@ class Engine:
     and `takes` environments of these generations of verifiers. One that is `distributed` starts as
     many processes as its config names, and with `nodes` its part of those of several machines.
     `size` is said before an install. With `vllm` it can let vLLM answer in its own process, and
-    needs these packages then.
+    needs these packages then. `settings` are those of `--set`, None for any.
     """
 
     name: str
@@ -88,6 +103,7 @@ class Engine:
     nodes: bool
     size: str
     vllm: WithVllm | None = None
+    settings: Settings | None = None
 
 
 def read_engine(folder: Path) -> Engine:
@@ -117,6 +133,7 @@ def read_engine(folder: Path) -> Engine:
         found.nodes,
         found.size,
         found.vllm,
+        found.settings,
     )
 
 
@@ -161,6 +178,30 @@ def check_fit(engine: Engine, generation: str, *, has_gpu: bool) -> None:
             f"{engine.title} needs a GPU, and none is visible on this machine",
             hint=f"`--engine {DEFAULT}` also trains on a CPU",
         )
+
+
+def check_settings(engine: Engine, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for a setting that the engine does not take, or has from somewhere else."""
+    known = engine.settings
+    if known is None:
+        return
+    for name, value in options.items():
+        if flag := known.flags.get(name):
+            raise UsageError(f"`--set {name}` would contradict `{flag}`", hint=f"use `{flag}`")
+        if name in known.decided:
+            raise UsageError(
+                f"`{name}` is decided by prime, not by `--set`", hint="omit the setting"
+            )
+        if name not in known.takes:
+            near = get_close_matches(name, known.takes, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"see the settings of {engine.title}"
+            raise UsageError(f"{engine.title} has no setting `{name}`", hint=hint)
+        allowed = known.values.get(name)
+        if allowed is not None and value not in allowed:
+            raise UsageError(
+                f"`--set {name}={value}` is not supported: its result is not tested here",
+                hint="one of " + ", ".join(f"`{each}`" for each in allowed),
+            )
 
 
 def _refuse_known(name: str) -> None:

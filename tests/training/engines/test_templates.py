@@ -1,29 +1,15 @@
 """Conversations under every chat template of the installed TRL, whatever its turns end with."""
 
-import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.training.engines.programs import run
+
 pytestmark = [pytest.mark.slow, pytest.mark.network]
-PROGRAMS = Path(__file__).parent / "programs"
 OF_IMAGES = {"idefics3", "llava_next", "smolvlm"}
 """They render a list of parts, and no text."""
-
-
-def run(trl: dict[str, Any], program: str, *argv: str | Path) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [trl["python"], PROGRAMS / program, *argv],
-        env={**os.environ, "PYTHONPATH": str(trl["engine"])},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_a_prompt_is_what_the_template_renders_and_holds_nothing_twice(

@@ -1,0 +1,63 @@
+"""What `--set` may change of the engine."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prime_cli.core.errors import UsageError
+from prime_cli.training.engines.catalogue import Engine, Settings, check_settings, find_engine
+from tests.training.engines.programs import run
+
+
+def settings() -> tuple[Engine, Settings]:
+    engine = find_engine("trl")
+    assert engine.settings is not None
+    return engine, engine.settings
+
+
+@pytest.mark.parametrize(
+    ("options", "says", "hint"),
+    [
+        ({"temperature": 0.5}, "`--set temperature` would contradict `-T`", "use `-T`"),
+        ({"num_generations": 4}, "`--set num_generations` would contradict `-r`", "use `-r`"),
+        ({"per_device_train_batch_size": 24}, "would contradict `--batch`", "use `--batch`"),
+        ({"max_steps": 3}, "would contradict `--steps`", "use `--steps`"),
+        ({"top_p": 0.9}, "`top_p` is decided by prime", "omit the setting"),
+        ({"bta": 0.1}, "TRL has no setting `bta`", "did you mean `beta`?"),
+        ({"loss_type": "dr_grpo"}, "its result is not tested here", "`bnpo`, `dapo`, `grpo`"),
+    ],
+)
+def test_a_setting_that_is_not_taken_is_refused_with_what_sets_it(
+    options: dict[str, Any], says: str, hint: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_settings(settings()[0], options)
+    assert says in caught.value.message
+    assert hint in (caught.value.hint or "")
+
+
+def test_other_settings_are_taken() -> None:
+    check_settings(settings()[0], {"beta": 0.01, "loss_type": "grpo", "weight_decay": 0.1})
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_each_field_of_the_installed_trl_is_listed_once(trl: dict[str, Any]) -> None:
+    (fields,) = run(trl, "list_fields.py")
+    known = settings()[1]
+    listed = [*known.takes, *known.decided, *known.flags]
+    assert sorted(listed) == sorted(fields)
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_each_loss_that_may_be_chosen_is_that_of_its_formula(
+    trl: dict[str, Any], tmp_path: Path
+) -> None:
+    kinds = settings()[1].values["loss_type"]
+    found = run(trl, "compute_losses.py", tmp_path, *kinds)
+    assert [each["kind"] for each in found] == list(kinds)
+    for each in found:
+        assert math.isclose(each["engine"], each["formula"], rel_tol=1e-5), each
