@@ -16,9 +16,10 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.prices import FREE
-from prime_cli.runs.plan import ALL
+from prime_cli.runs.plan import ALL, CONCURRENCY
 from prime_cli.serving.engines import find_gpus
 from prime_cli.serving.plan import model_folder
+from prime_cli.statistics.ranking import is_baseline
 from prime_cli.training.engines.catalogue import (
     DEFAULT,
     Engine,
@@ -79,14 +80,25 @@ def prepare_training(
     request = requests[0]
     if request.model is None:
         raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
+    if is_baseline(request.model) and request.model != TINY:
+        raise UsageError(
+            f"`{request.model}` has no weights to train",
+            hint=f"`-m {TINY}`, a model's folder, or a name on Hugging Face",
+        )
     engine = find_engine(training.engine)
     folder = None if request.model == TINY else model_folder(request.model, lookup.cwd)
     model = request.model if folder is None else str(folder)
     gpus = find_gpus()
     found = []
     for each in requests:
+        at_once = max(CONCURRENCY, training.batch * (each.rollouts_per_example or GROUP))
         placed = replace(
-            each, model=ORACLE, num_examples=ALL, rollouts_per_example=1, max_tokens=None
+            each,
+            model=ORACLE,
+            num_examples=ALL,
+            rollouts_per_example=1,
+            max_tokens=None,
+            max_concurrent=at_once if each.max_concurrent is None else each.max_concurrent,
         )
         prepared = for_training(prepare(placed, lookup, environ, progress, own_weights=True))
         generation = prepared.subject.package.facts.exposes

@@ -26,6 +26,7 @@ from prime_cli.commands.train.nodes import first_node, folder_to_join, train_wit
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
 from prime_cli.commands.train.saved import evaluation_lines, steps_of
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.options import Only
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
@@ -65,6 +66,7 @@ _CHANGES = {
         "help": "Rollouts per prompt, whose rewards are compared.",
     },
     "max_tokens": {"show_default": "2048"},
+    "max_concurrent": {"show_default": "a step's, at least 32"},
     "temperature": {"show_default": "1.0"},
     "split": {"show_default": "train"},
     "output_dir": {"help": "Save the training in DIR/train."},
@@ -280,10 +282,17 @@ def _show_plan(
     titles = [each.plan.environment.title for each in prepared.rollouts]
     shares = [f", {ratio / sum(plan.ratios):.0%}" for ratio in plan.ratios] or [""] * len(titles)
     named = [("Environment", "".join(each)) for each in zip(titles, shares, strict=True)]
-    lines = [*named, *plan.lines(), ("Interpreter", where)]
+    at_once = prepared.rollouts[0].plan.concurrency
+    lines = [*named, *plan.lines(), ("At once", pluralize(at_once, "rollout"))]
+    lines.append(("Interpreter", where))
     if dry_run:
         title = ", ".join(titles)
-        record = {"environment": title, "plan": plan, "interpreter": str(python or folder)}
+        record = {
+            "environment": title,
+            "plan": plan,
+            "concurrency": at_once,
+            "interpreter": str(python or folder),
+        }
         session.output.show(record, lines=lines)
         return
     wide = max(len(label) for label, _ in lines)

@@ -56,6 +56,28 @@ def test_the_length_of_answers_is_what_was_given(
     assert f"temperature 1, {length}" in done.out
 
 
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (("--batch", "16", "-r", "8"), 128),
+        (("--batch", "2", "-r", "4"), 32),
+        (("--batch", "16", "-r", "8", "-c", "4"), 4),
+    ],
+)
+def test_a_step_runs_at_once_unless_less_was_given(
+    prime: Prime, environment: str, words: tuple[str, ...], count: int
+) -> None:
+    done = prime("train", environment, "-m", "some/model", *words, "--dry-run", "--output", "json")
+    assert done.code == 0, done.err
+    assert f'"concurrency": {count},' in done.out
+
+
+def test_a_model_without_weights_is_refused_at_once(prime: Prime, environment: str) -> None:
+    done = prime("train", environment, "-m", "builtin/oracle", "--dry-run")
+    assert done.code == 2
+    assert "`builtin/oracle` has no weights to train" in done.err
+
+
 def test_processes_share_the_prompts_of_a_step(prime: Prime, environment: str) -> None:
     words = ("train", environment, "-m", "some/model", "--dry-run", "--processes")
     done = prime(*words, "2")
