@@ -97,7 +97,7 @@ def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact
     yield from intervals
     yield Fact("Model", detail.model_name or "unknown")
     errors = _errors_of(detail)
-    yield Fact("Samples", f"{detail.total_samples:,}")
+    yield Fact("Samples", detail.progress or f"{detail.total_samples:,}")
     if errors:
         yield Fact("Errors", f"{errors:,}")
     yield from _spent(detail)

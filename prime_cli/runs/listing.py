@@ -1,6 +1,7 @@
 """The runs saved in a folder and its environments."""
 
 import glob
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,18 +9,20 @@ from pathlib import Path
 
 import msgspec
 
-from prime_cli.core.errors import NotFound, PrimeError, UsageError
+from prime_cli.core.errors import NotFound, PrimeError, StorageFailed, UsageError
 from prime_cli.core.refs import normalize_name
-from prime_cli.runs.manifest import RunManifest
+from prime_cli.runs.manifest import FINISHED, RUNNING, RunManifest
 from prime_cli.runs.plan import shard_text
-from prime_cli.runs.saved_run import SavedRun, official_date, open_run, status_of
+from prime_cli.runs.saved_run import SavedRun, official_date, open_run, planned_of
+from prime_cli.runs.summary import Counts
 
 
 class RunItem(msgspec.Struct, frozen=True):
     """One line of `prime eval list`; `reward` is the mean, `errors` a share of 0 to 1 or null.
 
-    `cost` is in USD, null if part of it is unknown; `known_cost` is then the rest. `shard` is `I/N`
-    for a part of a run, whose `num_examples` are those of the whole.
+    `counts`, `reward` and `errors` are those so far of a run that goes on; `counts` are null for
+    runs of other tools. `cost` is in USD, null if part of it is unknown; `known_cost` is then the
+    rest. `shard` is `I/N` for a part of a run, whose `num_examples` are those of the whole.
     """
 
     run_id: str
@@ -37,6 +40,15 @@ class RunItem(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
     note: str | None = None
     shard: str | None = None
+    counts: Counts | None = None
+
+    @property
+    def progress(self) -> str:
+        """`12 of 40` rollouts of a run that has not finished; empty for others."""
+        if self.counts is None or self.status == FINISHED:
+            return ""
+        done, planned = self.counts.scored + self.counts.errored, self.counts.planned
+        return f"{done:,} of {planned:,}" if planned else f"{done:,}"
 
     def is_of(self, name: str) -> bool:
         """Whether it is a run of the environment `name`, which may include owner and version."""
@@ -152,7 +164,8 @@ def _item(run: SavedRun) -> RunItem:
 
 
 def _own_item(run: SavedRun, manifest: RunManifest) -> RunItem:
-    plan, counts = manifest.plan, manifest.counts
+    plan = manifest.plan
+    counts, reward = _results(run, manifest)
     finished = counts.scored + counts.errored if counts else 0
     return RunItem(
         run_id=manifest.run_id,
@@ -160,9 +173,9 @@ def _own_item(run: SavedRun, manifest: RunManifest) -> RunItem:
         model=plan.model,
         num_examples=manifest.examples or plan.num_examples,
         rollouts_per_example=plan.rollouts_per_example,
-        reward=manifest.reward.mean if manifest.reward else None,
+        reward=reward,
         errors=counts.errored / finished if counts and finished else None,
-        status=status_of(run.folder, manifest),
+        status=run.status,
         date=manifest.started,
         path=str(run.folder.path),
         cost=_dollars(manifest.usage.get("cost")),
@@ -170,7 +183,23 @@ def _own_item(run: SavedRun, manifest: RunManifest) -> RunItem:
         tags=manifest.labels.tags,
         note=manifest.labels.note,
         shard=shard_text(plan),
+        counts=counts,
     )
+
+
+def _results(run: SavedRun, manifest: RunManifest) -> tuple[Counts | None, float | None]:
+    """Counts and mean reward: until a session has ended, those in the journal's index."""
+    if manifest.status != RUNNING:
+        return manifest.counts, manifest.reward.mean if manifest.reward else None
+    try:
+        index = run.index
+    except (UsageError, StorageFailed):
+        return None, None
+    rewards, count = index.rewards(), len(index.latest)
+    endings = index.entries.endings(index.latest)
+    truncated = sum(number for (_, cut), number in endings.items() if cut)
+    counts = Counts(planned_of(manifest), len(rewards), count - len(rewards), truncated)
+    return counts, math.fsum(rewards) / len(rewards) if rewards else None
 
 
 def _dollars(value: object) -> float | None:

@@ -1,12 +1,15 @@
 """A run read back from its folder: ours, or one written by an evaluator of verifiers."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from prime_cli.archive.imports import absent_import, missing_import_hint
 from prime_cli.core.errors import NotFound, PartialResult
@@ -29,21 +32,31 @@ from prime_cli.statistics.reducers import Reducer
 
 @dataclass(frozen=True)
 class SavedRun:
-    """One run on disk. `official` holds vf-eval's metadata when the folder is not ours.
+    """One run on disk at one moment. `official` has vf-eval's metadata when the folder is not ours.
 
-    For the v1 evaluator, which writes none, it holds the result of `read_settings`.
+    For the v1 evaluator, which writes none, it holds the result of `read_settings`. `status` is
+    that of `status_of`, `earlier` the index of an earlier moment.
     """
 
     folder: RunFolder
     manifest: RunManifest | None = None
     official: Mapping[str, Any] | None = None
+    status: str = FINISHED
+    earlier: RunIndex | None = field(default=None, repr=False, compare=False)
 
     def rows(self) -> Iterator[Row]:
         """The last attempt of every rollout, by example and rollout."""
-        return self.index().rows()
+        return self.index.rows()
 
+    def renewed(self) -> "SavedRun":
+        """The run as it is now; raises as `open_run`."""
+        return dataclasses.replace(open_run(self.folder.path), earlier=self.index)
+
+    @cached_property
     def index(self) -> RunIndex:
-        """Its rollouts in order, each read on demand; raises UsageError."""
+        """The rollouts that it has when first asked, each read on demand; raises UsageError."""
+        if self.earlier is not None:
+            return self.earlier.renewed()
         if self.manifest is not None:
             return index_journal(self.folder.journal)
         if not self.folder.results.is_file():
@@ -60,36 +73,55 @@ class SavedRun:
         return self.tally().asked_again.at_least(known)
 
     def tally(self) -> Tally:
-        """The scores of all rollouts, freshly read."""
-        tally = Tally()
-        for row in read_journal(self.folder.journal) if self.manifest is not None else self.rows():
-            tally.add(row)
-        return tally
+        """The scores of all rollouts."""
+        return self._totals().tally
 
     def summary(self, reducers: Sequence[Reducer] | None = None) -> Summary:
         """The statistics, recomputed from the rows; with the usual reducers or others."""
-        return self.measure(reducers)[0]
+        return self.summarize(self._totals(), reducers)
 
-    def measure(self, reducers: Sequence[Reducer] | None = None) -> tuple[Summary, Tally]:
-        """The statistics, and the scores that they are of; reads every row once."""
-        tally = Tally()
-        if self.manifest is not None:
-            spending = Spending(self.manifest.plan.model, read_charges(self.manifest.unjournaled))
-            for row in read_journal(self.folder.journal):
-                tally.add(row)
-                spending.add_row(row)
-            manifest = with_usage(self.manifest, spending)
-            return summary_of(self.folder, manifest, tally, reducers), tally
-        for row in self.rows():
-            tally.add(row)
-        return _official_summary(self.folder, self.official or {}, tally, reducers), tally
+    def summarize(self, totals: "RowTotals", reducers: Sequence[Reducer] | None = None) -> Summary:
+        """The statistics of these rows."""
+        if self.manifest is None:
+            return _official_summary(self.folder, self.official or {}, totals.tally, reducers)
+        manifest = self.manifest
+        if manifest.status == RUNNING:  # what was spent is written at the end
+            spending = Spending(manifest.plan.model, read_charges(manifest.unjournaled))
+            spending.add(totals.spending.charges())
+            manifest = replace(manifest, usage=spending.record(), status=self.status)
+        return summary_of(self.folder, manifest, totals.tally, reducers)
+
+    def _totals(self) -> "RowTotals":
+        totals = RowTotals(self)
+        journal = islice(read_journal(self.folder.journal), len(self.index))
+        totals.add(journal if self.manifest is not None else self.rows())
+        return totals
+
+
+class RowTotals:
+    """The scores of rows of a run, and what they cost."""
+
+    def __init__(self, run: SavedRun) -> None:
+        self.tally = Tally()
+        self.spending = Spending(run.manifest.plan.model if run.manifest is not None else "")
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Count `rows`, every line of a journal once."""
+        for row in rows:
+            self.tally.add(row)
+            self.spending.add_row(row)
 
 
 def open_run(path: Path) -> SavedRun:
     """The run in folder `path`; raises NotFound if it holds none."""
     folder = RunFolder(path)
     if folder.manifest.is_file():
-        return SavedRun(folder, manifest=load_manifest(folder.manifest))
+        manifest = load_manifest(folder.manifest)
+        status = status_of(folder, manifest)
+        # A process may have recorded the end, and gone, between the two looks.
+        while status == STOPPED and (since := load_manifest(folder.manifest)) != manifest:
+            manifest, status = since, status_of(folder, since)
+        return SavedRun(folder, manifest=manifest, status=status)
     if folder.metadata.is_file() and folder.results.is_file():
         return SavedRun(folder, official=read_metadata(folder.metadata))
     if folder.traces.is_file():
@@ -100,18 +132,17 @@ def open_run(path: Path) -> SavedRun:
     )
 
 
-def with_usage(manifest: RunManifest, spending: Spending) -> RunManifest:
-    """`manifest` with the sum of its journal if its last session did not write one."""
-    if manifest.status != RUNNING:
-        return manifest
-    return msgspec.structs.replace(manifest, usage=spending.record())
-
-
 def status_of(folder: RunFolder, manifest: RunManifest) -> str:
     """The manifest's status; `stopped` where it says `running` and no process writes."""
     if manifest.status == RUNNING and not is_being_written(folder):
         return STOPPED
     return manifest.status
+
+
+def planned_of(manifest: RunManifest) -> int:
+    """How many rollouts a run is to have; 0 where nothing says so."""
+    plan, known = manifest.plan, manifest.planned
+    return max(plan.num_examples, 0) * plan.rollouts_per_example if known is None else known
 
 
 def summary_of(
@@ -122,10 +153,7 @@ def summary_of(
 ) -> Summary:
     """The Summary of a run of ours, with the scores in `tally`."""
     plan = manifest.plan
-    planned = manifest.planned
-    if planned is None:
-        planned = max(plan.num_examples, 0) * plan.rollouts_per_example
-    scores = score(tally, planned, reducers)
+    scores = score(tally, planned_of(manifest), reducers)
     return Summary(
         run_id=manifest.run_id,
         path=str(folder.path),
@@ -144,7 +172,7 @@ def summary_of(
         metrics=scores.metrics,
         usage=manifest.usage,
         seconds=manifest.seconds,
-        status=status_of(folder, manifest),
+        status=manifest.status,
         num_examples=manifest.examples or plan.num_examples,
         rollouts_per_example=plan.rollouts_per_example,
         date=manifest.started,

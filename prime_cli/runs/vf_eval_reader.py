@@ -96,11 +96,13 @@ def _rollout_of(line: dict[str, Any], otherwise: int) -> int:
     return number if type(number) is int and 0 <= number < MOST_ATTEMPTS else otherwise
 
 
-def read_objects(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Byte offset, length and content of each line that is a JSON object."""
+def read_objects(path: Path, size: float = math.inf) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Byte offset, length and content of each line in `size` bytes that is a JSON object."""
     offset = 0
     with storage_errors(path), open_regular(path) as file:
         for line in file:
+            if offset + len(line) - line.endswith(b"\n") > size:
+                return
             value = decode_object(line)
             if value is not None:
                 yield offset, len(line), value

@@ -1,5 +1,6 @@
 """The steps of a training as small curves."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -14,13 +15,14 @@ DRAWN = ("reward", "reward_std", "no_spread", "length", "entropy", "loss", "vers
 """The metrics that are shown, of those that a training has."""
 
 
-def read_steps(path: Path) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl, but for one that is being written."""
+def read_steps(path: Path, last: float = math.inf) -> list[dict[str, Any]]:
+    """The lines of metrics.jsonl up to step `last`, but for one that is being written."""
     if not path.is_file():
         return []
     with storage_errors(path):
         lines = path.read_bytes().split(b"\n")[:-1]
-    return [msgspec.json.decode(line) for line in lines]
+    steps: list[dict[str, Any]] = [msgspec.json.decode(line) for line in lines]
+    return [step for step in steps if step["step"] <= last]
 
 
 def curves_of(steps: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:

@@ -25,7 +25,7 @@ from prime_cli.runs.transcript import parse_position
 from prime_cli.web.comparison import view_comparison, view_sides
 from prime_cli.web.downloads import download
 from prime_cli.web.library import Library
-from prime_cli.web.opened import LocalRun
+from prime_cli.web.opened import FollowedRun, LocalRun
 from prime_cli.web.rollout_view import (
     local_sample,
     rollout_command,
@@ -113,6 +113,10 @@ def _found(request: Request) -> LocalRun:
     return _library(request).find(request.path_params["name"])
 
 
+def _followed(request: Request) -> FollowedRun:
+    return _library(request).follow(request.path_params["name"])
+
+
 # --- Pages; Starlette runs these in threads ---
 
 
@@ -123,7 +127,8 @@ def _runs(request: Request) -> Response:
 def _run(request: Request) -> Response:
     given = request.query_params
     name = request.path_params["name"]
-    view = view_run(_found(request), name, RunFilter.read(given), page_number(given), given)
+    run = _followed(request).measured()
+    view = view_run(run, name, RunFilter.read(given), page_number(given), given)
     return answer_page(request, render_run(view))
 
 
@@ -192,7 +197,7 @@ def _static(request: Request) -> Response:
 
 async def _events(request: Request) -> Response:
     """Server-sent events: `grown` with counts when rollouts were added, `ended` at the end."""
-    run = await to_thread.run_sync(_found, request)
+    run = await to_thread.run_sync(_followed, request)
     known = known_count(request.headers, request.query_params)
     return StreamingResponse(watch(run, known), headers=EVENT_HEADERS)
 
@@ -203,21 +208,21 @@ async def _list_events(request: Request) -> Response:
     return StreamingResponse(watch_list(_library(request), known), headers=EVENT_HEADERS)
 
 
-async def watch(run: LocalRun, known: int | None) -> AsyncIterator[bytes]:
+async def watch(run: FollowedRun, known: int | None) -> AsyncIterator[bytes]:
     """The events of a run of which a page shows `known` rollouts, until it ends.
 
-    Other requests refresh the same run.
+    They tell of what a page would show: what it cannot yet is no news.
     """
     quiet = 0.0
     yield FIRST_EVENT
     while True:
-        await to_thread.run_sync(run.refresh)
-        count = len(run.index)
+        shown = await to_thread.run_sync(run.measured)
+        count = len(shown.index)
         if count != known:
             known, quiet = count, 0.0
             yield event("grown", at=count, lines=count)
-        if not run.is_live:
-            yield event("ended", status=run.status)
+        if not shown.is_live:
+            yield event("ended", status=shown.status)
             return
         await anyio.sleep(_LOOK_SECONDS)
         quiet += _LOOK_SECONDS

@@ -11,7 +11,7 @@ from pathlib import Path
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.runs.listing import HERE, RunItem, RunRoots, list_runs
 from prime_cli.training.record import SavedTraining, list_trainings
-from prime_cli.web.opened import LocalRun
+from prime_cli.web.opened import FollowedRun, LocalRun
 
 _OPEN = 6
 """Runs kept open: the index of one with 200,000 rollouts takes some 30 MB."""
@@ -27,7 +27,7 @@ class Library:
     def __init__(self, cwd: Path, roots: RunRoots = HERE, also: Sequence[Path] = ()) -> None:
         self.cwd, self.roots = cwd, roots
         self.also = tuple(path.resolve() for path in also)
-        self._open: OrderedDict[Path, LocalRun] = OrderedDict()
+        self._open: OrderedDict[Path, FollowedRun] = OrderedDict()
         self._lock = threading.RLock()
         self._listed: tuple[float, list[RunItem]] = (-_SECONDS, [])
 
@@ -53,10 +53,11 @@ class Library:
         return [name if known[name] <= 1 else f"{name}~{_digest(path)}" for name, path in named]
 
     def find(self, name: str) -> LocalRun:
-        """The run or training that an address calls `name`, read anew if it has grown.
+        """The run or training that an address calls `name`, as it is now; raises as `follow`."""
+        return self.follow(name).now()
 
-        Raises NotFound, UsageError.
-        """
+    def follow(self, name: str) -> FollowedRun:
+        """The same from now on; raises NotFound, UsageError."""
         wanted, _, digest = name.partition("~")
         found = [
             path
@@ -68,15 +69,14 @@ class Library:
             raise NotFound(f"No local run `{name}`", hint="list saved runs with `prime eval list`")
         return self.open(found[0])
 
-    def open(self, path: Path) -> LocalRun:
+    def open(self, path: Path) -> FollowedRun:
         """The run in a folder; raises NotFound, UsageError."""
         with self._lock:
-            run = self._open.pop(path, None) or LocalRun(path)
+            run = self._open.pop(path, None) or FollowedRun(path)
             self._open[path] = run
             while len(self._open) > _OPEN:
                 self._open.popitem(last=False)
-        run.refresh()
-        return run
+            return run
 
     def _paths(self) -> list[Path]:
         """The folders of all runs; of those of trainers too, which the list leaves out."""

@@ -1,4 +1,4 @@
-"""A run that pages show: its index at once, its statistics when they have been computed."""
+"""Runs that pages show: each page is of one moment, and its statistics of the same."""
 
 import threading
 import time
@@ -6,6 +6,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan
@@ -16,18 +17,20 @@ from prime_cli.evals.viewer.filters import Filter, Search, has_steps
 from prime_cli.evals.viewer.grid import Grid, Layout
 from prime_cli.pages.runs import MetricLine, metric_charts, metric_lines
 from prime_cli.pages.templates import Html
+from prime_cli.runs.index.run_index import RunIndex
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.rows import Row
-from prime_cli.runs.saved_run import SavedRun, open_run, status_of
+from prime_cli.runs.saved_run import RowTotals, SavedRun, open_run
 from prime_cli.runs.summary import Summary
 
 T = TypeVar("T")
+_Searching = Callable[[Filter, RunIndex], Search]
 
 _SEARCHES = 8
 _SEARCH_SECONDS = 1.0
 """How long a page waits for a search; the next request goes on from there."""
 _PATIENCE = 0.3
-"""Seconds that a page waits for statistics, which read every transcript."""
+"""Seconds that a page waits for statistics, which read every transcript once."""
 _QUICK = 20_000
 """Rollouts of a run whose statistics may be there in that time."""
 _BRIEFLY = 0.02
@@ -43,7 +46,6 @@ class Statistics:
     summary: Summary
     metrics: Sequence[MetricLine]
     charts: Sequence[Html]
-    rollouts: int
 
 
 @dataclass(frozen=True)
@@ -56,30 +58,22 @@ class Found:
 
 
 class LocalRun:
-    """The rollouts of a run on disk. May be used by several threads. Raises as `open_run`."""
+    """A run on disk at one moment: what one page shows of it. May be used by several threads.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    `statistics` are None while those of the run are computed for the first time.
+    """
+
+    def __init__(self, saved: SavedRun, layout: Layout, search: _Searching) -> None:
+        self.saved, self.index, self.layout = saved, saved.index, layout
+        self.path, self.status = saved.folder.path, saved.status
+        self.statistics: Statistics | None = None
+        self._search = search
         self._lock = threading.RLock()
-        self.saved: SavedRun = open_run(path)
-        self.index = self.saved.index()
-        self.layout = Layout.of(self.index)
-        self._searches: OrderedDict[Filter, Search] = OrderedDict()
-        self._statistics: Statistics | None = None
-        self._computing: Future[Statistics] | None = None
-        self._again = 0.0
-        self._kept_of = self.layout
         self._kept: dict[str, Any] = {}
 
     @property
     def run_id(self) -> str:
         return self.path.name
-
-    @property
-    def status(self) -> str:
-        """Its manifest's, or `finished` for runs of other tools."""
-        manifest = self.saved.manifest
-        return "finished" if manifest is None else status_of(self.saved.folder, manifest)
 
     @property
     def is_live(self) -> bool:
@@ -91,39 +85,19 @@ class LocalRun:
         """Whether these are the rollouts of a training. Raises StorageFailed, UsageError."""
         return self.once("steps", lambda: has_steps(self.index))
 
-    def refresh(self) -> bool:
-        """Read what was written since; returns whether there was anything. Raises UsageError."""
-        with self._lock:
-            before = self.saved.manifest
-            self.saved = open_run(self.path)
-            if self.index.refresh():
-                self.layout = Layout.of(self.index)
-                return True
-            return before != self.saved.manifest
-
     def find(self, wanted: Filter) -> Found:
         """The examples with matching rollouts; raises UsageError for a wrong filter."""
-        with self._lock:
-            search = self._searches.pop(wanted, None) or Search(self.index, wanted)
-            self._searches[wanted] = search
-            while len(self._searches) > _SEARCHES:
-                self._searches.popitem(last=False)
-            search.advance(_SEARCH_SECONDS)
-            grid = Grid(self.layout, search.found, only_matches=search.is_of_steps)
-            return Found(grid, search.searched, len(self.index))
+        search = self._search(wanted, self.index)
+        grid = Grid(self.layout, search.found, only_matches=search.is_of_steps)
+        return Found(grid, min(search.searched, len(self.index)), len(self.index))
 
     def rewards(self) -> "array[float]":
         """The rewards of the last attempts that have one, by example and rollout."""
-        return self.once("rewards", self._read_rewards)
-
-    def _read_rewards(self) -> "array[float]":
-        return array("d", (each for each in self.layout.rewards_in_order() if not isnan(each)))
+        return self.once("rewards", self.index.rewards)
 
     def once(self, name: str, compute: Callable[[], T]) -> T:
-        """What `compute` gives, until there are more rollouts: passes over 200,000 take a while."""
+        """What `compute` gives, computed once: passes over 200,000 rollouts take a while."""
         with self._lock:
-            if self._kept_of is not self.layout:
-                self._kept_of, self._kept = self.layout, {}
             if name not in self._kept:
                 self._kept[name] = compute()
             found: T = self._kept[name]
@@ -131,12 +105,10 @@ class LocalRun:
 
     def by_example(self) -> list[list[float]]:
         """The rewards of each example, without errors."""
-        with self._lock:
-            layout = self.layout
-        rewards = layout.rewards_in_order()
+        rewards = self.layout.rewards_in_order()
         return [
             [value for value in rewards[start:stop] if not isnan(value)]
-            for start, stop in pairwise(layout.starts)
+            for start, stop in pairwise(self.layout.starts)
         ]
 
     def grid(self) -> Grid:
@@ -145,55 +117,100 @@ class LocalRun:
 
     def read(self, example: int, rollout: int) -> Row | None:
         """The last attempt at a rollout; None if there is none. Raises UsageError."""
-        with self._lock:
-            number = self.index.find(example, rollout)
+        number = self.index.find(example, rollout)
         return None if number is None else self.index.read_row(number)
 
-    def statistics(self) -> Statistics | None:
-        """Those of all rows, or of fewer while they grow; None while the first are computed.
+
+class FollowedRun:
+    """A run on disk, moment by moment. May be used by several threads. Raises as `open_run`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock, self._turn = threading.RLock(), threading.Lock()
+        self._searches: OrderedDict[Filter, Search] = OrderedDict()
+        saved = open_run(path)
+        self._now = LocalRun(saved, Layout.of(saved.index), self._search)
+        self._measured: LocalRun | None = None
+        self._computing: Future[None] | None = None
+        self._again = 0.0
+        self._forget(self._now)
+
+    def now(self) -> LocalRun:
+        """As it is now, whether or not its statistics are known. Raises UsageError."""
+        with self._lock:
+            before, saved = self._now, self._now.saved.renewed()
+            is_same = saved.index is before.index
+            if not is_same or (saved.manifest, saved.status) != (
+                before.saved.manifest,
+                before.status,
+            ):
+                layout = before.layout if is_same else Layout.of(saved.index)
+                self._now = LocalRun(saved, layout, self._search)
+            return self._now
+
+    def _search(self, wanted: Filter, index: RunIndex) -> Search:
+        """The search for `wanted`, which goes on from page to page; the last few are kept."""
+        with self._turn:
+            search = self._searches.pop(wanted, None) or Search(wanted)
+            self._searches[wanted] = search
+            while len(self._searches) > _SEARCHES:
+                self._searches.popitem(last=False)
+            search.advance(index, _SEARCH_SECONDS)
+            return search
+
+    def measured(self) -> LocalRun:
+        """As it is now with statistics, or as it was when there were any the last time.
 
         Raises what reading the rows raises.
         """
+        now = self.now()
         with self._lock:
-            known = self._statistics
-            if self._computing is None and self._is_due(known):
+            if self._computing is None and self._is_due(now):
                 self._computing = Future()
                 work = threading.Thread(target=self._compute, args=(self._computing,), daemon=True)
                 work.start()
             computing = self._computing
-        if computing is None:
-            return known
-        try:
-            is_due = known is None or not self.is_live
-            is_quick = is_due and len(self.index) <= _QUICK
-            return computing.result(_PATIENCE if is_quick else _BRIEFLY)
-        except TimeoutError:
-            return known
+        if computing is not None and now.statistics is None:
+            with suppress(TimeoutError):
+                computing.result(_PATIENCE if len(now.index) <= _QUICK else _BRIEFLY)
+        return self._measured or now
 
-    def _is_due(self, known: Statistics | None) -> bool:
-        """Whether they would change; those of a run that grows take a tenth of the time."""
-        if known is None:
-            return True
-        if known.rollouts == len(self.index) and known.summary.status == self.status:
-            return False
-        return not self.is_live or time.monotonic() >= self._again
+    def _is_due(self, now: LocalRun) -> bool:
+        """Whether its statistics are wanted; of a run that grows they take a tenth of the time."""
+        is_waiting = now.is_live and time.monotonic() < self._again
+        return now.statistics is None and not is_waiting
 
-    def _compute(self, promise: "Future[Statistics]") -> None:
-        if len(self.index) > _QUICK:
+    def _compute(self, promise: "Future[None]") -> None:
+        if len(self._now.index) > _QUICK and self._measured is None:
             time.sleep(_LATER)
         begun = time.monotonic()
         try:
-            count = len(self.index)
-            summary, tally = self.saved.measure()
-            metrics = tally.metrics()
-            found = Statistics(summary, metric_lines(metrics), metric_charts(metrics), count)
+            self._count(self._now)
+            run = self._now  # with what came meanwhile
+            self._count(run)
+            summary, metrics = run.saved.summarize(self._totals), self._totals.tally.metrics()
+            run.statistics = Statistics(summary, metric_lines(metrics), metric_charts(metrics))
         except Exception as error:  # noqa: BLE001 - is raised where the result is asked for
             with self._lock:
+                self._forget(self._now)
                 self._computing = None
             promise.set_exception(error)
             return
         now = time.monotonic()
         with self._lock:
             self._again = now + _SHARE * (now - begun)
-            self._statistics, self._computing = found, None
-        promise.set_result(found)
+            self._measured, self._computing = run, None
+            if not run.is_live:  # of 200,000 rollouts they take some 30 MB
+                self._forget(run)
+        promise.set_result(None)
+
+    def _forget(self, run: LocalRun) -> None:
+        self._totals, self._entries = RowTotals(run.saved), run.index.entries
+        self._lines = 0
+
+    def _count(self, run: LocalRun) -> None:
+        """Add up the lines that came since the last time, or all of a file that was replaced."""
+        if run.index.entries is not self._entries:
+            self._forget(run)
+        self._totals.add(run.index.read(range(self._lines, len(run.index))))
+        self._lines = len(run.index)

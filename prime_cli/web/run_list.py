@@ -74,13 +74,11 @@ def view_runs(library: Library, query: Mapping[str, str]) -> RunsView:
 
     The query has the cursors of both lists too.
     """
-    # Before they are read: what comes meanwhile, the stream tells of.
-    state = _state_of(library)
+    items, trainings = library.items(), _training_lines(library)
     text = query.get("text", "")[:_LONGEST_FILTER]
     path = f"/runs?{urlencode({'text': text})}" if text else "/runs"
     words = text.casefold().split()
-    found = [item for item in library.items() if _has(_words_of(item), words)]
-    trainings = _training_lines(library)
+    found = [item for item in items if _has(_words_of(item), words)]
     cursor = parse_cursor(query).within(len(found))
     asked = cursor.query(_RUNS.rows)
     some = found[asked.offset : asked.offset + asked.limit]
@@ -91,7 +89,7 @@ def view_runs(library: Library, query: Mapping[str, str]) -> RunsView:
         runs=_RUNS.part(lines, asked.offset, len(found), cursor, path),
         trainings=_TRAININGS.window(known, parse_cursor(query, "trainings"), path, "trainings"),
         filter=text,
-        stream=f"{EVENTS}?known={state}",
+        stream=f"{EVENTS}?known={_state_of(items, trainings)}",
     )
 
 
@@ -108,7 +106,9 @@ async def watch_list(library: Library, known: int | None) -> AsyncIterator[bytes
     yield FIRST_EVENT
     for look in count(1):
         begun = time.monotonic()
-        state = await to_thread.run_sync(_state_of, library)
+        state = await to_thread.run_sync(
+            lambda: _state_of(library.items(), _training_lines(library))
+        )
         if state != known:
             known = state
             yield event("grown", at=state)
@@ -117,10 +117,9 @@ async def watch_list(library: Library, known: int | None) -> AsyncIterator[bytes
         await anyio.sleep(max(_LOOK_SECONDS, _SHARE * (time.monotonic() - begun)))
 
 
-def _state_of(library: Library) -> int:
+def _state_of(items: list[RunItem], trainings: list[TrainingLine]) -> int:
     """A number that changes with what the list shows."""
-    shown = library.items(), _training_lines(library)
-    return zlib.crc32(repr(shown).encode(errors="replace"))
+    return zlib.crc32(repr((items, trainings)).encode(errors="replace"))
 
 
 _LONGEST_FILTER = 500
@@ -144,7 +143,7 @@ def _run_line(name: str, item: RunItem) -> RunLine:
         size=f"{item.num_examples or '?'} x {item.rollouts_per_example or '?'}",
         reward="" if item.reward is None else f"{item.reward:.3f}",
         errors="" if item.errors is None else f"{item.errors:.0%}",
-        status=item.status,
+        status=f"{item.status}, {item.progress}" if item.progress else item.status,
         date=item.date[:16].replace("T", " "),
     )
 

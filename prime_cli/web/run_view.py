@@ -64,22 +64,19 @@ def view_run(
     page: int,
     query: Mapping[str, str] = MappingProxyType({}),
 ) -> RunView:
-    """The page of a run: what its index knows, and its statistics once they are there.
+    """The page of a run: what its index knows, and its statistics if they are there.
 
     `query` has the cursors of its lists. Raises what reading the run raises; a wrong
     filter is a sentence on the page.
     """
     path = run_path(name)
-    # Before they are read: what comes meanwhile, the stream tells of.
-    known = len(run.index)
+    statistics = run.statistics
     found, problem = _find(run, wanted)
     part = _GridPart.of(found.grid, path, wanted, page, query)
     facts = run.once("facts", lambda: list(_facts(run)))
     scale = run.once("scale", lambda: Scale.of(run.rewards()))
     drawn = run.once("chart", lambda: reward_chart(run.rewards()))
     grid = [_grid_line(found.grid.row(row), scale, path, part.columns) for row in part.rows]
-    # Last: it computes beside us.
-    statistics = run.statistics()
     return RunView(
         path=path,
         title=title_of(run),
@@ -107,7 +104,7 @@ def view_run(
         previous=part.address(-1) if part.page > 1 else None,
         next=part.address(1) if part.page < part.pages else None,
         downloads=download_links(path),
-        stream=f"{path}/events?known={known}" if run.is_live else None,
+        stream=f"{path}/events?known={len(run.index)}" if run.is_live else None,
     )
 
 
@@ -157,7 +154,7 @@ def prepare_pages(library: Library) -> None:
     """Make the pages of the runs that were named, while a browser starts: the next are quick."""
     for path, name in zip(library.also, library.names_of(library.also), strict=True):
         with suppress(PrimeError):  # the page says it
-            render(render_run(view_run(library.open(path), name, EVERYTHING, 1)))
+            render(render_run(view_run(library.open(path).measured(), name, EVERYTHING, 1)))
 
 
 def _found(matches: int, searched: int, total: int) -> str:
@@ -245,11 +242,6 @@ def _notes(run: LocalRun, statistics: Statistics | None) -> list[str]:
     if statistics is None:
         notes.append("Metrics, tokens and cost are still being computed; reload to see them")
         return notes
-    if statistics.rollouts < len(run.index) and not run.is_live:
-        notes.append(
-            f"Metrics, tokens and cost are of the first {statistics.rollouts:,} rollouts; "
-            "reload to see all"
-        )
     words = statistics.summary.asked_again_words
     return notes + ([f"The model was asked again for {words}"] if words else [])
 

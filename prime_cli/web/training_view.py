@@ -123,9 +123,7 @@ def view_training(
     facts = None if manifest is None else facts_in(manifest)
     if manifest is None or facts is None:
         raise NotFound(f"{run.run_id} is not a training", hint="list them with `prime train list`")
-    # Before they are read: what comes meanwhile, the stream tells of.
-    known = len(run.index)
-    steps = read_steps(run.path / METRICS)
+    steps = read_steps(run.path / METRICS, facts.step)
     folders = [(run.path / each.path).resolve() for each in facts.evaluations]
     found = zip(facts.evaluations, folders, library.names_of(folders), strict=True)
     points = [_Evaluated(each, library, folder, name) for each, folder, name in found]
@@ -148,7 +146,7 @@ def view_training(
         evaluations=some(_LISTS, "evaluations", [each.line() for each in points]),
         samples=some(_LISTS, "samples", list(_samples(run, name))),
         links=some(_LINKS, "links", list(_links(library, run, facts, name))),
-        stream=f"{path}/events?known={known}" if run.is_live else None,
+        stream=f"{path}/events?known={len(run.index)}" if run.is_live else None,
     )
 
 
@@ -170,7 +168,7 @@ class _Evaluated:
         self.name, self.path = "", ""
         self.interval: Interval | None = None
         try:
-            run = library.open(folder)
+            run = library.open(folder).now()
         except PrimeError:
             return  # its folder was removed; the reward is in the training's own file
         self.name, self.path = name, run_path(name)

@@ -1,5 +1,6 @@
 """Evaluations on the wire, in the shapes of the official client (releases 0.5 to 0.18)."""
 
+import math
 from typing import Annotated, Any
 
 import msgspec
@@ -154,6 +155,16 @@ class EvaluationDetail(msgspec.Struct):
     summary: EvaluationSummary | None = None
     viewer_url: str | None = None
     is_public: bool = False
+
+    @property
+    def progress(self) -> str:
+        """`12 of 40` samples of an evaluation that goes on; empty for others."""
+        if self.status in CLOSED:
+            return ""
+        size = [self.metadata.get(name) for name in ("num_examples", "rollouts_per_example")]
+        known = [each for each in size if type(each) is int and each > 0]
+        of = f" of {math.prod(known):,}" if known == size else ""
+        return f"{self.total_samples:,}{of}"
 
 
 class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,5 +32,5 @@ def test_samples_of_an_evaluation_that_is_pushed_arrive_by_themselves(
         expect(rows).to_have_count(5)
         expect(page.locator("table.grid td a").first).to_be_focused()
         finalize(ada, evaluation)
-        expect(page.get_by_text("completed")).to_be_visible()
+        expect(page.get_by_text("completed", exact=True)).to_be_visible()
         assert page.evaluate("window.stayed")

@@ -316,6 +316,29 @@ def test_rollouts_of_a_run_that_goes_on_arrive_by_themselves(
         window.picture("run-live")
 
 
+def test_how_many_rollouts_match_grows_with_them(
+    browse: Callable[..., Visit], tmp_path: Path
+) -> None:
+    folder = save_run(tmp_path, row(0), status=RUNNING, planned=9)
+    with (
+        writing(folder),
+        Journal(folder.journal, Scrubber({})) as journal,
+        prime_open(tmp_path, folder.run_id) as address,
+    ):
+        origin, path = parted(address)
+        window = browse(origin)
+        window.open(path)
+        page = window.open(f"/runs/{folder.run_id}?reward=%3E0.5")
+        expect(page.get_by_text("1 rollout found.")).to_be_visible()
+        page.get_by_text("Parameters and manifest").click()
+        for count in (2, 3):
+            journal.append(row(count))
+            expect(page.get_by_text(f"{count} rollouts found.")).to_be_visible()
+            expect(page.locator("table.grid tbody tr")).to_have_count(count)
+            expect(page.get_by_text(f"{count} of 9, {count} examples")).to_be_visible()
+        expect(page.locator("details", has_text="Parameters")).to_have_attribute("open", "")
+
+
 def test_an_answer_that_is_late_replaces_no_newer_one(
     browse: Callable[..., Visit], tmp_path: Path
 ) -> None:

@@ -29,6 +29,16 @@ def test_samples_stand_in_a_grid_of_examples_by_rollouts() -> None:
     assert html.count('<th scope="row">') == 2
 
 
+def test_an_evaluation_that_goes_on_says_how_far_it_is() -> None:
+    size = {"num_examples": 20, "rollouts_per_example": 2}
+    samples = EvaluationSamples(LINES, 3, Overview())
+
+    for status, words in (("RUNNING", "3 of 40"), ("COMPLETED", "3")):
+        detail = structs.replace(RUN, status=status, metadata=size)
+        html = render(evaluation_page(detail, samples)).decode()
+        assert f"<dt>Samples</dt><dd>{words}</dd>" in html
+
+
 def test_tokens_and_cost_are_those_that_our_client_told() -> None:
     told = {"usage": {"input": 1200, "output": 3, "cost": 0.5}, "cost": 0.0125}
     samples = EvaluationSamples(LINES, 3, Overview())

@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.runs.folder import writing
+from prime_cli.runs.folder import Journal, writing
 from prime_cli.runs.listing import RunRoots, find_run, list_runs
 from prime_cli.runs.manifest import RUNNING
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.summary import Counts, Reward
 from tests.runs.rows import row
 from tests.runs.saving import save_run
@@ -26,6 +27,42 @@ def test_an_item_shows_reward_and_share_of_errors(tmp_path: Path) -> None:
     (item,) = list_runs(tmp_path)
     assert (item.environment, item.model) == ("ada/wordle@1.2", "org/model")
     assert (item.reward, item.errors) == (0.5, 0.25)
+
+
+def test_a_run_that_goes_on_has_its_results_so_far(tmp_path: Path) -> None:
+    rows = (row(0, 0, 1.0), row(0, 1, None), row(1, 0, 0.5, is_truncated=True))
+    folder = save_run(tmp_path, *rows, status=RUNNING, planned=4)
+    with writing(folder), Journal(folder.journal, Scrubber({})) as journal:
+        (item,) = list_runs(tmp_path)
+        assert (item.status, item.progress) == ("running", "3 of 4")
+        assert item.counts == Counts(planned=4, scored=2, errored=1, truncated=1)
+        assert (item.reward, item.errors) == (0.75, 1 / 3)
+        journal.append(row(0, 1, 0.0, attempt=2))
+        (item,) = list_runs(tmp_path)
+        assert (item.progress, item.reward, item.errors) == ("3 of 4", 0.5, 0.0)
+    (item,) = list_runs(tmp_path)
+    assert (item.status, item.progress, item.reward) == ("stopped", "3 of 4", 0.5)
+
+
+def test_a_run_that_was_resumed_has_not_the_results_of_its_earlier_session(tmp_path: Path) -> None:
+    earlier = {"counts": Counts(4, 1, 0, 0), "reward": Reward(1.0, 0.0, 1.0, 1.0)}
+    save_run(tmp_path, row(0, 0, 1.0), row(0, 1, 0.0), status=RUNNING, planned=4, **earlier)
+    (item,) = list_runs(tmp_path)
+    assert (item.progress, item.reward) == ("2 of 4", 0.5)
+
+
+def test_a_run_that_has_begun_nothing_has_no_reward_yet(tmp_path: Path) -> None:
+    save_run(tmp_path, status=RUNNING, planned=None)
+    (item,) = list_runs(tmp_path)
+    assert (item.progress, item.reward, item.errors) == ("0 of 4", None, None)
+
+
+def test_a_run_with_a_broken_journal_is_listed_without_results(tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0), status=RUNNING)
+    with folder.journal.open("a", encoding="utf-8") as file:
+        file.write("nonsense\n")
+    (item,) = list_runs(tmp_path)
+    assert (item.status, item.counts, item.progress, item.reward) == ("stopped", None, "", None)
 
 
 def test_a_run_whose_process_is_gone_is_stopped_and_not_running(tmp_path: Path) -> None:

@@ -4,16 +4,18 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import PartialResult
-from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.manifest import RunManifest
+from prime_cli.runs.comparison.sides import side_of
+from prime_cli.runs.folder import Journal, RunFolder, writing
+from prime_cli.runs.manifest import FINISHED, RUNNING, RunManifest, load_manifest, save_manifest
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.rows import Failure, Row
-from prime_cli.runs.saved_run import check_errors, summary_of
+from prime_cli.runs.saved_run import check_errors, open_run, summary_of
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.tally import Tally
 from prime_cli.runtime.worker.failures import NO_TUNNEL
 from tests.runs.rows import row
-from tests.runs.saving import PLAN
+from tests.runs.saving import PLAN, save_run
 
 
 def summary(*rows: Row) -> Summary:
@@ -88,3 +90,39 @@ def test_a_share_up_to_the_limit_is_allowed() -> None:
 
 def test_nothing_finished_is_not_an_error() -> None:
     check_errors(summary(), PLAN)
+
+
+def test_all_that_is_read_of_a_saved_run_is_of_one_moment(tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0, attempt=2), status=RUNNING)
+    saved = open_run(folder.path)
+    with writing(folder), Journal(folder.journal, Scrubber({})) as journal:
+        assert saved.summary().counts.scored == 1
+        journal.append(row(1, attempt=2))
+        later = saved.renewed()
+        seen = []
+        for each in (saved, later):
+            asked_again = each.asked_again()
+            assert asked_again is not None
+            side = side_of(each)
+            seen.append((each.summary().counts.scored, len(list(each.rows())), side.rollouts))
+            assert (asked_again.rollouts, side.asked_again) == (seen[-1][0], asked_again)
+    assert seen == [(1, 1, 1), (2, 2, 2)]
+    assert (saved.status, later.status) == ("stopped", RUNNING)
+
+
+def test_a_run_that_ends_while_it_is_opened_is_not_called_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")  # Windows has other locks
+    folder = save_run(tmp_path, status=RUNNING)
+    folder.lock.touch()
+    ended = msgspec.structs.replace(load_manifest(folder.manifest), status=FINISHED)
+    flock = fcntl.flock
+
+    def end_before(descriptor: int, how: int) -> None:
+        save_manifest(folder.manifest, ended, Scrubber({}))
+        flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", end_before)
+
+    assert open_run(folder.path).status == FINISHED

@@ -55,7 +55,7 @@ def test_examples_that_are_numbered_by_hashes_can_be_read(tmp_path: Path) -> Non
     rows = [{"example_id": n, "prompt": "x", "reward": 1.0} for n in HASHES for _ in range(2)]
     run = open_run(saved(tmp_path / "run", {"env_id": "e", "model": "m"}, *rows))
     assert run.summary().reward.mean == 1.0
-    found = list(run.index().rows())
+    found = list(run.index.rows())
     assert len({row.example_id for row in found}) == len(HASHES)
     assert sorted({row.rollout for row in found}) == [0, 1]
     for row in found:
@@ -66,7 +66,7 @@ def test_examples_that_are_numbered_by_hashes_can_be_read(tmp_path: Path) -> Non
 def test_a_rollout_with_an_impossible_number_gets_the_next(tmp_path: Path, rollout: int) -> None:
     rows = [{"example_id": 0, "reward": 1.0, "rollout_number": rollout} for _ in range(2)]
     run = open_run(saved(tmp_path / "run", {"env_id": "e", "model": "m"}, *rows))
-    assert [row.rollout for row in run.index().rows()] == [0, 1]
+    assert [row.rollout for row in run.index.rows()] == [0, 1]
 
 
 def test_the_zero_of_an_error_is_not_a_score(tmp_path: Path) -> None:

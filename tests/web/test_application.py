@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from prime_cli.runs.folder import writing
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.rows import Failure
 from prime_cli.web.application import create_application
@@ -42,6 +43,17 @@ def test_runs_are_listed_and_searched(pages: TestClient, tmp_path: Path) -> None
     nothing = text_of(pages, "/runs?text=chess")
     assert "No run matches" in nothing
     assert "Compare two to four" not in nothing
+
+
+def test_a_run_that_goes_on_is_listed_with_its_results_so_far(
+    pages: TestClient, tmp_path: Path
+) -> None:
+    folder = save_run(tmp_path, row(0, reward=0.25), row(1, reward=None), status=RUNNING)
+    with writing(folder):
+        page = text_of(pages, "/runs")
+
+    assert "<td>running, 2 of 4</td>" in page
+    assert '<td class="number">0.250</td><td class="number">50%</td>' in page
 
 
 def test_a_run_shows_its_reward_bounds_metrics_and_errors(

@@ -5,6 +5,7 @@ from starlette.testclient import TestClient
 
 from prime_cli.runs.manifest import RUNNING, load_manifest, save_manifest
 from prime_cli.runs.scrubber import Scrubber
+from prime_cli.training.trainer_events import METRICS
 from tests.web.trainings import save_training
 
 
@@ -28,6 +29,20 @@ def test_a_training_shows_its_curves_evaluations_rollouts_and_verdict(
     assert "answer 3" in page
     assert f'href="/runs/{saved.run_id}?step=1#rollouts">1</a>' in page
     assert f"prime train show {saved.run_id}" in page
+
+
+def test_curves_end_with_the_step_that_a_training_says_it_is_at(
+    pages: TestClient, tmp_path: Path
+) -> None:
+    saved, _ = save_training(tmp_path)
+    with (saved.path / METRICS).open("a", encoding="utf-8") as file:
+        file.write('{"step": 3, "reward": 0.9, "loss": 0.1}\n')
+
+    page = pages.get(f"/trainings/{saved.run_id}").text
+
+    assert "<dt>Steps</dt><dd>2 of " in page
+    assert "Mean reward: in training ends at 0.5," in page
+    assert "Loss: ends at 0.3333" in page
 
 
 def test_a_training_that_was_killed_says_how_to_go_on(pages: TestClient, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def show(
     """
     session = open_session(ctx)
     found = find_training(training, Path.cwd())
-    steps = read_steps(found.folder / METRICS)
+    steps = read_steps(found.folder / METRICS, found.facts.step)
     lines = [
         ("Training", found.manifest.run_id),
         ("Environment", found.environments),

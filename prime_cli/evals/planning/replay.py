@@ -61,7 +61,7 @@ def open_recording(model: str, cwd: Path) -> RunRecording:
 
 def recording_of(run: SavedRun) -> RunRecording:
     """`run` as a recording; raises NotFound if it has no rollouts."""
-    index = run.index()
+    index = run.index
     pairs = [index.entries.key(number) for number in index.latest]
     if not pairs:
         raise NotFound(f"Run {run.folder.run_id} has no rollouts to replay")

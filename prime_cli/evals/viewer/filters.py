@@ -160,13 +160,12 @@ _LINES = 64
 
 
 class Search:
-    """The lines of `index` that match `wanted`; the next `advance` searches new lines.
+    """The lines of a run that match `wanted`; the next `advance` searches new lines.
 
     Raises UsageError for an invalid filter.
     """
 
-    def __init__(self, index: RunIndex, wanted: Filter) -> None:
-        self._index = index
+    def __init__(self, wanted: Filter) -> None:
         self._accepts = wanted.accepts()
         self._conditions: list[LineCondition] = []
         if wanted.step.strip():
@@ -180,11 +179,6 @@ class Search:
         self.searched = 0
 
     @property
-    def is_done(self) -> bool:
-        """Whether every line was searched."""
-        return self.searched >= len(self._index)
-
-    @property
     def found(self) -> frozenset[int] | None:
         """The matching lines so far; None for an empty filter."""
         return None if self._all else frozenset(self._found)
@@ -194,24 +188,25 @@ class Search:
         """The number of matching lines so far."""
         return len(self._found)
 
-    def advance(self, seconds: float) -> None:
-        """Search for about this long; raises StorageFailed and UsageError."""
+    def advance(self, index: RunIndex, seconds: float) -> None:
+        """Search `index` for about this long; raises StorageFailed and UsageError."""
         if self._all:
-            self.searched = len(self._index)
+            self.searched = max(self.searched, len(index))
         until = time.monotonic() + seconds
-        while not self.is_done and time.monotonic() < until:
-            self._look_at(range(self.searched, min(self.searched + _LINES, len(self._index))))
+        while self.searched < len(index) and time.monotonic() < until:
+            self._look_at(index, range(self.searched, min(self.searched + _LINES, len(index))))
 
-    def _look_at(self, numbers: range) -> None:
-        passed = [number for number in numbers if self._accepts(self._index.entries[number])]
-        self._found.update(self._having(passed) if self._conditions else passed)
+    def _look_at(self, index: RunIndex, numbers: range) -> None:
+        passed = [number for number in numbers if self._accepts(index.entries[number])]
+        self._found.update(self._having(index, passed) if self._conditions else passed)
         self.searched = numbers.stop
 
-    def _having(self, numbers: list[int]) -> list[int]:
-        return [number for number, line in self._index.lines(numbers) if self._holds(number, line)]
+    def _having(self, index: RunIndex, numbers: list[int]) -> list[int]:
+        lines = index.lines(numbers)
+        return [number for number, line in lines if self._holds(index, number, line)]
 
-    def _holds(self, number: int, line: bytes) -> bool:
+    def _holds(self, index: RunIndex, number: int, line: bytes) -> bool:
         if not all(condition.may_hold(line) for condition in self._conditions):
             return False
-        row = self._index.decode(line, number, self._index.entries[number])
+        row = index.decode(line, number, index.entries[number])
         return all(condition.holds(row) for condition in self._conditions)

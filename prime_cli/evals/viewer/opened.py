@@ -2,14 +2,16 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import RLock
 
 from prime_cli.evals.viewer.filters import Filter, Search, has_steps
 from prime_cli.evals.viewer.grid import Grid, Layout
 from prime_cli.evals.viewer.page import RolloutView, page_of
+from prime_cli.runs.index.run_index import RunIndex
 from prime_cli.runs.manifest import RUNNING
-from prime_cli.runs.saved_run import SavedRun, official_date, open_run, status_of
+from prime_cli.runs.saved_run import SavedRun, official_date
 
 _SLICE = 0.1
 """Seconds of searching between two updates."""
@@ -17,11 +19,12 @@ _SLICE = 0.1
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a filter has found so far, and the number of lines."""
+    """What a filter has found so far, of `total` rollouts; `lines` are the run's results then."""
 
     grid: Grid
     searched: int
     total: int
+    lines: tuple[str, ...]
 
     @property
     def is_done(self) -> bool:
@@ -33,11 +36,11 @@ class OpenedRun:
 
     def __init__(self, saved: SavedRun) -> None:
         self.path = saved.folder.path
-        self._index = saved.index()
+        self._saved, self._index = saved, saved.index
         self._lock = RLock()
         self._layout = Layout.of(self._index)
-        self._search = Search(self._index, Filter())
-        self._facts = _facts(_about(saved), self._layout)
+        self._search = Search(Filter())
+        self._facts = _facts(_about(saved), self._index)
         self._shown: tuple[tuple[Layout, Search, int], Grid] | None = None
         self._has_steps = has_steps(self._index)
 
@@ -71,27 +74,29 @@ class OpenedRun:
     ) -> None:
         """Set the filter; raises UsageError and keeps the previous one."""
         # Not under the lock: whoever asks must not wait for a search that goes on.
-        self._search = Search(self._index, Filter(reward, errors, text, step))
+        self._search = Search(Filter(reward, errors, text, step))
 
     def refresh(self) -> bool:
         """Read what was written since; returns whether there was anything. Raises UsageError."""
         with self._lock:
-            about, was_empty = _about(open_run(self.path)), not len(self._index)
-            if self._index.refresh():
+            self._saved, before = self._saved.renewed(), self._index
+            about, self._index = _about(self._saved), self._saved.index
+            if self._index is not before:
                 self._layout = Layout.of(self._index)
-                if was_empty:  # the first rollout tells
+                if not len(before):  # the first rollout tells
                     self._has_steps = has_steps(self._index)
             elif about == self._facts.about:
                 return False
-            self._facts = _facts(about, self._layout)
+            self._facts = _facts(about, self._index)
             return True
 
     def advance(self) -> SearchResult:
         """Search for a moment; returns the result so far. Raises UsageError, StorageFailed."""
         with self._lock:
             search = self._search
-            search.advance(_SLICE)
-            return SearchResult(self._grid(search), search.searched, len(self._index))
+            search.advance(self._index, _SLICE)
+            grid, lines = self._grid(search), self._facts.lines
+            return SearchResult(grid, search.searched, len(self._index), lines)
 
     def _grid(self, search: Search) -> Grid:
         """The matching rollouts, rebuilt only if there are more."""
@@ -129,18 +134,18 @@ class _Facts:
     lines: tuple[str, ...]
 
 
-def _facts(about: _About, layout: Layout) -> _Facts:
-    endings = layout.entries.endings(layout.latest)
+def _facts(about: _About, index: RunIndex) -> _Facts:
+    endings = index.entries.endings(index.latest)
     truncated = sum(count for (_, cut), count in endings.items() if cut)
     errors = Counter[str]()
     for (kind, _), count in endings.items():
         if kind is not None:
             errors[kind] += count
-    rewards = [value for value in layout.rewards_in_order() if not math.isnan(value)]
+    rewards = index.rewards()
     planned = about.planned
-    finished = len(layout.latest)
+    finished = len(index.latest)
     counts = [f"{finished:,} of {planned:,} rollouts" if planned else _plural(finished, "rollout")]
-    counts.append(_plural(layout.examples, "example"))
+    counts.append(_plural(len(set(index.entries.examples(index.latest))), "example"))
     if errors:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in errors.most_common())
         counts.append(f"{_plural(sum(errors.values()), 'error')} ({kinds})")
@@ -154,7 +159,7 @@ def _plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _reward(rewards: list[float], errored: int) -> str:
+def _reward(rewards: Sequence[float], errored: int) -> str:
     if not rewards:
         return "no reward yet"
     total = math.fsum(rewards)
@@ -167,8 +172,7 @@ def _about(saved: SavedRun) -> _About:
     if manifest is not None:
         plan = manifest.plan
         title = f"{plan.environment.title} with {plan.model}"
-        status = status_of(saved.folder, manifest)
-        return _About(title, status, manifest.planned, _minute(manifest.started))
+        return _About(title, saved.status, manifest.planned, _minute(manifest.started))
     metadata = saved.official or {}
     environment = metadata.get("env_id") or metadata.get("env") or "?"
     title = f"{environment} with {metadata.get('model', '?')}"

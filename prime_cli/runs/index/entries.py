@@ -129,12 +129,12 @@ class IndexEntries:
         follow = all(map(eq, offsets[1:], map(add, offsets, lengths)))
         return follow and sum(offsets[:1]) == 0 and min(lengths, default=1) > 0
 
-    def latest(self) -> "array[int]":
+    def latest(self, count: int | None = None) -> "array[int]":
         """Numbers of the last attempts, one per rollout, sorted by example and rollout.
 
-        For equal attempts the later line counts.
+        Of the first `count` entries, or of all. For equal attempts the later line counts.
         """
-        keys = self._sort_keys()
+        keys = self._sort_keys()[:count]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         attempts = self._words[_ATTEMPT::_WORDS]
         found = array("q")

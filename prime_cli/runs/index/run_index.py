@@ -7,7 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from math import isnan
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from prime_cli.core.errors import StorageFailed, UsageError
@@ -30,22 +32,29 @@ _WORTH_SAVING = 1000
 
 
 class RunIndex(ABC):
-    """The lines of a run's file, numbered from 0 in file order.
+    """The lines that a run's file has at one moment, numbered from 0 in file order.
 
-    About 65 bytes a line, whatever the size of the transcripts.
+    About 65 bytes a line, whatever the size of the transcripts. `entries` may go on: that of a
+    later moment adds to them.
     """
 
     def __init__(self, path: Path, entries: IndexEntries) -> None:
         self.path = path
         self.entries = entries
+        self._lines = len(entries)
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return self._lines
 
     @cached_property
     def latest(self) -> "array[int]":
         """Line numbers of the last attempts, sorted by example and rollout."""
-        return self.entries.latest()
+        return self.entries.latest(self._lines)
+
+    def rewards(self) -> "array[float]":
+        """The rewards of the last attempts that have one, by example and rollout."""
+        every = self.entries.rewards()
+        return array("d", (every[n] for n in self.latest if not isnan(every[n])))
 
     def find(self, example_id: int, rollout: int) -> int | None:
         """The line of the last attempt at this rollout."""
@@ -83,8 +92,8 @@ class RunIndex(ABC):
         """The row on a line; raises UsageError."""
 
     @abstractmethod
-    def refresh(self) -> int:
-        """Read the lines written since; returns how many. Raises UsageError."""
+    def renewed(self) -> "RunIndex":
+        """That of now: this one if nothing was written since. Raises UsageError."""
 
 
 class JournalIndex(RunIndex):
@@ -93,11 +102,9 @@ class JournalIndex(RunIndex):
     def decode(self, line: bytes, number: int, entry: IndexEntry) -> Row:
         return read_line(ROWS, line, self.path, number + 1)
 
-    def refresh(self) -> int:
-        found = scan_rest(self.path, self.entries)
-        if found:
-            self.__dict__.pop("latest", None)
-        return found
+    def renewed(self) -> "JournalIndex":
+        scan_rest(self.path, self.entries)
+        return self if len(self.entries) == len(self) else JournalIndex(self.path, self.entries)
 
 
 def index_journal(journal: Path) -> JournalIndex:
@@ -106,21 +113,21 @@ def index_journal(journal: Path) -> JournalIndex:
     If much of it had to be rebuilt it is saved, provided the folder is writable and no run is
     writing there. Raises UsageError for a line that is not a rollout.
     """
-    index = JournalIndex(journal, load_entries(journal))
-    if index.refresh() >= _WORTH_SAVING and not is_being_written(RunFolder(journal.parent)):
+    entries = load_entries(journal)
+    found = scan_rest(journal, entries)
+    if found >= _WORTH_SAVING and not is_being_written(RunFolder(journal.parent)):
         with suppress(StorageFailed):
-            save_entries(journal, index.entries)
-    return index
+            save_entries(journal, entries)
+    return JournalIndex(journal, entries)
 
 
 class ResultsIndex(RunIndex):
     """The positions of rows in a results.jsonl; `metadata` is the object in its metadata.json."""
 
-    def __init__(self, path: Path, metadata: Mapping[str, Any]) -> None:
-        super().__init__(path, IndexEntries())
-        self._metadata = metadata
-        self._size = -1
-        self.refresh()
+    def __init__(self, path: Path, metadata: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self.path, self._metadata = path, metadata
+        self._size = self._size_now()
+        super().__init__(path, IndexEntries(b"".join(self._records())))
 
     def decode(self, line: bytes, number: int, entry: IndexEntry) -> Row:
         value = decode_object(line)
@@ -135,26 +142,24 @@ class ResultsIndex(RunIndex):
     def number(self, values: Iterator[dict[str, Any]]) -> Iterator[Row]:
         """The rows of the objects on all lines, which are read as the rows are consumed."""
         examples = number_of_examples(
-            self._metadata, lambda: sum(1 for _ in read_objects(self.path))
+            self._metadata, lambda: sum(1 for _ in read_objects(self.path, self._size))
         )
         return number_rows(values, examples)
 
-    def refresh(self) -> int:
+    def renewed(self) -> "ResultsIndex":
+        is_same = self._size_now() == self._size
+        return self if is_same else type(self)(self.path, self._metadata)
+
+    def _size_now(self) -> int:
         with storage_errors(self.path):
-            size = self.path.stat().st_size
-        if size == self._size:
-            return 0
-        known, self._size = len(self.entries), size
-        self.entries = IndexEntries(b"".join(self._records()))
-        self.__dict__.pop("latest", None)
-        return len(self.entries) - known
+            return self.path.stat().st_size
 
     def _records(self) -> Iterator[bytes]:
         position = (0, 0)
 
         def objects() -> Iterator[dict[str, Any]]:
             nonlocal position
-            for offset, length, value in read_objects(self.path):
+            for offset, length, value in read_objects(self.path, self._size):
                 position = offset, length
                 yield value
 
@@ -170,9 +175,6 @@ class ResultsIndex(RunIndex):
 
 class TracesIndex(ResultsIndex):
     """The positions of the episodes in a traces.jsonl."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, {})
 
     def read_value(self, value: dict[str, Any], entry: IndexEntry) -> Row:
         return row_of_episode(value, entry.example_id, entry.rollout)

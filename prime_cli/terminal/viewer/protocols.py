@@ -8,7 +8,7 @@ from typing import Protocol
 class RunLine(Protocol):
     """A saved run in a list; `reward` is the mean, `errors` a share of 0 to 1.
 
-    `shard` is `I/N` for a part of a run.
+    `progress` is `12 of 40` where a run has not finished; `shard` is `I/N` for a part of a run.
     """
 
     @property
@@ -29,6 +29,8 @@ class RunLine(Protocol):
     def path(self) -> str: ...
     @property
     def shard(self) -> str | None: ...
+    @property
+    def progress(self) -> str: ...
 
 
 class RunGroup(Protocol):
@@ -89,8 +91,10 @@ class Examples(Protocol):
 
 
 class SearchState(Protocol):
-    """How far a search for rollouts has come."""
+    """How far a search for rollouts has come; `lines` are the run's results at that moment."""
 
+    @property
+    def lines(self) -> Sequence[str]: ...
     @property
     def grid(self) -> Examples: ...
     @property

@@ -59,14 +59,9 @@ class RunScreen(ViewerScreen):
         yield Input(id="question", compact=True)
 
     def on_mount(self) -> None:
-        self._head()
         self.query_one(RolloutGrid).focus()
         self._show(self._run.advance())
         self.set_interval(_EVERY, self._tick)
-
-    def _head(self) -> None:
-        self.say("title", f"{self._run.title}  {self._run.name}")
-        self.say("facts", *self._run.lines)
 
     def _tick(self) -> None:
         # Also of a run that has ended: it may be resumed.
@@ -93,7 +88,8 @@ class RunScreen(ViewerScreen):
 
     def _show(self, finding: SearchState) -> None:
         self._finding = finding
-        self._head()
+        self.say("title", f"{self._run.title}  {self._run.name}")
+        self.say("facts", *finding.lines)
         self.refresh_bindings()  # the first rollout may have come, and with it the steps
         self.query_one(RolloutGrid).fill(finding.grid)
         self.say("status", self._status(finding))

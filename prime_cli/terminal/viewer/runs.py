@@ -153,7 +153,7 @@ class RunsScreen(ViewerScreen):
 
 
 def _run_line(run: RunLine, *, is_marked: bool) -> Line:
-    size = f"{_count(run.num_examples)} x {_count(run.rollouts_per_example)}"
+    size = run.progress or f"{_count(run.num_examples)} x {_count(run.rollouts_per_example)}"
     size += f", {one_line(run.shard)}" if run.shard else ""
     errors = f"{run.errors:.0%} errors" if run.errors else ""
     reward_style = DIM if run.reward is None else of_reward(run.reward)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.plan import Labels
 from tests.helpers.cli import Prime
 from tests.runs.rows import row
@@ -40,6 +41,14 @@ def test_runs_are_found_again_by_all_of_their_tags(prime: Prime, tmp_path: Path)
     told = prime("eval", "list", cwd=tmp_path).ok().out
     assert "Tags" in told
     assert "baseline, seed=3" in told
+
+
+def test_a_run_that_goes_on_says_how_far_it_is(prime: Prime, tmp_path: Path) -> None:
+    save_run(tmp_path, row(0, reward=0.25), row(1, reward=None), status=RUNNING, planned=40)
+    assert "stopped, 2 of 40" in prime("eval", "list", cwd=tmp_path).ok().out
+    (run,) = prime("eval", "list", "-o", "json", cwd=tmp_path).ok().json["evaluations"]
+    assert run["counts"] == {"planned": 40, "scored": 1, "errored": 1, "truncated": 0}
+    assert (run["reward"], run["errors"], run["status"]) == (0.25, 0.5, "stopped")
 
 
 def test_a_hubs_evaluations_are_not_looked_through_by_tag(prime: Prime, tmp_path: Path) -> None:

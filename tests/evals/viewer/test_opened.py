@@ -159,6 +159,23 @@ def test_a_run_that_is_going_shows_what_came_since(tmp_path: Path) -> None:
     assert "stopped" in run.lines[0]
 
 
+def test_a_grid_has_the_results_of_its_own_moment(tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0, reward=1.0), status="running")
+    with writing(folder), Journal(folder.journal, Scrubber({})) as journal:
+        run = opened(folder)
+        before = run.advance()
+        journal.append(row(1, reward=0.0))
+        assert run.refresh()
+        after = run.advance()
+        for grid, lines, count, mean in (
+            (before.grid, before.lines, 1, "1"),
+            (after.grid, after.lines, 2, "0.5"),
+        ):
+            assert grid.matches == len(grid) == count
+            assert lines[0].startswith(f"reward {mean} ")
+            assert lines[1].startswith(f"{count} of 4 rollouts · {count} example")
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     st.lists(

@@ -16,6 +16,7 @@ from prime_cli.runs.index.file import HEADER, index_path, load_entries
 from prime_cli.runs.index.run_index import ResultsIndex, index_journal
 from prime_cli.runs.rows import LARGEST, Failure, Row
 from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.vf_eval_reader import read_objects
 from tests.runs.official_rows import read_official_rows
 from tests.runs.rows import row
 
@@ -124,10 +125,13 @@ def test_a_writer_that_comes_back_mends_the_index(
 def test_an_index_grows_with_its_journal(rows: list[Row], more: list[Row]) -> None:
     with journal_of(rows) as path:
         index = index_journal(path)
-        assert len(index.latest) == len(plainly_last(path))
+        before = plainly_last(path)
         write(path, more)
-        assert index.refresh() == len(more)
-        assert list(index.rows()) == plainly_last(path)
+        grown = index.renewed()
+        assert list(grown.rows()) == plainly_last(path)
+        assert (len(index), len(grown)) == (len(rows), len(rows) + len(more))
+        assert grown.renewed() is grown
+        assert list(index.rows()) == before
 
 
 def test_while_a_run_is_going_lines_that_are_not_in_the_index_are_found(tmp_path: Path) -> None:
@@ -228,9 +232,22 @@ def test_rewards_and_errors_are_known_without_reading_a_row(tmp_path: Path) -> N
     assert [entry.error for entry in entries] == [None, "environment"]
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(LINES, LINES, st.integers(0, 30))
+def test_what_is_written_while_a_file_is_read_is_left_to_the_next_time(
+    tmp_path: Path, lines: list[Any], more: list[Any], torn: int
+) -> None:
+    path = written(tmp_path, lines)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) - torn])
+    size, found = path.stat().st_size, [(at, value) for at, _, value in read_objects(path)]
+    path.write_bytes(content + written(tmp_path, more).read_bytes())
+    assert [(at, value) for at, _, value in read_objects(path, size)] == found
+
+
 def test_a_file_that_grew_is_read_again(tmp_path: Path) -> None:
     index = ResultsIndex(written(tmp_path, [{"example_id": 0, "reward": 0.5}]), {})
-    assert index.refresh() == 0
+    assert index.renewed() is index
     written(tmp_path, [{"example_id": n, "reward": n} for n in range(3)])
-    assert index.refresh() == 2
-    assert [row.reward for row in index.rows()] == pytest.approx([0, 1, 2])
+    assert [row.reward for row in index.renewed().rows()] == pytest.approx([0, 1, 2])
+    assert len(index) == 1

@@ -3,8 +3,10 @@ from pathlib import Path
 
 import msgspec
 
-from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.folder import Journal, RunFolder, writing
+from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.scrubber import Scrubber
 from prime_cli.terminal.viewer.rows import Rows
 from tests.runs.episodes import episode, save_traces
 from tests.runs.rows import row
@@ -32,6 +34,18 @@ def test_a_run_that_begins_meanwhile_appears(tmp_path: Path) -> None:
         await eyes.see("1 run by")
         later = save_run(tmp_path, row(0))
         await eyes.see("2 runs by", later.run_id)
+
+    look_at_all(tmp_path, steps)
+
+
+def test_a_run_that_goes_on_shows_how_far_it_is(tmp_path: Path) -> None:
+    folder = save_run(tmp_path, row(0, reward=0.25), status=RUNNING, planned=40)
+
+    async def steps(eyes: Eyes) -> None:
+        with writing(folder), Journal(folder.journal, Scrubber({})) as journal:
+            await eyes.see("0.25  1 of 40", "running")
+            journal.append(row(1, reward=0.75))
+            await eyes.see("0.5  2 of 40", "running")
 
     look_at_all(tmp_path, steps)
 

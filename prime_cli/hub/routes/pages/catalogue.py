@@ -60,14 +60,12 @@ async def evaluation(request: Request) -> Response:
     page = page_number(request.query_params)
     query = sample_query(filters, page)
     try:
-        detail = await call(request, queries.get_evaluation, evaluation_id)
         every = SampleQuery(limit=SAMPLES_PER_PAGE)
-        listed = sample_pages.list_samples
-        samples = await call(request, listed, evaluation_id, query or every)
+        found = await call(request, sample_pages.read_page, evaluation_id, query or every)
     except PrimeError as error:
         return answer_page_error(request, error)
     problem = "" if query else f"`{filters.reward}` is not a range: write >0.5, 0.2..0.8 or none"
-    return await show_page(request, evaluation_page, detail, samples, filters, page, problem, given)
+    return await show_page(request, evaluation_page, *found, filters, page, problem, given)
 
 
 @router.page("/dashboard/evaluations/{id}/samples/{number:int}")

@@ -1,23 +1,25 @@
 """The samples of an evaluation for its pages, which commands have no use for."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Row, and_, select
+from sqlalchemy import ColumnElement, Connection, Row, select
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import samples
+from prime_cli.hub.db.tables import evaluations, samples
+from prime_cli.hub.services.evaluations import queries
 from prime_cli.hub.services.evaluations.cache import Cache
-from prime_cli.hub.services.evaluations.queries import find_evaluation, summarize
 from prime_cli.hub.services.evaluations.sample_queries import find_rows
 from prime_cli.pages.overview import EvaluationSamples, Overview
 from prime_cli.pages.samples import count_errors
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.codec import decode
-from prime_cli.wire.evaluations import SampleQuery
+from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 
 _DRAWN = 10_000
 _DRAWN_METRICS = 2_000
@@ -27,40 +29,53 @@ _LINE = (samples.c.number, samples.c.identity, samples.c.reward, samples.c.faile
 _SCORES = msgspec.json.Decoder(dict[str, float])
 
 
-def list_samples(
+def read_page(
     hub: Hub, caller: Caller, evaluation_id: str, query: SampleQuery
-) -> EvaluationSamples:
-    """A page of samples without their bodies, and the overview of the first thousands.
+) -> tuple[EvaluationDetail, EvaluationSamples]:
+    """An evaluation, a page of samples without their bodies, and an overview, of one moment.
 
     Raises NotFound.
     """
-    with hub.database.read() as connection:
-        evaluation = find_evaluation(connection, caller, evaluation_id)
-        rows, total = find_rows(connection, evaluation, query)
-        mine = samples.c.evaluation_id == evaluation.id
-        numbers = [row.number for row in rows]
-        shown = _lines(connection, mine, samples.c.number.in_(numbers))
-    # Without a connection, since it may wait for another thread to compute the same.
-    return EvaluationSamples(shown, total, _overview_of(hub, evaluation))
+    while True:
+        with hub.database.read() as connection:
+            evaluation = queries.find_evaluation(connection, caller, evaluation_id)
+            environments = connection.execute(queries.select_evaluated([evaluation.id])).all()
+            rows, total = find_rows(connection, evaluation, query)
+            mine = samples.c.evaluation_id == evaluation.id
+            numbers = [row.number for row in rows]
+            shown = _lines(connection, mine, samples.c.number.in_(numbers))
+        # Without a connection, since it may wait for another thread to compute the same.
+        with suppress(_Changed):
+            overview = _overviews.get(_state_of(evaluation), partial(_overview, hub, evaluation))
+            detail = queries.describe_evaluation(hub, evaluation, environments)
+            return detail, EvaluationSamples(shown, total, overview)
 
 
 _overviews: Cache[Overview] = Cache(64)
+"""Those of the first thousands of samples, until these change."""
 
 
-def _overview_of(hub: Hub, evaluation: Row[Any]) -> Overview:
-    """The overview, kept until samples change: every push writes what it is kept under."""
-    state = (evaluation.id, evaluation.updated_at, evaluation.sample_count, evaluation.summary)
-    return _overviews.get(state, lambda: _overview(hub, evaluation))
+class _Changed(Exception):
+    """Samples came or were replaced since an evaluation was read."""
+
+
+def _state_of(evaluation: Row[Any]) -> tuple[Any, ...]:
+    """Every push writes another."""
+    return evaluation.id, evaluation.updated_at, evaluation.sample_count, evaluation.summary
 
 
 def _overview(hub: Hub, evaluation: Row[Any]) -> Overview:
-    """That of the samples which the evaluation had when its row was read."""
+    """That of the samples of an evaluation; raises _Changed."""
     count = evaluation.sample_count
-    mine = and_(samples.c.evaluation_id == evaluation.id, samples.c.number <= count)
-    summary = summarize(evaluation)
+    mine = samples.c.evaluation_id == evaluation.id
+    summary = queries.summarize(evaluation)
     errors = summary.errors if summary is not None else 0
     scores = select(samples.c.scores).where(mine, samples.c.number <= _DRAWN_METRICS)
+    now = select(evaluations).where(evaluations.c.id == evaluation.id)
     with hub.database.read() as connection:
+        row = connection.execute(now).one_or_none()
+        if row is None or _state_of(row) != _state_of(evaluation):
+            raise _Changed
         every = _lines(connection, mine, samples.c.number <= _DRAWN)
         texts = connection.execute(scores.order_by(samples.c.number)).scalars().all()
         kinds = count_errors(_errors(connection, mine)) if errors else []
@@ -87,7 +102,7 @@ def read_sample(
 ) -> tuple[SampleLine, bytes, int]:
     """One sample, its JSON, and the number of all; raises NotFound."""
     with hub.database.read() as connection:
-        evaluation = find_evaluation(connection, caller, evaluation_id)
+        evaluation = queries.find_evaluation(connection, caller, evaluation_id)
         row = connection.execute(
             select(*_LINE, samples.c.body).where(
                 samples.c.evaluation_id == evaluation.id, samples.c.number == number
