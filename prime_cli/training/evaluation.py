@@ -239,4 +239,6 @@ def _verdict(found: Comparison) -> Verdict:
         p=found.p_adjusted,
         verdict=found.verdict,
         sentence=sentence,
+        examples=found.examples.compared,
+        held_out=sum(msgspec.structs.astuple(found.examples)),
     )

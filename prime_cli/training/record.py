@@ -1,6 +1,7 @@
 """run.json of a training: that of an evaluation, and what a training adds."""
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,7 +39,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The trained weights against the untrained, on the same examples.
 
-    Without an `environment` it is of all.
+    Those are `examples` of the `held_out` ones: of the others one of the two has no reward. Without
+    an `environment` it is of all.
     """
 
     before: float
@@ -49,6 +51,21 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     sentence: str
     environment: str | None = None
+    examples: int | None = None
+    held_out: int | None = None
+
+
+class FailedRollouts(msgspec.Struct, frozen=True):
+    """The rollouts of a training that ended in an error; `common` is the commonest one."""
+
+    failed: int
+    finished: int
+    common: str | None = None
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1."""
+        return self.failed / self.finished if self.finished else 0.0
 
 
 class TrainingFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +205,19 @@ def find_training(wanted: str | None, cwd: Path, outputs: Path | None = None) ->
         listed = ", ".join(each.manifest.run_id for each in found)
         raise UsageError(f"`{wanted}` matches several: {listed}", hint="use more of the id")
     return found[0]
+
+
+def count_failed(folder: RunFolder, environments: Sequence[str]) -> FailedRollouts:
+    """Those of all environments; raises NotFound, UsageError."""
+    failed = finished = 0
+    kinds: Counter[str] = Counter()
+    for each in folders_of(folder, environments):
+        summary = open_run(each.path).summary()
+        failed += summary.counts.errored
+        finished += summary.counts.errored + summary.counts.scored
+        for error in summary.errors:
+            kinds[f"{error.type}: {error.message}"] += error.count
+    return FailedRollouts(failed, finished, next((kind for kind, _ in kinds.most_common(1)), None))
 
 
 def _open(path: Path) -> SavedTraining:

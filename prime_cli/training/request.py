@@ -96,6 +96,10 @@ class TrainRequest:
         "Rollouts of each held-out example.", ("--eval-rollouts",), metavar="N", least=1,
         panel=_CHECKS
     )] = 4
+    max_error_rate: Annotated[float, Option(
+        "Share of failed rollouts above which to exit 3.", ("--max-error-rate",), least=0,
+        panel=_CHECKS
+    )] = 0.2
     probe: Annotated[bool, Option(
         "Refuse to start if no group has different rewards.", ("--probe/--no-probe",),
         show_default="probe", panel=_CHECKS

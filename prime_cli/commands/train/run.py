@@ -24,8 +24,8 @@ from prime_cli.commands.options import (
 from prime_cli.commands.suggestions import hint_at_command
 from prime_cli.commands.train.nodes import first_node, folder_to_join, train_with_first
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
-from prime_cli.commands.train.saved import evaluation_lines, steps_of
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.commands.train.saved import evaluation_lines, failure_lines, steps_of
+from prime_cli.core.errors import NotFound, PartialResult, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.options import Only
 from prime_cli.core.paths import prime_home
@@ -45,7 +45,13 @@ from prime_cli.training.prepare import (
     engine_packages,
     prepare_training,
 )
-from prime_cli.training.record import SavedTraining, find_training, typed_name
+from prime_cli.training.record import (
+    FailedRollouts,
+    SavedTraining,
+    count_failed,
+    find_training,
+    typed_name,
+)
 from prime_cli.training.request import TrainRequest
 from prime_cli.training.resume import prepare_resume
 from prime_cli.training.run import TrainingResult, train
@@ -201,12 +207,13 @@ def _train(
     context = session.run_context(given=given.values)
     context = replace(context, environ={**context.environ, **file.wandb})
     result = train(prepared, python, context, saved)
-    _show(session, result)
+    failed = _show(session, result)
     if not result.is_finished:
         again = f"prime train --resume {typed_name(result.folder.path, Path.cwd())}"
         exit_if_signalled(session, result.signal, again)
         session.output.hint(f"continue with `{again}`")
     exit_if_signalled(session, result.signal, None)
+    _require_few_failures(result, failed, training.max_error_rate)
 
 
 def _prepare_new(
@@ -226,9 +233,9 @@ def _prepare_new(
 
 _ON_RESUME = frozenset(
     (
-        "resume max_hours stall processes nodes address engine_python max_concurrent max_cost "
-        "call_timeout score_timeout rollout_timeout env_vars env_file secrets sandbox output quiet "
-        "yes context offline dry_run"
+        "resume max_hours max_error_rate stall processes nodes address engine_python "
+        "max_concurrent max_cost call_timeout score_timeout rollout_timeout env_vars env_file "
+        "secrets sandbox output quiet yes context offline dry_run"
     ).split()
 )
 """The options of a training that may change when it is resumed."""
@@ -316,13 +323,32 @@ def _engine_python(session: Session, engine: Engine, has_gpu: bool, python: Path
     )
 
 
-def _show(session: Session, result: TrainingResult) -> None:
+def _show(session: Session, result: TrainingResult) -> FailedRollouts:
     facts = result.facts
     path = relative_path(str(result.folder.path))
     lines = [("Training", result.folder.run_id), ("Steps", steps_of(facts))]
     lines += evaluation_lines(facts)
+    failed = count_failed(result.folder, facts.environments)
+    lines += failure_lines(failed)
     if result.is_whole:
         lines.append(("Model", f"{path}/model"))
     lines.append(("Folder", path))
-    record = {"training": result.folder.run_id, "path": str(result.folder.path), "facts": facts}
+    record = {
+        "training": result.folder.run_id,
+        "path": str(result.folder.path),
+        "facts": facts,
+        "failed": failed,
+    }
     session.output.show(record, lines=lines)
+    return failed
+
+
+def _require_few_failures(result: TrainingResult, failed: FailedRollouts, limit: float) -> None:
+    """Raise PartialResult if more than a share of all rollouts failed."""
+    path = relative_path(str(result.folder.path))
+    if failed.share > limit:
+        raise PartialResult(
+            f"{failed.failed:,} of {failed.finished:,} rollouts failed, more than the "
+            f"{limit:.0%} of `--max-error-rate`",
+            hint=f"see why with `prime eval show {path} --errors`",
+        )

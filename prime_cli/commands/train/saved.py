@@ -8,6 +8,7 @@ import typer
 from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import YES_OR_FORCE, ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.runs.folder import RunFolder, is_being_written
 from prime_cli.runs.saved_run import status_of
@@ -16,9 +17,11 @@ from prime_cli.training.curves import DRAWN, read_steps, series, sparkline
 from prime_cli.training.page import training_page
 from prime_cli.training.record import (
     STOP,
+    FailedRollouts,
     SavedTraining,
     TrainingFacts,
     Verdict,
+    count_failed,
     find_training,
     last_checkpoint,
     list_trainings,
@@ -110,14 +113,27 @@ def show(
     checkpoint = last_checkpoint(RunFolder(found.folder))
     if checkpoint is not None:
         lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
-    session.output.show({**_record(found), "metrics": steps}, lines=[*lines, *ends])
+    record = {**_record(found), "failed": _failed(found), "metrics": steps}
+    session.output.show(record, lines=[*lines, *ends])
 
 
 def _ends(found: SavedTraining) -> list[tuple[str, str]]:
     """What came of it: the rewards of held-out examples, and the verdict."""
     held_out = found.facts.held_out
     lines = [] if held_out is None else [("Held out", held_out)]
-    return lines + evaluation_lines(found.facts)
+    return lines + evaluation_lines(found.facts) + failure_lines(_failed(found))
+
+
+def _failed(found: SavedTraining) -> FailedRollouts:
+    return count_failed(RunFolder(found.folder), found.facts.environments)
+
+
+def failure_lines(failed: FailedRollouts) -> list[tuple[str, str]]:
+    """How many rollouts ended in an error, and what the commonest one was."""
+    if not failed.failed:
+        return []
+    words = f"{failed.failed:,} of {failed.finished:,} rollouts ({failed.share:.0%})"
+    return [("Failed", f"{words}, most often {failed.common}")]
 
 
 def _write_page(session: Session, path: Path, page: bytes, *, force: bool) -> None:
@@ -161,10 +177,17 @@ def steps_of(facts: TrainingFacts) -> str:
 def evaluation_lines(facts: TrainingFacts) -> list[tuple[str, str]]:
     """The rewards on held-out examples, and the verdict."""
     lines = []
+    last = max((each.step for each in facts.evaluations), default=0)
+    compared: dict[tuple[int, str | None], float] = {}
+    for verdict in (*facts.verdicts, *([facts.verdict] if facts.verdict else ())):
+        compared[0, verdict.environment] = verdict.before
+        compared[last, verdict.environment] = verdict.after
     for each in facts.evaluations:
         where = "" if each.environment is None else f", {each.environment}"
-        reward = "none" if each.reward is None else f"{each.reward:.3f}"
-        lines.append((f"Reward at {each.step}{where}", reward))
+        # Of the examples that the difference is of.
+        reward = compared.get((each.step, each.environment), each.reward)
+        said = "none" if reward is None else f"{reward:.3f}"
+        lines.append((f"Reward at {each.step}{where}", said))
     for verdict in facts.verdicts:
         lines += _verdict_lines(verdict, f", {verdict.environment}")
     return lines if facts.verdict is None else lines + _verdict_lines(facts.verdict)
@@ -175,8 +198,11 @@ def _verdict_lines(verdict: Verdict, where: str = "") -> list[tuple[str, str]]:
     if verdict.interval is not None:
         low, high = verdict.interval
         interval = f" (95 % {low:+.3f} to {high:+.3f})"
+    over = ""
+    if verdict.examples is not None and verdict.examples != verdict.held_out:
+        over = f", over {verdict.examples} of {pluralize(verdict.held_out or 0, 'example')}"
     return [
-        (f"Difference{where}", f"{verdict.difference:+.3f}{interval}, p {verdict.p:.4f}"),
+        (f"Difference{where}", f"{verdict.difference:+.3f}{interval}, p {verdict.p:.4f}{over}"),
         (f"Verdict{where}", verdict.sentence),
     ]
 

@@ -1,13 +1,16 @@
 """`prime train` from the command to its end, by an engine without weights."""
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from prime_cli.commands.train.saved import evaluation_lines
+from prime_cli.training.record import Evaluation, TrainingFacts, Verdict
 from tests.helpers.cli import Prime, Result
 from tests.helpers.scripted_model import Reply, ScriptedModel
-from tests.helpers.training import JUDGED, SCRIPTED
+from tests.helpers.training import JUDGED, SCRIPTED, TRAINED, TRAINING_PLAN
 from tests.helpers.wild import write_wheel
 from tests.runtime.worker.runs import SMALL_LIBRARIES
 
@@ -19,6 +22,15 @@ url = "{url}"
 key = "EMPTY"
 price = {{input = 0.0, output = 10000.0}}
 """
+FAILS = TRAINED.replace(
+    "    def same(completion, answer, **kwargs):\n",
+    """    calls = []
+    def same(completion, answer, **kwargs):
+        calls.append(answer)
+        if len(calls) % 2:
+            raise RuntimeError("no luck")
+""",
+)
 STEPS = ("--steps", "6", "-r", "4", "--batch", "2", "--save-every", "1", "--eval-examples", "0")
 
 
@@ -71,3 +83,40 @@ def test_the_cap_of_its_judges_stops_a_training_and_a_higher_one_continues_it(
     assert done.code == 0, done.err
     assert "6 of 6" in done.out
     assert asked < len(judge.requests)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_libraries")
+def test_failed_rollouts_are_counted_with_their_commonest_error_and_limited(
+    prime: Prime, tmp_path: Path
+) -> None:
+    words = ("--split", "eval", "--output", "json")
+    done = train(prime, tmp_path, FAILS, *words)
+    assert done.code == 3, done.err
+    assert "24 of 48 rollouts failed, more than the 20% of `--max-error-rate`" in done.err
+    failed = json.loads(done.out)["failed"]
+    assert (failed["failed"], failed["finished"]) == (24, 48)
+    assert "no luck" in failed["common"]
+    (folder,) = (tmp_path / "outputs" / "train").glob("*/*")
+    shown = prime("train", "show", str(folder)).ok().out
+    assert "24 of 48 rollouts (50%), most often" in shown
+    assert train(prime, tmp_path, FAILS, *words, "--max-error-rate", "0.5").code == 0
+
+
+def test_rewards_and_difference_are_of_the_same_examples() -> None:
+    verdict = Verdict(
+        before=0.25,
+        after=0.75,
+        difference=0.5,
+        interval=None,
+        p=0.01,
+        verdict="higher",
+        sentence="better",
+        examples=47,
+        held_out=50,
+    )
+    evaluations = [Evaluation(step=step, path="p", reward=0.9) for step in (0, 3, 6)]
+    facts = TrainingFacts(plan=TRAINING_PLAN, evaluations=tuple(evaluations), verdict=verdict)
+    lines = dict(evaluation_lines(facts))
+    assert [lines[f"Reward at {step}"] for step in (0, 3, 6)] == ["0.250", "0.900", "0.750"]
+    assert lines["Difference"].endswith("p 0.0100, over 47 of 50 examples")
