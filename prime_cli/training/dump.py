@@ -158,8 +158,16 @@ def report(recorder: TokenRecorder, counts: Counts, progress: Progress) -> None:
     """Say what the rollouts hold, and what differs from what one would expect in them."""
     if counts.rollouts:
         progress.say(f"Recorded {counts}")
+    warn_of_differences(recorder, counts, progress)
+
+
+def warn_of_differences(recorder: TokenRecorder, counts: Counts, progress: Progress) -> None:
+    """Say what differs from what one would expect in the rollouts."""
     if recorder.replaced:
-        progress.say(f"Sampling of the environment that was replaced: {_times(recorder.replaced)}")
+        progress.say(
+            "Sampling that the environment asked for, and the policy did not do: "
+            f"{format_replaced(recorder.replaced)}"
+        )
     if counts.forked:
         progress.warn(
             f"{counts.forked} of {pluralize(counts.rollouts, 'rollout')} have several segments: a "
@@ -177,5 +185,5 @@ def report(recorder: TokenRecorder, counts: Counts, progress: Progress) -> None:
         )
 
 
-def _times(counted: Mapping[str, int]) -> str:
+def format_replaced(counted: Mapping[str, int]) -> str:
     return ", ".join(f"`{name}` in {pluralize(n, 'call')}" for name, n in counted.items())

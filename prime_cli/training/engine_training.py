@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -264,7 +265,12 @@ class EngineTraining:
         for name in facts.environments if verdict is not None else ():
             if name not in judged:
                 self._progress.warn(f"No verdict for {name}: {_NO_PAIR}")
-        facts = msgspec.structs.replace(facts, verdict=verdict, verdicts=verdicts)
+        replaced = Counter(facts.replaced)
+        for part in self._session.parts:
+            replaced.update(part.recorder.replaced)
+        facts = msgspec.structs.replace(
+            facts, verdict=verdict, verdicts=verdicts, replaced=dict(replaced)
+        )
         self._record.note(facts, save=True)
 
 

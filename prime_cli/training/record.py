@@ -73,7 +73,8 @@ class TrainingFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     `packages` are the engine's, by name. `finished_at` is the step after which nothing was left to
     learn, if that was before the last.
-    Several `environments` are listed by name, and each has one of the `verdicts`.
+    Several `environments` are listed by name, and each has one of the `verdicts`. `replaced` counts
+    the calls in which environments asked for sampling that the policy did not do, by its name.
     """
 
     plan: TrainingPlan
@@ -85,6 +86,7 @@ class TrainingFacts(msgspec.Struct, frozen=True, kw_only=True):
     held_out: str | None = None
     environments: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    replaced: dict[str, int] = {}
 
     @property
     def steps(self) -> int:

@@ -19,6 +19,7 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import (
+    NOT_DONE,
     POLICY,
     UNATTRIBUTED,
     Call,
@@ -47,8 +48,6 @@ DISTRIBUTION = frozenset(
 """What changes the probabilities of tokens: never the environment's, always the trainer's."""
 LENGTHS = frozenset(("max_tokens", "max_completion_tokens"))
 _STREAMING = ("stream", "stream_options")
-NOT_DONE = "x-prime-not-done"
-"""The header in which an engine names what was asked of the sampling that it does not do."""
 _NOT_KNOWN = rb"unrecogni[sz]ed|unknown|unexpected|unsupported|extra|not (?:support|permit|allow)ed"
 _ADDED = rb"return_token_ids|logprobs"
 # Near each other: servers may repeat the whole request in an error about something else.

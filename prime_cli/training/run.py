@@ -33,6 +33,7 @@ from prime_cli.runs.folder import (
 from prime_cli.runs.manifest import FINISHED, INTERRUPTED
 from prime_cli.runs.spending import sum_of
 from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.training.dump import warn_of_differences
 from prime_cli.training.engine_training import EngineTraining
 from prime_cli.training.engines.launch import EngineFiles, NodePlace, installed_versions
 from prime_cli.training.environment_session import Rollouts
@@ -235,6 +236,8 @@ def _run_session(
         session.close_after(failure)
         raise
     session.close(FINISHED if training.is_whole else INTERRUPTED)
+    for part in session.parts:
+        warn_of_differences(part.recorder, part.counts, setup.context.progress)
     return signal
 
 

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from prime_cli.models.endpoints import Endpoint
+from prime_cli.models.gateway.calls import NOT_DONE
 from prime_cli.models.gateway.retries import RetryPolicy
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings
@@ -359,3 +361,16 @@ def test_an_aborted_call_leaves_no_turn() -> None:
     slow_then_fast: Iterator[Reply | Vllm] = iter([Reply(hang=True), Vllm()])
     recorded(recorder, scenario, lambda request: _next(slow_then_fast, request))
     assert len(recorder.take(4, 0, 1)) == 1
+
+
+def test_what_an_engine_says_it_did_not_do_is_counted_and_not_passed_on() -> None:
+    vllm, recorder = Vllm(), recorder_with()
+
+    def answer(request: Received) -> Reply:
+        return replace(vllm(request), headers={NOT_DONE: "tool_choice,response_format"})
+
+    answered, _ = answer_to(recorder, answer)
+    assert recorder.replaced == {"tool_choice": 1, "response_format": 1}
+    assert NOT_DONE not in answered.headers
+    answer_to(recorder, lambda request: replace(vllm(request), headers={NOT_DONE: ""}))
+    assert recorder.replaced == {"tool_choice": 1, "response_format": 1}

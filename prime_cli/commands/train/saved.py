@@ -14,6 +14,7 @@ from prime_cli.runs.folder import RunFolder, is_being_written
 from prime_cli.runs.saved_run import status_of
 from prime_cli.session import Session
 from prime_cli.training.curves import DRAWN, read_steps, series, sparkline
+from prime_cli.training.dump import format_replaced
 from prime_cli.training.page import training_page
 from prime_cli.training.record import (
     STOP,
@@ -121,6 +122,9 @@ def _ends(found: SavedTraining) -> list[tuple[str, str]]:
     """What came of it: the rewards of held-out examples, and the verdict."""
     held_out = found.facts.held_out
     lines = [] if held_out is None else [("Held out", held_out)]
+    replaced = found.facts.replaced
+    if replaced:
+        lines.append(("Sampling not done", format_replaced(replaced)))
     return lines + evaluation_lines(found.facts) + failure_lines(_failed(found))
 
 

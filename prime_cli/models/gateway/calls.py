@@ -204,6 +204,8 @@ def with_fields(body: bytes, **fields: object) -> bytes:
 
 POLICY = "policy"
 UNATTRIBUTED = "unattributed"
+NOT_DONE = "x-prime-not-done"
+"""The header in which a training engine names what was asked of the sampling and not done."""
 
 _IDENTITY_PREFIX = re.compile(
     r"/r/(\d{1,12})\.(\d{1,9})\.(\d{1,9})(?:\.([a-z][a-z0-9-]{0,30}))?(?=/)"

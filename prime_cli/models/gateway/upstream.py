@@ -18,6 +18,7 @@ from prime_cli.models.endpoint_resolution import BY_NAME, endpoint_of, resolve_e
 from prime_cli.models.endpoints import Endpoint, check_offline
 from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.calls import (
+    NOT_DONE,
     POLICY,
     Call,
     CallFailed,
@@ -219,7 +220,7 @@ _NOT_FORWARDED = frozenset(
     ).split()
 )
 _NOT_FORWARDED_PREFIXES = ("x-prime-", "x-stainless-", "x-forwarded-")
-_RETURNED = ("content-type", "x-request-id")
+_RETURNED = ("content-type", "x-request-id", NOT_DONE)
 
 
 class EndpointPool:
