@@ -320,8 +320,11 @@ def _label(name: str) -> str:
 def resume_command(run_id: str, plan: EvalPlan) -> str:
     """The command to type in the folder where the run was started.
 
-    Header values are not kept, since they may be secrets, and must be given again.
+    Header values are not kept, since they may be secrets, and must be given again. An evaluation
+    within a training goes on with that.
     """
+    if (training := plan.option("training")) is not None:
+        return f"prime train --resume {training}"
     headers = "".join(f" --header '{name}: …'" for name in plan.headers)
     outputs = plan.option("output_dir")
     place = f" --output-dir {shlex.quote(outputs)}" if outputs else ""

@@ -19,7 +19,7 @@ from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.protocol import Start
 from prime_cli.training.mixture import Place
 from prime_cli.training.plan import TRAIN, TrainingPlan
-from prime_cli.training.record import Evaluation, Verdict
+from prime_cli.training.record import Evaluation, Verdict, typed_name
 
 EVAL = "eval"
 EVALUATED = "evals/*/*/journal.jsonl"
@@ -123,7 +123,7 @@ class HeldOutExamples:
         base, several = self._setups[0].folder.path, len(self._setups) > 1
         found = []
         for index, setup in enumerate(self._setups):
-            one = _evaluate(setup, self._plan, self._held[index], policy, step)
+            one = _evaluate(setup, self._plan, self._held[index], policy, step, base)
             path = (setup.folder.path / one.path).relative_to(base).as_posix()
             name = self._names[index] if several else None
             found.append(msgspec.structs.replace(one, path=path, environment=name))
@@ -136,12 +136,14 @@ class HeldOutExamples:
 
 
 def _evaluate(
-    setup: RunSetup, plan: TrainingPlan, held: HeldOut, policy: Endpoint, step: int
+    setup: RunSetup, plan: TrainingPlan, held: HeldOut, policy: Endpoint, step: int, base: Path
 ) -> Evaluation:
+    """The `base` is the folder of the training."""
     name = f"{setup.plan.model}@{step}"
     own = {} if setup.plan.options is msgspec.UNSET else setup.plan.options
     options = {key: value for key, value in own.items() if key not in ("split", "examples")}
     options["output_dir"] = str(setup.folder.path)
+    options["training"] = typed_name(base, setup.context.cwd)
     if held.split is not None:
         options["split"] = held.split
     if held.numbers is not None:

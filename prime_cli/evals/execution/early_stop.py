@@ -217,21 +217,27 @@ def _likeness(failure: Failure) -> tuple[str, str, str]:
 
 
 def first_wave_failure(
-    failure: Failure, size: int, run_id: str, scrub: Scrubber, *, asked: str | None = None
+    failure: Failure,
+    size: int,
+    run: str,
+    scrub: Scrubber,
+    *,
+    asked: str | None = None,
+    has_flag: bool = True,
 ) -> PrimeError:
     """The PrimeError for a run whose first `size` rollouts all ended in `failure`.
 
-    `asked` says how to allow the variables that were withheld from the environment.
+    `asked` says how to allow the variables that were withheld from the environment. It `has_flag`
+    if `--no-fail-fast` was an option of the command.
     """
     default = _CLASS_OF_KIND[failure.kind]
     kind = _CLASS_OF_TYPE.get(failure.type, default) if default is Unreachable else default
     first = scrub.text(failure.message).strip().partition("\n")[0]
-    look = (
-        f"see one with `prime eval show {run_id} --errors`; continue anyway with `--no-fail-fast`"
-    )
+    look = f"see one with `prime eval show {run} --errors`"
+    onward = "continue anyway with `--no-fail-fast`" if has_flag else None
     return kind(
         f"The first {size} rollouts all ended in the same error: {failure.type}: {first}",
-        hint="; ".join(filter(None, (asked, look))),
+        hint="; ".join(filter(None, (asked, look, onward))),
         detail=last_lines(scrub.text(failure.traceback or "")),
     )
 

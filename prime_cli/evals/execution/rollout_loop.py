@@ -1,5 +1,6 @@
 """The live part of a run: gateway and workers side by side, and the events between them."""
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -287,9 +288,15 @@ class RolloutLoop:
         if self._wave is None or failure is None:
             return
         setup = self._setup
+        training = setup.plan.option("training")
         self._early_stop.give_up(
             first_wave_failure(
-                failure, self._wave.size, setup.run_id, setup.scrub, asked=self._withheld.hint()
+                failure,
+                self._wave.size,
+                setup.run_id if training is None else shlex.quote(str(setup.folder.path)),
+                setup.scrub,
+                asked=self._withheld.hint(),
+                has_flag=training is None,
             )
         )
 

@@ -110,6 +110,9 @@ def test_the_exit_code_says_whose_fault_it_is(failure: Failure, kind: type) -> N
     assert type(error) is kind
     assert error.message.startswith("The first 32 rollouts all ended in the same error: ")
     assert "prime eval show 1f2e3d4c --errors" in (error.hint or "")
+    assert "--no-fail-fast" in (error.hint or "")
+    within = first_wave_failure(failure, 32, "some/folder", Scrubber({}), has_flag=False)
+    assert within.hint == "see one with `prime eval show some/folder --errors`"
 
 
 def test_the_end_of_the_traceback_is_shown_and_no_secret_is_reported() -> None:

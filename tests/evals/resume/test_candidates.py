@@ -211,6 +211,8 @@ def test_the_command_names_headers_whose_values_were_not_kept() -> None:
     plan = msgspec.structs.replace(PLAN, headers=("X-Team",))
     assert resume_command("1f2e3d4c", PLAN) == "prime eval run --resume 1f2e3d4c"
     assert resume_command("1f2e3d4c", plan).endswith(" --header 'X-Team: …'")
+    within = plan.with_option("training", "abcd1234")
+    assert resume_command("1f2e3d4c", within) == "prime train --resume abcd1234"
 
 
 def test_runs_of_another_output_folder_are_found_there_alone(tmp_path: Path) -> None:
