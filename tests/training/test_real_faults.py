@@ -7,12 +7,15 @@ import pytest
 
 from prime_cli.core.errors import GateFailed, NotLoggedIn, StorageFailed
 from prime_cli.runs.folder import RunFolder
+from prime_cli.training.curves import read_steps
+from prime_cli.training.trainer_events import METRICS
 from tests.helpers.environments import small_interpreter
 from tests.helpers.training import train_scripted
 from tests.helpers.venvs import install_into
 from tests.training.test_real_training import PLAN, VOWELS
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
+HUGE_REWARDS = VOWELS.replace("        return ", "        return 1e30 * ")
 SAME_REWARDS = VOWELS.replace("        text = ", "        return 0.5\n        text = ")
 
 
@@ -25,6 +28,15 @@ def test_a_step_that_is_not_finite_is_not_applied(tmp_path: Path, trl: dict[str,
     (folder,) = (tmp_path / "run").iterdir()
     assert [path.name for path in (folder / "checkpoints").iterdir()] == ["1"]
     assert not (folder / "model").exists()
+
+
+def test_a_metric_that_is_not_finite_is_null_and_named(tmp_path: Path, trl: dict[str, Any]) -> None:
+    interpreter = small_interpreter(tmp_path, HUGE_REWARDS)
+    trained = train_scripted(interpreter, tmp_path / "run", **PLAN, **trl, steps=1)
+    (step,) = read_steps(trained.folder / METRICS)
+    named = step["extra"]["not_finite"]
+    assert "rewards/reward_of_environment/std" in named
+    assert all(step["extra"].get(name, step.get(name)) is None for name in named)
 
 
 def test_a_probe_in_which_all_earn_the_same_ends_a_training(

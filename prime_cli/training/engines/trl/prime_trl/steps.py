@@ -1,5 +1,6 @@
 """What happens between steps: reports to prime, checkpoints, evaluations."""
 
+import math
 import time
 from typing import Any
 
@@ -103,18 +104,29 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         gap = self._rollouts.gap
         if (found := logs.get(_GAP)) is not None:  # with vLLM TRL compares all of them each time
             require_close(gap := float(found))
-        extra = {
+        extra: dict[str, Any] = {
             name: value
             for name, value in logs.items()
             if name not in _REPORTED and isinstance(value, float | int)
         }
+        found = known | {"logprob_gap": gap, "memory_mb": _memory_mb()}
+        infinite = [name for name, value in {**found, **extra}.items() if not _is_finite(value)]
+        if infinite:
+            extra["not_finite"] = infinite
         return {
-            **known,
-            "logprob_gap": gap,
+            **_finite(found),
             "seconds": {name: round(value, 3) for name, value in seconds.items()},
-            "memory_mb": _memory_mb(),
-            "extra": extra,
+            "extra": _finite(extra),
         }
+
+
+def _is_finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _finite(metrics: dict[str, Any]) -> dict[str, Any]:
+    """The same with null for what JSON has no number for."""
+    return {name: value if _is_finite(value) else None for name, value in metrics.items()}
 
 
 _NAMES = {
