@@ -27,6 +27,7 @@ from prime_cli.wire.evaluations import (
     FinalizeRequest,
     FinalizeResult,
     HistoryQuery,
+    RefusedSample,
     SamplePage,
     SampleQuery,
 )
@@ -155,20 +156,26 @@ class Evaluations:
 
         On our hubs, an interrupted push can be completed by repeating it: they keep a batch once,
         and a sample with a name (`sample_id`, or `example_id` with `rollout_number`) once,
-        whichever batch it is in. Samples too large for a request are skipped and reported.
+        whichever batch it is in. Samples too large for a request are skipped and reported; the
+        progress is warned of those that the hub refuses.
         """
+        progress = progress or Silent()
         repeatable = self._knows_batches()
         batches = SampleBatches(samples, enough=batch_bytes)
         sent = 0
-        with (progress or Silent()).task("Pushing samples", total=total, unit="samples") as task:
+        with progress.task("Pushing samples", total=total, unit="samples") as task:
             for body, count in batches:
-                self._connection.call(
+                answer = self._connection.call(
                     "POST",
                     f"{_path(evaluation_id)}/samples",
                     body=body,
                     seconds=TRANSFER_SECONDS,
                     repeatable=repeatable,
                 )
+                if repeatable:  # one of our hubs
+                    for each in answer.convert(answer.body.get("refused", []), _REFUSED):
+                        place = batches.count - count + each.index
+                        progress.warn(f"The hub refused sample {place}: {each.reason}")
                 sent += 1
                 if accepted is not None:
                     accepted(count)
@@ -256,6 +263,7 @@ class Evaluations:
 # Within the class, `list` is a method.
 _ROWS = list[dict[str, Any]]
 _ITEMS = list[EvaluationDetail]
+_REFUSED = list[RefusedSample]
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import open_regular, storage_errors
 from prime_cli.runs.rows import LARGEST, MOST_ATTEMPTS, Failure, Row, example_number
+from prime_cli.wire.codec import mend
 
 ROW_KEYS = frozenset(
     (
@@ -35,12 +36,15 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """The object in a metadata.json, well formed; raises UsageError if there is none."""
+    """The object in a metadata.json, well formed; raises UsageError if there is none.
+
+    Official files may hold NaN, as their rows do: it is read as null.
+    """
     with storage_errors(path):
         content = path.read_bytes()
     try:
-        return well_formed(msgspec.json.decode(content, type=dict[str, Any]))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return well_formed(msgspec.json.decode(mend(content), type=dict[str, Any]))
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not the metadata of an evaluation: {error}") from error
 
 

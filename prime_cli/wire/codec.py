@@ -1,5 +1,7 @@
 """Wire structs to JSON bytes and back; missing and unknown fields are named."""
 
+import json
+import math
 import re
 from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
@@ -38,6 +40,42 @@ def convert(value: Any, kind: type[T]) -> T:
         return msgspec.convert(value, type=kind)
     except msgspec.MsgspecError as error:
         raise _not_a(kind, error) from error
+
+
+# --- JSON that Python's own encoder writes, and others refuse ---
+
+_MOST_DIGITS = 308
+"""Of a whole number; larger ones are no floating-point numbers."""
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+LENIENT = json.JSONDecoder(
+    parse_constant=lambda _: None,
+    parse_float=_finite,
+    parse_int=lambda text: int(text) if len(text) <= _MOST_DIGITS else None,
+    strict=False,
+)
+"""Reads NaN, infinities and numbers out of range as null, and control characters as they are."""
+
+
+def encode_plainly(value: Any) -> bytes:
+    """JSON bytes of what `LENIENT` has read; a lone surrogate becomes a question mark.
+
+    Raises RecursionError.
+    """
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def mend(content: bytes) -> bytes:
+    """JSON that only Python's decoder reads, as JSON for everyone.
+
+    Raises ValueError for what is no JSON either way, RecursionError.
+    """
+    return encode_plainly(LENIENT.decode(content.decode("utf-8-sig", "surrogateescape")))
 
 
 def without_nulls(value: Any, levels: int = DEEPEST) -> Any:

@@ -257,12 +257,24 @@ class SampleBatch(msgspec.Struct):
     samples: list[msgspec.Raw]
 
 
+class RefusedSample(msgspec.Struct):
+    """A sample that is not kept: its index in the batch, from 0, and the reason."""
+
+    index: int
+    reason: str
+
+
 class BatchReceipt(msgspec.Struct):
-    """How many samples the batch held."""
+    """How many samples of the batch are kept.
+
+    Only our hubs list the indices of samples with `replaced` values, and those that they `refused`.
+    """
 
     evaluation_id: str = ""
     samples_pushed: int = 0
     status: str = RUNNING
+    replaced: list[int] | msgspec.UnsetType = msgspec.UNSET
+    refused: list[RefusedSample] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SampleQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from prime_cli.api.client import HubClient
 from prime_cli.api.evaluations import SampleBatches
 from prime_cli.api.transports import AppTransport
 from prime_cli.core.errors import Conflict, NotFound, Unreachable, UsageError
+from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.app import create_app
 from prime_cli.wire.environments import ResolveRequest
@@ -216,10 +217,19 @@ def test_batches_of_the_size_official_clients_use_are_taken(hub: HubClient) -> N
     assert hub.evaluations.samples(evaluation, SampleQuery(limit=1)).total == 5
 
 
+def test_sample_that_the_hub_refuses_is_named(hub: HubClient) -> None:
+    evaluation = hub.evaluations.create(request()).evaluation_id
+    progress = Silent()
+    samples = [b'{"a": 1}', b'{"a": 2}', b"[" * 10**5 + b"]" * 10**5, b'{"a": 3}']
+    hub.evaluations.push(evaluation, samples, progress=progress)
+    assert progress.warned == ["The hub refused sample 2: It is nested too deeply"]
+    assert hub.evaluations.samples(evaluation).total == 3
+
+
 def test_refusals_are_errors_of_ours(hub: HubClient) -> None:
     evaluation = hub.evaluations.create(request()).evaluation_id
     with pytest.raises(UsageError):
-        hub.evaluations.push(evaluation, [b'{"a": NaN}'])
+        hub.evaluations.push(evaluation, [b'{"a": True}'])
     hub.evaluations.update(evaluation, EvaluationUpdate(status="CANCELLED"))
     with pytest.raises(Conflict):
         hub.evaluations.push(evaluation, rollouts(1))

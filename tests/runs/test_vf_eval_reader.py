@@ -88,6 +88,23 @@ def test_flat_numbers_of_old_rows_are_metrics(tmp_path: Path) -> None:
     assert set(open_run(folder).summary().metrics) == {"format"}
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        '"avg_reward": NaN, "time": Infinity, "usage": {"input_tokens": 1e999}',
+        '"note": "half \\ud83d", "time": 1e999',
+        f'"seed": 1{"0" * 5000}',
+    ],
+)
+def test_metadata_is_read_as_rows_are(tmp_path: Path, told: str) -> None:
+    folder = saved(tmp_path / "run", OLD, {"reward": 1.0})
+    text = f'{{"env": "wordle", "model": "m", "num_examples": 1, {told}}}'
+    (folder / "metadata.json").write_text(text, encoding="utf-8")
+    summary = open_run(folder).summary()
+    assert (summary.model, summary.seconds, summary.reward.mean) == ("m", None, 1.0)
+    msgspec.json.encode(summary)
+
+
 def test_torn_lines_and_nan_are_survived(tmp_path: Path) -> None:
     folder = saved(tmp_path / "run", OLD | {"date": "2026-01-01"}, {"reward": 1.0})
     with (folder / "results.jsonl").open("a", encoding="utf-8") as file:

@@ -1,5 +1,6 @@
 """Rollouts as samples of an evaluation on a hub, and samples read back as a run."""
 
+import json
 from collections.abc import Iterable, Iterator
 from itertools import tee
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.runs.rows import SCHEMA, Row
 from prime_cli.runs.vf_eval_reader import number_of_examples, number_rows
 from prime_cli.runs.vf_eval_writer import official_row
+from prime_cli.wire.codec import mend
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
@@ -53,19 +55,7 @@ def encode_sample(row: Row) -> bytes:
     try:
         return msgspec.json.encode(sample)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_writable(sample))
-
-
-def _writable(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode("utf-8", "replace").decode()
-        case list():
-            return [_writable(item) for item in value]
-        case dict():
-            return {_writable(name): _writable(item) for name, item in value.items()}
-        case _:
-            return value
+        return mend(json.dumps(sample).encode())
 
 
 def rows_of(samples: Iterable[dict[str, Any]], examples: int) -> Iterator[Row]:
@@ -98,6 +88,14 @@ def _given_back(row: Row, sample: dict[str, Any]) -> Row:
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
+def _decode(sample: bytes) -> dict[str, Any]:
+    """Hubs keep numbers such as 1e999 as they came."""
+    try:
+        return _DECODER.decode(sample)
+    except msgspec.DecodeError:
+        return _DECODER.decode(mend(sample))
+
+
 def rows_of_evaluation(hub: "HubClient", evaluation_id: str) -> Iterator[Row]:
     """The rows of an evaluation, requested page by page.
 
@@ -106,5 +104,5 @@ def rows_of_evaluation(hub: "HubClient", evaluation_id: str) -> Iterator[Row]:
     """
     detail = hub.evaluations.get(evaluation_id)
     examples = number_of_examples(detail.metadata, lambda: detail.total_samples)
-    samples = (_DECODER.decode(each) for each in hub.evaluations.all_samples(evaluation_id))
+    samples = (_decode(each) for each in hub.evaluations.all_samples(evaluation_id))
     return rows_of(samples, examples)

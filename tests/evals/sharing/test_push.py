@@ -138,7 +138,8 @@ def test_folder_of_vf_eval_is_pushed(hub: HubClient, tmp_path: Path) -> None:
     folder = tmp_path / "outputs" / "evals" / "e" / "1a2b3c4d"
     folder.mkdir(parents=True)
     metadata = {"env_id": "ada/wordle", "model": "m", "num_examples": 2, "avg_reward": 0.5}
-    (folder / "metadata.json").write_text(json.dumps(metadata), encoding="utf-8")
+    odd = {"seed": float("nan"), "note": "half \ud83d"}
+    (folder / "metadata.json").write_text(json.dumps(metadata | odd), encoding="utf-8")
     lines = [
         {"example_id": 0, "reward": 1.0, "completion": "half \ud83d", "metrics": {"f": 0.5}},
         {"example_id": 1, "reward": 0.0, "info": {"n": 2**70, "nan": float("nan")}},
@@ -150,6 +151,7 @@ def test_folder_of_vf_eval_is_pushed(hub: HubClient, tmp_path: Path) -> None:
     found = only_evaluation(hub)
     assert (found.avg_score, found.total_samples, found.model_name) == (0.5, 2, "m")
     assert found.metrics == {"reward": 0.5, "f": 0.5}
+    assert found.metadata["note"] == "half ?"
     assert [each.info for each in rows_of_evaluation(hub, found.evaluation_id)] == [
         None,
         {"n": 2**70, "nan": None},

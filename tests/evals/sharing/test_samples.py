@@ -49,7 +49,7 @@ def hub(tmp_path: Path) -> HubClient:
     return client
 
 
-def pushed(hub: HubClient, samples: list[dict[str, Any]], **metadata: Any) -> str:
+def pushed(hub: HubClient, samples: list[Any], **metadata: Any) -> str:
     reference = EnvironmentReference("ada/word")
     made = hub.evaluations.create(EvaluationRequest("a run", [reference], metadata=metadata))
     hub.evaluations.push(made.evaluation_id, samples)
@@ -103,6 +103,12 @@ def test_wrong_ids_of_0_1_5_are_not_trusted_after_the_official_client_copied_the
         (0, 1, "p0"),
         (1, 1, "p1"),
     ]
+
+
+def test_samples_with_numbers_out_of_range_are_read(hub: HubClient) -> None:
+    samples = [b'{"example_id": 0, "reward": 1.0, "info": {"far": [1e999]}}']
+    (found,) = rows_of_evaluation(hub, pushed(hub, samples))
+    assert (found.reward, found.info) == (1.0, {"far": [None]})
 
 
 def test_samples_of_a_newer_prime_are_refused(hub: HubClient) -> None:

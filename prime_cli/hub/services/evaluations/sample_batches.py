@@ -5,19 +5,19 @@ a batch changes is one transaction, so a client whose answer was lost sends it a
 """
 
 import hashlib
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-from msgspec import Struct
+from msgspec import UNSET
 from sqlalchemy import Connection, Row, bindparam, exists, insert, select, update
 
-from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.errors import Conflict
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import batches, evaluations, samples
 from prime_cli.hub.services.evaluations.queries import find_writable, lock_evaluation
+from prime_cli.hub.services.evaluations.sample_fields import Sample, read_batch, text_of
 from prime_cli.hub.services.evaluations.standings import update_standing
-from prime_cli.hub.services.evaluations.statistics import REWARD, SampleTotals
+from prime_cli.hub.services.evaluations.statistics import SampleTotals
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.evaluations import (
     CANCELLED,
@@ -26,122 +26,7 @@ from prime_cli.wire.evaluations import (
     PENDING,
     RUNNING,
     BatchReceipt,
-    SampleBatch,
 )
-
-# --- What the hub reads of a sample, whose JSON it keeps as it came ---
-
-_MOST_SCORES = 100
-_LONGEST_NAME = 200
-_LAST_ATTEMPT = 2**31 - 1
-_NO_ERROR = frozenset({b"null", b"false", b'""', b"{}", b"[]"})
-_NOT_SCORES = frozenset({"id", "example_id", "rollout", "rollout_number", "attempt", REWARD})
-_OBJECT_START = ord("{")
-_NUMBER_STARTS = b"-0123456789"
-
-_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_NUMBER = msgspec.json.Decoder(float)
-_NAME = msgspec.json.Decoder(str | int)
-
-
-class Sample(Struct):
-    """One rollout. `identity` tells it from others, None if it does not say which one it is;
-    `scores` are the numbers in it by name, `body` is its JSON.
-    """
-
-    identity: str | None
-    attempt: int
-    reward: float | None
-    failed: bool
-    scores: dict[str, float]
-    body: msgspec.Raw
-
-
-def read_sample(body: msgspec.Raw) -> Sample:
-    """The fields of a JSON object; raises UsageError for anything else.
-
-    A sample is named by its `sample_id`, or by `example_id` with `rollout_number` (or `rollout`);
-    its `attempt` counts the tries at that rollout. Numbers are scores: those of the object
-    `metrics`, and those that stand in the sample itself, as verifiers writes either.
-    """
-    try:
-        fields = _FIELDS.decode(body)
-        scores = _scores(fields, _NOT_SCORES)
-        inner = fields.get("metrics")
-        if inner is not None and memoryview(inner)[0] == _OBJECT_START:
-            scores |= _scores(_FIELDS.decode(inner), {REWARD})
-        return Sample(
-            identity=_identity(fields),
-            attempt=_attempt(fields),
-            reward=_number(fields.get(REWARD)),
-            failed=bytes(fields.get("error", b"null")) not in _NO_ERROR,
-            scores=dict(list(scores.items())[:_MOST_SCORES]),
-            body=body,
-        )
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"A sample is not a JSON object with finite numbers: {error}") from error
-
-
-def text_of(sample: Sample) -> str:
-    """The JSON of a sample; raises UsageError for bytes that are not UTF-8."""
-    try:
-        return bytes(sample.body).decode()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"A sample is not UTF-8: {error}") from error
-
-
-def _scores(fields: dict[str, msgspec.Raw], others: Container[str]) -> dict[str, float]:
-    """The numbers among `fields` that do not have one of the `others`' names."""
-    return {
-        name: _NUMBER.decode(raw)
-        for name, raw in fields.items()
-        if name not in others and len(name) <= _LONGEST_NAME and _is_number(raw)
-    }
-
-
-def _is_number(raw: msgspec.Raw) -> bool:
-    return memoryview(raw)[0] in _NUMBER_STARTS
-
-
-def _number(raw: msgspec.Raw | None) -> float | None:
-    return _NUMBER.decode(raw) if raw is not None and _is_number(raw) else None
-
-
-def _name(raw: msgspec.Raw | None) -> str:
-    """A name from JSON: a text, or an integer as one; empty for anything else."""
-    if raw is None:
-        return ""
-    try:
-        return str(_NAME.decode(raw))
-    except msgspec.ValidationError:
-        return ""
-
-
-def _identity(fields: dict[str, msgspec.Raw]) -> str | None:
-    """The name as JSON, or its digest if it is too large for an index.
-
-    Samples that come one after the other then mostly stand together in the index as well.
-    """
-    parts = [_name(fields.get("sample_id"))]
-    if not parts[0]:
-        parts = [
-            _name(fields.get("example_id")),
-            _name(fields.get("rollout_number")) or _name(fields.get("rollout")),
-        ]
-    if not all(parts):
-        return None
-    name = msgspec.json.encode(parts)
-    if len(name) > _LONGEST_NAME:
-        return hashlib.sha256(name).hexdigest()
-    return name.decode()
-
-
-def _attempt(fields: dict[str, msgspec.Raw]) -> int:
-    number = _number(fields.get("attempt")) or 0
-    return int(min(max(number, 0), _LAST_ATTEMPT))
-
-
-# --- Batches ---
 
 _AT_ONCE = 500
 """Samples per statement; a whole batch as text would double its memory."""
@@ -173,10 +58,10 @@ def push_samples(
     """Store the samples of a batch, given as its JSON.
 
     A known batch changes nothing. A sample with a name replaces the one of that name, unless that
-    is of a later attempt; others are added, even if equal. Raises UsageError for an invalid batch,
-    Conflict if the evaluation has failed or was cancelled.
+    is of a later attempt; others are added, even if equal. Raises UsageError for an invalid batch
+    (see `read_batch`), Conflict if the evaluation has failed or was cancelled.
     """
-    batch = [read_sample(body) for body in decode(content, SampleBatch).samples]
+    found = read_batch(content)
     digest = hashlib.sha256(content).hexdigest()
     with hub.database.write(alone=False) as connection:
         evaluation = lock_evaluation(connection, caller, evaluation_id)
@@ -192,8 +77,14 @@ def push_samples(
                     created_at=hub.now(),
                 )
             )
-            _store(hub, connection, evaluation, batch, status)
-    return BatchReceipt(evaluation_id, len(batch), status)
+            _store(hub, connection, evaluation, found.samples, status)
+    return BatchReceipt(
+        evaluation_id,
+        len(found.samples),
+        status,
+        replaced=found.replaced or UNSET,
+        refused=found.refused or UNSET,
+    )
 
 
 def _is_known(connection: Connection, evaluation_id: str, digest: str) -> bool:

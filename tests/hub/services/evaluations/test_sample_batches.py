@@ -140,12 +140,10 @@ def test_same_samples_in_other_batches_keep_the_figures(
         b"[]",
         b"{}",
         b'{"samples": {}}',
-        b'{"samples": [1]}',
-        b'{"samples": ["text"]}',
-        b'{"samples": [{"reward": NaN}]}',
-        b'{"samples": [{"info": {"a": [Infinity]}}]}',
-        b'{"samples": [{"reward": 1e999}]}',
-        b'{"samples": [{"a": "\xff"}]}',
+        b'{"samples": [{"a": True}]}',
+        b'{"samples": [{"a": "\\x"}]}',
+        b'{"samples": [{"a": 1},]}',
+        b'{"samples": [{"a": 1} {"a": 2}]}',
         b'{"samples": [' + b"[" * 100_000,
         b'{"samples": [{"a": ' + b'{"a":' * 50_000,
         b'{"samples": [{"a": 1}]} tail',
@@ -159,6 +157,59 @@ def test_an_invalid_batch_is_refused_entirely(
     assert push_bytes(client, evaluation, good_then_bad).status_code == 422
     assert page(client, evaluation)["total"] == 0
     assert show(client, evaluation)["status"] == "PENDING"
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        (b'{"reward": NaN, "b": 1}', b'{"reward":null,"b":1}'),
+        (b'{"info": {"a": [Infinity, -Infinity, 2]}}', b'{"info":{"a":[null,null,2]}}'),
+        (b'{"reward": 1e999}', b'{"reward":null}'),
+        (b'{"reward": 1' + b"0" * 400 + b"}", b'{"reward":null}'),
+        (rb'{"a": "half \ud83d"}', b'{"a":"half ?"}'),
+        (rb'{"\ud83d": 1}', b'{"?":1}'),
+        (b'{"a": "\xff, \xc3\xa9"}', '{"a":"?, é"}'.encode()),
+        (b'{"a": "line\n"}', rb'{"a":"line\n"}'),
+    ],
+)
+def test_what_json_does_not_have_is_replaced_and_its_sample_named(
+    client: httpx.Client, evaluation: str, sent: bytes, kept: bytes
+) -> None:
+    good = b'{"good" : 1.0, "text": "\\u00e9"}'
+    answer = push_bytes(client, evaluation, b'{"samples": [%s, %s ,%s]}' % (good, sent, good))
+    assert answer.json() == {
+        "evaluation_id": evaluation,
+        "samples_pushed": 3,
+        "status": "RUNNING",
+        "replaced": [1],
+    }
+    found = client.get(f"/api/v1/evaluations/{evaluation}/samples").content
+    assert b'"samples":[%s,%s,%s]' % (good, kept, good) in found
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (b"1", "It is not a JSON object"),
+        (b'"text, [{"', "It is not a JSON object"),
+        (b"NaN", "It is not a JSON object"),
+        (b"[" * 100_000 + b"]" * 100_000, "It is nested too deeply"),
+        (b'{"a": "]}", "b": ' * 50_000 + b"[]" + b"}" * 50_000, "It is nested too deeply"),
+    ],
+)
+def test_sample_that_cannot_be_kept_is_named_and_keeps_out_no_other(
+    client: httpx.Client, evaluation: str, sent: bytes, reason: str
+) -> None:
+    content = b'{"samples": [{"good": 1}, %s, {"good": 2}]}' % sent
+    for _ in range(2):
+        assert push_bytes(client, evaluation, content).json() == {
+            "evaluation_id": evaluation,
+            "samples_pushed": 2,
+            "status": "RUNNING",
+            "refused": [{"index": 1, "reason": reason}],
+        }
+    assert samples_of(client, evaluation) == [{"good": 1}, {"good": 2}]
+    assert push_bytes(client, evaluation, b'{"samples": [%s]}' % sent).status_code == 422
 
 
 def test_empty_batch_is_a_batch(client: httpx.Client, evaluation: str) -> None:

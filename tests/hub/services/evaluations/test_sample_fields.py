@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.services.evaluations.sample_batches import Sample, read_sample, text_of
+from prime_cli.hub.services.evaluations.sample_fields import Sample, read_sample, text_of
 from prime_cli.wire.codec import encode
 
 
