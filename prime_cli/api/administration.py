@@ -18,6 +18,7 @@ from prime_cli.wire.accounts import (
     NewTakedown,
     NewTeam,
     NewUser,
+    Restored,
     Takedown,
     TakedownList,
     TeamItem,
@@ -117,9 +118,10 @@ class Administration:
         """Take something down, or change the reason."""
         return self._connection.call("POST", "/hub/takedowns", body=new).read(Takedown)
 
-    def restore(self, target: str) -> None:
+    def restore(self, target: str) -> Restored:
         """Undo a take-down; raises NotFound for what is not taken down."""
-        self._connection.call("DELETE", "/hub/takedowns", query={"target": target})
+        query = {"target": target}
+        return self._connection.call("DELETE", "/hub/takedowns", query=query).read(Restored)
 
     def list_keys(self, user: str | None) -> KeyList:
         """The keys of a user, or of all, newest first."""

@@ -135,6 +135,8 @@ def show_made(output: "Output", made: "InvitationMade") -> None:
     whom = whom.replace("persons", "people")
     to = f"the team `{invitation.team}`" if invitation.team else "the hub"
     output.say(f"This command lets {whom} into {to} until {_minute(invitation.expires_at)}")
+    if invitation.team:
+        output.say(f"Who joins sees what is private to `{invitation.team}`")
     if invitation.sign_up:
         output.say("It also creates an account for somebody who is new to the hub")
     else:

@@ -6,7 +6,7 @@ import msgspec
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.hub.options import change_one_by_one, require_governed
+from prime_cli.commands.hub.options import change_one_by_one, require_governed, say_who_sees
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import UsageError
@@ -148,6 +148,7 @@ def add(
         f"Added {{}} to the team `{found.slug}`",
     )
     session.output.done(done, value={"team": found.slug, "members": list(roles)})
+    say_who_sees(session, roles, found.slug)
 
 
 @hub_options(YES)

@@ -14,6 +14,7 @@ from prime_cli.wire.accounts import (
     NewTakedown,
     NewTeam,
     NewUser,
+    Restored,
     Takedown,
     TakedownList,
     TeamItem,
@@ -79,8 +80,8 @@ class Operator:
     def take_down(self, new: NewTakedown) -> Takedown:
         return takedowns.take_down(self._hub, _OPERATOR, new)
 
-    def restore(self, target: str) -> None:
-        takedowns.restore(self._hub, _OPERATOR, target)
+    def restore(self, target: str) -> Restored:
+        return takedowns.restore(self._hub, _OPERATOR, target)
 
     def list_keys(self, user: str | None) -> KeyList:
         return service.list_keys(self._hub, _OPERATOR, user)

@@ -234,6 +234,15 @@ class Takedown(msgspec.Struct):
     reason: str
 
 
+class Restored(msgspec.Struct):
+    """What is no longer taken down, and whether everybody sees it again."""
+
+    kind: str = ""
+    target: str = ""
+    is_public: bool = False
+    success: bool = True
+
+
 class TakedownQuery(msgspec.Struct, frozen=True):
     """What `DELETE /hub/takedowns` restores."""
 

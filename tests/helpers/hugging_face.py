@@ -61,6 +61,9 @@ class HuggingFace:
             case ("GET", "api", "datasets", owner, name, "tree", "main"):
                 files = self.datasets[f"{owner}/{name}"].files
                 answer = [_entry(path, content) for path, content in files.items()]
+            case ("GET", "api", "datasets", owner, name) if f"{owner}/{name}" in self.datasets:
+                private = self.datasets[f"{owner}/{name}"].private
+                answer = {"id": f"{owner}/{name}", "private": private}
             case ("GET", "api", "datasets", owner, name, "revision", "main"):
                 answer = {"id": f"{owner}/{name}", "sha": "0" * 40, "xetEnabled": False}
             case ("POST", "api", "datasets", _, _, "preupload", "main"):

@@ -118,6 +118,7 @@ class Pushed(msgspec.Struct, frozen=True):
     run_id: str
     url: str
     rollouts: int
+    is_public: bool
 
 
 def check_dataset_push(session: Session, environ: Mapping[str, str]) -> None:
@@ -139,6 +140,17 @@ def push_as_dataset(
     check_dataset_push(session, environ)
     pushed = _push(session, saved, name, environ, public=public)
     session.output.done(f"Pushed {pushed.run_id} to {pushed.url}", value=pushed)
+    if pushed.is_public:
+        session.output.say(_now_public(pushed))
+    elif public:
+        session.output.warn(
+            "The dataset was there and is private, which `--public` does not change",
+            hint=f"make it public in its settings: {pushed.url}/settings",
+        )
+
+
+def _now_public(pushed: Pushed) -> str:
+    return f"{pushed.run_id} is now public: {pushed.url}"
 
 
 def push_as_dataset_at_end(
@@ -151,7 +163,7 @@ def push_as_dataset_at_end(
         again = f"prime eval export {folder.name} -H" + (f" -D {name}" if name else "")
         session.output.warn(error.message, hint=f"the run is kept; push it with `{again}`")
     else:
-        session.output.say(f"Pushed to {pushed.url}")
+        session.output.say(_now_public(pushed) if pushed.is_public else f"Pushed to {pushed.url}")
 
 
 def _push(
@@ -168,10 +180,10 @@ def _push(
     with tempfile.TemporaryDirectory(prefix="prime-export-") as folder:
         done = export_run(saved, Format.HF, Path(folder), session.progress)
         with session.progress.task("Pushing to the Hugging Face Hub"):
-            url = push_dataset(
+            url, is_public = push_dataset(
                 Path(folder), name or _default_name(saved), environ=environ, public=public
             )
-    return Pushed(done.run_id, url, done.rollouts)
+    return Pushed(done.run_id, url, done.rollouts, is_public)
 
 
 def _default_name(saved: SavedRun) -> str:

@@ -56,6 +56,13 @@ def change_one_by_one(
     return done.format(", ".join(changed))
 
 
+def say_who_sees(session: Session, users: Iterable[str], team: str) -> None:
+    """Say what the new members of a team now see."""
+    names = ", ".join(f"`{user}`" for user in users)
+    if names:
+        session.output.say(f"What is private to `{team}` is now visible to {names}")
+
+
 @dataclass(frozen=True)
 class HubData:
     """The folder and the database of a served hub, to work on beside the processes that serve it.

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.hub.options import HubData, change_one_by_one
+from prime_cli.commands.hub.options import HubData, change_one_by_one, say_who_sees
 from prime_cli.commands.options import CONTEXT, YES, local_options, open_session
 from prime_cli.wire.accounts import NewTeam
 
@@ -53,6 +53,7 @@ def add(
     made = place.administration(session).add_to_team(NewTeam(team, member or [], name))
     members = f"has: {', '.join(made.members)}" if made.members else "has no members yet"
     session.output.done(f"The team `{team}` {members}", value=made)
+    say_who_sees(session, (each.partition(":")[0] for each in member or ()), team)
 
 
 _COLUMNS = ("Team", "Name", "Members", "Id", "Since")

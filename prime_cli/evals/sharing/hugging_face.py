@@ -59,12 +59,13 @@ def dataset_name(summary: Summary, environment: str) -> str:
 
 def push_dataset(
     folder: Path, name: str, *, environ: Mapping[str, str], public: bool = False
-) -> str:
-    """Upload `folder` as one commit to the data set `name` or `owner/name`; returns its address.
+) -> tuple[str, bool]:
+    """Upload `folder` as one commit to the data set `name` or `owner/name`.
 
-    A bare name belongs to the key's owner. A new dataset is private unless `public`; an existing
-    one keeps its visibility. HF_ENDPOINT and HF_TOKEN are honoured. Raises UsageError for an
-    invalid name, NotAllowed, NotLoggedIn, Unreachable.
+    Returns its address, and whether everybody can see it. A bare name belongs to the key's owner.
+    A new dataset is private unless `public`; an existing one keeps its visibility. HF_ENDPOINT and
+    HF_TOKEN are honoured. Raises UsageError for an invalid name, NotAllowed, NotLoggedIn,
+    Unreachable.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -74,6 +75,7 @@ def push_dataset(
     with _told(name):
         api = HfApi(endpoint=endpoint, token=_token(environ), library_name="prime-cli")
         made = api.create_repo(name, repo_type="dataset", private=not public, exist_ok=True)
+        is_public = api.dataset_info(made.repo_id).private is False
         there = api.list_repo_files(made.repo_id, repo_type="dataset")
         # One commit: who reads meanwhile has the old data set whole, or the new one.
         api.create_commit(
@@ -82,7 +84,7 @@ def push_dataset(
             repo_type="dataset",
             commit_message="Upload an evaluation",
         )
-    return str(made)
+    return str(made), is_public
 
 
 def _operations(

@@ -17,6 +17,7 @@ from prime_cli.wire.accounts import (
     NewTakedown,
     NewTeam,
     NewUser,
+    Restored,
     Takedown,
     TakedownList,
     TakedownQuery,
@@ -111,7 +112,7 @@ async def take_down(request: Request, body: NewTakedown) -> Takedown:
 
 
 @router.delete("/hub/takedowns", "Restore what was taken down (admins of the hub)")
-async def restore(request: Request, query: TakedownQuery) -> Done:
+async def restore(request: Request, query: TakedownQuery) -> Restored:
     return await call(request, takedowns.restore, query.target)
 
 

@@ -23,8 +23,7 @@ from prime_cli.hub.services.evaluations.standings import (
 )
 from prime_cli.hub.services.users import find_user, require_accounts, require_admin
 from prime_cli.hub.services.versions import select_named, update_latest
-from prime_cli.wire.accounts import NewTakedown, Takedown, TakedownList
-from prime_cli.wire.secrets import Done
+from prime_cli.wire.accounts import NewTakedown, Restored, Takedown, TakedownList
 
 _LONGEST_REASON = 1000
 
@@ -32,12 +31,14 @@ _LONGEST_REASON = 1000
 class _Place(Struct, frozen=True):
     """What a target names. `reason` is why it is taken down, None if it is not.
 
-    `put` stores another reason, or None, with all that follows from it.
+    `is_public` is whether everybody sees it while it is not. `put` stores another reason, or None,
+    with all that follows from it.
     """
 
     kind: str
     target: str
     reason: str | None
+    is_public: bool
     put: Callable[[str | None], None]
 
 
@@ -61,7 +62,7 @@ def take_down(hub: Hub, caller: Caller, new: NewTakedown) -> Takedown:
     return Takedown(place.kind, place.target, reason)
 
 
-def restore(hub: Hub, caller: Caller, target: str) -> Done:
+def restore(hub: Hub, caller: Caller, target: str) -> Restored:
     """Undo a take-down; raises NotAllowed, and NotFound for what is not taken down."""
     require_admin(caller)
     require_accounts(hub)
@@ -73,7 +74,7 @@ def restore(hub: Hub, caller: Caller, target: str) -> Done:
             )
         place.put(None)
         record(hub, connection, caller, f"{place.kind}.restore", place.target, was=place.reason)
-    return Done()
+    return Restored(place.kind, place.target, place.is_public)
 
 
 def list_takedowns(hub: Hub, caller: Caller) -> TakedownList:
@@ -115,7 +116,7 @@ def _find(hub: Hub, connection: Connection, target: str) -> _Place:
         its = owners.c.id == user.id
         connection.execute(update(owners).where(its).values(suspended=reason))
 
-    return _Place("user", user.slug, user.suspended, put)
+    return _Place("user", user.slug, user.suspended, is_public=False, put=put)
 
 
 def _environment(hub: Hub, connection: Connection, row: Row[Any]) -> _Place:
@@ -130,7 +131,7 @@ def _environment(hub: Hub, connection: Connection, row: Row[Any]) -> _Place:
         reindex(connection, row.id)
         raise_serial(connection, row.id)
 
-    return _Place("environment", f"{row.owner}/{row.name}", row.taken_down, put)
+    return _Place("environment", f"{row.owner}/{row.name}", row.taken_down, was_public, put)
 
 
 def _version(hub: Hub, connection: Connection, environment: Row[Any], wanted: str) -> _Place:
@@ -144,7 +145,8 @@ def _version(hub: Hub, connection: Connection, environment: Row[Any], wanted: st
         connection.execute(update(versions).where(its).values(taken_down=reason))
         update_latest(hub, connection, environment.id)
 
-    return _Place("version", f"{slug}@{row.semantic_version}", row.taken_down, put)
+    is_public = environment.visibility == PUBLIC
+    return _Place("version", f"{slug}@{row.semantic_version}", row.taken_down, is_public, put)
 
 
 def _evaluation(connection: Connection, row: Row[Any]) -> _Place:
@@ -157,4 +159,4 @@ def _evaluation(connection: Connection, row: Row[Any]) -> _Place:
         connection.execute(update(evaluations).where(its).values(**values))
         update_standing(connection, row.id)
 
-    return _Place("evaluation", row.id, row.taken_down, put)
+    return _Place("evaluation", row.id, row.taken_down, is_public=True, put=put)

@@ -57,12 +57,23 @@ def test_a_push_is_one_commit_to_a_private_data_set_named_as_vf_eval_names_it(
 def test_a_second_push_replaces_the_first_and_keeps_who_may_see_it(
     hub: HuggingFace, here: Path
 ) -> None:
-    push(hub, here, "-D", "me/wordle", "--public").ok()
+    done = push(hub, here, "-D", "me/wordle", "--public").ok()
+    assert f"is now public: {hub.url}/datasets/me/wordle" in done.err
     files = hub.datasets["me/wordle"].files
     files["data/train-00001-of-00002.parquet"] = files["data/mine.parquet"] = b"older"
-    push(hub, here, "-D", "me/wordle").ok()
+    again = push(hub, here, "-D", "me/wordle", "--output", "json").ok()
+    assert again.json["is_public"]
+    assert "is now public" in again.err
     assert not hub.datasets["me/wordle"].private
     assert set(files) == {"README.md", "data/mine.parquet", "data/train-00000-of-00001.parquet"}
+
+
+def test_a_private_data_set_stays_so_and_says_it(hub: HuggingFace, here: Path) -> None:
+    assert "public" not in push(hub, here, "-D", "me/wordle").ok().err
+    again = push(hub, here, "-D", "me/wordle", "--public").ok()
+    assert "is now public" not in again.err
+    assert "private, which `--public` does not change" in again.err
+    assert hub.datasets["me/wordle"].private
 
 
 def test_a_refusal_says_why_without_the_key(hub: HuggingFace, here: Path) -> None:

@@ -13,6 +13,7 @@ from prime_cli.session import Session
 from tests.helpers.cli import Prime, Result
 from tests.helpers.identities import link_identity
 from tests.hub.accounts_hub import OPERATOR, URL, AccountsHub
+from tests.hub.evaluating import made
 from tests.hub.pushing import Push
 
 
@@ -112,7 +113,8 @@ def test_a_teams_admin_adds_and_removes_members(machines: Machines) -> None:
     machines.hub.team("lab", ada="ADMIN")
     ada = machines.hub.key("ada", scope="admin")
     bob, eve = machines.hub.key("bob"), machines.hub.key("eve", scope="admin")
-    machines(ada, "teams add lab bob").ok()
+    added = machines(ada, "teams add lab bob").ok()
+    assert "What is private to `lab` is now visible to `bob`" in added.err
     members = machines(bob, "teams members lab").ok().json["members"]
     assert {each["userName"]: each["role"] for each in members} == {"ada": "ADMIN", "bob": "MEMBER"}
     refused = machines(bob, "teams add lab eve")
@@ -155,7 +157,7 @@ def test_one_revoked_key_is_one_key(machines: Machines) -> None:
 
 def test_an_admin_takes_down_and_restores_from_afar(machines: Machines) -> None:
     admin, bob = machines.admin(), machines.hub.user("bob")
-    Push(bob).run()
+    Push(bob, visibility="PRIVATE").run()
     for target, kind in (("bob/word@0.1.0", "version"), ("bob/word", "environment")):
         line = f"hub takedown add {target} --reason Malware"
         assert machines(admin, line).ok().json == {
@@ -166,9 +168,26 @@ def test_an_admin_takes_down_and_restores_from_afar(machines: Machines) -> None:
     machines(admin, "hub takedown add bob --reason Spam").ok()
     listed = machines(admin, "hub takedown list").ok().json
     assert [each["target"] for each in listed] == ["bob/word", "bob/word@0.1.0", "bob"]
-    for each in listed:
-        machines(admin, f"hub takedown remove {each['target']}").ok()
+    done = [machines(admin, f"hub takedown remove {each['target']}").ok() for each in listed]
+    assert [each.json["is_public"] for each in done] == [False] * 3
+    assert "public" not in "".join(each.err for each in done)
     assert machines(admin, "hub takedown list").ok().json == []
+
+
+def test_what_is_public_once_restored_is_said_with_its_address(machines: Machines) -> None:
+    admin, bob = machines.admin(), machines.hub.user("bob")
+    Push(bob, visibility="PUBLIC").run()
+    evaluation = made(bob, environments=[{"id": "bob/word"}], is_public=True)
+    for target, page in (
+        ("bob/word", "environments/bob/word"),
+        ("bob/word@0.1.0", "environments/bob/word/@0.1.0"),
+        (evaluation, f"evaluations/{evaluation}"),
+    ):
+        machines(admin, f"hub takedown add {target} --reason Malware").ok()
+        done = machines(admin, f"hub takedown remove {target}").ok()
+        assert done.json == {"target": target, "restored": True, "is_public": True}
+        address = f"{URL}/dashboard/{page}"
+        assert f"{target} is now public: {address}\n" in done.err
 
 
 def test_an_admin_sets_quotas_from_afar(machines: Machines) -> None:
