@@ -148,27 +148,20 @@ def publish(hub: HubClient, plan: PublishPlan, progress: Progress) -> Published:
     """
     environment = hub.environments.resolve(plan.destination.request(plan.name))
     ref = EnvRef(environment.owner.name, environment.name, plan.version)
-    already = _is_published(hub, ref, plan.content_hash)
+    already = is_published(hub, ref, plan.content_hash)
     if not already:
         try:
             _send(hub, environment, plan, progress)
         except Conflict:
             # Someone else may have published the very same in the meantime.
-            if not _is_published(hub, ref, plan.content_hash):
+            if not is_published(hub, ref, plan.content_hash):
                 raise
             already = True
     return _published(hub, environment, ref, plan.content_hash, plan.destination, already=already)
 
 
-def find_published(
-    hub: HubClient, ref: EnvRef, digest: str, destination: Destination
-) -> Published | None:
-    """What is on the hub when `ref` is there with the content hash `digest`, else None.
-
-    It gets the visibility of `destination`. Raises Conflict as `publish` does.
-    """
-    if not _is_published(hub, ref, digest):
-        return None
+def keep_published(hub: HubClient, ref: EnvRef, digest: str, destination: Destination) -> Published:
+    """Give `ref`, there with the content hash `digest`, the visibility of `destination`."""
     environment = hub.environments.resolve(destination.request(ref.name))
     return _published(hub, environment, ref, digest, destination, already=True)
 
@@ -184,7 +177,8 @@ def find_content(hub: HubClient, ref: EnvRef) -> str | None:
     return next(found, None)
 
 
-def _is_published(hub: HubClient, ref: EnvRef, digest: str) -> bool:
+def is_published(hub: HubClient, ref: EnvRef, digest: str) -> bool:
+    """Whether `ref` is there with the content hash `digest`; raises Conflict for another."""
     content = find_content(hub, ref)
     if content not in (None, digest):
         raise Conflict(

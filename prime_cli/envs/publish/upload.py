@@ -23,7 +23,8 @@ from prime_cli.envs.publish.plan import (
     Published,
     attach_report,
     find_content,
-    find_published,
+    is_published,
+    keep_published,
     plan_publish,
     publish,
 )
@@ -70,16 +71,21 @@ def upload(
     if options.bump is not None:
         release = _with_next_version(hub, release, options.bump, options.destination, progress)
     require_short_version(release.project.version or "")
-    published = _find_published(hub, release, options.destination)
-    if published is not None and options.claim is not None:
+    known = _find_published(hub, release, options.destination)
+    if known is not None and options.claim is not None:
         raise UsageError(
-            f"{published.ref} is already published, with its date",
+            f"{known} is already published, with its date",
             hint="publish the next version with `--auto-bump`",
         )
-    if published is None or options.examine is not None or options.sign:
+    if known is not None and options.examine is None and not options.sign:
+        published = keep_published(hub, known, release.content_hash, options.destination)
+    else:
         wheel, facts = _obtain_wheel(release, options, progress)
+        # Before anything changes on the hub, who may see it included.
         report = options.examine(wheel, release.project) if options.examine else None
-        if published is None:
+        if known is not None:
+            published = keep_published(hub, known, release.content_hash, options.destination)
+        else:
             refuse_secrets_in_wheel(wheel, release.files, allowed=release.allowed_secrets)
             plan = plan_publish(wheel, facts, release, options.destination, runtime=options.runtime)
             published = publish(hub, plan, progress)
@@ -125,9 +131,10 @@ def _with_next_version(
     return bumped
 
 
-def _find_published(hub: HubClient, release: Release, destination: Destination) -> Published | None:
+def _find_published(hub: HubClient, release: Release, destination: Destination) -> EnvRef | None:
+    """The version that it is, if it is there with this content."""
     ref = _known_ref(hub, release.project, destination)
-    return None if ref is None else find_published(hub, ref, release.content_hash, destination)
+    return ref if ref is not None and is_published(hub, ref, release.content_hash) else None
 
 
 def _obtain_wheel(

@@ -13,6 +13,7 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import (
     BadProject,
     Conflict,
+    GateFailed,
     IntegrityError,
     NotFound,
     UnsafeContent,
@@ -22,13 +23,14 @@ from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.project.build import build_checked, build_wheel
-from prime_cli.envs.project.folder import load_project
+from prime_cli.envs.project.folder import Project, load_project
 from prime_cli.envs.project.starters import mark_published
 from prime_cli.envs.publish.plan import Destination, Published
 from prime_cli.envs.publish.provenance import read_provenance, write_provenance
 from prime_cli.envs.publish.release import VersionBump, open_release
 from prime_cli.envs.publish.upload import UploadOptions, upload
 from prime_cli.runtime.locks import save_lock
+from prime_cli.wire.check_reports import CheckReport
 from prime_cli.wire.environments import EnvironmentQuery
 from prime_cli.wire.locks import Lock
 from prime_cli.wire.version_documents import LOCK
@@ -188,6 +190,30 @@ def test_visibility_changes_without_a_new_version(hub: HubClient, tmp_path: Path
     private = publish(hub, folder, destination=Destination(visibility="PRIVATE"))
     assert (private.visibility, private.already) == ("PRIVATE", True)
     assert hub.environments.status(TINY).visibility == "PRIVATE"
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_version_that_fails_its_check_changes_nothing(
+    hub: HubClient, tmp_path: Path, is_known: bool
+) -> None:
+    folder = write_project(tmp_path / "p")
+    publish(hub, folder, destination=Destination(visibility="PRIVATE"))
+    if not is_known:
+        touch(folder)
+
+    def refuse(wheel: Path, project: Project) -> CheckReport:
+        raise GateFailed(f"{project.name} does not pass")
+
+    options = UploadOptions(
+        Destination(visibility="PUBLIC"),
+        bump=None if is_known else VersionBump.PATCH,
+        check=False,
+        examine=refuse,
+    )
+    with open_release(None, folder) as release, pytest.raises(GateFailed):
+        upload(hub, release, options, Silent())
+    assert hub.environments.status(TINY).visibility == "PRIVATE"
+    assert versions(hub) == ["0.1.0"]
 
 
 def test_where_a_project_went_is_noted_beside_it(hub: HubClient, tmp_path: Path) -> None:
