@@ -193,12 +193,12 @@ def cover_proc() -> list[str]:
 def _interpreter_folders(python: Path) -> list[Path]:
     """The virtual environment of `python`, the layer below it, and the Python that made them."""
     venv = python.parent.parent
-    found = [venv, *(part for folder in base_of(venv) for part in _parts_of_python(folder))]
+    found = [venv, *(part for folder in base_of(venv) for part in parts_of_python(folder))]
     below = below_of(venv)
     return found if below is None else [*found, below]
 
 
-def _parts_of_python(folder: Path) -> list[Path]:
+def parts_of_python(folder: Path) -> list[Path]:
     """`folder` if it is a Python's own; for one such as ~/.local, what belongs to the Python."""
     user = Path.home()
     has_more = folder == user / ".local" or user.is_relative_to(folder)

@@ -122,8 +122,8 @@ def _proc_options() -> Sequence[str]:
 @cache
 def _python_options(python: StandIn) -> Sequence[str]:
     words: list[str] = []
-    if python.folder is not None:
-        words += ["--ro-bind", str(python.folder), str(python.folder)]
+    for part in python.parts:
+        words += ["--ro-bind", str(part), str(part)]
     for name in ("python", "python3", f"python{python.minor}"):
         words += ["--symlink", str(python.python), f"/usr/local/bin/{name}"]
     for name in ("pip", "pip3"):

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from prime_cli.core.formatting import format_bytes
+from prime_cli.core.formatting import format_bytes, join_words
 from prime_cli.hub.sandboxes.bubblewrap.cgroups import (
     Cgroups,
     list_cgroups,
@@ -87,12 +87,18 @@ def _promises(spec: SandboxSpec, python: StandIn, size: int) -> dict[str, str]:
     return {
         "provider": BUBBLEWRAP,
         "image": python.sentence,
-        "files": "its own root in memory; this system's /usr, read-only",
+        "files": f"its own root in memory; read-only from this system: {_shown(spec, python)}",
         "disk": f"{format_bytes(size)} in memory",
         "network": describe_network(spec),
         "kernel": "this machine's, "
         + ("with fewer system calls" if system_call_filter() else "with all system calls"),
     }
+
+
+def _shown(spec: SandboxSpec, python: StandIn) -> str:
+    """What can be read inside of this system, in words."""
+    places = [*map(str, python.parts), *spec.folders]
+    return join_words(["/usr but for /usr/local", "certificates", *places])
 
 
 _LIMITED = ("memory", "swap", "cpu", "processes")

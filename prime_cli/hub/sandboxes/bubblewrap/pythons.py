@@ -11,6 +11,7 @@ from pathlib import Path
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.process import TimedOut, run
 from prime_cli.runtime.pythons import Python, find_pythons, running_python
+from prime_cli.runtime.sandbox import parts_of_python
 
 _IMAGE = re.compile(
     r"(?:docker\.io/)?(?:library/)?python:3\.(\d+)(?:\.\d+)?(?:-[\w.-]+)?", re.ASCII
@@ -22,12 +23,12 @@ _LEAST = 9
 
 @dataclass(frozen=True)
 class StandIn:
-    """A Python for an image: `python` is its program, in `folder`; None if it is in /usr."""
+    """A Python for an image: `python` is its program, `parts` what belongs to it outside /usr."""
 
     image: str
     python: Path
     version: str
-    folder: Path | None
+    parts: tuple[Path, ...] = ()
 
     @property
     def minor(self) -> str:
@@ -66,7 +67,7 @@ async def stand_in(image: str) -> StandIn:
         installed = await asyncio.to_thread(_pythons)
     for each in installed:
         if each.minor == f"3.{minor}":
-            return StandIn(image, each.path, each.version, _folder_of(each.path))
+            return StandIn(image, each.path, each.version, _parts_of(each.path))
     raise UsageError(
         f"`{image[:200]}` asks for Python 3.{minor}, which is not installed here",
         hint=f"install it with `uv python install 3.{minor}`, or start Podman or Docker",
@@ -160,10 +161,10 @@ def forget_pythons() -> None:
 
 
 @cache
-def _folder_of(python: Path) -> Path | None:
-    """The folder to show inside; None for a Python of the system."""
+def _parts_of(python: Path) -> tuple[Path, ...]:
+    """The folders and files to show inside; none for a Python of the system."""
     real = python.resolve()
-    return None if real.is_relative_to("/usr") else real.parent.parent
+    return () if real.is_relative_to("/usr") else tuple(parts_of_python(real.parent.parent))
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.hub.sandboxes import bubblewrap
-from prime_cli.hub.sandboxes.bubblewrap.pythons import agent_python, compiled
+from prime_cli.hub.sandboxes.bubblewrap.pythons import _parts_of, agent_python, compiled
 
 
 def test_a_python_that_is_gone_or_fails_is_an_error_of_the_environment(tmp_path: Path) -> None:
@@ -65,3 +65,32 @@ _SYSTEM = Path("/usr/bin/python3")
 def test_the_systems_python_runs_the_agent_of_another(tmp_path: Path) -> None:
     found = agent_python(tmp_path / "python3.11")
     assert found == _SYSTEM.resolve()
+
+
+def installed(prefix: Path) -> Path:
+    """A Python 3.99 in `prefix`: its program."""
+    library = prefix / "lib" / "python3.99"
+    (prefix / "bin").mkdir(parents=True)
+    library.mkdir(parents=True)
+    (library / "os.py").touch()
+    (prefix / "bin" / "python3.99").touch()
+    return prefix / "bin" / "python3.99"
+
+
+def test_of_a_python_in_a_folder_of_its_own_all_is_shown(tmp_path: Path) -> None:
+    python = installed(tmp_path / "pythons" / "3.99.1")
+    assert _parts_of(python) == (tmp_path / "pythons" / "3.99.1",)
+
+
+def test_of_a_python_in_somebodys_home_nothing_else_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home" / "ada"
+    python = installed(home)
+    (home / ".ssh").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    assert _parts_of(python) == (python, home / "lib" / "python3.99")
+
+
+def test_a_python_of_the_system_is_shown_with_the_system() -> None:
+    assert _parts_of(Path("/usr/bin/python3.99")) == ()
