@@ -11,6 +11,11 @@ def pluralize(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def shorten(text: str, most: int = 300) -> str:
+    """`text`, or its first `most` characters and an ellipsis."""
+    return text if len(text) <= most else f"{text[:most].rstrip()} …"
+
+
 def format_range(low: int, high: int) -> str:
     """`3`, or `10-20`."""
     return str(low) if low == high else f"{low}-{high}"

@@ -233,8 +233,8 @@ class Worker:
             return await self._reader.readline()
         except ValueError as error:
             raise EnvironmentFailed(
-                f"A rollout is longer than {LONGEST_LINE >> 20} MiB as JSON",
-                hint="make the environment's messages shorter",
+                f"The environment's process sent more than {LONGEST_LINE >> 20} MiB at once",
+                hint="make the environment's messages and answers shorter",
             ) from error
 
     def _send(self, message: WorkerSpec | Cancel | OracleAsk | Order) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import pluralize, shorten
 from prime_cli.models.prices import format_cost
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.plan import Labels
@@ -71,7 +71,7 @@ def _scores(summary: Summary) -> list[tuple[str, str]]:
 def _errors(summary: Summary) -> list[tuple[str, str]]:
     """What went wrong, what the environment did without, and what was asked twice."""
     lines = [
-        (f"{error.kind} error", f"{error.count} x {error.type}: {error.message}")
+        (f"{error.kind} error", f"{error.count} x {error.type}: {shorten(error.message)}")
         for error in summary.errors
     ]
     lines.extend(("Withheld", f"{each.sentence}: {each.hint}") for each in summary.withheld)

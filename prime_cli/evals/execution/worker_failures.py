@@ -21,6 +21,7 @@ from prime_cli.core.errors import (
     UsageError,
     WorkerDied,
 )
+from prime_cli.core.formatting import shorten
 from prime_cli.core.refs import normalize_name
 from prime_cli.runs.plan import EvalPlan, Shard
 from prime_cli.runs.rows import SCORED, WORKER_DIED
@@ -151,6 +152,7 @@ class RestartPolicy:
 
 
 _LINES = 20
+_LONGEST_CAUSE = 500
 _NO_SPLIT = re.compile(r"no data for the split `(train|eval)`")
 _NEEDED = re.compile(r"needs ((?:`\w+`(?:, )?)+)")
 _NETWORK_HINT = (
@@ -196,7 +198,7 @@ def failure_of(
         return None
     error = end.error or EndError(type="Error", message="no reason was given")
     first = scrub.text(error.message).strip().split("\n", maxsplit=1)[0]
-    cause = f"{error.type}: {first}" if first else error.type
+    cause = shorten(f"{error.type}: {first}" if first else error.type, _LONGEST_CAUSE)
     name = plan.environment.name
     text = scrub.text(error.traceback or "")
     detail = text if whole else last_lines(text)

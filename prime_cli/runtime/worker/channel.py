@@ -58,9 +58,13 @@ class Control:
         kill_group()
 
 
-# The parent reads lines of at most 64 MiB; longer ones lose their largest fields.
+# The parent reads lines of at most 64 MiB; longer rollouts lose their largest fields.
 LONGEST_LINE = 48 * 1024 * 1024
-BULKY = ("state", "info", "prompt", "completion")
+EMPTY: dict[str, Any] = {
+    **{name: {} for name in ("state", "metrics", "timing")},
+    **dict.fromkeys(("prompt", "completion", "answer", "info", "task", "stop_condition")),
+}
+"""The fields of a rollout that it can do without, and what is left of them."""
 
 
 class Events:
@@ -71,19 +75,28 @@ class Events:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._lock = threading.Lock()
+        self._left_out: set[str] = set()
         os.set_inheritable(descriptor, False)  # noqa: FBT003
 
     def send(self, kind: str, **fields: Any) -> None:
         line = encode(dict(fields, t=kind))
-        for name in BULKY:
-            if len(line) <= LONGEST_LINE:
+        while kind == "rollout" and len(line) > LONGEST_LINE:
+            sizes = {name: len(encode({name: fields[name]})) for name in EMPTY if fields.get(name)}
+            if not sizes:
                 break
-            if name in fields:
-                fields[name] = {} if name == "state" else None
-                self.send("log", text=f"a rollout's {name} was too long to keep")
-                line = encode(dict(fields, t=kind))
+            name = max(sizes, key=sizes.__getitem__)
+            fields[name] = EMPTY[name]
+            self._say_left_out(name, sizes[name])
+            line = encode(dict(fields, t=kind))
         with self._lock:
             self._write(memoryview(line))
+
+    def _say_left_out(self, name: str, size: int) -> None:
+        if name not in self._left_out:
+            self._left_out.add(name)
+            self.log(
+                f"A rollout is too long to keep whole: its {name}, {size >> 20} MiB, is left out"
+            )
 
     def log(self, text: str) -> None:
         self.send("log", text=text)

@@ -17,6 +17,8 @@ from typing import Any
 MOST_FRAMES = 20
 LAST_FRAMES = 6
 """Frames kept of a longer stack whoever owns them: they say what went wrong."""
+MOST_OF_A_MESSAGE = 2000
+MOST_OF_A_NAME = 200
 MOST_OF_A_LINE = 1000
 MOST_CHARACTERS = 8000
 
@@ -173,7 +175,7 @@ def describe(error: BaseException, *, in_scoring: bool = False) -> dict[str, Any
         error = error.__cause__
     return {
         "class": kind,
-        "type": type(error).__name__,
+        "type": type(error).__name__[:MOST_OF_A_NAME],
         "message": reason + message_of(error),
         "retryable": retryable,
         "traceback": traceback_of(raised) if was_raised(raised) else None,
@@ -248,7 +250,14 @@ def message_of(error: BaseException) -> str:
     own = str(error) or next((text for text in links if text), "")
     if not isinstance(error, Exception):
         own = f"the environment's code raised {type(error).__name__}{f': {own}' if own else ''}"
-    return own[:2000]
+    return shorten(own)
+
+
+def shorten(text: str) -> str:
+    """Its first MOST_OF_A_MESSAGE characters, and how many there were."""
+    if len(text) <= MOST_OF_A_MESSAGE:
+        return text
+    return f"{text[:MOST_OF_A_MESSAGE]} … ({len(text):,} characters)"
 
 
 def _by_status(error: BaseException) -> Verdict | None:

@@ -61,8 +61,8 @@ def main(events_descriptor: int, control_descriptor: int) -> NoReturn:
 
 def _detail(error: BaseException) -> dict[str, Any]:
     return {
-        "type": type(error).__name__,
-        "message": str(error) or type(error).__name__,
+        "type": type(error).__name__[: failures.MOST_OF_A_NAME],
+        "message": failures.shorten(str(error) or type(error).__name__),
         "traceback": traceback_of(error),
     }
 

@@ -46,8 +46,8 @@ def error_of(episode: Any) -> dict[str, Any]:
     kind, retryable = _classify(error)
     return {
         "class": kind,
-        "type": error.type,
-        "message": error.message[:2000],
+        "type": error.type[: failures.MOST_OF_A_NAME],
+        "message": failures.shorten(error.message),
         "retryable": retryable,
         "traceback": failures.cut_traceback(error.traceback or "") or None,
         "in_scoring": failed_in_scoring(episode),

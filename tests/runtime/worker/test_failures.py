@@ -92,6 +92,13 @@ def test_an_error_without_words_speaks_with_its_causes() -> None:
     assert message_of(raised(ModelError(), raised(ValueError("no such model")))) == "no such model"
 
 
+def test_a_long_error_is_cut_and_says_how_long_it_was() -> None:
+    long_name = type("T" * 5000, (Exception,), {})
+    found = describe(long_name("x" * 50_000_000))
+    assert found["message"] == "x" * 2000 + " … (50,000,000 characters)"
+    assert found["type"] == "T" * 200
+
+
 @pytest.mark.parametrize("error", [TypeError("odd"), APIConnectionError("down")])
 def test_an_error_of_any_class_that_was_raised_shows_its_traceback(error: Exception) -> None:
     assert describe(error)["traceback"] is None
