@@ -27,6 +27,17 @@ def cause_of(traceback: str) -> str | None:
     return _last_exception(links[0]) if len(links) > 1 else None
 
 
+def with_cause(message: str, traceback: str) -> str:
+    """`message`, and what it hides: a host that cannot be reached, else the first exception."""
+    line, end, rest = message.partition("\n")
+    first = cause_of(traceback)
+    if host := unreachable_host(f"{message}\n{traceback}"):
+        line += f" ({unreachable_words(host)[0]})"
+    elif first and first not in message:
+        line += f", because of {first}"
+    return f"{line}{end}{rest}"
+
+
 def unreachable_host(text: str) -> str | None:
     """The host that a traceback or a log says cannot be reached; None if none."""
     found = _UNREACHABLE.search(text)

@@ -17,12 +17,14 @@ from prime_cli.core.errors import (
     PrimeError,
     Unreachable,
 )
+from prime_cli.core.formatting import shorten
 from prime_cli.evals.execution.worker_failures import last_lines
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey
 from prime_cli.runs.work_list import GROUP
+from prime_cli.runtime.causes import unreachable_host, unreachable_words
 from prime_cli.runtime.protocol import Rollout
 
 SECONDS_TO_STOP = 15.0
@@ -232,12 +234,14 @@ def first_wave_failure(
     """
     default = _CLASS_OF_KIND[failure.kind]
     kind = _CLASS_OF_TYPE.get(failure.type, default) if default is Unreachable else default
-    first = scrub.text(failure.message).strip().partition("\n")[0]
+    first = shorten(scrub.text(failure.message).strip().partition("\n")[0])
+    host = unreachable_host(f"{failure.message}\n{failure.traceback}")
+    data = unreachable_words(host)[1] if host and default is EnvironmentFailed else None
     look = f"see one with `prime eval show {run} --errors`"
     onward = "continue anyway with `--no-fail-fast`" if has_flag else None
     return kind(
         f"The first {size} rollouts all ended in the same error: {failure.type}: {first}",
-        hint="; ".join(filter(None, (asked, look, onward))),
+        hint="; ".join(filter(None, (asked, data, look, onward))),
         detail=last_lines(scrub.text(failure.traceback or "")),
     )
 
@@ -245,7 +249,7 @@ def first_wave_failure(
 def no_sandbox(row: Row, scrub: Scrubber) -> PrimeError:
     """The error of a run whose rollouts would pay a model, and have no sandbox to work in."""
     said = row.error.message if row.error is not None else ""
-    first = scrub.text(said).strip().partition("\n")[0]
+    first = shorten(scrub.text(said).strip().partition("\n")[0])
     return EnvironmentFailed(
         f"The sandbox that example {row.example_id} needs cannot be had: {first}",
         hint="choose another place with `--sandbox-provider`, or go on with `--no-fail-fast`",

@@ -20,10 +20,14 @@ from prime_cli.runs.rows import LARGEST, SCORED, Failure, Row
 from prime_cli.runs.spending import counts_of, sum_of, write_charges
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import GROUP, WorkList
+from prime_cli.runtime.causes import with_cause
 from prime_cli.runtime.protocol import Rollout, Start
 
 MOST_ROLLOUTS = 10_000_000
 """The most for one run; they are kept in memory."""
+
+_LONGEST_TYPE, _LONGEST_MESSAGE, _LONGEST_TRACE = 1000, 10_000, 1_000_000
+"""Characters of an error. The worker cuts earlier; one that an environment has changed may not."""
 
 
 class EventFilter:
@@ -225,12 +229,13 @@ def row_of(
 def _failure_of(event: Rollout) -> Failure | None:
     """Why there is no score; one that is not a number is an error of the environment."""
     if (error := event.error) is not None:
+        message, trace = error.message[:_LONGEST_MESSAGE], (error.traceback or "")[-_LONGEST_TRACE:]
         return Failure(
             error.kind,
-            error.type,
-            error.message,
+            error.type[:_LONGEST_TYPE],
+            with_cause(message, trace) if error.kind == "environment" else message,
             error.retryable,
-            error.traceback,
+            trace or None,
             error.in_scoring,
         )
     if event.reward is None:

@@ -15,7 +15,7 @@ from prime_cli.evals.execution.recorder import (
 from prime_cli.models.prices import ChargeKey, Charges, Price, Spend, TokenUsage
 from prime_cli.runs.plan import ALL
 from prime_cli.runs.work_list import WorkList
-from prime_cli.runtime.protocol import ReportedUsage, Rollout, Start
+from prime_cli.runtime.protocol import ErrorClass, ReportedUsage, Rollout, RolloutError, Start
 from tests.runs.saving import PLAN
 
 PRICE = Price(input=1.0, output=10.0)
@@ -51,6 +51,39 @@ def test_a_rollout_without_calls_costs_nothing_and_one_whose_calls_went_past_is_
     past = row_of(finished(usage=ReportedUsage(input=5, output=7)), {})
     assert past.cost is None
     assert past.usage == {"input": 5, "output": 7}
+
+
+CHAIN = (
+    "Traceback (most recent call last):\nKeyError: 'words'\n\n"
+    "During handling of the above exception, another exception occurred:\n\n"
+    "Traceback (most recent call last):\nRuntimeError: cannot grade\n"
+)
+AWAY = "ConnectionError: Couldn't reach 'openai/gsm8k' on the Hub (X)\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "trace", "said"),
+    [
+        ("environment", "cannot grade", CHAIN, "cannot grade, because of KeyError: 'words'"),
+        ("environment", "KeyError: 'words'", CHAIN, "KeyError: 'words'"),
+        ("environment", "no data", AWAY, "no data (huggingface.co cannot be reached)"),
+        ("environment", "no data", None, "no data"),
+        ("infra", "cannot grade", CHAIN, "cannot grade"),
+    ],
+)
+def test_an_error_of_the_environment_says_what_it_hides(
+    kind: ErrorClass, message: str, trace: str | None, said: str
+) -> None:
+    error = RolloutError(kind=kind, type="RuntimeError", message=message, traceback=trace)
+    written = row_of(finished(error=error), {})
+    assert written.error is not None
+    assert written.error.message == said
+
+
+def test_an_error_of_any_length_is_cut() -> None:
+    long = "x" * 20_000_000
+    error = RolloutError(kind="environment", type=long, message=long, traceback=long)
+    assert len(msgspec.json.encode(row_of(finished(error=error), {}).error)) < 1_100_000
 
 
 START = Start(examples=2, planned=4, owed=4, unit="rollout")
