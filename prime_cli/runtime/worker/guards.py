@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import traceback
+from collections.abc import Coroutine, Iterator
 from typing import Any, NoReturn
 
 from .channel import Events
@@ -68,16 +69,28 @@ def contain_exits(loop: asyncio.AbstractEventLoop) -> None:
 def _make_task(
     loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any
 ) -> "asyncio.Task[Any]":
-    return asyncio.Task(_contained(coroutine), loop=loop, **options)
+    return asyncio.Task(contained(coroutine), loop=loop, **options)
 
 
-async def _contained(coroutine: Any) -> Any:
+async def contained(coroutine: Any) -> Any:
+    """What `coroutine` returns; what would end the process is a CodeExit."""
     try:
         return await coroutine
     except BaseException as error:
         if isinstance(error, Exception) or is_cancellation(error):
             raise
         raise CodeExit(repr(error)) from error
+
+
+def run_to_end(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None]) -> None:
+    """Run `work`, which a callback of the loop cannot end by `sys.exit()`."""
+    task = loop.create_task(work)
+    while True:
+        try:
+            return loop.run_until_complete(task)
+        except SystemExit:
+            print("a callback of the event loop raised:", file=sys.stderr)  # noqa: T201
+            traceback.print_exc()
 
 
 async def teardown(environment: Any) -> None:
@@ -87,7 +100,9 @@ async def teardown(environment: Any) -> None:
         return
     try:
         await asyncio.wait_for(own(), SECONDS_TO_LEAVE)
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
+    except BaseException as error:
+        if is_cancellation(error):
+            raise
         print(f"teardown failed: {error!r}", file=sys.stderr)  # noqa: T201
 
 

@@ -96,7 +96,7 @@ class WorkerSession:
             module = import_module(self._spec.module)
             environment = self._load(module)
         oracle = Oracle(module, environment.gold, self._events)
-        loop.run_until_complete(self._work(environment, oracle))
+        guards.run_to_end(loop, self._work(environment, oracle))
 
     def _send_hello(self) -> None:
         spec = self._spec

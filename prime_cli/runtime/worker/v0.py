@@ -154,6 +154,8 @@ class V0:
         for name, message in unit.raised.items():
             if self._weights.get(name, 1.0):
                 error = unit.exceptions.get(name)
+                if isinstance(error, failures.CodeExit):
+                    return error
                 cause = f"{type(error).__name__}: {message}" if error else message
                 return failures.RewardFailed(f"{name}: {cause}", error)
         return None

@@ -13,10 +13,13 @@ from contextvars import ContextVar
 from typing import Any
 
 from . import failures
+from .guards import contained
 from .request_identity import RolloutIdentity, acting_for
 
 current_unit: ContextVar["UnitTrace | None"] = ContextVar("prime_unit", default=None)
 RAISED = re.compile(r"Error calling (?:group )?reward function (.+?): (.*)", re.DOTALL)
+RUBRICS = ("verifiers.legacy.rubrics.rubric", "verifiers.rubrics.rubric")
+"""The module of verifiers' own rubric, since 0.3.1 and before."""
 
 
 class UnitTrace:
@@ -82,8 +85,13 @@ def _state_of(result: Any) -> Any:
 
 
 def watch_scoring() -> None:
-    """Collect reward functions that raise."""
+    """Collect reward functions that raise; one that would end the process raises a CodeExit."""
     logging.getLogger("verifiers").addHandler(_RaisedRewards(level=logging.ERROR))
+    rubrics: Any = next(filter(None, map(sys.modules.get, RUBRICS)), None)
+    if rubrics is not None:
+        # Every release calls them by this function, and takes an Exception out of it for a 0.
+        call = rubrics.maybe_await
+        rubrics.maybe_await = lambda *args, **named: contained(call(*args, **named))
 
 
 class _RaisedRewards(logging.Handler):

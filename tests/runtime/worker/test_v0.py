@@ -232,16 +232,51 @@ LEFT = "SystemExit KeyboardInterrupt CancelledError GeneratorExit Finished exec"
 def test_code_that_ends_a_program_in_scoring_ends_one_rollout_and_keeps_its_answer(
     version: str, error: str, model: ScriptedModel, log: Path
 ) -> None:
-    for place in ("reward", "async reward"):
-        said = run(version, model, "leaving", log, args={"place": place, "error": error}, n=3)
-        assert said.ended.ok
-        assert said.rewards == {(0, 0): 1.0, (1, 0): None, (2, 0): 1.0}
-        failure = said.row(1).error
-        assert failure is not None
-        kind = "SystemExit" if error == "exec" else error
-        assert (failure.kind, failure.type, failure.in_scoring) == ("environment", kind, True)
-        assert failure.message.startswith(f"the environment's code raised {kind}")
-        assert said.row(1).completion == [{"role": "assistant", "content": "say word1"}]
+    said = run(version, model, "leaving", log, args={"place": "reward", "error": error}, n=3)
+    assert said.ended.ok
+    assert said.rewards == {(0, 0): 1.0, (1, 0): None, (2, 0): 1.0}
+    failure = said.row(1).error
+    assert failure is not None
+    kind = "SystemExit" if error == "exec" else error
+    assert (failure.kind, failure.type, failure.in_scoring) == ("environment", kind, True)
+    assert failure.message.startswith(f"the environment's code raised {kind}")
+    assert said.row(1).completion == [{"role": "assistant", "content": "say word1"}]
+
+
+@pytest.mark.sample(1, "version")
+@pytest.mark.sample(2, "error")
+@pytest.mark.parametrize("error", LEFT)
+@pytest.mark.parametrize("version", EVERY_FAMILY)
+def test_code_that_ends_a_program_in_a_function_of_weight_0_costs_its_value_alone(
+    version: str, error: str, model: ScriptedModel, log: Path
+) -> None:
+    said = run(version, model, "leaving", log, args={"place": "async reward", "error": error}, n=3)
+    assert said.ended.ok
+    assert said.rewards == {(0, 0): 1.0, (1, 0): 1.0, (2, 0): 1.0}
+    assert [said.row(n).metrics["later"] for n in range(3)] == [0.5, None, 0.5]
+
+
+@pytest.mark.sample(1, "version")
+@pytest.mark.parametrize("version", EVERY_FAMILY)
+def test_code_that_ends_a_program_in_a_callback_of_the_loop_ends_nothing(
+    version: str, model: ScriptedModel, log: Path
+) -> None:
+    args = {"place": "callback", "error": "SystemExit"}
+    said = run(version, model, "leaving", log, args=args, n=3)
+    assert said.ended.ok
+    assert set(said.rewards.values()) == {1.0}
+    assert "a callback of the event loop raised" in log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("error", LEFT)
+def test_code_that_ends_a_program_in_teardown_ends_nothing(
+    error: str, model: ScriptedModel, log: Path
+) -> None:
+    args = {"place": "teardown", "error": error}
+    said = run("0.1.14", model, "leaving", log, args=args, n=3)
+    assert said.ended.ok
+    assert set(said.rewards.values()) == {1.0}
+    assert "teardown failed" in log.read_text(encoding="utf-8")
 
 
 @pytest.mark.sample(1, "version")

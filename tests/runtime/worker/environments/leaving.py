@@ -42,6 +42,13 @@ class LeavesInTurn(vf.SingleTurnEnv):
         return await super().is_completed(state, **kwargs)
 
 
+class LeavesInTeardown(vf.SingleTurnEnv):
+    error = ""
+
+    async def _teardown(self):
+        leave(self.error, "word1")
+
+
 def load_environment(place, error):
     if place == "load":
         raise ERRORS[error]
@@ -54,9 +61,13 @@ def load_environment(place, error):
     async def later(answer, **kwargs):
         if place == "async reward":
             leave(error, answer)
+        if place == "callback":
+            asyncio.get_running_loop().call_soon(leave, error, answer)
         return 0.5
 
-    kind = {"setup": LeavesInSetup, "turn": LeavesInTurn}.get(place, vf.SingleTurnEnv)
+    kind = {"setup": LeavesInSetup, "turn": LeavesInTurn, "teardown": LeavesInTeardown}.get(
+        place, vf.SingleTurnEnv
+    )
     rows = [{"question": f"say word{n}", "answer": f"word{n}"} for n in range(3)]
     environment = kind(
         dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[right, later], weights=[1.0, 0.0])
