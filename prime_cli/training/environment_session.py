@@ -9,7 +9,7 @@ import msgspec
 
 from prime_cli.core.errors import Conflict, PrimeError
 from prime_cli.core.progress import Progress
-from prime_cli.evals.execution.progress_line import announce_agents
+from prime_cli.evals.execution.progress_line import announce_agents, say_of_worker
 from prime_cli.evals.execution.recorder import row_of
 from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome
 from prime_cli.evals.execution.setup import RunSetup
@@ -23,7 +23,16 @@ from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.spending import without
 from prime_cli.runs.tally import Tally
 from prime_cli.runtime.launch import Worker
-from prime_cli.runtime.protocol import AskedVariable, End, Event, Log, Network, Rollout, Start
+from prime_cli.runtime.protocol import (
+    AskedVariable,
+    Caution,
+    End,
+    Event,
+    Log,
+    Network,
+    Rollout,
+    Start,
+)
 from prime_cli.training.demand import Demand
 from prime_cli.training.dump import Counts, scrubbed, training_rollout
 from prime_cli.training.mixture import ALONE, Place
@@ -229,8 +238,9 @@ class EnvironmentSession:
                 self._withheld.hear(event)
             case Network():
                 self.outcome.connections.hear(event)
-            case Log():
-                self._progress.say(self.setup.scrub.text(event.text))
+            case Caution() | Log():
+                scrub, known = self.setup.scrub.text, self.outcome.warned
+                say_of_worker(event, scrub, known, self._progress)
             case End():
                 return failure_of(
                     event, self.setup.plan, self.setup.scrub, asked=self._withheld.hint()

@@ -261,6 +261,22 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(
     assert any("restarting it" in warned for warned in served.progress.warned)
 
 
+def test_what_an_environment_warns_of_is_said_once_and_kept(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
+    folders: list[RunFolder] = []
+
+    def scenario(trainer: Trainer) -> None:
+        folders.append(trainer.folder)
+        trainer.rollouts(example=0, n=3)
+
+    line = "def load_environment("
+    warns = ECHO.replace(line, f"print('rows.json not found')\n\n\n{line}")
+    served = serve(small_interpreter(tmp_path, warns), tmp_path, scenario, url=model.url)
+    assert served.progress.said.count("The environment warns: rows.json not found") == 1
+    assert load_manifest(folders[0].manifest).warned == ("rows.json not found",)
+
+
 def test_a_policy_without_token_ids_fails_its_rollouts_and_says_what_to_serve(
     echo: Interpreter, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.core.progress import Progress, Task
+from prime_cli.evals.execution.progress_line import say_of_worker
 from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.evals.execution.worker_setup import make_spec
 from prime_cli.models.endpoints import Endpoint
@@ -28,6 +29,7 @@ from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import (
     AskedVariable,
+    Caution,
     End,
     Event,
     Log,
@@ -45,7 +47,8 @@ class ProbeSetup:
     """What a probe run needs; `variables` are those passed to the environment, and those withheld.
 
     `judges` are the variables and the registry for finding other models: both are empty unless
-    these may be called. `hub` opens what answers calls of sandboxes.
+    these may be called. `hub` opens what answers calls of sandboxes, `warned` are the
+    environment's warnings in all of them.
     """
 
     plan: EvalPlan
@@ -59,6 +62,7 @@ class ProbeSetup:
     registry: Registry = field(default_factory=Registry)
     offline: bool = False
     hub: OpenRelay | None = None
+    warned: dict[str, None] = field(default_factory=dict)
 
 
 @dataclass
@@ -145,8 +149,8 @@ class _Run:
                     raise EnvironmentFailed(f"There is no probe {event.rollout}")
                 found.rows[event.example_id, OracleProbe(event.rollout)] = event
                 self._task.advance()
-            case Log():
-                self._progress.say(self._bench.scrub.text(event.text))
+            case Caution() | Log():
+                say_of_worker(event, self._bench.scrub.text, self._bench.warned, self._progress)
             case End():
                 failure = failure_of(
                     event,

@@ -8,8 +8,11 @@ from contextlib import asynccontextmanager
 from prime_cli.core.progress import Progress, Task
 from prime_cli.models.gateway.calls import WaitStatus
 from prime_cli.models.prices import Spend, format_cost
+from prime_cli.runs.manifest import MOST_WARNINGS
 from prime_cli.runs.tally import Tally
-from prime_cli.runtime.protocol import AgentInfo
+from prime_cli.runtime.protocol import AgentInfo, Caution, Log
+
+_LONGEST_WARNING = 300
 
 
 class Pace:
@@ -76,6 +79,21 @@ def announce_agents(agents: Sequence[AgentInfo], progress: Progress, *, sandbox:
             hint="isolate it with `--sandbox`, or choose a runtime: "
             f'`-x \'{{"{exposed[0].name}": {{"runtime": {{"type": "docker"}}}}}}\'`',
         )
+
+
+def say_of_worker(
+    event: Caution | Log, scrub: Callable[[str], str], known: dict[str, None], progress: Progress
+) -> None:
+    """Say what a worker reports; what its environment warns of once, and keep it in `known`."""
+    text = scrub(event.text)
+    if isinstance(event, Log):
+        progress.say(text)
+        return
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    text = " ".join(line.split())[:_LONGEST_WARNING]
+    if text and text not in known and len(known) < MOST_WARNINGS:
+        known[text] = None
+        progress.say(f"The environment warns: {text}")
 
 
 def _names(agents: Sequence[AgentInfo]) -> str:

@@ -25,6 +25,7 @@ from prime_cli.evals.execution.gateway_setup import gateway_of
 from prime_cli.evals.execution.progress_line import (
     WaitingTask,
     calling_every_second,
+    say_of_worker,
 )
 from prime_cli.evals.execution.recorder import EventFilter, Recorder
 from prime_cli.evals.execution.run_record import SessionOutcome
@@ -43,7 +44,6 @@ from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs import rows
 from prime_cli.runs.access_requests import WithheldVariables
 from prime_cli.runs.folder import Journal
-from prime_cli.runs.manifest import MOST_WARNINGS
 from prime_cli.runs.rows import Row, lacks_capability
 from prime_cli.runs.spending import without
 from prime_cli.runs.tally import Tally
@@ -64,9 +64,6 @@ from prime_cli.runtime.worker_log import slow_words
 
 if TYPE_CHECKING:
     from prime_cli.evals.ray.fleet import Fleet
-
-
-_LONGEST_WARNING = 300
 
 
 class RolloutLoop:
@@ -248,7 +245,7 @@ class RolloutLoop:
             case Network():
                 self.outcome.connections.hear(event)
             case Caution() | Log():
-                self._say(event)
+                say_of_worker(event, self._setup.scrub.text, self.outcome.warned, self._progress)
             case End():
                 failure = failure_of(
                     event,
@@ -261,18 +258,6 @@ class RolloutLoop:
                 )
                 if failure is not None:
                     raise failure
-
-    def _say(self, event: Caution | Log) -> None:
-        """Say what the worker reports; what the environment warns of once, and keep it."""
-        text, known = self._setup.scrub.text(event.text), self.outcome.warned
-        if isinstance(event, Log):
-            self._progress.say(text)
-            return
-        line = "".join(letter if letter.isprintable() else " " for letter in text)
-        text = " ".join(line.split())[:_LONGEST_WARNING]
-        if text and text not in known and len(known) < MOST_WARNINGS:
-            known[text] = None
-            self._progress.say(f"The environment warns: {text}")
 
     def _keep(self, event: Rollout) -> None:
         row = self._recorder.record(event, self._why_again(event))

@@ -61,6 +61,7 @@ class Sounded:
     first: ProbeRun
     second: ProbeRun
     checks: dict[str, Check]
+    said: list[str]
 
     def status(self, name: str) -> str:
         return self.checks[name].status
@@ -92,9 +93,10 @@ def sound_twice(
 ) -> Sounded:
     """Run the environment with this `source` as a check does, and judge it."""
     bench = bench_for(folder, small_interpreter(folder, source), **changes)
-    with Silent().task("checking") as task:
-        first, second = (asyncio.run(run_probes(bench, Silent(), task)) for _ in range(2))
+    progress = Silent()
+    with progress.task("checking") as task:
+        first, second = (asyncio.run(run_probes(bench, progress, task)) for _ in range(2))
     checks = {
         check.id: check for check in inspect_runs(first, second, declaration or Declaration())
     }
-    return Sounded(first, second, checks)
+    return Sounded(first, second, checks, progress.said)

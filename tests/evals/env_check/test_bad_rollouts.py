@@ -38,6 +38,15 @@ class Bad(vf.Environment):
     assert found.status("errors") == "pass"
 
 
+def test_what_the_environment_warns_of_is_said_once(tmp_path: Path) -> None:
+    warns = GOOD.replace(
+        "def load_environment():",
+        "print('no rows.json, using synthetic ones')\n\ndef load_environment():",
+    )
+    found = sound_twice(tmp_path, warns, first=1)
+    assert found.said == ["The environment warns: no rows.json, using synthetic ones"]
+
+
 OUTSIDE = """
 import contextlib
 import socket
