@@ -31,6 +31,7 @@ from prime_cli.api.urls import (
 from prime_cli.core.credentials import check_key
 from prime_cli.core.errors import Unreachable
 from prime_cli.core.http import retry_after
+from prime_cli.core.network import proxy_failure
 
 ATTEMPTS = 3
 LONGEST_WAIT = 20.0
@@ -362,11 +363,14 @@ class HubResponse:
 def _failures(url: httpx.URL) -> Iterator[None]:
     try:
         yield
-    except httpx.TimeoutException as error:
-        raise Unreachable(
-            f"{host_of(url)} did not answer in time", hint="try again, or see `prime config show`"
-        ) from error
     except httpx.TransportError as error:
+        if was_never_sent(error) and (failure := proxy_failure(str(url), reason_of(error))):
+            raise failure from error
+        if isinstance(error, httpx.TimeoutException):
+            raise Unreachable(
+                f"{host_of(url)} did not answer in time",
+                hint="try again, or see `prime config show`",
+            ) from error
         raise Unreachable(
             f"{host_of(url)} cannot be reached: {reason_of(error)}",
             hint="check the network and the URL (`prime config show`); the built-in hub "

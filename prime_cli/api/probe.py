@@ -8,10 +8,11 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from prime_cli import __version__
-from prime_cli.api.connection import API
+from prime_cli.api.connection import API, was_never_sent
 from prime_cli.api.transports import open_client
 from prime_cli.api.urls import host_of, parse_url, reason_of
 from prime_cli.core.errors import Unreachable
+from prime_cli.core.network import proxy_failure
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ def probe(
             hint="check that the hub is up, and that no proxy interferes",
         ) from error
     except httpx.TransportError as error:
+        if was_never_sent(error) and (failure := proxy_failure(str(url), reason_of(error))):
+            raise failure from error
         raise Unreachable(
             f"{host_of(url)} cannot be reached: {reason_of(error)}", hint=_step(str(error))
         ) from error

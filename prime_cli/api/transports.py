@@ -41,7 +41,10 @@ def _open_way(scheme: str, proxy: str | None) -> httpx.HTTPTransport:
         # Without encryption there are no certificates, which take 20 ms to load.
         return httpx.HTTPTransport(verify=False, trust_env=False)
     tls = load_certificates()
-    through = httpx.Proxy(proxy, ssl_context=tls) if proxy is not None else None
+    through = None
+    if proxy is not None:
+        # A proxy without TLS may have no certificates.
+        through = httpx.Proxy(proxy, ssl_context=tls if proxy.startswith("https:") else None)
     return httpx.HTTPTransport(verify=tls, trust_env=False, proxy=through)
 
 

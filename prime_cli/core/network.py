@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import Unreachable, UsageError
 from prime_cli.core.http import is_loopback
 from prime_cli.core.installation import require
 
@@ -62,6 +62,19 @@ def variable_of(proxy: str) -> str:
     names = (spelt for name in PROXIES for spelt in (name.lower(), name))
     held = (name for name in names if os.environ.get(name) and os.environ[name] in proxy)
     return next(held, "the system's proxy")
+
+
+def proxy_failure(url: str, why: object) -> Unreachable | None:
+    """The error of a request to `url` that its proxy did not let through; None without a proxy."""
+    proxy = proxy_for(url)
+    if proxy is None:
+        return None
+    parts, host = urlsplit(proxy), urlsplit(url).hostname
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return Unreachable(
+        f"The proxy {shown} cannot be used to call {host}: {why}",
+        hint=f"correct {variable_of(proxy)}, or call the host without it: `export NO_PROXY={host}`",
+    )
 
 
 def without_proxy_here(environ: Mapping[str, str]) -> dict[str, str]:

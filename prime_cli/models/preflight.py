@@ -12,7 +12,7 @@ import msgspec
 from yarl import URL
 
 from prime_cli.core.errors import Unreachable
-from prime_cli.core.network import is_socks, variable_of
+from prime_cli.core.network import is_socks, proxy_failure
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.connections import Connections, failures, proxy_for
 from prime_cli.models.gateway.holds import refusal
@@ -107,18 +107,12 @@ def _unreachable(
     error: Exception,
 ) -> Unreachable:
     """What did not answer, and a hint about what the user gave to get there."""
-    host = urlsplit(endpoint.url).hostname
     why = getattr(error, "strerror", None) or error
     if proxy is not None:
-        from prime_cli.runtime.sources import without_credentials
-
         if isinstance(error, aiohttp.ClientHttpProxyError):
             why = f"it answered {error.status} {error.message}".rstrip()
-        return Unreachable(
-            f"The proxy {without_credentials(proxy)} cannot be used to call {host}: {why}",
-            hint=f"correct {variable_of(proxy)}, "
-            f"or call the host without it: `export NO_PROXY={host}`",
-        )
+        if (failure := proxy_failure(endpoint.url, why)) is not None:
+            return failure
     if not endpoint.chosen_by:
         return Unreachable(
             f"OpenAI, which is called as no other endpoint was named, does not answer: {why}",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import EnvironmentFailed, Offline, PrimeError, StorageFailed, Unreachable
 from prime_cli.core.installation import package_command
+from prime_cli.core.network import check_certificates, proxy_failure
 from prime_cli.core.paths import home_path, prime_home
 from prime_cli.core.process import Completed, TimedOut, child_environment, run
 from prime_cli.core.progress import Task
@@ -52,6 +53,9 @@ _NETWORK = re.compile(
     r"error sending request|dns error|connection (refused|reset)|failed to fetch|"
     r"request failed after|tcp connect error|timed out|temporary failure in name resolution",
     re.IGNORECASE,
+)
+_THROUGH_PROXY = re.compile(
+    r"for url \((https?://[^)\s]+)\).*(?:tunnel|proxy|connect error)", re.DOTALL
 )
 _NEEDS_NETWORK = re.compile(
     r"network (was|is) disabled|network connectivity is disabled|"
@@ -167,7 +171,10 @@ def reason_of_failure(completed: Completed) -> str:
 
 
 def network_failure(completed: Completed, *, offline: bool) -> PrimeError | None:
-    """The error behind a failed uv call if the network was at fault; None if it was not."""
+    """The error behind a failed uv call if the network was at fault; None if it was not.
+
+    Raises UsageError if the certificates are, for want of the file that a variable names.
+    """
     output = completed.last_lines(40)
     if offline and _NEEDS_NETWORK.search(output):
         return Offline(
@@ -176,6 +183,12 @@ def network_failure(completed: Completed, *, offline: bool) -> PrimeError | None
             detail=completed.last_lines(),
         )
     if _NETWORK.search(output):
+        check_certificates(os.environ)
+        asked = _THROUGH_PROXY.search(output)
+        why = completed.last_lines(1).strip().removeprefix("cause: ")
+        if asked and (failure := proxy_failure(asked[1], why)):
+            failure.detail = completed.last_lines()
+            return failure
         by_url = _BY_URL.search(output)
         if by_url:
             return Unreachable(

@@ -2,6 +2,7 @@
 
 import hashlib
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import httpx
 import pytest
 
 from prime_cli.api.client import HubClient
+from prime_cli.api.probe import probe
 from prime_cli.api.transports import OfflineTransport
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import (
@@ -22,6 +24,7 @@ from prime_cli.core.errors import (
     Unreachable,
     UsageError,
 )
+from prime_cli.core.network import PROXIES
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.wire.environments import ResolveRequest
@@ -405,3 +408,22 @@ def test_a_hub_is_reached_through_a_socks_proxy(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv("ALL_PROXY", proxy.url)
         assert HubClient("http://hub.example.org").accounts.whoami().slug == "ada"
     assert proxy.asked == ["hub.example.org:80"]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize(
+    "ask", [lambda hub: hub.accounts.whoami(), lambda hub: probe(hub.base_url, seconds=5.0)]
+)
+def test_a_dead_proxy_is_named_with_its_variable(
+    scheme: str, ask: Callable[[HubClient], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (*PROXIES, "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setenv("ALL_PROXY", f"{scheme}://ada:secret@127.0.0.1:1")
+    with pytest.raises(Unreachable) as caught:
+        ask(HubClient("https://hub.example", key="k", sleep=Waits()))
+    assert caught.value.message == (
+        f"The proxy {scheme}://127.0.0.1:1 cannot be used to call hub.example: Connection refused"
+    )
+    assert "correct ALL_PROXY" in (caught.value.hint or "")

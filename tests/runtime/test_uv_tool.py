@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.errors import Offline, StorageFailed, Unreachable
+from prime_cli.core.errors import Offline, StorageFailed, Unreachable, UsageError
 from prime_cli.core.paths import prime_home
 from prime_cli.core.process import Completed
 from prime_cli.runtime.uv_tool import (
@@ -37,6 +37,47 @@ def test_the_server_that_did_not_answer_is_named(said: str, told: str) -> None:
 
     assert isinstance(failure, Unreachable)
     assert failure.message.startswith(told)
+
+
+THROUGH = """error: Request failed after 3 retries in 6.7s
+  cause: Failed to fetch: https://index.example/simple/six/
+  cause: error sending request for url (https://index.example/simple/six/)
+  cause: client error (Connect)
+  cause: {}
+  cause: Connection refused (os error 111)
+"""
+
+
+@pytest.mark.parametrize(
+    "cause", ["tunnel error: failed to create underlying connection", "tcp connect error"]
+)
+def test_a_dead_proxy_is_named_with_its_variable(
+    cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = Completed(1, "", THROUGH.format(cause))
+    direct = network_failure(done, offline=False)
+    assert direct is not None
+    assert "proxy" not in direct.message
+    monkeypatch.delenv("https_proxy", raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "http://ada:secret@127.0.0.1:9")
+    failure = network_failure(done, offline=False)
+    assert isinstance(failure, Unreachable)
+    assert failure.message == (
+        "The proxy http://127.0.0.1:9 cannot be used to call index.example: "
+        "Connection refused (os error 111)"
+    )
+    assert "correct HTTPS_PROXY" in (failure.hint or "")
+
+
+def test_a_missing_file_of_certificates_is_named_with_its_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
+    said = (
+        "error: Failed to fetch\n  cause: error sending request\n  cause: invalid peer certificate"
+    )
+    with pytest.raises(UsageError, match=r"SSL_CERT_FILE \(/nowhere/ca.pem\) cannot be read"):
+        network_failure(Completed(1, "", said), offline=False)
 
 
 def test_a_missing_cache_entry_offline_is_not_a_network_error() -> None:
