@@ -235,10 +235,8 @@ class Takedown(msgspec.Struct):
 
 
 class Restored(msgspec.Struct):
-    """What is no longer taken down, and whether everybody sees it again."""
+    """What was taken down is not any more, and whether everybody sees it again."""
 
-    kind: str = ""
-    target: str = ""
     is_public: bool = False
     success: bool = True
 

@@ -7,7 +7,7 @@ import typer
 from prime_cli.commands.base import group
 from prime_cli.commands.hub.options import HubData
 from prime_cli.commands.options import CONTEXT, local_options, open_session
-from prime_cli.wire.accounts import NewTakedown, Restored
+from prime_cli.wire.accounts import NewTakedown
 
 _HERE = "prime_cli.commands.hub.takedowns"
 
@@ -99,14 +99,7 @@ def remove(ctx: typer.Context, target: TargetArg, place: HubData) -> None:
     if found.is_public:
         # Beside its data, a hub's address is not known.
         web = session.config.context.web_url if session.context_name is not None else None
-        address = f": {web}{_page(found)}" if web else ""
-        session.output.say(f"{found.target} is now public{address}")
-
-
-def _page(found: Restored) -> str:
-    from prime_cli.pages.links import environment_path
-
-    if found.kind == "evaluation":
-        return f"/dashboard/evaluations/{found.target}"
-    slug, _, version = found.target.partition("@")
-    return environment_path(slug, version=version)
+        slug, at, version = target.partition("@")
+        kind = "environments" if "/" in slug else "evaluations"
+        page = f": {web}/dashboard/{kind}/{slug}{at and '/@'}{version}" if web else ""
+        session.output.say(f"{target} is now public{page}")

@@ -74,7 +74,7 @@ def restore(hub: Hub, caller: Caller, target: str) -> Restored:
             )
         place.put(None)
         record(hub, connection, caller, f"{place.kind}.restore", place.target, was=place.reason)
-    return Restored(place.kind, place.target, place.is_public)
+    return Restored(place.is_public)
 
 
 def list_takedowns(hub: Hub, caller: Caller) -> TakedownList:
