@@ -122,6 +122,18 @@ def test_the_end_of_the_traceback_is_shown_and_no_secret_is_reported() -> None:
     assert error.detail == "at [KEY]"
 
 
+def test_data_that_cannot_be_downloaded_comes_with_what_to_do_offline() -> None:
+    message = "Couldn't reach 'openai/gsm8k' on the Hub (huggingface.co cannot be reached)"
+    failure = Failure("environment", "ConnectionError", message)
+    error = first_wave_failure(failure, 3, "1f2e3d4c", Scrubber({}))
+    assert (error.hint or "").startswith("run it once where huggingface.co can be reached")
+
+
+def test_a_long_failure_is_cut() -> None:
+    failure = Failure("environment", "ValueError", "x" * 2000)
+    assert len(first_wave_failure(failure, 3, "1f2e3d4c", Scrubber({})).message) < 400
+
+
 RAISING = ECHO.replace("        return float", "        info = {}['k']\n        return float")
 HALF = ECHO.replace(
     "        return float",
