@@ -7,7 +7,7 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.options import hub_options, open_session
-from prime_cli.commands.pods.formatting import price_text
+from prime_cli.core.formatting import format_usd
 from prime_cli.pods.disks import find_disks
 from prime_cli.pods.offer_choice import explain_no_offer
 from prime_cli.pods.offer_rows import (
@@ -104,7 +104,7 @@ def _offer_row(offer: OfferRow) -> list[str]:
     cells = [
         offer.id,
         f"{name} x{offer.gpu_count}{' spot' if offer.is_spot else ''}",
-        price_text(offer.price_value),
+        format_usd(offer.price_value, "-"),
         offer.provider,
         offer.location,
         offer.stock_status,
@@ -135,9 +135,7 @@ def gpu_types(
     session = open_session(ctx)
     found = gpu_type_rows(session.hub.availability.summary())
     names = [each.gpu_type for each in found]
-    rows = [
-        [each.gpu_type, ", ".join(each.gpu_counts), price_text(each.cheapest)] for each in found
-    ]
+    rows = [[e.gpu_type, ", ".join(e.gpu_counts), format_usd(e.cheapest, "-")] for e in found]
     page = {"gpu_types": names, "total_count": len(names)}
     session.output.table(_GPU_COLUMNS, rows, records=found, page=page)
     if not found:
@@ -181,7 +179,7 @@ def _disk_row(disk: DiskOfferRow) -> list[str]:
         disk.short_id,
         disk.provider,
         disk.location,
-        price_text(disk.price_value),
+        format_usd(disk.price_value, "-"),
         disk.max_size,
         disk.stock_status,
         disk.is_multinode.lower(),

@@ -7,13 +7,12 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.options import YES, hub_options, open_session
-from prime_cli.commands.pods.formatting import price_text
 from prime_cli.commands.pods.teams import Ownership, choose_team
 from prime_cli.commands.pods.watch import WatchColumns, WatchOpt, require_lines
 from prime_cli.commands.pods.watch import watch as go_on
 from prime_cli.core.completion_cache import forget, note, remember
 from prime_cli.core.errors import Conflict, UsageError
-from prime_cli.core.formatting import first_few, pluralize
+from prime_cli.core.formatting import first_few, format_usd, pluralize
 from prime_cli.pods.disks import (
     DiskDetail,
     DiskListing,
@@ -64,7 +63,7 @@ def _row(disk: ListedDisk, shown_id: str) -> list[str]:
         disk.provider,
         disk.place or "-",
         disk.created_at,
-        price_text(disk.price_hr),
+        format_usd(disk.price_hr, "-"),
         str(len(disk.pods)),
     ]
 
@@ -151,7 +150,7 @@ def _disk_lines(disk: DiskDetail, place: str) -> list[tuple[str, str]]:
         ("size", f"{disk.size} GB"),
         ("provider", disk.provider),
         ("place", place),
-        ("price/h", price_text(disk.price_hr)),
+        ("price/h", format_usd(disk.price_hr, "-")),
         ("team", disk.team_id or ""),
         ("created", disk.created_at),
         ("terminated", disk.terminated_at or ""),

@@ -7,7 +7,7 @@ from prime_cli.api.probe import ProbeResult, probe
 from prime_cli.core.config import Config
 from prime_cli.core.credentials import find_credential, keyrings
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError, Unreachable, UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_duration, pluralize
 from prime_cli.core.http import sends_unencrypted
 from prime_cli.doctor.base import Finding, System, failed, ok, skipped, warned
 from prime_cli.envs.project.starters import starters_are_published
@@ -62,7 +62,7 @@ def judge_clock(answered: ProbeResult, system: System) -> Finding:
     apart = abs(middle - answered.date)
     slack = timedelta(seconds=1 + answered.seconds / 2)
     word = "behind" if middle < answered.date else "ahead of"
-    sentence = f"This clock is {_span(apart)} {word} the hub's"
+    sentence = f"This clock is {format_duration(apart.total_seconds())} {word} the hub's"
     if apart > REFUSED + slack:
         return failed(_CLOCK, sentence, _FIX_CLOCK)
     if apart > NOTICED + slack:
@@ -97,11 +97,6 @@ def _key_for(config: Config) -> str | None:
         return find_credential(config).key
     except PrimeError:
         return None  # reported by `check_key`
-
-
-def _span(apart: timedelta) -> str:
-    seconds = apart.total_seconds()
-    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"  # noqa: PLR2004
 
 
 _NOBODY = "prime doctor"

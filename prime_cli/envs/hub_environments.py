@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
+from prime_cli.core.formatting import format_number
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.names import resolve_name, suggest_names
@@ -41,8 +42,8 @@ COLUMNS: Mapping[str, Callable[[ListedEnvironment], str]] = {
     "Tags": lambda row: ", ".join(row.tags),
     "Created": lambda row: row.created_at,
     "Kinds": lambda row: ", ".join(row.kinds),
-    "Downloads": lambda row: _count(row.downloads),
-    "Evaluations": lambda row: _count(row.evaluations),
+    "Downloads": lambda row: format_number(row.downloads, "-"),
+    "Evaluations": lambda row: format_number(row.evaluations, "-"),
 }
 """The table of a listing: titles, and the text of a row under each."""
 
@@ -123,10 +124,6 @@ def _listed(item: EnvironmentItem) -> ListedEnvironment:
         kinds=tuple(item.kinds),
         **{name: getattr(item, name) for name in names},
     )
-
-
-def _count(number: int | None) -> str:
-    return "-" if number is None else str(number)
 
 
 class Deletion(Struct, frozen=True):

@@ -4,11 +4,12 @@ Money is counted in whole picodollars (10^-12 USD): a table's smallest step, 0.0
 million tokens, is one picodollar a token, so sums are exact in whatever order calls end.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 from typing import NamedTuple
+
+from prime_cli.core.formatting import format_cap, format_usd
 
 
 @dataclass(frozen=True)
@@ -234,14 +235,8 @@ class Budget:
         if self.token_budget is not None and tokens >= self.token_budget:
             return f"The token budget of {self.token_budget:,} is used up"
         if self.max_cost is not None and self._spent.picodollars >= self.max_cost * PICO:
-            return f"The cap of {format_usd(self.max_cost)} is reached"
+            return f"The cap of {format_cap(self.max_cost)} is reached"
         return None
-
-
-def format_usd(amount: float) -> str:
-    """An amount in USD with two decimals, or more where two significant digits need them."""
-    zeros = -math.floor(math.log10(amount)) if amount > 0 else 0
-    return f"${amount:,.{max(2, zeros + 1)}f}"
 
 
 def format_cost(spend: Spend) -> str:

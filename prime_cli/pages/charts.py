@@ -13,7 +13,7 @@ from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_apart, format_number, pluralize
 from prime_cli.pages.plot import (
     HEIGHT,
     TICKS,
@@ -21,7 +21,6 @@ from prime_cli.pages.plot import (
     WIDTH,
     Axis,
     Plot,
-    number_text,
     shorten_label,
 )
 from prime_cli.runs.rows import LARGEST
@@ -82,17 +81,17 @@ def draw_histogram(values: Iterable[float], title: str, *, bins: int = _BINS) ->
         bars = [_Bar(least, most, len(known))]
         reach = max(abs(least), 1.0) / 2
         across = Axis(least - reach, least + reach)
-        labels = [(least, number_text(least))]
+        labels = [(least, format_number(least))]
     else:
         bars = _count(known, least, most, bins)
         across = Axis(least, most)
         labels = _numbers(across)
     plot = Plot(across, Axis(0, max(bar.number for bar in bars)), y="Count")
     body = plot.frame(labels, plot.up.ticks(least=1)) + "".join(_bar(plot, bar) for bar in bars)
-    low, high = number_text(least), number_text(most)
+    low, high = format_number(least), format_number(most)
     span = f"of {low}" if low == high else f"from {low} to {high}"
     words = f"{pluralize(len(known), 'value')} {span}"
-    rows = [(number_text(low), number_text(high), f"{number:,}") for low, high, number in bars]
+    rows = [(format_number(low), format_number(high), f"{number:,}") for low, high, number in bars]
     return _figure(title, words, body, _table(("From", "To", "Count"), rows))
 
 
@@ -119,7 +118,7 @@ def draw_curves(
     body = plot.frame(labels, plot.up.ticks()) + lines
     listed = _averaged(whole, max(_MOST_ROWS // len(whole), _ROWS_OF_ONE))
     rows = [
-        (each.name, names[round(p.x)] if names else number_text(p.x), *map(number_text, p[1:]))
+        (each.name, names[round(p.x)] if names else format_number(p.x), *map(format_number, p[1:]))
         for each in listed
         for p in each.points
     ]
@@ -136,7 +135,7 @@ def _plot_of(points: Sequence[Point], x: str, y: str) -> Plot:
 
 def _endings(curves: Sequence[Curve], title: str) -> str:
     """Where each curve ends; one that is called as the chart needs no name."""
-    ends = [(each.name, f"ends at {number_text(each.points[-1].y)}") for each in curves]
+    ends = [(each.name, f"ends at {format_number(each.points[-1].y)}") for each in curves]
     if len(ends) == 1 and ends[0][0] == title:
         return ends[0][1]
     return ", ".join(map(" ".join, ends))
@@ -160,14 +159,15 @@ def draw_dots(dots: Sequence[Dot], title: str, x: str, y: str) -> str:
     words = pluralize(len(known), "point")
     if len(known) < len(dots):
         words += f" of {len(dots):,}"
-    rows = [(dot.label, number_text(dot.x), number_text(dot.y)) for dot in known]
+    rows = [(dot.label, format_number(dot.x), format_number(dot.y)) for dot in known]
     body = plot.frame(_numbers(across), up.ticks()) + drawn
     return _figure(title, words, body, _table(("", x, y), rows))
 
 
 def _numbers(across: Axis, *, least: float = 0.0) -> list[tuple[float, str]]:
     """The labels of an axis of numbers, not closer than `least`: no step is half a step."""
-    return [(value, number_text(value)) for value in across.ticks(least=least)]
+    ticks = across.ticks(least=least)
+    return list(zip(ticks, format_apart(ticks), strict=True))
 
 
 def _names(names: Sequence[str]) -> list[tuple[float, str]]:
@@ -198,7 +198,7 @@ def _bar(plot: Plot, bar: _Bar) -> str:
     if right - left < 1:  # equal, or nearly
         left, right = left - _ONE_WIDTH / 2, right + _ONE_WIDTH / 2
     height = max(plot.bottom - top, 1)
-    low, high = number_text(bar.low), number_text(bar.high)
+    low, high = format_number(bar.low), format_number(bar.high)
     return (
         f'<rect class="c0" x="{left + 0.5:.1f}" y="{plot.bottom - height:.1f}" '
         f'width="{max(right - left - 1, 1):.1f}" height="{height:.1f}">'
@@ -231,7 +231,7 @@ def _band(plot: Plot, points: Sequence[Point], kind: str) -> str:
 
 
 def _dot(plot: Plot, dot: Dot) -> str:
-    title = f"{dot.label}: {number_text(dot.x)}, {number_text(dot.y)}"
+    title = f"{dot.label}: {format_number(dot.x)}, {format_number(dot.y)}"
     circle = (
         f'<circle class="c0" cx="{plot.left(dot.x):.1f}" cy="{plot.down(dot.y):.1f}" r="5">'
         f"<title>{escape(title)}</title></circle>"

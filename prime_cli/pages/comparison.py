@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from prime_cli.core.errors import Conflict, PrimeError
+from prime_cli.core.formatting import format_difference, format_interval, format_number, format_p
 from prime_cli.pages.paging import Cursor, Room, Window
 from prime_cli.pages.rollout import RolloutView
 from prime_cli.pages.runs import EMPTY, Cell, Link, Scale
@@ -218,20 +219,17 @@ def view_compared(
 
 
 def _verdict(each: Comparison, model: str) -> VerdictLine:
-    interval = (
-        "" if each.interval is None else f"{each.interval[0]:+.3f} to {each.interval[1]:+.3f}"
-    )
     notes = [*each.notes, detectable_words(each)]
     if each.disagreement is not None:
         notes.insert(0, each.disagreement)
     return VerdictLine(
         name=each.other.name,
         model=model,
-        mean=f"{each.other.mean:.3f}",
-        first=f"{each.first.mean:.3f}",
-        difference=f"{each.difference:+.3f}",
-        interval=interval,
-        p=f"{each.p_adjusted:.3g}",
+        mean=format_number(each.other.mean),
+        first=format_number(each.first.mean),
+        difference=format_difference(each.difference),
+        interval=format_interval(each.interval, signed=True),
+        p=format_p(each.p_adjusted),
         verdict=each.verdict,
         sentence=each.sentence,
         notes=notes,

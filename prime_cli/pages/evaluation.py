@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_number, format_usd, pluralize
 from prime_cli.pages.links import comparison_path, environment_path, evaluation_path, sample_path
 from prime_cli.pages.overview import EvaluationSamples, rewards_of
 from prime_cli.pages.paging import Window, parse_cursor
@@ -93,7 +93,7 @@ def _stream(detail: EvaluationDetail, path: str) -> str | None:
 
 def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact]:
     if detail.avg_score is not None:
-        yield Fact("Mean reward", f"{detail.avg_score:.4g}")
+        yield Fact("Mean reward", format_number(detail.avg_score))
     yield from intervals
     yield Fact("Model", detail.model_name or "unknown")
     errors = _errors_of(detail)
@@ -114,7 +114,7 @@ def _spent(detail: EvaluationDetail) -> Iterator[Fact]:
     if isinstance(own.get("usage"), dict):
         yield from usage_facts(own["usage"])
     if (cost := finite(own.get("cost"))) is not None:
-        yield Fact("Cost", f"${cost:.4g}")
+        yield Fact("Cost", format_usd(cost))
 
 
 def _errors_of(detail: EvaluationDetail) -> int:
@@ -151,7 +151,7 @@ def _notes(detail: EvaluationDetail, kinds: Sequence[ErrorLine]) -> Iterator[str
     rollouts = known.pop("rollouts", 0)
     why = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in known.items())
     if rollouts:
-        yield f"{rollouts} rollouts were retried ({why})"
+        yield f"{rollouts:,} rollouts were retried ({why})"
 
 
 def _metrics(detail: EvaluationDetail) -> Iterator[MetricLine]:
@@ -174,5 +174,5 @@ _LONGEST_NAME = 60
 def _grid_line(name: str, lines: Sequence[SampleLine], scale: Scale, base: str) -> GridLine:
     cells = [scale.cell(line.reward, "error", sample_path(base, line.number)) for line in lines]
     rewards = rewards_of(lines)
-    mean = f"{math.fsum(rewards) / len(rewards):.3g}" if rewards else ""
+    mean = format_number(math.fsum(rewards) / len(rewards)) if rewards else ""
     return GridLine(shorten(name, _LONGEST_NAME), mean, cells)

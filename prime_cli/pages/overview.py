@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from prime_cli.core.formatting import format_interval
 from prime_cli.pages.runs import ErrorLine, Fact, Scale, metric_charts, reward_chart
 from prime_cli.pages.templates import Html
 from prime_cli.runs.rows import LARGEST
@@ -36,7 +37,7 @@ class Overview(NamedTuple):
         for line in lines:
             examples.setdefault(line.place[0], []).extend(rewards_of([line]))
         rewards = rewards_of(lines)
-        intervals = _bounds(list(examples.values()), errors) if len(lines) == total else ()
+        intervals = interval_facts(list(examples.values()), errors) if len(lines) == total else ()
         charts = [reward_chart(rewards), *metric_charts(metrics)]
         return cls(Scale.of(rewards), list(intervals), charts, kinds)
 
@@ -49,14 +50,14 @@ class EvaluationSamples(NamedTuple):
     overview: Overview = Overview()
 
 
-def _bounds(examples: Sequence[Sequence[float]], errors: int) -> Iterator[Fact]:
-    interval = precision(examples).interval
-    if interval is not None:
-        text = f"{interval.low:.4g} to {interval.high:.4g} ({interval.method})"
-        yield Fact("95 % interval", text)
+def interval_facts(examples: Sequence[Sequence[float]], errors: int) -> Iterator[Fact]:
+    """How well the mean is known, over the rewards of each example and so many errors."""
+    if interval := precision(examples).interval:
+        ends = format_interval((interval.low, interval.high))
+        yield Fact("95 % interval", f"{ends} ({interval.method})")
     limits = bounds([reward for rewards in examples for reward in rewards], errors)
     if errors and limits.low is not None and limits.high is not None:
-        yield Fact("Errors as 0, or left out", f"{limits.low:.4g} to {limits.high:.4g}")
+        yield Fact("Errors as 0, or left out", format_interval((limits.low, limits.high)))
 
 
 def rewards_of(lines: Sequence[SampleLine]) -> list[float]:

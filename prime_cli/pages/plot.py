@@ -1,9 +1,11 @@
 """The area of a chart: its axes, their numbers and names, and where a point is drawn."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+
+from prime_cli.core.formatting import format_apart
 
 WIDTH, HEIGHT = 640, 288
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 26, 40, 54
@@ -73,10 +75,10 @@ class Plot:
         """A point as SVG writes it."""
         return f"{self.left(x):.1f},{self.down(y):.1f}"
 
-    def frame(self, labels: Iterable[tuple[float, str]], ticks: Iterable[float]) -> str:
+    def frame(self, labels: Iterable[tuple[float, str]], ticks: Sequence[float]) -> str:
         """The axes with these `labels` below and numbers at the left, and both names."""
         right = WIDTH - _RIGHT
-        rules = "".join(self._rule(value, right) for value in ticks)
+        rules = "".join(map(self._rule, ticks, format_apart(ticks)))
         below = "".join(
             _label(f"{self.left(value):.1f}", self.bottom + 20, "middle", label)
             for value, label in labels
@@ -88,11 +90,12 @@ class Plot:
             + _label(4, 16, "start", shorten_label(self.y))
         )
 
-    def _rule(self, value: float, right: int) -> str:
+    def _rule(self, value: float, name: str) -> str:
+        right = WIDTH - _RIGHT
         at = f"{self.down(value):.1f}"
         return (
             f'<line class="rule" x1="{_LEFT}" x2="{right}" y1="{at}" y2="{at}"/>'
-            f'<text x="{_LEFT - 6}" y="{at}" dy="4" text-anchor="end">{number_text(value)}</text>'
+            f'<text x="{_LEFT - 6}" y="{at}" dy="4" text-anchor="end">{name}</text>'
         )
 
 
@@ -100,11 +103,6 @@ def _label(left: object, down: object, anchor: str, text: str) -> str:
     if not text:
         return ""
     return f'<text x="{left}" y="{down}" text-anchor="{anchor}">{escape(text)}</text>'
-
-
-def number_text(value: float | None) -> str:
-    """To four digits; empty for None."""
-    return "" if value is None else f"{0.0 if value == 0 else value:.4g}"
 
 
 def shorten_label(name: str, most: int = 40) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from prime_cli.core.errors import NotFound
+from prime_cli.core.formatting import format_number
 from prime_cli.pages.answers import diff_answer
 from prime_cli.pages.conversation import ROOM, Conversation, lay_out
 from prime_cli.pages.json_diff import JsonDiff
@@ -23,7 +24,7 @@ from prime_cli.pages.texts import (
 )
 from prime_cli.pages.tokens import NO_TOKENS, PER_PAGE, Tokens, tokens_of
 from prime_cli.pages.turns import LeftOut
-from prime_cli.runs.transcript import as_text
+from prime_cli.runs.transcript import metric_text
 
 
 @dataclass(frozen=True)
@@ -102,12 +103,12 @@ def view_rollout(
     at = Address(path)
     error, trace, most = sample.error, sample.traceback, _ERROR_BYTES // share
     rest, left_out = _rest(sample, at, _REST_BYTES // share)
-    metrics = ((name, _number(value)) for name, value in sample.metrics.items())
+    metrics = ((name, metric_text(value)) for name, value in sample.metrics.items())
     return RolloutView(
         path=path,
         run=run,
         title=title,
-        reward="none" if sample.reward is None else f"{sample.reward:.4g}",
+        reward=format_number(sample.reward, "none"),
         parts=list(some_facts(metrics, _METRIC_BYTES // share)),
         facts=sample.facts,
         conversation=lay_out(sample.prompt, sample.completion, path, cursor, ROOM // share),
@@ -198,7 +199,3 @@ def part_of(sample: Sample, pointer: str, *, indented: bool) -> bytes:
     """All of what the page of a rollout shows the beginning of; raises NotFound."""
     value = sample.find(pointer)
     return whole_text(decode_json(value) if indented else value).encode(errors="replace")
-
-
-def _number(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else as_text(value)

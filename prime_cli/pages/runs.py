@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from prime_cli.core.formatting import format_number
 from prime_cli.pages.charts import draw_histogram
 from prime_cli.pages.paging import Room, Window
 from prime_cli.pages.templates import Html, Page
@@ -68,8 +69,7 @@ class MetricLine(NamedTuple):
         high: float | None,
     ) -> "MetricLine":
         """The numbers as text; empty for None."""
-        numbers = ("" if value is None else f"{value:.4g}" for value in (mean, std, low, high))
-        return cls(name, f"{rollouts:,}", *numbers)
+        return cls(name, f"{rollouts:,}", *map(format_number, (mean, std, low, high)))
 
 
 class ErrorLine(NamedTuple):
@@ -204,7 +204,7 @@ class Scale:
         if reward is None:
             return Cell(shorten(error or "none", _LONGEST_ERROR), "error", path, note)
         part = (min(max(reward, self.low), self.high) - self.low) / (self.high - self.low)
-        return Cell(f"{reward:.3g}", f"r{min(int(part * LEVELS), LEVELS - 1)}", path, note)
+        return Cell(format_number(reward), f"r{min(int(part * LEVELS), LEVELS - 1)}", path, note)
 
 
 EMPTY = Cell("", "empty", "")

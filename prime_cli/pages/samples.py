@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from prime_cli.core.formatting import format_usd
 from prime_cli.pages.rollout import Sample
 from prime_cli.pages.runs import LONGEST_LABEL, NOTHING, ErrorLine, Fact
 from prime_cli.pages.texts import shorten
@@ -62,7 +63,7 @@ def _facts(body: Mapping[str, Any]) -> Iterator[Fact]:
             yield from usage_facts(usage)
     cost = finite(body.get("cost"))
     if cost is not None:
-        yield Fact("Cost", f"${cost:.4g}")
+        yield Fact("Cost", format_usd(cost))
 
 
 def time_facts(timing: Mapping[str, Any]) -> Iterator[Fact]:

@@ -20,7 +20,7 @@ and `<script>` within a page. Every page works without scripts, and at 390 pixel
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from html import escape
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.core.formatting import format_bytes, pluralize
+from prime_cli.core.formatting import (
+    format_bytes,
+    format_interval,
+    format_number,
+    format_p,
+    format_usd,
+    pluralize,
+)
 from prime_cli.core.http import sends_unencrypted
 from prime_cli.pages import links
 from prime_cli.pages.assets import asset
@@ -174,8 +181,11 @@ def _environment() -> "Environment":
     environment.filters |= {
         "day": _day,
         "moment": format_moment,
-        "number": _number,
+        "number": partial(format_number, missing=_DASH),
         "bytes": _bytes,
+        "interval": format_interval,
+        "usd": partial(format_usd, missing=_DASH),
+        "p": format_p,
     }
     environment.filters |= {"count": pluralize, "code": _code, "content": _content}
     environment.globals |= {"links": links, "asset": asset}
@@ -183,6 +193,8 @@ def _environment() -> "Environment":
 
 
 # --- Filters ---
+
+_DASH = "\N{EM DASH}"
 
 
 def _day(moment: str | None) -> str:
@@ -195,16 +207,9 @@ def format_moment(moment: str | None) -> str:
     return f"{moment[:16].replace('T', ' ')} UTC" if moment else ""
 
 
-def _number(value: float | None, digits: int = 3) -> str:
-    """A number, rounded unless it is an integer; a dash for None."""
-    if value is None:
-        return "\N{EM DASH}"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
-
-
 def _bytes(size: int | None) -> str:
     """A size in the unit that needs the fewest digits."""
-    return "\N{EM DASH}" if size is None else format_bytes(size)
+    return _DASH if size is None else format_bytes(size)
 
 
 def _content(text: str) -> Html:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from prime_cli.models.prices import format_usd
+from prime_cli.core.formatting import format_usd
 
 
 def gpu_words(name: str, count: int) -> str:

@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_cap, pluralize
 from prime_cli.core.process import look_with_git
 from prime_cli.core.refs import add_extras
 from prime_cli.models.gateway.settings import CALL_SECONDS
-from prime_cli.models.prices import format_usd
 
 _SECONDS = 10.0
 _COMMIT = re.compile(r"^# branch\.oid ([0-9a-f]{7,64})$", re.MULTILINE)
@@ -274,12 +273,12 @@ class EvalPlan(msgspec.Struct, frozen=True, kw_only=True):
         lines = [
             ("Environment", add_extras(self.environment.title, self.environment.extras or ())),
             ("Model", f"{self.model} at {self.endpoint}" + self._key()),
-            ("Rollouts", f"{examples} x {self.rollouts_per_example}"),
+            ("Rollouts", f"{examples} x {self.rollouts_per_example:,}"),
             ("Concurrency", str(self.concurrency)),
             ("Deadlines", str(self.deadlines)),
         ]
         if self.max_cost is not None:
-            lines.append(("Cost", f"at most {format_usd(self.max_cost)}"))
+            lines.append(("Cost", f"at most {format_cap(self.max_cost)}"))
         if self.token_budget is not None:
             lines.append(("Tokens", f"at most {self.token_budget:,}"))
         if self.only_gateway:

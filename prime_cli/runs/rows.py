@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from prime_cli.core.digests import digest_bytes
+from prime_cli.core.formatting import pluralize
 
 if TYPE_CHECKING:
     from prime_cli.runtime.protocol import RolloutError
@@ -216,9 +217,8 @@ class AskedAgain(msgspec.Struct, frozen=True):
     def words(self) -> str:
         """`5 rollouts: 3 after an infra error, 2 with their group`; empty if there are none."""
         counts = ((getattr(self, reason), words) for reason, words in _WORDS.items())
-        parts = ", ".join(f"{count} {words}" for count, words in counts if count)
-        noun = "rollout" if self.rollouts == 1 else "rollouts"
-        return f"{self.rollouts} {noun}: {parts}" if self.rollouts else ""
+        parts = ", ".join(f"{count:,} {words}" for count, words in counts if count)
+        return f"{pluralize(self.rollouts, 'rollout')}: {parts}" if self.rollouts else ""
 
 
 _WORDS = {

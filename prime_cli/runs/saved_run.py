@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from prime_cli.archive.imports import absent_import, missing_import_hint
 from prime_cli.core.errors import NotFound, PartialResult
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_share, pluralize
 from prime_cli.core.paths import storage_errors
 from prime_cli.runs.access_requests import allow_hint, refused, uncounted
 from prime_cli.runs.folder import RunFolder, is_being_written, read_journal
@@ -285,7 +285,9 @@ def check_error_rate(
     """
     counts = summary.counts
     rollouts = "rollouts" if key is None else f"rollouts of `{key}`"
-    errored = f"{counts.errored} of {counts.scored + counts.errored} {rollouts} ended in an error"
+    errored = (
+        f"{counts.errored:,} of {counts.scored + counts.errored:,} {rollouts} ended in an error"
+    )
     blamed = [each for each in summary.withheld if each.may_explain_errors]
     if blamed and counts.errored:
         names = ", ".join(sorted({each.name for each in blamed}))
@@ -296,7 +298,7 @@ def check_error_rate(
         )
     if summary.error_rate <= limit:
         return
-    above = f", above the limit of {limit:.0%}" if limit else ""
+    above = f", above the limit of {format_share(limit, digits=9)}" if limit else ""
     look = f"see what happened with `prime eval show {summary.run_id} --errors`"
     errors = (f"{each.type}: {each.message}" for each in summary.errors)
     absent = next(filter(None, map(absent_import, errors)), None)
@@ -319,7 +321,7 @@ def check_ended(summary: Summary) -> None:
         return
     counts = summary.counts
     raise PartialResult(
-        f"Run {summary.run_id} is {summary.status}: {counts.scored + counts.errored} of "
+        f"Run {summary.run_id} is {summary.status}: {counts.scored + counts.errored:,} of "
         f"{pluralize(counts.planned, 'rollout')} are done",
         hint=f"finish it with `prime eval run --resume {summary.run_id}`",
     )

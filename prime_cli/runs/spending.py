@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from prime_cli.core.formatting import pluralize
 from prime_cli.models.gateway.calls import POLICY
 from prime_cli.models.gateway.ledger import ServedBy
 from prime_cli.models.prices import PICO, ChargeKey, Charges, Spend, TokenUsage, add_charges
@@ -171,14 +172,10 @@ def served_words(served: Iterable[ServedModel]) -> list[str]:
         if [each.model for each in named] in ([], [requested]):
             continue
         who = "" if role == POLICY else f" for {role}"
-        words += [f"{_name(each)} in {_calls(each.calls)}{who}" for each in named]
+        words += [f"{_name(each)} in {pluralize(each.calls, 'call')}{who}" for each in named]
     return words
 
 
 def _name(served: ServedModel) -> str:
     mark = f" ({served.system_fingerprint})" if served.system_fingerprint else ""
     return f"{served.model}{mark}"
-
-
-def _calls(count: int) -> str:
-    return "1 call" if count == 1 else f"{count:,} calls"

@@ -40,6 +40,11 @@ class Counts(msgspec.Struct, frozen=True):
     errored: int
     truncated: int
 
+    @property
+    def words(self) -> str:
+        """`4 planned, 3 scored, 1 errored`."""
+        return f"{self.planned:,} planned, {self.scored:,} scored, {self.errored:,} errored"
+
 
 class Reward(msgspec.Struct, frozen=True):
     """Mean and population std over the scored rollouts.

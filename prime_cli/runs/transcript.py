@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import format_number
 from prime_cli.runs.rows import Row
 
 Block = tuple[str, str]
@@ -23,11 +24,16 @@ def transcript(row: Row) -> list[Block]:
         blocks.append(("error", f"{row.error.kind}: {row.error.type}: {row.error.message}"))
         if row.error.traceback:
             blocks.append(("traceback", row.error.traceback.rstrip()))
-    blocks.append(("reward", "none" if row.reward is None else f"{row.reward:.4g}"))
-    blocks.extend((name, as_text(value)) for name, value in row.metrics.items())
+    blocks.append(("reward", format_number(row.reward, "none")))
+    blocks.extend((name, metric_text(value)) for name, value in row.metrics.items())
     if row.stop_condition:
         blocks.append(("stopped by", row.stop_condition))
     return blocks
+
+
+def metric_text(value: Any) -> str:
+    """A metric or a part of a timing, which may be anything, as text."""
+    return format_number(value) if isinstance(value, float) else as_text(value)
 
 
 def message_blocks(part: Any) -> Iterator[Block]:

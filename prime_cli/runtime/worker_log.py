@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from prime_cli.core.formatting import format_duration
 from prime_cli.core.paths import make_folder, storage_errors
 
 Scrub = Callable[[bytes], bytes]
@@ -138,9 +139,7 @@ def slow_words(seconds: float, last: str) -> str:
     """`12s so far: Fetching 3/17`, with the `last` line that was printed; nothing if quick."""
     if seconds < SLOW_LOAD_SECONDS:
         return ""
-    minutes, rest = divmod(int(seconds), 60)
-    span = f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
-    return f"{span} so far: {last or 'it prints nothing'}"
+    return f"{format_duration(seconds)} so far: {last or 'it prints nothing'}"
 
 
 def last_shown(printed: str) -> str:

@@ -6,7 +6,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_number, pluralize
 from prime_cli.core.installation import require
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.models.prices import format_cost
@@ -155,22 +155,19 @@ class RunResult(EvalResult):
 
 def summary_html(summary: Summary) -> str:
     """A run in a notebook: a table of what it was and how it ended, every text escaped."""
-    counts, reward = summary.counts, summary.reward
-    mean = "nothing was scored" if reward.mean is None else f"{reward.mean:.3f}"
+    reward = summary.reward
+    mean = format_number(reward.mean, "nothing was scored")
     if reward.stderr is not None:
-        mean += f" ± {reward.stderr:.3f}"
+        mean += f" ± {format_number(reward.stderr)}"
     lines = [
         ("Run", summary.run_id),
         ("Environment", summary.environment.ref),
         ("Model", summary.model),
         ("Status", summary.status + (f": {summary.failure}" if summary.failure else "")),
-        (
-            "Rollouts",
-            f"{counts.planned} planned, {counts.scored} scored, {counts.errored} errored",
-        ),
+        ("Rollouts", summary.counts.words),
         ("Reward", mean),
-        *((name, "" if m.mean is None else f"{m.mean:.3f}") for name, m in summary.metrics.items()),
-        *((f"{e.kind} error", f"{e.count} x {e.type}: {e.message}") for e in summary.errors),
+        *((name, format_number(m.mean)) for name, m in summary.metrics.items()),
+        *((f"{e.kind} error", f"{e.count:,} x {e.type}: {e.message}") for e in summary.errors),
     ]
     if "cost" in summary.usage:
         lines.append(("Cost", format_cost(spend_of(summary.usage))))

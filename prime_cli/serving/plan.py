@@ -259,7 +259,7 @@ def _said(
         said.append(engine.limits)
     if engine.name is EngineName.TRANSFORMERS:
         own_way = "as the model's generation_config.json says"
-        chosen = own_way if request.temperature is None else f"at {request.temperature:g}"
+        chosen = own_way if request.temperature is None else f"at {request.temperature}"
         said.append(f"every call is sampled {chosen}")
     if engine.name is EngineName.VLLM:
         tools = own_value(own, TOOL_PARSER) or (family and family.tools)

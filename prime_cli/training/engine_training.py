@@ -16,7 +16,7 @@ from prime_cli.core.errors import (
     PrimeError,
     error_classes,
 )
-from prime_cli.core.formatting import format_duration, pluralize
+from prime_cli.core.formatting import format_duration, format_number, pluralize
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.runtime.protocol import Start
@@ -276,5 +276,5 @@ class EngineTraining:
 
 def _rewarded(evaluation: Evaluation) -> str:
     found = evaluation.reward
-    reward = "no rollout has a reward" if found is None else f"reward {found:.3f}"
+    reward = "no rollout has a reward" if found is None else f"reward {format_number(found)}"
     return reward if evaluation.environment is None else f"{evaluation.environment} {reward}"

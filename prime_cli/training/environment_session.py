@@ -254,7 +254,7 @@ class EnvironmentSession:
             return
         now = "others"
         if before.examples != start.examples:
-            now = f"{start.examples} instead of {before.examples}"
+            now = f"{start.examples:,} instead of {before.examples:,}"
         raise Conflict(
             f"The examples of {self.name} have changed since this training began: they are {now}",
             hint="if they are shuffled without a seed, set one with `-a`, and begin a new training",

@@ -61,7 +61,7 @@ def _hold_out(start: Start, plan: TrainingPlan, split: str | None, who: str) -> 
             hint="train without a verdict: `--eval-examples 0`",
         )
     kept, held = numbers[:-count], numbers[-count:]
-    words = f"the last {count} of {len(numbers)} examples, which are not trained on"
+    words = f"the last {count:,} of {len(numbers):,} examples, which are not trained on"
     return HeldOut(count, kept[:most], words, split=split, numbers=_spans(held))
 
 

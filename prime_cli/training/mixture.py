@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import format_number
 from prime_cli.training.demand import Demand
 from prime_cli.training.policies import Policies, Policy
 from prime_cli.wire.rollouts import TrainingRollout
@@ -50,7 +51,7 @@ def mixed_order(examples: Sequence[Sequence[int]], ratios: Sequence[float] = ())
         whole = max(count / share for count, share in zip(counts, shares, strict=True))
         if whole > MOST:
             raise UsageError(
-                f"The ratios of the environments need an order of {whole:,.0f} examples",
+                f"The ratios of the environments need an order of {format_number(whole)} examples",
                 hint="choose ratios nearer to the sizes of the environments",
             )
         counts = [

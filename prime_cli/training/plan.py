@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_exact, pluralize
 from prime_cli.core.progress import Progress
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
@@ -65,12 +65,12 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
         each = f"{pluralize(self.batch, 'prompt')} x {self.group} rollouts"
-        prompts = "all examples" if self.examples == ALL else f"{self.examples} examples"
+        prompts = "all examples" if self.examples == ALL else f"{self.examples:,} examples"
         what = f"adapters of rank {self.lora}" if self.lora else "all weights"
         tested = "none"
         if self.eval_examples:
             count = self.eval_examples * self.eval_rollouts
-            tested = f"{self.eval_examples} held-out examples x {self.eval_rollouts} = {count}"
+            tested = f"{self.eval_examples:,} held-out examples x {self.eval_rollouts} = {count:,}"
             tested += " rollouts, before and after"
             if self.eval_every:
                 tested += f", and every {self.eval_every} steps"
@@ -79,8 +79,8 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
             ("Model", self.model),
             ("Engine", f"{self.engine}, {self._where()}"),
             ("Training", f"{pluralize(self.steps, 'step')} of {each}, from {prompts}"),
-            ("Weights", f"{what}, learning rate {self.lr:g}"),
-            ("Sampling", f"temperature {self.temperature:g}, {self.max_tokens} tokens"),
+            ("Weights", f"{what}, learning rate {format_exact(self.lr)}"),
+            ("Sampling", f"temperature {format_exact(self.temperature)}, {self.max_tokens} tokens"),
             ("Checkpoints", f"every {self.save_every} steps, the last {self.keep} are kept"),
             ("Evaluation", tested),
         ]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_exact, pluralize
 from prime_cli.core.progress import Progress
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
@@ -247,7 +247,7 @@ def require_time(training: TrainRequest) -> None:
     """Raise UsageError for a limit that has passed at the start."""
     if training.max_hours is not None and training.max_hours <= 0:
         raise UsageError(
-            f"`--max-hours {training.max_hours:g}` leaves no time to train",
+            f"`--max-hours {format_exact(training.max_hours)}` leaves no time to train",
             hint="`--max-hours 0.5`",
         )
 

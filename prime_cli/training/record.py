@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.formatting import format_difference, format_interval
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.execution.run_record import RunRecord
 from prime_cli.evals.execution.setup import RunSetup
@@ -53,6 +54,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     environment: str | None = None
     examples: int | None = None
     held_out: int | None = None
+
+    @property
+    def difference_words(self) -> str:
+        """`+0.25 (95 % +0.1 to +0.4)`."""
+        interval = format_interval(self.interval, signed=True)
+        return format_difference(self.difference) + (f" (95 % {interval})" if interval else "")
 
 
 class FailedRollouts(msgspec.Struct, frozen=True):

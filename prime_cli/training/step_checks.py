@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import GateFailed, PartialResult, PrimeError
+from prime_cli.core.formatting import format_interval
 from prime_cli.training.curves import read_steps, series
 from prime_cli.training.trainer_events import METRICS
 
@@ -42,6 +43,6 @@ class StepChecks:
         message = f"Nothing is left to learn from: in {_IN_A_ROW} steps no group had two rewards"
         first = series(read_steps(self._folder / METRICS), "reward")[:1]
         if isinstance(reward, float | int) and first and reward > first[0]:
-            self.learned = f"{message}; the reward rose from {first[0]:.3f} to {reward:.3f}"
+            self.learned = f"{message}; the reward rose from {format_interval((first[0], reward))}"
             return None
         return GateFailed(message, hint="the model solves all or none of it; choose other examples")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_duration, format_number, pluralize
 from prime_cli.core.progress import Task
 from prime_cli.training.curves import throughput
 from prime_cli.training.plan import TrainingPlan
@@ -42,16 +42,16 @@ class StepProgress:
         """A step was done."""
         self._step, self._changed = step, self._clock()
         words = [
-            _labelled("reward", metrics.get("reward"), ".3f"),
-            _labelled("spread", metrics.get("reward_std"), ".3f"),
-            _labelled("length", metrics.get("length"), ".0f"),
+            f"{word} {format_number(value)}"
+            for word, name in (("reward", "reward"), ("spread", "reward_std"), ("length", "length"))
+            if isinstance(value := metrics.get(name), float | int)
         ]
         if speed := throughput(metrics):
             words.append(f"{speed:,.0f} tokens/s")
         if (done := step - self._first) > 0:  # an engine may report the step that it began at
             left = (self._changed - self._began) / done * (self._plan.steps - step)
-            words.append(f"{left / 60:.0f}m left" if left > 90 else f"{left:.0f}s left")  # noqa: PLR2004
-        self._metrics = ", ".join(word for word in words if word)
+            words.append(f"{format_duration(left)} left")
+        self._metrics = ", ".join(words)
         self._task.advance()
         self._task.update(note=self._metrics)
 
@@ -85,8 +85,4 @@ class StepProgress:
 
     def _running(self, count: int) -> str:
         planned = self._plan.batch * self._plan.group
-        return f"{count} of {planned} rollouts" if count < planned else "updating the weights"
-
-
-def _labelled(word: str, value: Any, form: str) -> str:
-    return f"{word} {value:{form}}" if isinstance(value, float | int) else ""
+        return f"{count:,} of {planned:,} rollouts" if count < planned else "updating the weights"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from prime_cli.core.errors import NotFound
+from prime_cli.core.formatting import format_usd
 from prime_cli.evals.viewer.grid import Grid
 from prime_cli.pages.paging import FIRST, Cursor
 from prime_cli.pages.rollout import RolloutView, Sample, view_rollout
@@ -45,7 +46,7 @@ def _facts(row: Row) -> Iterator[Fact]:
     yield from time_facts(row.timing)
     yield from usage_facts(row.usage or {})
     if row.cost is not None:
-        yield Fact("Cost", f"${row.cost:.4g}")
+        yield Fact("Cost", format_usd(row.cost))
 
 
 def local_sample(run: LocalRun, example: int, rollout: int) -> Sample:

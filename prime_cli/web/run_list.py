@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import anyio
 from anyio import to_thread
 
+from prime_cli.core.formatting import format_number, format_share, format_size
 from prime_cli.pages.events import FIRST_EVENT, STILL_THERE, event
 from prime_cli.pages.paging import Room, Window, parse_cursor
 from prime_cli.pages.templates import Page
@@ -140,9 +141,9 @@ def _run_line(name: str, item: RunItem) -> RunLine:
         path=run_path(name),
         environment=item.environment,
         model=item.model,
-        size=f"{item.num_examples or '?'} x {item.rollouts_per_example or '?'}",
-        reward="" if item.reward is None else f"{item.reward:.3f}",
-        errors="" if item.errors is None else f"{item.errors:.0%}",
+        size=format_size(item.num_examples or None, item.rollouts_per_example or None),
+        reward=format_number(item.reward),
+        errors="" if item.errors is None else format_share(item.errors),
         status=f"{item.status}, {item.progress}" if item.progress else item.status,
         date=item.date[:16].replace("T", " "),
     )

@@ -1,5 +1,6 @@
 """A local run as the record of its page."""
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -8,9 +9,10 @@ from typing import Any
 from urllib.parse import quote
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.core.formatting import format_duration, pluralize
+from prime_cli.core.formatting import format_duration, format_number, format_share, pluralize
 from prime_cli.evals.viewer.filters import Filter
 from prime_cli.evals.viewer.grid import Grid, GridRow
+from prime_cli.pages.overview import interval_facts
 from prime_cli.pages.paging import Window, parse_cursor
 from prime_cli.pages.runs import (
     CHARTS,
@@ -36,7 +38,6 @@ from prime_cli.runs.export.text import facts_of, parts_of, spent_of
 from prime_cli.runs.manifest import FINISHED, RUNNING
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.summary import Summary
-from prime_cli.statistics.intervals import bounds, precision
 from prime_cli.training.record import facts_in
 from prime_cli.web.library import Library, problem_of
 from prime_cli.web.opened import Found, LocalRun, Statistics
@@ -188,21 +189,15 @@ def _facts(run: LocalRun) -> Iterator[Fact]:
     errored = sum(count for (kind, _), count in endings.items() if kind is not None)
     truncated = sum(count for (_, cut), count in endings.items() if cut)
     rewards = run.rewards()
-    limits = bounds(rewards, errored)
-    known = precision(run.by_example())
     planned = run.saved.manifest.planned if run.saved.manifest is not None else None
     finished = len(layout.latest)
     if rewards:
-        yield Fact("Mean reward", f"{sum(rewards) / len(rewards):.4g}")
-    if known.interval is not None:
-        low, high = known.interval.low, known.interval.high
-        yield Fact("95 % interval", f"{low:.4g} to {high:.4g} ({known.interval.method})")
-    if errored and limits.low is not None and limits.high is not None:
-        yield Fact("Errors as 0, or left out", f"{limits.low:.4g} to {limits.high:.4g}")
+        yield Fact("Mean reward", format_number(math.fsum(rewards) / len(rewards)))
+    yield from interval_facts(run.by_example(), errored)
     of = f" of {planned:,}" if planned and planned != finished else ""
     yield Fact("Rollouts", f"{finished:,}{of}, {pluralize(layout.examples, 'example')}")
     if errored:
-        yield Fact("Errors", f"{errored:,} ({errored / finished:.1%})")
+        yield Fact("Errors", f"{errored:,} ({format_share(errored / finished)})")
     if truncated:
         yield Fact("Cut short", f"{truncated:,} by a token limit")
 
@@ -210,7 +205,7 @@ def _facts(run: LocalRun) -> Iterator[Fact]:
 def _spent(summary: Summary) -> Iterator[Fact]:
     for reduced in summary.reduced:
         if reduced.value is not None:
-            yield Fact(reduced.name, f"{reduced.value:.4g}")
+            yield Fact(reduced.name, format_number(reduced.value))
     yield from (Fact(*each) for each in spent_of(summary.usage).items())
     if summary.seconds is not None:
         yield Fact("Time", format_duration(summary.seconds))
@@ -266,7 +261,6 @@ def _errors(statistics: Statistics | None) -> list[ErrorLine]:
 def _grid_line(row: GridRow, scale: Scale, path: str, columns: Window[int]) -> GridLine:
     # Relative to the page's address: hundreds of them are most of its bytes.
     base = path.rpartition("/")[2]
-    mean = "" if row.mean is None else f"{row.mean:.3g}"
     cells = [
         scale.cell(
             cell.reward,
@@ -276,4 +270,4 @@ def _grid_line(row: GridRow, scale: Scale, path: str, columns: Window[int]) -> G
         )
         for cell in row.cells[columns.start : columns.end]
     ]
-    return GridLine(str(row.example_id), mean, cells)
+    return GridLine(str(row.example_id), format_number(row.mean), cells)

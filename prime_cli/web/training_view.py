@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.core.formatting import format_interval, format_number, format_p
 from prime_cli.evals.viewer.filters import step_of
 from prime_cli.pages.charts import Curve, Point, draw_curves
 from prime_cli.pages.paging import Room, Window, parse_cursor
@@ -178,8 +179,8 @@ class _Evaluated:
         reward, interval = self.each.reward, self.interval
         return EvaluationLine(
             self.each.step,
-            "none" if reward is None else f"{reward:.3f}",
-            "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}",
+            format_number(reward, "none"),
+            "" if interval is None else format_interval((interval.low, interval.high)),
             self.name or Path(self.each.path).name,
             self.path,
             self.each.environment or "",
@@ -207,14 +208,10 @@ def _facts(run: LocalRun, facts: TrainingFacts) -> Iterator[Fact]:
 
 
 def _verdict_facts(verdict: Verdict) -> Iterator[Fact]:
-    yield Fact("Untrained", f"{verdict.before:.3f}")
-    yield Fact("Trained", f"{verdict.after:.3f}")
-    difference = f"{verdict.difference:+.3f}"
-    if verdict.interval is not None:
-        low, high = verdict.interval
-        difference += f" (95 % {low:+.3f} to {high:+.3f})"
-    yield Fact("Difference", difference)
-    yield Fact("p", f"{verdict.p:.4f}")
+    yield Fact("Untrained", format_number(verdict.before))
+    yield Fact("Trained", format_number(verdict.after))
+    yield Fact("Difference", verdict.difference_words)
+    yield Fact("p", format_p(verdict.p))
 
 
 def _charts(steps: Sequence[Mapping[str, Any]], points: Sequence[_Evaluated]) -> Iterator[Html]:
@@ -279,12 +276,12 @@ def _samples(run: LocalRun, name: str) -> Iterator[SampleLine]:
     for row in run.index.read(lines if count else []):
         position = f"{row.example_id}.{row.rollout}"
         number = step_of(row)
-        step = "" if number is None else f"{number:g}"
+        step = "" if number is None else str(number).removesuffix(".0")
         yield SampleLine(
             step,
             position,
             f"{run_path(name)}/rollouts/{position}",
-            "error" if row.reward is None else f"{row.reward:.3g}",
+            format_number(row.reward, "error"),
             _beginning(row),
             f"{run_path(name)}{RunFilter(step=step).query()}#rollouts" if step else "",
         )

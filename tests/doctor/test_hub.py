@@ -104,9 +104,9 @@ def test_no_hub_is_asked_offline_or_where_there_is_none(
     ("ahead", "status", "sentence"),
     [
         (timedelta(seconds=30), "ok", "This clock agrees with the hub's"),
-        (timedelta(seconds=90), "warning", "This clock is 90 seconds ahead of the hub's"),
-        (timedelta(minutes=-5), "warning", "This clock is 5 minutes behind the hub's"),
-        (timedelta(hours=1), "failed", "This clock is 60 minutes ahead of the hub's"),
+        (timedelta(seconds=90), "warning", "This clock is 1m 30s ahead of the hub's"),
+        (timedelta(minutes=-5), "warning", "This clock is 5m behind the hub's"),
+        (timedelta(hours=1), "failed", "This clock is 1h ahead of the hub's"),
     ],
 )
 def test_clocks_are_compared_by_the_date_of_an_answer(

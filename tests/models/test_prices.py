@@ -1,10 +1,9 @@
 """Usage adds up; a budget ends when a cap is reached, once, and says why."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.models.prices import FREE, Budget, Price, Spend, TokenUsage, format_cost, format_usd
+from prime_cli.models.prices import FREE, Budget, Price, Spend, TokenUsage, format_cost
 
 
 def test_usage_adds_field_by_field() -> None:
@@ -126,20 +125,6 @@ def test_a_budget_ends_exactly_when_the_sum_reaches_it(outputs: list[int], cap: 
     for n, output in enumerate(outputs):
         budget.count(Spend(TokenUsage(1, output=output)))
         assert (budget.reason is not None) == (sum(outputs[: n + 1]) >= cap)
-
-
-@pytest.mark.parametrize(
-    ("amount", "said"),
-    [
-        (0, "$0.00"),
-        (1234.5, "$1,234.50"),
-        (0.42, "$0.42"),
-        (0.0084, "$0.0084"),
-        (0.000012, "$0.000012"),
-    ],
-)
-def test_small_amounts_keep_two_digits(amount: float, said: str) -> None:
-    assert format_usd(amount) == said
 
 
 def test_a_sum_with_an_unknown_part_is_at_least_the_known_one() -> None:

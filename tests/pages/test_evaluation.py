@@ -46,7 +46,7 @@ def test_tokens_and_cost_are_those_that_our_client_told() -> None:
     html = render(evaluation_page(structs.replace(RUN, metadata={"prime": told}), samples)).decode()
 
     assert "<dt>Input tokens</dt><dd>1,200</dd>" in html
-    assert "<dt>Cost</dt><dd>$0.0125</dd>" in html
+    assert "<dt>Cost</dt><dd>$0.013</dd>" in html
     for other in ({"usage": 3, "cost": "<b>"}, {"usage": {"input": "x"}, "cost": None}, [1]):
         odd = structs.replace(RUN, metadata={"prime": other})
         assert "<dt>Cost</dt>" not in render(evaluation_page(odd, samples)).decode()

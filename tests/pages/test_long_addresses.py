@@ -57,7 +57,7 @@ def test_a_long_address_makes_no_long_page(browsers: list[httpx.Client], path: s
 
 
 def test_pages_that_show_every_route_are_bounded(browsers: list[httpx.Client]) -> None:
-    for path, shown in (("/docs", "GET"), ("/dashboard/hub/load", "1,000,000,000.0")):
+    for path, shown in (("/docs", "GET"), ("/dashboard/hub/load", "1,000,000,000")):
         page = browsers[0].get(path)
         assert page.text.count(shown) >= 50
         assert len(page.content) <= LARGEST_PAGE

@@ -30,7 +30,7 @@ def test_turns_tool_calls_and_result_are_reported_in_order() -> None:
         ("assistant", "two"),
         ("answer", "2"),
         ("reward", "0.5"),
-        ("exact", "1.0"),
+        ("exact", "1"),
     ]
 
 

@@ -249,7 +249,7 @@ def test_a_training_that_has_solved_all_ends_early_with_its_verdict(
     facts = trained.result.facts
     # The scripted policy is always right from the fifth step on.
     assert (facts.step, facts.finished_at) == (7, 7)
-    assert any("rose from 0.000 to 1.000" in said for said in trained.progress.said)
+    assert any("rose from 0 to 1" in said for said in trained.progress.said)
     assert facts.verdict is not None
     assert [each.step for each in facts.evaluations] == [0, 7]
     assert trained.result.is_finished

@@ -90,7 +90,7 @@ def test_each_environment_has_its_rollouts_evaluations_and_verdict(
     assert (verdict.before, verdict.after, verdict.verdict) == (0.25, 0.75, "higher")
     found = [(each.environment, each.after, each.verdict) for each in facts.verdicts]
     assert found == [("tiny-env", 1.0, "higher"), ("tiny-env-2", 0.5, "not decisive")]
-    assert "Evaluated after 6 steps: tiny-env reward 1.000, tiny-env-2 reward 0.500" in (
+    assert "Evaluated after 6 steps: tiny-env reward 1, tiny-env-2 reward 0.5" in (
         trained.progress.said
     )
 

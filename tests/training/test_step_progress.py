@@ -54,7 +54,7 @@ def test_before_the_first_step_its_start_and_the_probe_are_shown() -> None:
 def test_the_time_left_is_omitted_where_no_step_was_added() -> None:
     screen = Screen(step=3)
     screen.shown.add_step(3, {"reward": 0.5})
-    assert screen.task.note == "reward 0.500"
+    assert screen.task.note == "reward 0.5"
 
 
 def test_the_time_left_counts_from_the_first_step() -> None:
@@ -62,10 +62,10 @@ def test_the_time_left_counts_from_the_first_step() -> None:
     screen.look(1000)
     screen.now = 1010
     screen.shown.add_step(1, {"reward": 0.5, "tokens_own": 30, "seconds": {"generate": 3}})
-    assert screen.task.note == "reward 0.500, 10 tokens/s, 40s left"
+    assert screen.task.note == "reward 0.5, 10 tokens/s, 40s left"
     screen.now = 1014
     screen.shown.add_step(2, {"reward": 0.5, "reward_std": 0.1, "length": 7})
-    assert screen.task.note == "reward 0.500, spread 0.100, length 7, 21s left"
+    assert screen.task.note == "reward 0.5, spread 0.1, length 7, 21s left"
     assert screen.task.done == 2
 
 
@@ -77,8 +77,8 @@ def test_a_slow_step_shows_its_rollouts_and_then_its_update() -> None:
     screen.played[4] = 8
     assert screen.look(20) == "step 4: updating the weights"
     screen.shown.add_step(4, {"reward": 1.0})
-    assert screen.look(21) == "reward 1.000, 10s left"
+    assert screen.look(21) == "reward 1, 10s left"
     screen.played[5] = 1
-    assert screen.look(25) == "step 5: 1 of 8 rollouts, reward 1.000, 10s left"
+    assert screen.look(25) == "step 5: 1 of 8 rollouts, reward 1, 10s left"
     screen.shown.add_step(5, {"reward": 1.0})
-    assert screen.look(90) == "reward 1.000, 0s left"
+    assert screen.look(90) == "reward 1, 0s left"

@@ -53,7 +53,7 @@ def test_a_run_that_goes_on_is_listed_with_its_results_so_far(
         page = text_of(pages, "/runs")
 
     assert "<td>running, 2 of 4</td>" in page
-    assert '<td class="number">0.250</td><td class="number">50%</td>' in page
+    assert '<td class="number">0.25</td><td class="number">50%</td>' in page
 
 
 def test_a_run_shows_its_reward_bounds_metrics_and_errors(
@@ -65,7 +65,7 @@ def test_a_run_shows_its_reward_bounds_metrics_and_errors(
     page = text_of(pages, f"/runs/{folder.run_id}")
 
     assert "ada/wordle@1.2 with org/model" in page
-    assert "0.4286 to 0.5" in page
+    assert "0.429 to 0.5" in page
     assert "7, 7 examples" in page
     assert "APITimeoutError" in page
     assert "length: 6 values from 0 to 5" in page

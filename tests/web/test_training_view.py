@@ -19,7 +19,7 @@ def test_a_training_shows_its_curves_evaluations_rollouts_and_verdict(
     assert "The trained model scores higher than the untrained.</p>" in page
     assert "Mean reward: in training ends at 0.5, held out ends at 0.5" in page
     assert "KL divergence: ends at 0.02" in page
-    assert "Loss: ends at 0.3333" in page
+    assert "Loss: ends at 0.333" in page
     assert "Tokens of an answer: ends at 42" in page
     assert "Clip fraction: ends at 0.2" in page
     assert "Throughput: ends at 12.5" in page
@@ -42,7 +42,7 @@ def test_curves_end_with_the_step_that_a_training_says_it_is_at(
 
     assert "<dt>Steps</dt><dd>2 of " in page
     assert "Mean reward: in training ends at 0.5," in page
-    assert "Loss: ends at 0.3333" in page
+    assert "Loss: ends at 0.333" in page
 
 
 def test_a_training_that_was_killed_says_how_to_go_on(pages: TestClient, tmp_path: Path) -> None:

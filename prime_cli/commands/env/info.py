@@ -13,6 +13,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.completion_cache import remember
+from prime_cli.core.formatting import format_interval, format_number
 from prime_cli.envs.info import EnvironmentInfo, describe_environment
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.signatures.verify import format_verdict
@@ -89,11 +90,8 @@ def _evaluations(found: EnvironmentInfo) -> str:
     count = f"{found.evaluations:,}"
     if (best := found.best) is None:
         return count
-    reach = "no interval"
-    if best.interval:
-        low, high = best.interval
-        reach = f"{low:.3f} to {high:.3f}"
-    mean = f"{best.mean_reward:.3f} ({reach}, n = {best.samples:,})"
+    reach = format_interval(best.interval) or "no interval"
+    mean = f"{format_number(best.mean_reward)} ({reach}, n = {best.samples:,})"
     return f"{count}\nbest by the lower end: {mean} by {best.model_name} on {best.version}"
 
 

@@ -7,7 +7,14 @@ import typer
 
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import (
+    format_apart,
+    format_difference,
+    format_interval,
+    format_number,
+    format_p,
+    pluralize,
+)
 from prime_cli.runs.comparison.compare import (
     ALPHA,
     SEED,
@@ -15,7 +22,6 @@ from prime_cli.runs.comparison.compare import (
     CompareOptions,
     Comparison,
     Report,
-    SideFacts,
     check_alpha,
     compare_all,
     detectable_words,
@@ -118,18 +124,13 @@ _MOST_SHOWN = 10
 
 """Flips that are printed; all are in `--output json`."""
 
-_SMALLEST_DECIMAL = 0.0001
-
-"""A smaller probability would be printed as 0.0000."""
-
 
 def comparison_lines(comparison: Comparison, report: Report) -> list[tuple[str, str]]:
     """One comparison: the runs, the difference with its interval and p, the verdict, the flips."""
     lines = [
         ("Environment", comparison.other.environment),
-        ("A", _side(comparison.first)),
-        ("B", _side(comparison.other)),
-        ("Difference", f"{signed(comparison.difference)} (B - A)"),
+        *_sides(comparison),
+        ("Difference", f"{format_difference(comparison.difference)} (B - A)"),
         ("", interval_text(comparison, report)),
         ("p", _p_words(comparison, report)),
         ("Verdict", _verdict(comparison)),
@@ -141,7 +142,7 @@ def comparison_lines(comparison: Comparison, report: Report) -> list[tuple[str, 
     lines.extend(("Note", note) for note in comparison.notes)
     lines.append(("Flips", _flip_counts(comparison)))
     lines.extend(
-        ("", f"example {flip.example_id}: {_number(flip.first)} to {_number(flip.other)}")
+        ("", f"example {flip.example_id}: {format_interval((flip.first, flip.other))}")
         for flip in comparison.flips[:_MOST_SHOWN]
     )
     more = len(comparison.flips) - _MOST_SHOWN
@@ -152,8 +153,8 @@ def comparison_lines(comparison: Comparison, report: Report) -> list[tuple[str, 
 
 def report_columns(report: Report) -> tuple[str, ...]:
     """The columns of several comparisons."""
-    level = f"{1 - report.alpha:.0%} interval"
-    decisive = ("Environment", "B", "B - A", level, "Holm p", "Verdict")
+    level = _level(report)
+    decisive = ("Environment", "B", "B - A", f"{level} interval", "Holm p", "Verdict")
     return (*decisive, "A", "Mean A", "Mean B", "p")
 
 
@@ -163,14 +164,14 @@ def report_rows(report: Report) -> list[list[str]]:
         [
             each.other.environment,
             each.other.name,
-            signed(each.difference),
-            _interval(each) or "none",
-            _probability(each.p_adjusted),
+            format_difference(each.difference),
+            format_interval(each.interval, signed=True) or "none",
+            format_p(each.p_adjusted, report.alpha),
             each.verdict,
             each.first.name,
-            _number(each.first.mean),
-            _number(each.other.mean),
-            _probability(each.p),
+            format_number(each.first.mean),
+            format_number(each.other.mean),
+            format_p(each.p, report.alpha),
         ]
         for each in report.comparisons
     ]
@@ -178,33 +179,30 @@ def report_rows(report: Report) -> list[list[str]]:
 
 def interval_text(comparison: Comparison, report: Report) -> str:
     """`95 % interval -0.1 to +0.2 (bootstrap-t, seed 1)`, or why there is none."""
-    interval = _interval(comparison)
-    if interval is None:
+    interval = format_interval(comparison.interval, signed=True)
+    if not interval:
         return "no interval: too few examples differ"
     drawn = f", seed {report.seed}" if comparison.interval_method.startswith("bootstrap") else ""
-    level = f"{(1 - report.alpha) * 100:g} %"
-    return f"{level} interval {interval} ({comparison.interval_method}{drawn})"
+    return f"{_level(report)} interval {interval} ({comparison.interval_method}{drawn})"
 
 
-def signed(value: float) -> str:
-    """A difference with its sign, to a thousandth."""
-    return f"{value:+.3f}"
+def _level(report: Report) -> str:
+    return f"{format_number(100 * (1 - report.alpha))} %"
 
 
-def _side(side: SideFacts) -> str:
-    return f"{_number(side.mean)}  {side.name}  {side.model}"
-
-
-def _interval(comparison: Comparison) -> str | None:
-    if comparison.interval is None:
-        return None
-    low, high = comparison.interval
-    return f"{signed(low)} to {signed(high)}"
+def _sides(comparison: Comparison) -> list[tuple[str, str]]:
+    sides = (comparison.first, comparison.other)
+    means = format_apart([side.mean for side in sides])
+    width = max(map(len, means))
+    return [
+        (label, f"{mean:{width}}  {side.name}  {side.model}")
+        for label, mean, side in zip("AB", means, sides, strict=True)
+    ]
 
 
 def _p_words(comparison: Comparison, report: Report) -> str:
     drawn = f", seed {report.seed}" if comparison.test.startswith("sign") else ""
-    return f"{_probability(comparison.p)} ({comparison.test} test{drawn})"
+    return f"{format_p(comparison.p, report.alpha)} ({comparison.test} test{drawn})"
 
 
 def _verdict(comparison: Comparison) -> str:
@@ -215,13 +213,13 @@ def _verdict(comparison: Comparison) -> str:
 
 def _examples(comparison: Comparison) -> str:
     counts = comparison.examples
-    parts = [f"{counts.compared} compared"]
+    parts = [f"{counts.compared:,} compared"]
     if counts.one_sided:
-        parts.append(f"{counts.one_sided} in one run only")
+        parts.append(f"{counts.one_sided:,} in one run only")
     if counts.unlike:
-        parts.append(f"{counts.unlike} with different prompts or answers left out")
+        parts.append(f"{counts.unlike:,} with different prompts or answers left out")
     if counts.unscored:
-        parts.append(f"{counts.unscored} without a reward on a side left out")
+        parts.append(f"{counts.unscored:,} without a reward on a side left out")
     return ", ".join(parts)
 
 
@@ -230,7 +228,7 @@ def _errors(comparison: Comparison, report: Report) -> str:
     if not first.errors + other.errors:
         return "none"
     of_other = pluralize(other.rollouts, "rollout")
-    told = f"A {first.errors} of {first.rollouts}, B {other.errors} of {of_other}"
+    told = f"A {first.errors:,} of {first.rollouts:,}, B {other.errors:,} of {of_other}"
     if report.errors == "as zero":
         return f"{told}, counted as 0"
     return f"{told}, left out (`--errors-as-zero` counts them)"
@@ -239,11 +237,3 @@ def _errors(comparison: Comparison, report: Report) -> str:
 def _flip_counts(comparison: Comparison) -> str:
     up = sum(flip.other > flip.first for flip in comparison.flips)
     return f"{pluralize(up, 'example')} up, {len(comparison.flips) - up} down"
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}"
-
-
-def _probability(value: float) -> str:
-    return f"{value:.4f}" if value >= _SMALLEST_DECIMAL else f"{value:.1e}"

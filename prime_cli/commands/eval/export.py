@@ -20,7 +20,7 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.errors import PrimeError, UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.runs.export.exports import Export, Format, default_path, export_run, format_for
 from prime_cli.runs.export.page import MOST_TRANSCRIPTS
 from prime_cli.runs.listing import find_run
@@ -100,16 +100,11 @@ def _refuse_beside_push(to: Format | None, out: Path | None) -> None:
 def _report(output: Output, done: Export) -> None:
     if done.transcripts < done.rollouts:
         output.warn(
-            f"Only the first {done.transcripts} of {done.rollouts} transcripts are in the page",
+            f"Only the first {done.transcripts:,} of {done.rollouts:,} transcripts are in the page",
             hint=f"include more with `--max-transcripts {done.rollouts}`, or all with `--to csv`",
         )
-    size = f"{pluralize(done.rollouts, 'rollout')}, {_size_text(done.bytes)}"
+    size = f"{pluralize(done.rollouts, 'rollout')}, {format_bytes(done.bytes)}"
     output.done(f"Exported {done.run_id} to {relative_path(done.path)} ({size})", value=done)
-
-
-def _size_text(count: int) -> str:
-    megabytes = count / 1e6
-    return f"{megabytes:.1f} MB" if megabytes >= 1 else f"{count / 1e3:.1f} kB"
 
 
 class Pushed(msgspec.Struct, frozen=True):

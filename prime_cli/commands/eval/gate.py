@@ -10,6 +10,7 @@ import typer
 
 from prime_cli.commands.eval.run_options import GateOptions, ReportOptions
 from prime_cli.commands.options import hub_options, open_session
+from prime_cli.core.formatting import format_number
 from prime_cli.core.options import Only
 from prime_cli.evals.gate.reports import append_summary, write_junit
 from prime_cli.evals.gate.thresholds import (
@@ -152,12 +153,10 @@ def _report(summary: Summary, judgement: GateResult, max_error_rate: float) -> G
 
 
 def _lines(report: GateReport) -> list[tuple[str, str]]:
-    mean = "none" if report.reward.mean is None else f"{report.reward.mean:.4g}"
-    counts = report.counts
     return [
         ("Run", report.run_id),
-        ("Reward", mean),
-        ("Rollouts", f"{counts.scored} scored, {counts.errored} errored"),
+        ("Reward", format_number(report.reward.mean, "none")),
+        ("Rollouts", report.counts.words),
         *((("Asked again", again.words),) if (again := report.asked_again) and again.words else ()),
         *((each.gate, "passed" if each.passed else "missed") for each in report.gates),
     ]

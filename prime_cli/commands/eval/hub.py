@@ -13,6 +13,7 @@ from prime_cli.commands.options import YES_OR_FORCE, hub_options, open_session
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.config.contexts import Context
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.formatting import format_apart, format_number, pluralize
 from prime_cli.session import Session
 from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary, SampleQuery
 
@@ -102,15 +103,16 @@ def _environments(detail: EvaluationDetail) -> list[str]:
 
 def _rollouts(detail: EvaluationDetail) -> str:
     if detail.summary is None or not detail.summary.errors:
-        return str(detail.total_samples)
-    return f"{detail.total_samples}, {detail.summary.errors} of them errored"
+        return f"{detail.total_samples:,}"
+    return f"{detail.total_samples:,}, {detail.summary.errors:,} of them errored"
 
 
 def _metric(metric: MetricSummary) -> str:
     if metric.mean is None:
         return "none"
-    spread = "" if metric.std is None else f", std {metric.std:.3f}"
-    return f"avg {metric.mean:.3f}{spread}, {metric.min} to {metric.max}"
+    spread = "" if metric.std is None else f", std {format_number(metric.std)}"
+    told = f"avg {format_number(metric.mean)}{spread}"
+    return f"{told}, {' to '.join(format_apart((metric.min, metric.max), 'none'))}"
 
 
 _COLUMNS = ("Example", "Rollout", "Reward", "Error", "Completion")
@@ -150,7 +152,7 @@ def samples(
     rows = [_sample_row(each) for each in records]
     session.output.table(_COLUMNS, rows, records=records, page=whole)
     if found.has_more:
-        session.output.hint(f"{found.total} in all; see more with `--page {query.page + 1}`")
+        session.output.hint(f"{found.total:,} in all; see more with `--page {query.page + 1}`")
 
 
 def _sample_row(sample: Mapping[str, Any]) -> list[str]:
@@ -158,7 +160,7 @@ def _sample_row(sample: Mapping[str, Any]) -> list[str]:
     return [
         str(sample.get("example_id", "")),
         str(sample.get("rollout_number", "")),
-        f"{reward:.3f}" if isinstance(reward, int | float) else "none",
+        format_number(reward) if isinstance(reward, int | float) else "none",
         _sample_error(error) if error else "",
         _last_words(sample.get("completion"))[:_MOST_CHARACTERS],
     ]
@@ -257,7 +259,7 @@ def delete(
     session = open_session(ctx)
     hub = session.hub
     detail = hub.evaluations.get(evaluation)
-    rollouts = "1 rollout" if detail.total_samples == 1 else f"{detail.total_samples} rollouts"
+    rollouts = pluralize(detail.total_samples, "rollout")
     described = f"{detail.evaluation_id} ({detail.name}, {rollouts})"
     session.output.confirm(f"Delete {described} from {hub.host}?", otherwise="Nothing was deleted")
     hub.evaluations.delete(detail.evaluation_id)

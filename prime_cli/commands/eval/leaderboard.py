@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import local_options, open_session
+from prime_cli.core.formatting import format_interval, format_number, format_usd
 from prime_cli.core.paths import write_atomically
 from prime_cli.evals.suites.leaderboard import Leaderboard, LeaderboardRow, csv_of, make_leaderboard
 from prime_cli.evals.suites.record import find_suite
-from prime_cli.models.prices import format_usd
 from prime_cli.terminal.output import Output
 
 _COLUMNS = ("#", "Evaluation", "Reward", "95 %", "Scored", "Errors", "Cost", "Status", "Run")
@@ -69,18 +69,11 @@ def _row(standing: LeaderboardRow) -> list[str]:
     return [
         "" if standing.rank is None else str(standing.rank),
         standing.key,
-        "" if standing.reward is None else f"{standing.reward:.3f}",
-        _interval(standing),
-        f"{standing.scored}/{standing.planned}" if standing.planned else "",
+        format_number(standing.reward),
+        format_interval(standing.interval),
+        f"{standing.scored:,}/{standing.planned:,}" if standing.planned else "",
         str(standing.errored or ""),
-        "" if standing.cost is None else format_usd(standing.cost),
+        format_usd(standing.cost),
         standing.status,
         standing.run_id or "",
     ]
-
-
-def _interval(standing: LeaderboardRow) -> str:
-    if standing.interval is None:
-        return ""
-    low, high = standing.interval
-    return f"{low:.2f} to {high:.2f}"

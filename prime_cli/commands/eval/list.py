@@ -11,8 +11,8 @@ from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import format_number, format_share, format_size, format_usd
 from prime_cli.evals.planning.parsers import parse_names
-from prime_cli.models.prices import format_usd
 from prime_cli.runs.listing import RunItem, RunRoots, list_runs
 from prime_cli.session import Session
 from prime_cli.wire.evaluations import EvaluationDetail, EvaluationQuery
@@ -92,17 +92,17 @@ def list_saved(
 
 
 def _row(item: RunItem) -> list[str]:
-    size = f"{_count_text(item.num_examples)} x {_count_text(item.rollouts_per_example)}"
+    size = format_size(item.num_examples, item.rollouts_per_example)
     size += f", {item.shard}" if item.shard else ""
     return [
         item.run_id,
         item.environment,
         item.model,
-        "" if item.reward is None else f"{item.reward:.3f}",
+        format_number(item.reward),
         f"{item.status}, {item.progress}" if item.progress else item.status,
         item.date,
         size,
-        "" if item.errors is None else f"{item.errors:.0%}",
+        "" if item.errors is None else format_share(item.errors),
         _cost(item),
         relative_path(item.path),
     ]
@@ -112,10 +112,6 @@ def _cost(item: RunItem) -> str:
     if item.cost is not None:
         return format_usd(item.cost)
     return f">= {format_usd(item.known_cost)}" if item.known_cost else ""
-
-
-def _count_text(number: object) -> str:
-    return "?" if number is None else str(number)
 
 
 _HUB_COLUMNS = (
@@ -139,21 +135,19 @@ def _list_on_hub(session: Session, query: EvaluationQuery, *, num: int, page: in
     if not found.total:
         session.output.hint("push a local run with `prime eval push`")
     elif page * rows < found.total:
-        session.output.hint(f"{found.total} in all; see more with `--page {page + 1}`")
+        session.output.hint(f"{found.total:,} in all; see more with `--page {page + 1}`")
 
 
 def _hub_row(item: EvaluationDetail) -> list[str]:
-    size = f"{_count_text(item.metadata.get('num_examples'))} x " + _count_text(
-        item.metadata.get("rollouts_per_example")
-    )
+    size = map(item.metadata.get, ("num_examples", "rollouts_per_example"))
     return [
         item.evaluation_id,
         ", ".join(item.environment_names),
         item.model_name or "",
-        "" if item.avg_score is None else f"{item.avg_score:.3f}",
+        format_number(item.avg_score),
         f"{item.status}, {item.progress}" if item.progress else item.status,
         item.created_at,
-        size,
+        format_size(*size),
         _hub_errors(item),
         seen_by(item),
     ]
@@ -162,4 +156,4 @@ def _hub_row(item: EvaluationDetail) -> list[str]:
 def _hub_errors(item: EvaluationDetail) -> str:
     if item.summary is None or not item.summary.samples:
         return ""
-    return f"{item.summary.errors / item.summary.samples:.0%}"
+    return format_share(item.summary.errors / item.summary.samples)

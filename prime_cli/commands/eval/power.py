@@ -9,6 +9,7 @@ import typer
 
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import format_number, format_share, pluralize
 from prime_cli.core.options import Option
 from prime_cli.runs.comparison.compare import ALPHA, require_statistics
 from prime_cli.runs.comparison.sample_size import (
@@ -148,33 +149,35 @@ def _given(given: Given, correlation: float) -> Variation:
     if given.icc is None:
         raise UsageError(ALIKE_UNKNOWN, hint=ALIKE_HINT)
     if given.rate is not None:
-        variance, source = given.rate * (1 - given.rate), f"a rate of {given.rate:g}"
+        variance, source = given.rate * (1 - given.rate), f"a rate of {given.rate}"
     else:
         deviation = given.sd or 0.0
-        variance, source = deviation**2, f"a standard deviation of {deviation:g}"
+        variance, source = deviation**2, f"a standard deviation of {deviation}"
     binary = given.rate is not None
     return Variation(variance, given.icc, correlation, source, given.rate, is_binary=binary)
 
 
 def _lines(need: SampleSize) -> list[tuple[str, str]]:
-    size = f"{need.rollouts} rollout" + ("s" if need.rollouts > 1 else "")
+    size = pluralize(need.rollouts, "rollout")
     chance = need.power if need.expected_power is None else need.expected_power
     lines = [
         ("Examples", "over 10 million" if need.examples is None else f"{need.examples:,}"),
         ("", f"each with {size} of each model"),
-        ("Difference", "none" if need.difference is None else f"{need.difference:.4g}"),
-        ("", f"detected in {chance:.1%} of cases at alpha {need.alpha:g}"),
+        ("Difference", format_number(need.difference, "none")),
+        ("", f"detected in {format_share(chance)} of cases at alpha {need.alpha}"),
         ("From", need.source),
     ]
     if need.spread is not None:
-        lines.append(("", f"differences of an example have a deviation of {need.spread:.3g}"))
+        spread = format_number(need.spread)
+        lines.append(("", f"differences of an example have a deviation of {spread}"))
     if need.discordance is not None:
-        lines.append(("", f"{need.discordance:.1%} of examples change"))
+        lines.append(("", f"{format_share(need.discordance)} of examples change"))
     if need.correlation is not None:
-        told = f"{need.correlation:.3g} ({need.correlation_from})"
+        told = f"{format_number(need.correlation)} ({need.correlation_from})"
         lines.append(("Correlation", f"of both models' expected rewards {told}"))
     if need.icc is not None:
         label = "" if need.correlation is not None else "Correlation"
-        lines.append((label, f"of rollouts of one example {need.icc:.3g} ({need.icc_from})"))
+        told = f"{format_number(need.icc)} ({need.icc_from})"
+        lines.append((label, f"of rollouts of one example {told}"))
     lines.append(("Test", need.method))
     return lines

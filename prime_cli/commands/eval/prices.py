@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import local_options, open_session
+from prime_cli.core.formatting import format_exact
 from prime_cli.models.price_book import PriceItem, own_path, price_items, shipped_table, user_table
 
 _COLUMNS = ("Model", "Input", "Cached", "Output", "Host", "Source", "Seen")
@@ -39,5 +40,5 @@ def prices(
 
 def _row(item: PriceItem) -> list[str]:
     amounts = (item.input, item.cached, item.output)
-    shown = ["" if amount is None else f"{amount:.10g}" for amount in amounts]
+    shown = ["" if amount is None else format_exact(amount) for amount in amounts]
     return [", ".join(item.models), *shown, item.host or "", item.source, item.seen or ""]

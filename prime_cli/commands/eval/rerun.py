@@ -9,7 +9,7 @@ import typer
 
 from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
 from prime_cli.commands.options import YES, hub_options, open_session
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_apart, pluralize
 from prime_cli.core.options import Only
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
@@ -75,18 +75,20 @@ def _change_lines(report: RerunReport) -> list[tuple[str, str]]:
     changes = report.changes
     common = changes.same + changes.different
     if not changes.different:
-        told = f"all {common} rewards are the same"
+        told = f"all {common:,} rewards are the same"
     else:
-        told = f"{changes.different} of {common} rewards differ"
+        told = f"{changes.different:,} of {common:,} rewards differ"
     lines = [(f"Against {report.of}", told)]
     if changes.different and changes.before is not None and changes.now is not None:
-        lines.append(("", f"mean of these was {changes.before:.3f}, is {changes.now:.3f}"))
+        before, now = format_apart((changes.before, changes.now))
+        lines.append(("", f"mean of these was {before}, is {now}"))
     lines.extend(
-        (_place(each), f"{_reward(each.before)} -> {_reward(each.now)}") for each in changes.first
+        (_place(each), " -> ".join(format_apart((each.before, each.now), "error")))
+        for each in changes.first
     )
     more = changes.different - len(changes.first)
     if more > 0:
-        lines.append(("", f"and {more} more"))
+        lines.append(("", f"and {more:,} more"))
     if changes.only_before:
         lines.append(("", f"not repeated: {pluralize(changes.only_before, 'rollout')}"))
     return lines
@@ -94,10 +96,6 @@ def _change_lines(report: RerunReport) -> list[tuple[str, str]]:
 
 def _place(changed: ChangedReward) -> str:
     return f"  {changed.example_id}.{changed.rollout}"
-
-
-def _reward(value: float | None) -> str:
-    return "error" if value is None else f"{value:.4g}"
 
 
 _PACE = {"names": ("--max-concurrent", "-c"), "show_default": "as in the run"}

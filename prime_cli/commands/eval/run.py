@@ -34,6 +34,7 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.formatting import format_cap, format_size, format_usd
 from prime_cli.core.http import is_loopback
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.execution.setup import RunContext
@@ -53,7 +54,6 @@ from prime_cli.evals.resume.candidates import (
 )
 from prime_cli.models.gateway.limits.shared_state import describe_limits, limits_folder
 from prime_cli.models.price_book import load_prices
-from prime_cli.models.prices import format_usd
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.saved_run import SavedRun, check_errors
 from prime_cli.runs.spending import spend_of
@@ -223,7 +223,7 @@ def _show(session: Session, result: EvalResult, *, verbose: bool) -> None:
     session.output.show(result.summary, lines=summary_lines(result.summary))
     for error in result.summary.errors if verbose else ():
         if error.traceback:
-            session.output.say(f"{error.kind} error {error.type}, {error.count} x, the first:")
+            session.output.say(f"{error.kind} error {error.type}, {error.count:,} x, the first:")
             session.output.say(error.traceback.rstrip())
     for line in tried_lines(result.folder.packages) if verbose else ():
         session.output.say(line)
@@ -283,7 +283,7 @@ def _say_what_goes_on(session: Session, run: SavedRun, prepared: PreparedRun) ->
     verb, size = "Resuming", ""
     if is_complete(run, manifest.plan, retry_errors=retry):
         examples = "all" if plan.num_examples < 0 else plan.num_examples
-        verb, size = "Growing", f", {examples} x {plan.rollouts_per_example} wanted"
+        verb, size = "Growing", f", {format_size(examples, plan.rollouts_per_example)} wanted"
     session.output.say(f"{verb} {run.folder.run_id} ({_done(run)} done{size})")
 
 
@@ -322,7 +322,7 @@ def _offered(session: Session, prepared: PreparedRun, lookup: LookupContext) -> 
 
 def _done(run: SavedRun) -> str:
     scored, planned = scored_of(run)
-    return f"{scored} of {planned}"
+    return f"{scored:,} of {planned:,}"
 
 
 def announce_cost(
@@ -370,7 +370,7 @@ def _check_cap(
         spent = spend_of(resumed.manifest.usage).known_usd
     if spent + expected.cost <= cap:
         return
-    problem = f"exceeds the remaining {format_usd(cap)}"
+    problem = f"exceeds the remaining {format_cap(cap)}"
     if not session.output.is_interactive:
         session.output.hint(f"this {problem}: the run will stop there; continue it with `--resume`")
     else:

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from prime_cli.commands.eval.summary import summary_lines
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.formatting import format_exact
 from prime_cli.core.installation import require
 from prime_cli.runs.listing import RunRoots, find_run
 from prime_cli.runs.rows import Row
@@ -104,7 +105,7 @@ def _reducers(words: str | None, threshold: float | None) -> list[Reducer] | Non
     if threshold is not None:
         raise UsageError(
             "`--threshold` needs `--reduce`",
-            hint=f"as in `prime eval show --reduce pass@4 --threshold {threshold:g}`",
+            hint=f"as in `prime eval show --reduce pass@4 --threshold {format_exact(threshold)}`",
         )
     return None
 

@@ -7,7 +7,15 @@ from typing import Any
 import typer
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.formatting import pluralize, shorten
+from prime_cli.core.formatting import (
+    format_apart,
+    format_exact,
+    format_interval,
+    format_number,
+    join_words,
+    pluralize,
+    shorten,
+)
 from prime_cli.models.prices import format_cost
 from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.plan import Labels
@@ -56,8 +64,8 @@ def _scores(summary: Summary) -> list[tuple[str, str]]:
     if summary.reward.stderr is not None:
         lines.extend(("", words) for words in _precision(summary.reward))
     if summary.counts.errored and summary.counts.scored:
-        low, high = _number(summary.reward.low), _number(summary.reward.high)
-        lines.append(("", f"between {low} and {high}, with errors counted as 0 or left out"))
+        between = " and ".join(format_apart((summary.reward.low, summary.reward.high)))
+        lines.append(("", f"between {between}, with errors counted as 0 or left out"))
     lines.extend(_rewards_by_index(summary))
     for reduced in summary.reduced:
         lines.extend(_reduced(reduced))
@@ -71,7 +79,7 @@ def _scores(summary: Summary) -> list[tuple[str, str]]:
 def _errors(summary: Summary) -> list[tuple[str, str]]:
     """What went wrong, what the environment did without, and what was asked twice."""
     lines = [
-        (f"{error.kind} error", f"{error.count} x {error.type}: {shorten(error.message)}")
+        (f"{error.kind} error", f"{error.count:,} x {error.type}: {shorten(error.message)}")
         for error in summary.errors
     ]
     lines.extend(("Withheld", f"{each.sentence}: {each.hint}") for each in summary.withheld)
@@ -91,7 +99,7 @@ def _costs(summary: Summary) -> list[tuple[str, str]]:
     elif summary.uncounted:
         lines.append(("Cost", f"unknown{_beside(summary.uncounted)}"))
     if summary.refused:
-        lines.append(("Refused", f"connections to {_listed(summary.refused)}"))
+        lines.append(("Refused", f"connections to {join_words(summary.refused, _MOST_HOSTS)}"))
     return lines
 
 
@@ -110,9 +118,9 @@ def _labels(labels: Labels) -> list[tuple[str, str]]:
 
 def _rollouts(summary: Summary) -> str:
     counts = summary.counts
-    parts = [f"{counts.planned} planned", f"{counts.scored} scored", f"{counts.errored} errored"]
+    parts = [counts.words]
     if counts.truncated:
-        parts.append(f"{counts.truncated} truncated")
+        parts.append(f"{counts.truncated:,} truncated")
     if summary.shard:
         parts.append(f"part {summary.shard}")
     return ", ".join(parts)
@@ -126,13 +134,13 @@ def _reward(summary: Summary) -> str:
 
 
 def _precision(reward: Reward) -> list[str]:
-    told = [f"standard error {_number(reward.stderr)} over examples"]
+    told = [f"standard error {format_number(reward.stderr)} over examples"]
     if reward.stderr == 0:
         equal = "all rewards are equal" if reward.std == 0 else "all examples had the same reward"
         told[0] += f", as {equal}"
     if reward.interval is not None:
-        low, high = reward.interval
-        told.append(f"95 % interval {_number(low)} to {_number(high)} ({reward.interval_method})")
+        interval = format_interval(reward.interval)
+        told.append(f"95 % interval {interval} ({reward.interval_method})")
     if reward.interval is not None and reward.stderr == 0:
         told.append("which allows for rewards of other examples")
     return told
@@ -141,22 +149,17 @@ def _precision(reward: Reward) -> list[str]:
 def _reduced(reduced: Reduced) -> list[tuple[str, str]]:
     told = _number(reduced.value)
     if reduced.interval is not None:
-        low, high = reduced.interval
-        told += f", 95 % interval {_number(low)} to {_number(high)} ({reduced.interval_method})"
+        interval = format_interval(reduced.interval)
+        told += f", 95 % interval {interval} ({reduced.interval_method})"
     lines = [(reduced.name, told)]
-    if reduced.threshold not in (None, THRESHOLD):
-        lines.append(
-            ("", f"a rollout passes with a reward of at least {_number(reduced.threshold)}")
-        )
+    if reduced.threshold is not None and reduced.threshold != THRESHOLD:
+        least = format_exact(reduced.threshold)
+        lines.append(("", f"a rollout passes with a reward of at least {least}"))
     if reduced.left_out:
+        examples = pluralize(reduced.examples + reduced.left_out, "example")
         short = f"with fewer than {reduced.k} scored rollouts left out"
-        lines.append(("", f"{reduced.left_out} of {_examples(reduced)} {short}"))
+        lines.append(("", f"{reduced.left_out:,} of {examples} {short}"))
     return lines
-
-
-def _examples(reduced: Reduced) -> str:
-    count = reduced.examples + reduced.left_out
-    return f"{count} example" + ("s" if count > 1 else "")
 
 
 def _rewards_by_index(summary: Summary) -> list[tuple[str, str]]:
@@ -170,7 +173,7 @@ def _rewards_by_index(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _rewards(rewards: Sequence[float | None]) -> str:
-    shown = ", ".join("error" if r is None else _number(r) for r in rewards[:_MOST_SHOWN])
+    shown = ", ".join(format_number(each, "error") for each in rewards[:_MOST_SHOWN])
     more = len(rewards) - _MOST_SHOWN
     return f"[{shown}, … {more} more]" if more > 0 else f"[{shown}]"
 
@@ -186,7 +189,7 @@ def _spent(usage: Mapping[str, Any], uncounted: Sequence[str]) -> list[tuple[str
         lines.append(
             (
                 "Cache",
-                f"{usage['hits']:,} of {calls:,} call{'' if calls == 1 else 's'} from the cache",
+                f"{usage['hits']:,} of {pluralize(calls, 'call')} from the cache",
             )
         )
     if "cost" in usage:
@@ -195,20 +198,16 @@ def _spent(usage: Mapping[str, Any], uncounted: Sequence[str]) -> list[tuple[str
 
 
 def _beside(uncounted: Sequence[str]) -> str:
-    return f", and calls to {_listed(uncounted)} that were not counted" if uncounted else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    """`a, b and c`, the first few of many."""
-    shown = list(names[:_MOST_HOSTS])
-    if len(names) > len(shown):
-        shown.append(f"{len(names) - len(shown)} more")
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    return (
+        f", and calls to {join_words(uncounted, _MOST_HOSTS)} that were not counted"
+        if uncounted
+        else ""
+    )
 
 
 def _tokens(usage: Mapping[str, Any]) -> str:
     known = [(name, usage[name]) for name in _USAGE if usage.get(name)]
-    words = ", ".join(f"{value:,.0f} {_unit(name, value)}" for name, value in known)
+    words = ", ".join(f"{format_number(value)} {_unit(name, value)}" for name, value in known)
     return (words or "none") + (" (estimated)" if usage.get("estimated") else "")
 
 
@@ -230,7 +229,7 @@ def relative_path(path: str) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.3f}".rstrip("0").rstrip(".")
+    return format_number(value, "none")
 
 
 _SIGNALLED = 128

@@ -6,6 +6,7 @@ import typer
 
 from prime_cli.commands.hub.options import HubData
 from prime_cli.commands.options import CONTEXT, local_options, open_session
+from prime_cli.core.formatting import format_usd
 from prime_cli.wire.inference import UsageQuery
 
 _COLUMNS = ("Owner", "Model", "Calls", "Input", "Output", "Cost USD", "Unpriced")
@@ -47,7 +48,7 @@ def usage(
             f"{each.calls:,}",
             f"{each.input_tokens:,}",
             f"{each.output_tokens:,}",
-            f"{each.cost_usd:.4f}",
+            format_usd(each.cost_usd),
             f"{each.unpriced_calls:,}",
         )
         for each in found

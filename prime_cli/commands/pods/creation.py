@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from prime_cli.api.client import HubClient
-from prime_cli.commands.pods.formatting import deadline_text, machine_text, price_text
+from prime_cli.commands.pods.formatting import deadline_text, machine_text
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
-from prime_cli.core.formatting import first_few
-from prime_cli.models.prices import format_usd
+from prime_cli.core.formatting import first_few, format_usd
 from prime_cli.pods import ssh_keys
 from prime_cli.pods.creation import PodPlan, creation_request
 from prime_cli.pods.formatting import gpu_words, hourly, moment
@@ -47,7 +46,7 @@ def pod_lines(pod: Pod) -> list[tuple[str, str]]:
         ("gpu", machine_text(gpu_words(pod.gpu_name, pod.gpu_count), pod.nodes)),
         ("status", pod.shown_status),
         ("ssh", ", ".join(filter(None, several or ())) or "-"),
-        ("$/h", price_text(pod.price_hr)),
+        ("$/h", format_usd(pod.price_hr, "-")),
         (
             "stops",
             deadline_text(when, datetime.now(UTC)) if (when := moment(pod.stop_at)) else "-",

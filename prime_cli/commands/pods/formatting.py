@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from prime_cli.core.formatting import format_duration
-from prime_cli.models.prices import format_usd
+from prime_cli.core.formatting import format_duration, format_usd
 from prime_cli.pods.formatting import gpu_words, moment
 from prime_cli.pods.listing import billed_so_far
 from prime_cli.wire.pods import Pod
@@ -25,11 +24,6 @@ def short_ids(ids: Sequence[str]) -> list[str]:
 def machine_text(gpu: str, nodes: int) -> str:
     """`A100_80GB x8`; of several nodes, `2 nodes of A100_80GB x8`."""
     return gpu if nodes == 1 else f"{nodes} nodes of {gpu}"
-
-
-def price_text(price: float | None) -> str:
-    """An amount in USD; `-` where it is not known."""
-    return "-" if price is None else format_usd(price)
 
 
 def countdown(stop_at: str | None, now: datetime) -> str:

@@ -10,13 +10,12 @@ from prime_cli.commands.pods.formatting import (
     countdown,
     duration_text,
     machine_text,
-    price_text,
     short_ids,
 )
 from prime_cli.commands.pods.watch import WatchColumns, WatchOpt, require_lines
 from prime_cli.commands.pods.watch import watch as go_on
 from prime_cli.core.completion_cache import note
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_usd, pluralize
 from prime_cli.pods.formatting import hourly
 from prime_cli.pods.history import EndedPod, list_ended
 from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
@@ -87,7 +86,7 @@ def _row(pod: ListedPod, shown_id: str) -> list[str]:
         pod.status,
         pod.created_at,
         countdown(pod.stop_at, datetime.now(UTC)),
-        price_text(pod.price_per_hour),
+        format_usd(pod.price_per_hour, "-"),
     ]
 
 
@@ -132,7 +131,7 @@ def _ended_row(pod: EndedPod, short: str) -> list[str]:
         pod.gpu,
         pod.terminated_at or "-",
         duration_text(pod.created_at, pod.terminated_at),
-        price_text(pod.total_cost),
+        format_usd(pod.total_cost, "-"),
         pod.provider,
         pod.team_id or "-",
     ]

@@ -11,9 +11,9 @@ from prime_cli.commands.pods.formatting import (
     deadline_text,
     duration_text,
     machine_text,
-    price_text,
 )
 from prime_cli.commands.pods.watch import require_lines
+from prime_cli.core.formatting import format_usd
 from prime_cli.pods.formatting import hourly, moment
 from prime_cli.pods.history import (
     EndedPod,
@@ -82,7 +82,7 @@ def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
         ("created", pod.created_at),
         *_restarted(pod, now),
         ("stops", deadline_text(when, now) if (when := moment(pod.stop_at)) else "-"),
-        ("price", f"{hourly(pod.price_per_hour)}, {price_text(pod.billed)} so far"),
+        ("price", f"{hourly(pod.price_per_hour)}, {format_usd(pod.billed, '-')} so far"),
         ("ip", pod.ip),
         ("ssh", pod.ssh),
     ]
@@ -131,7 +131,7 @@ def _ended_lines(pod: EndedPod, last: LastState) -> list[tuple[str, str]]:
         ("created", pod.created_at),
         ("ended", pod.terminated_at or "-"),
         ("duration", duration_text(pod.created_at, pod.terminated_at)),
-        ("price", f"{hourly(pod.price_per_hour)}, {price_text(pod.total_cost)} in all"),
+        ("price", f"{hourly(pod.price_per_hour)}, {format_usd(pod.total_cost, '-')} in all"),
     ]
 
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import YES, hub_options, open_session
-from prime_cli.commands.pods.formatting import described, price_text
+from prime_cli.commands.pods.formatting import described
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.errors import PrimeError
-from prime_cli.core.formatting import first_few, pluralize
+from prime_cli.core.formatting import first_few, format_usd, pluralize
 from prime_cli.pods.ssh.config import forget_pod
 from prime_cli.pods.terminate import (
     Termination,
@@ -135,5 +135,5 @@ def _record(ending: Termination) -> dict[str, object]:
 def _sentence(ending: Termination) -> str:
     if ending.status != TERMINATED:
         return f"{ending.title} is being terminated"
-    billed = "" if ending.billed is None else f", after about {price_text(ending.billed)}"
+    billed = "" if ending.billed is None else f", after about {format_usd(ending.billed, '-')}"
     return f"{ending.title} is gone{billed}"

@@ -9,6 +9,7 @@ import typer
 from prime_cli.api.client import HubClient
 from prime_cli.commands.pods.formatting import countdown
 from prime_cli.core.errors import Conflict, NotFound, UsageError
+from prime_cli.core.formatting import first_few
 from prime_cli.core.secret_detection import is_secret_name
 from prime_cli.wire.sandboxes import LIVE, Sandbox, SandboxQuery, StartCommand
 
@@ -54,10 +55,9 @@ def _find_ended(hub: HubClient, word: str) -> Sandbox:
 def _only(word: str, found: Sequence[Sandbox]) -> Sandbox:
     if len(found) == 1:
         return found[0]
-    shown = ", ".join(f"{each.id} ({each.name})" for each in found[:_SHOWN])
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    shown = first_few([f"{each.id} ({each.name})" for each in found], _SHOWN)
     raise Conflict(
-        f"`{word}` means {len(found)} sandboxes: {shown}{more}",
+        f"`{word}` means {len(found)} sandboxes: {shown}",
         hint="use an id, or more of it",
     )
 

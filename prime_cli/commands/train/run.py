@@ -26,7 +26,7 @@ from prime_cli.commands.train.nodes import first_node, folder_to_join, train_wit
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
 from prime_cli.commands.train.saved import evaluation_lines, failure_lines, steps_of
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_share, pluralize
 from prime_cli.core.options import Only
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
@@ -287,7 +287,8 @@ def _show_plan(
         state = "is used" if is_installed(folder) else f"will be installed{size}"
         where = f"{folder} {state}"
     titles = [each.plan.environment.title for each in prepared.rollouts]
-    shares = [f", {ratio / sum(plan.ratios):.0%}" for ratio in plan.ratios] or [""] * len(titles)
+    whole = sum(plan.ratios)
+    shares = [f", {format_share(each / whole)}" for each in plan.ratios] or [""] * len(titles)
     named = [("Environment", "".join(each)) for each in zip(titles, shares, strict=True)]
     at_once = prepared.rollouts[0].plan.concurrency
     lines = [*named, *plan.lines(), ("At once", pluralize(at_once, "rollout"))]
@@ -349,6 +350,6 @@ def _require_few_failures(result: TrainingResult, failed: FailedRollouts, limit:
     if failed.share > limit:
         raise PartialResult(
             f"{failed.failed:,} of {failed.finished:,} rollouts failed, more than the "
-            f"{limit:.0%} of `--max-error-rate`",
+            f"{format_share(limit, digits=9)} of `--max-error-rate`",
             hint=f"see why with `prime eval show {path} --errors`",
         )

@@ -8,7 +8,13 @@ import typer
 from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import YES_OR_FORCE, ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import (
+    format_interval,
+    format_number,
+    format_p,
+    format_share,
+    pluralize,
+)
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.runs.folder import RunFolder, is_being_written
 from prime_cli.runs.saved_run import status_of
@@ -110,7 +116,7 @@ def show(
     for name, values in curves.items():
         if values and max(values) > min(values):
             curve = sparkline(values, _WIDEST_CURVE)
-            lines.append((name, f"{values[0]:.3g} {curve} {values[-1]:.3g}"))
+            lines.append((name, f"{format_number(values[0])} {curve} {format_number(values[-1])}"))
     checkpoint = last_checkpoint(RunFolder(found.folder))
     if checkpoint is not None:
         lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
@@ -136,7 +142,7 @@ def failure_lines(failed: FailedRollouts) -> list[tuple[str, str]]:
     """How many rollouts ended in an error, and what the commonest one was."""
     if not failed.failed:
         return []
-    words = f"{failed.failed:,} of {failed.finished:,} rollouts ({failed.share:.0%})"
+    words = f"{failed.failed:,} of {failed.finished:,} rollouts ({format_share(failed.share)})"
     return [("Failed", f"{words}, most often {failed.common}")]
 
 
@@ -190,23 +196,18 @@ def evaluation_lines(facts: TrainingFacts) -> list[tuple[str, str]]:
         where = "" if each.environment is None else f", {each.environment}"
         # Of the examples that the difference is of.
         reward = compared.get((each.step, each.environment), each.reward)
-        said = "none" if reward is None else f"{reward:.3f}"
-        lines.append((f"Reward at {each.step}{where}", said))
+        lines.append((f"Reward at {each.step}{where}", format_number(reward, "none")))
     for verdict in facts.verdicts:
         lines += _verdict_lines(verdict, f", {verdict.environment}")
     return lines if facts.verdict is None else lines + _verdict_lines(facts.verdict)
 
 
 def _verdict_lines(verdict: Verdict, where: str = "") -> list[tuple[str, str]]:
-    interval = ""
-    if verdict.interval is not None:
-        low, high = verdict.interval
-        interval = f" (95 % {low:+.3f} to {high:+.3f})"
     over = ""
     if verdict.examples is not None and verdict.examples != verdict.held_out:
-        over = f", over {verdict.examples} of {pluralize(verdict.held_out or 0, 'example')}"
+        over = f", over {verdict.examples:,} of {pluralize(verdict.held_out or 0, 'example')}"
     return [
-        (f"Difference{where}", f"{verdict.difference:+.3f}{interval}, p {verdict.p:.4f}{over}"),
+        (f"Difference{where}", f"{verdict.difference_words}, p {format_p(verdict.p)}{over}"),
         (f"Verdict{where}", verdict.sentence),
     ]
 
@@ -215,7 +216,7 @@ def _row(found: SavedTraining) -> list[str]:
     facts, manifest = found.facts, found.manifest
     reward = ""
     if facts.verdict is not None:
-        reward = f"{facts.verdict.before:.3f} to {facts.verdict.after:.3f}"
+        reward = format_interval((facts.verdict.before, facts.verdict.after))
     return [
         manifest.run_id,
         found.environments,

@@ -1,6 +1,7 @@
 """Checks of rollouts: rewards are in range, nothing fails, all end, and results repeat."""
 
-from prime_cli.evals.env_check.findings import failed, named, passed, rounded, skipped, warned
+from prime_cli.core.formatting import format_interval, format_number
+from prime_cli.evals.env_check.findings import failed, named, passed, skipped, warned
 from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.evals.env_check.scoring import (
     EPSILON,
@@ -40,8 +41,8 @@ def check_range(run: ProbeRun) -> Check:
         if not scale.low - EPSILON <= reward <= scale.high + EPSILON
     ]
     evidence = {"lowest": low, "highest": high, "range": [scale.low, scale.high]}
-    spread = f" to {rounded(high):g}" if high > low else ""
-    words = f"Rewards are {rounded(low):g}{spread}"
+    spread = format_interval((low, high)) if high > low else format_number(low)
+    words = f"Rewards are {spread}"
     if outside:
         source = "its weights allow" if scale.known else "is usual"
         words = f"{words}, outside the {scale} that {source}, on {named(outside)}"
@@ -61,7 +62,7 @@ def check_errors(run: ProbeRun) -> Check:
     first = next(row.error for row in rows.values() if row.error is not None)
     examples = [example for example, _ in rows]
     words = (
-        f"Its code raised in {len(rows)} of {len(_rows(run))} rollouts, {named(examples)}: "
+        f"Its code raised in {len(rows):,} of {len(_rows(run)):,} rollouts, {named(examples)}: "
         f"{first.type}: {first.message}"
     )
     evidence = {"count": len(rows), "examples": examples, "probes": _probes(rows)}
@@ -77,7 +78,7 @@ def check_ends(run: ProbeRun) -> Check:
     if not rows:
         return passed("ends", "Every conversation ended")
     words = (
-        f"{len(rows)} rollouts did not end within {MOST_TURNS} answers or the time for one "
+        f"{len(rows):,} rollouts did not end within {MOST_TURNS} answers or the time for one "
         f"(`--timeout`): {', '.join(_probes(rows))}"
     )
     step = "set `max_turns`, or add a stop condition"
@@ -107,7 +108,7 @@ def check_agreement(first: ProbeRun, second: ProbeRun) -> Check:
             compared=len(pairs),
         )
     return passed(
-        "repeat", f"{len(pairs)} rewards were the same in two processes", compared=len(pairs)
+        "repeat", f"{len(pairs):,} rewards were the same in two processes", compared=len(pairs)
     )
 
 
@@ -132,4 +133,4 @@ def _same(one: float | None, other: float | None) -> bool:
 
 
 def _shown(reward: float | None) -> str:
-    return "an error" if reward is None else f"{rounded(reward):g}"
+    return format_number(reward, "an error")

@@ -72,7 +72,7 @@ class CheckOptions:
         if self.examples < 1:
             raise UsageError(f"`-n {self.examples}` is not a number of examples")
         if self.rollout_seconds <= 0:
-            raise UsageError(f"`--timeout {self.rollout_seconds:g}` is not a number of seconds")
+            raise UsageError(f"`--timeout {self.rollout_seconds}` is not a number of seconds")
 
 
 @dataclass(frozen=True)

@@ -108,4 +108,4 @@ def _check_leaks(survey: Survey) -> Check:
 
 
 def _share(count: int, survey: Survey) -> str:
-    return f"{count} of {survey.examples} examples"
+    return f"{count:,} of {survey.examples:,} examples"

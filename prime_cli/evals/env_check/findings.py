@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from prime_cli.core.errors import GateFailed
+from prime_cli.core.formatting import join_words
 from prime_cli.wire.check_reports import Check, CheckReport, Status
 
 _LONGEST_SENTENCE = 400
@@ -46,18 +47,8 @@ def clip(text: str) -> str:
 
 def named(examples: Iterable[int]) -> str:
     """`example 3` or `examples 0, 2 and 5`, the first few of them."""
-    found = list(dict.fromkeys(examples))
-    shown = [str(example) for example in found[:_MOST_NAMED]]
-    if len(found) == 1:
-        return f"example {shown[0]}"
-    if len(found) > len(shown):
-        return f"examples {', '.join(shown)} and {len(found) - len(shown)} more"
-    return f"examples {', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def rounded(value: float) -> float:
-    """A reward as shown and stored."""
-    return round(value, 4) if math.isfinite(value) else 0.0
+    found = [str(example) for example in dict.fromkeys(examples)]
+    return f"example{'s' if len(found) > 1 else ''} {join_words(found, _MOST_NAMED)}"
 
 
 def mean(values: Iterable[float]) -> float:
@@ -70,7 +61,7 @@ def _bounded(value: Any) -> Any:
     if isinstance(value, str):
         return clip(value)
     if isinstance(value, float):
-        return rounded(value)
+        return value if math.isfinite(value) else 0.0
     if isinstance(value, dict):
         return {clip(str(key)): _bounded(item) for key, item in list(value.items())[:_MOST_NAMED]}
     if isinstance(value, list | tuple):

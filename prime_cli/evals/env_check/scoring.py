@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from prime_cli.core.formatting import format_beside, format_exact, format_number
 from prime_cli.evals.env_check.findings import (
     failed,
     mean,
     named,
     passed,
-    rounded,
     skipped,
     warned,
 )
@@ -40,7 +40,7 @@ class Scale:
     relative: bool = False
 
     def __str__(self) -> str:
-        return f"{self.low:g} to {self.high:g}"
+        return f"{format_exact(self.low)} to {format_exact(self.high)}"
 
 
 def scale_of(run: ProbeRun) -> Scale:
@@ -161,11 +161,12 @@ def _judge_gold(run: ProbeRun, rewards: dict[int, float], scale: Scale, form: Or
         "highest_possible": scale.high,
         "form": form.name.lower(),
     }
+    least = f"{format_beside(lowest, scale.high)} of {format_exact(scale.high)}"
     below = [example for example, reward in rewards.items() if reward < scale.high - EPSILON]
     if not below:
-        words = f"Gold answers get {rounded(lowest):g} of {scale.high:g}{_how(run, form)}"
+        words = f"Gold answers get {least}{_how(run, form)}"
         return passed("gold", words, **evidence)
-    words = f"Gold answers get {rounded(lowest):g} of {scale.high:g} on {named(below)}"
+    words = f"Gold answers get {least} on {named(below)}"
     if lowest < scale.low + HALF * (scale.high - scale.low):
         step = "see why with `prime eval run … -m builtin/oracle`"
         step += "" if has_oracle(run) else f"; if answers need a form of their own, {_ORACLE}"
@@ -231,11 +232,11 @@ def _judge_poor(
     scored: bool,
 ) -> Check:
     """`full` are the rewards of the gold answers, if they were `scored`, else the highest ones."""
-    mine, theirs = rounded(mean(paid.values())), rounded(mean(full.values()))
+    mine, theirs = mean(paid.values()), mean(full.values())
     evidence: dict[str, Any] = {"mean": mine, "share": share}
     evidence |= {"gold": theirs, "as_good_as_gold": equal} if scored else {"highest": theirs}
     best = "gold ones" if scored else "of at most"
-    words = f"{called} get {mine:g} on average, {best} {theirs:g}"
+    words = f"{called} get {format_number(mine)} on average, {best} {format_number(theirs)}"
     if share > HALF:
         return failed(
             name, words, "a reward must distinguish them: check what it compares", **evidence

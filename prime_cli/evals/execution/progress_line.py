@@ -5,6 +5,7 @@ import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+from prime_cli.core.formatting import format_duration, format_number, pluralize
 from prime_cli.core.progress import Progress, Task
 from prime_cli.models.gateway.calls import WaitStatus
 from prime_cli.models.prices import Spend, format_cost
@@ -48,11 +49,11 @@ def progress_note(
 ) -> str:
     """The running mean, errors, time left, cost and speed where they are known."""
     mean = tally.running_mean
-    words = "no reward yet" if mean is None else f"reward {mean:.3f}"
+    words = "no reward yet" if mean is None else f"reward {format_number(mean)}"
     if tally.errored:
-        words += f", {tally.errored} error{'s' if tally.errored > 1 else ''}"
+        words += f", {pluralize(tally.errored, 'error')}"
     if left is not None and left >= 1:
-        words += f", {_span(round(left))} left"
+        words += f", {format_duration(round(left))} left"
     if spent is not None and spent.picodollars:
         words += f", {format_cost(spent)}"
     if speed is not None and speed >= 1:
@@ -117,18 +118,10 @@ def waiting_words(waits: WaitStatus) -> str:
     if waits.held:
         words = f"waiting on 429: {waits.held} of {waits.calls}"
         seconds = math.ceil(waits.next_seconds)
-        return f"{words}, next try in {_span(seconds)}" if seconds > 1 else words
+        return f"{words}, next try in {format_duration(seconds)}" if seconds > 1 else words
     if waits.silent_seconds >= PATIENCE_SECONDS:
-        return f"waiting for the endpoint: {_span(int(waits.silent_seconds))}"
+        return f"waiting for the endpoint: {format_duration(int(waits.silent_seconds))}"
     return ""
-
-
-def _span(seconds: int) -> str:
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes_left = divmod(minutes, 60)
-    if hours:
-        return f"{hours}h {minutes_left:02}m"
-    return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
 
 
 class WaitingTask:

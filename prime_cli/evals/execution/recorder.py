@@ -241,7 +241,7 @@ def _failure_of(event: Rollout) -> Failure | None:
     if event.reward is None:
         told = "The reward is not a finite number"
     elif abs(event.reward) > LARGEST:
-        told = f"The reward is beyond {LARGEST:g}"
+        told = f"The reward is beyond {LARGEST}"
     else:
         return None
     return Failure("environment", "NoReward", told, in_scoring=True)

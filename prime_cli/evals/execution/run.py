@@ -105,7 +105,7 @@ class SessionRunner:
                 progress.say(said)
             if 0 < start.examples < self.setup.plan.num_examples:
                 there = pluralize(start.examples, "example")
-                progress.warn(f"It has only {there}, not {self.setup.plan.num_examples}")
+                progress.warn(f"It has only {there}, not {self.setup.plan.num_examples:,}")
             if not start.planned and self.setup.plan.shard is not None:
                 examples = pluralize(start.examples, "example")
                 progress.say(f"This part is empty: there are {examples}")

@@ -15,9 +15,15 @@ from operator import attrgetter
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import (
+    format_apart,
+    format_difference,
+    format_interval,
+    format_number,
+    pluralize,
+)
 from prime_cli.core.paths import replacing, storage_errors
-from prime_cli.evals.gate.thresholds import GateResult, ThresholdResult
+from prime_cli.evals.gate.thresholds import GateResult, ThresholdResult, beside_limit, is_below
 from prime_cli.runs.comparison.compare import Comparison
 from prime_cli.runs.rows import Row
 from prime_cli.runs.summary import Summary
@@ -77,26 +83,24 @@ def _cases(rows: Iterable[Row], fail_under: float | None, run_id: str) -> Iterat
 def _case(example: int, rows: list[Row], fail_under: float | None, run_id: str) -> Case:
     name = f"example {example}"
     seconds = sum(_seconds(row) for row in rows)
-    told = [f"rollout {row.rollout}: {_outcome(row)}" for row in rows]
-    detail = "\n".join([*told, f"see `prime eval show {run_id} --example {example}`"])
+    outcomes = [f"rollout {row.rollout}: {_outcome(row)}" for row in rows]
+    detail = "\n".join([*outcomes, f"see `prime eval show {run_id} --example {example}`"])
     failed = [row.error for row in rows if row.error is not None]
     if failed:
         message = f"{len(failed)} of {pluralize(len(rows), 'rollout')} ended in an error"
         return Case(name, ERROR, f"{failed[0].kind}.{failed[0].type}", message, detail, seconds)
     rewards = [row.reward for row in rows if row.reward is not None]
     mean = math.fsum(rewards) / len(rewards) if rewards else 0.0
-    if fail_under is not None and mean < fail_under:
-        message = f"mean reward {mean:.4g} is below {fail_under:g}"
-        return Case(name, FAILURE, "reward", message, detail, seconds)
-    if fail_under is None and mean <= 0:
-        return Case(name, FAILURE, "reward", f"mean reward {mean:.4g}", detail, seconds)
+    if mean <= 0 if fail_under is None else is_below(mean, fail_under):
+        told = format_number(mean) if fail_under is None else beside_limit(mean, fail_under)
+        return Case(name, FAILURE, "reward", f"mean reward {told}", detail, seconds)
     return Case(name, seconds=seconds)
 
 
 def _outcome(row: Row) -> str:
     if row.error is not None:
         return f"{row.error.kind} error {row.error.type}: {row.error.message[:_LONGEST]}"
-    return "no reward" if row.reward is None else f"reward {row.reward:.4g}"
+    return "no reward" if row.reward is None else f"reward {format_number(row.reward)}"
 
 
 def _seconds(row: Row) -> float:
@@ -158,7 +162,7 @@ def summary_markdown(summary: Summary, judgement: GateResult) -> str:
     """A heading, a table of figures, gates, the comparison, and the flips in a collapsed part."""
     rows = [
         ("Reward", _reward(summary)),
-        ("Rollouts", _rollouts(summary)),
+        ("Rollouts", summary.counts.words),
         *((("Asked again", again),) if (again := summary.asked_again_words) else ()),
         *((f"Gate {each.gate}", _gate_line(each)) for each in judgement.outcomes),
     ]
@@ -176,18 +180,13 @@ def _reward(summary: Summary) -> str:
     reward = summary.reward
     if reward.mean is None:
         return "none"
-    told = f"{reward.mean:.4g}"
+    told = format_number(reward.mean)
     if reward.interval is not None:
-        low, high = reward.interval
-        told += f", 95 % interval {low:.3f} to {high:.3f}"
+        told += f", 95 % interval {format_interval(reward.interval)}"
     if summary.counts.errored and reward.low is not None and reward.high is not None:
-        told += f", between {reward.low:.4g} and {reward.high:.4g} as errors are counted"
+        low, high = format_apart((reward.low, reward.high))
+        told += f", between {low} and {high} as errors are counted"
     return told
-
-
-def _rollouts(summary: Summary) -> str:
-    counts = summary.counts
-    return f"{counts.planned} planned, {counts.scored} scored, {counts.errored} errored"
 
 
 def _gate_line(outcome: ThresholdResult) -> str:
@@ -197,13 +196,14 @@ def _gate_line(outcome: ThresholdResult) -> str:
 def _interval(comparison: Comparison) -> str:
     if comparison.interval is None:
         return ""
-    low, high = comparison.interval
-    return f"; {comparison.difference:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}"
+    interval = format_interval(comparison.interval, signed=True)
+    return f"; {format_difference(comparison.difference)}, 95 % interval {interval}"
 
 
 def _flips(comparison: Comparison) -> str:
     shown = comparison.flips[:_MOST_FLIPS]
-    lines = [f"| {flip.example_id} | {flip.first:.3f} | {flip.other:.3f} |\n" for flip in shown]
+    pairs = ((flip.example_id, *format_apart((flip.first, flip.other))) for flip in shown)
+    lines = [f"| {example} | {first} | {other} |\n" for example, first, other in pairs]
     more = len(comparison.flips) - len(shown)
     rest = f"\n{more} more are in `prime eval compare --output json`.\n" if more else ""
     return (

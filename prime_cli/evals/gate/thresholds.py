@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prime_cli.core.errors import Conflict, GateFailed, NotFound, UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import NOISE, format_beside, format_exact, format_p, pluralize
 from prime_cli.evals.sharing.samples import rows_of_evaluation
 from prime_cli.runs.comparison.compare import CompareOptions, Comparison, compare_all
 from prime_cli.runs.comparison.sides import Side, evaluation_side, gather, side_of
@@ -20,9 +20,6 @@ from prime_cli.runs.summary import Summary
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
-
-_ROUNDING = 1e-9
-"""0.6 - 0.5 is more than 0.1 in binary; a limit that is met exactly passes."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +78,19 @@ def judge(run: SavedRun, summary: Summary, limits: Thresholds) -> GateResult:
 def _above(mean: float | None, limit: float) -> ThresholdResult:
     if mean is None:
         return ThresholdResult("fail-under", passed=False, sentence="no rollout has a reward")
-    passed = mean >= limit - _ROUNDING
-    than = "not below" if passed else "below"
-    return ThresholdResult("fail-under", passed, f"the mean reward {mean:.4g} is {than} {limit:g}")
+    passed = not is_below(mean, limit)
+    return ThresholdResult("fail-under", passed, f"the mean reward {beside_limit(mean, limit)}")
+
+
+def is_below(mean: float, limit: float) -> bool:
+    """Whether `mean` misses `limit`: 0.6 - 0.5 is below 0.1 in binary alone, and meets it."""
+    return mean < limit - NOISE
+
+
+def beside_limit(mean: float, limit: float) -> str:
+    """`0.4 is below 0.5`: both numbers, told apart, and which is lower."""
+    than = "below" if is_below(mean, limit) else "not below"
+    return f"{format_beside(mean, limit)} is {than} {format_exact(limit)}"
 
 
 def _against(baseline: Side, run: SavedRun) -> Comparison:
@@ -96,14 +103,15 @@ def _against(baseline: Side, run: SavedRun) -> Comparison:
 def _dropped(comparison: Comparison, limit: float) -> ThresholdResult:
     """Judge the measured drop: a bound of its interval would let large drops pass."""
     change = comparison.difference
-    passed = -change <= limit + _ROUNDING
+    passed = not is_below(change, -limit)
     kept = "within" if passed else "more than"
-    over = f"over {pluralize(comparison.examples.compared, 'example')}"
+    shown = f"{'+' if change > 0 else ''}{format_beside(change, -limit)}"
     return ThresholdResult(
         "max-drop",
         passed,
-        f"the mean reward changed by {change:+.4f} against {comparison.first.name} {over}, {kept} "
-        f"the drop of {limit:g} that is allowed (p {comparison.p:.2g})",
+        f"the mean reward changed by {shown} against {comparison.first.name} over "
+        f"{pluralize(comparison.examples.compared, 'example')}, {kept} the drop of "
+        f"{format_exact(limit)} that is allowed (p {format_p(comparison.p)})",
     )
 
 

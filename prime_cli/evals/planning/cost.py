@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import PartialResult, UsageError
+from prime_cli.core.formatting import format_exact, format_usd, pluralize
 from prime_cli.core.http import is_loopback
 from prime_cli.core.progress import Progress
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.holds import unpriced
 from prime_cli.models.price_book import PriceBook, own_path
-from prime_cli.models.prices import FREE, PICO, Budget, Price, Spend, TokenUsage, format_usd
+from prime_cli.models.prices import FREE, PICO, Budget, Price, Spend, TokenUsage
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import CAPPED, RunManifest
 from prime_cli.runs.plan import ALL, EvalPlan, Shard, resume_command
@@ -43,7 +44,7 @@ class Estimate:
         """The estimate in words."""
         if self.rollouts is None:
             return "unknown before the examples are loaded"
-        many = f"{self.rollouts:,} rollout{'s' if self.rollouts != 1 else ''}"
+        many = f"{pluralize(self.rollouts, 'rollout')}"
         if self.cost is None:
             told = "unknown before a first run"
             if self.limit is None:
@@ -161,7 +162,8 @@ def shard_words(plan: EvalPlan, shard: Shard) -> str:
     """The part that is run, and its share of each cap."""
     shares, budget = [], budget_of(plan)
     if budget is not None and budget.max_cost is not None:
-        shares.append(f"{format_usd(budget.max_cost)} of `--max-cost {plan.max_cost:g}`")
+        whole = format_exact(plan.max_cost or 0)
+        shares.append(f"{format_usd(budget.max_cost)} of `--max-cost {whole}`")
     if budget is not None and budget.token_budget is not None:
         shares.append(f"{budget.token_budget:,} of `--token-budget {plan.token_budget}`")
     told = f"Part {shard.number} of {shard.count}"
@@ -222,5 +224,5 @@ def _with_more(run_id: str, plan: EvalPlan, reason: str) -> str:
     if reason.startswith("The token budget") and plan.token_budget is not None:
         return f"{command} --token-budget {2 * plan.token_budget}"
     if reason.startswith("The cap of") and plan.max_cost is not None:
-        return f"{command} --max-cost {2 * plan.max_cost:g}"
+        return f"{command} --max-cost {format_exact(2 * plan.max_cost)}"
     return command

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import NotLoggedIn, UsageError
+from prime_cli.core.formatting import format_exact
 from prime_cli.core.installation import require
 from prime_cli.core.progress import Progress
 from prime_cli.envs.project.folder import split_extras_here
@@ -128,7 +129,7 @@ def _check(plan: EvalPlan) -> None:
     if plan.allow_net and plan.only_gateway:
         raise UsageError("`--allow-net` and `--only-gateway` are mutually exclusive")
     if plan.max_cost is not None and not 0 < plan.max_cost < math.inf:
-        raise UsageError(f"`--max-cost {plan.max_cost:g}` is not an amount in USD")
+        raise UsageError(f"`--max-cost {format_exact(plan.max_cost)}` is not an amount in USD")
     if plan.token_budget is not None and plan.token_budget < 1:
         raise UsageError(f"`--token-budget {plan.token_budget}` is not a number of tokens")
     workers = plan.option("workers")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.formatting import format_size
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import REPLAY
 from prime_cli.models.gateway.replay import Recorded
@@ -45,8 +46,8 @@ def sized_to_recording(recording: RunRecording, request: EvalRequest) -> EvalReq
     if examples <= recording.examples and rollouts <= recording.rollouts:
         return replace(request, num_examples=examples, rollouts_per_example=rollouts)
     raise UsageError(
-        f"`{recording.model}` has {recording.examples} examples x {recording.rollouts} rollouts, "
-        f"and {examples} x {rollouts} were requested",
+        f"`{recording.model}` has {format_size(recording.examples, recording.rollouts)} rollouts, "
+        f"and {format_size(examples, rollouts)} were requested",
         hint=f"use at most `-n {recording.examples} -r {recording.rollouts}`, or omit both",
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from prime_cli.archive.wheels import open_wheel
+from prime_cli.core.formatting import first_few
 from prime_cli.core.progress import Progress
 from prime_cli.models.prices import Budget
 from prime_cli.runs.plan import EvalPlan
@@ -58,8 +59,7 @@ def warn_of_uncounted(
         return
     found = own_clients(wheel)
     if found:
-        more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-        named = ", ".join(map(str, found[:_MOST_NAMED])) + more
+        named = first_few(found, _MOST_NAMED)
         progress.warn(
             f"The environment creates its own clients, whose calls no cap counts: {named}",
             hint="refuse such calls with `--only-gateway`",

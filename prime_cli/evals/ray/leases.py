@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from prime_cli.core.formatting import format_cap
 from prime_cli.evals.ray.messages import Grant
 from prime_cli.models.prices import CAPS, PICO, Budget, Spend
 
@@ -78,7 +79,7 @@ class Leases:
         for which, _, free in self._free():
             if free <= 0 and not any(lease.left(which) for lease in self._leases.values()):
                 name = CAPS[which] if which else f"{CAPS[0]} of {self._caps[0]:,}"
-                cap = f" ${self._budget.max_cost:g}" if which else ""
+                cap = f" {format_cap(self._budget.max_cost or 0)}" if which else ""
                 return f"{name}{cap} is used up, with what nodes may have spent that were lost"
         return None
 

@@ -71,7 +71,7 @@ def _require_nothing_to_score(work: WorkList) -> None:
     """Raise UsageError for saved answers, which are here and not on a node."""
     if work.to_score:
         raise UsageError(
-            f"{len(work.to_score)} saved answers are only to be scored again, which needs this "
+            f"{len(work.to_score):,} saved answers are only to be scored again, which needs this "
             "machine",
             hint="resume it here with `--ray none`, or ask the model again with `--retry-errors`",
         )

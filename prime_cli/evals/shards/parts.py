@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from prime_cli.core.errors import Conflict, NotFound, PartialResult, UsageError
-from prime_cli.core.formatting import pluralize
+from prime_cli.core.formatting import format_exact, pluralize
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.recorder import MOST_ROLLOUTS
 from prime_cli.evals.planning.parsers import parse_examples
@@ -218,7 +218,7 @@ def require_same_rewards(parts: Sequence[Part]) -> None:
 
 
 def _reward(value: float | None) -> str:
-    return "an error" if value is None else f"{value:g}"
+    return "an error" if value is None else format_exact(value)
 
 
 def require_whole(parts: Sequence[Part], *, partial: bool) -> str | None:
@@ -234,7 +234,7 @@ def require_whole(parts: Sequence[Part], *, partial: bool) -> str | None:
         )
     words = [*_missing(parts)]
     cut = [each for each in map(_shortfall, _by_number(parts)) if each is not None]
-    words += [f"{each.part.title} has {each.done} of {each.planned} rollouts" for each in cut]
+    words += [f"{each.part.title} has {each.done:,} of {each.planned:,} rollouts" for each in cut]
     if not words:
         return None
     told = _first_upper("; ".join(words))

@@ -82,7 +82,7 @@ def _find_named(
     found = hub.evaluations.get(named)
     if found.total_samples and not hub.evaluations.knows_batches:
         raise Conflict(
-            f"{named} has {found.total_samples} samples, and this hub would keep both sets",
+            f"{named} has {found.total_samples:,} samples, and this hub would keep both sets",
             hint="omit `--eval` to create a new evaluation",
         )
     return msgspec.structs.replace(

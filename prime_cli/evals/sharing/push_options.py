@@ -66,7 +66,7 @@ def require_whole(run: SavedRun, summary: Summary) -> None:
         raise UsageError(f"Run {summary.run_id} has no rollouts to push")
     if summary.status != FINISHED:
         raise PartialResult(
-            f"Run {summary.run_id} is {summary.status}: {done} of "
+            f"Run {summary.run_id} is {summary.status}: {done:,} of "
             f"{pluralize(counts.planned, 'rollout')} are there",
             hint=resume,
         )
@@ -74,7 +74,7 @@ def require_whole(run: SavedRun, summary: Summary) -> None:
     if summary.error_rate > limit:
         again = resume_words(summary, f"prime eval run --resume {summary.run_id}")
         raise PartialResult(
-            f"{counts.errored} of {pluralize(done, 'rollout')} of run {summary.run_id} "
+            f"{counts.errored:,} of {pluralize(done, 'rollout')} of run {summary.run_id} "
             "ended in an error",
             hint=f"{again}, or {_ANYWAY}" if again else _ANYWAY,
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import RLock
 
+from prime_cli.core.formatting import format_number, pluralize
 from prime_cli.evals.viewer.filters import Filter, Search, has_steps
 from prime_cli.evals.viewer.grid import Grid, Layout
 from prime_cli.evals.viewer.page import RolloutView, page_of
@@ -144,27 +145,24 @@ def _facts(about: _About, index: RunIndex) -> _Facts:
     rewards = index.rewards()
     planned = about.planned
     finished = len(index.latest)
-    counts = [f"{finished:,} of {planned:,} rollouts" if planned else _plural(finished, "rollout")]
-    counts.append(_plural(len(set(index.entries.examples(index.latest))), "example"))
+    of = f"{finished:,} of " if planned else ""
+    examples = len(set(index.entries.examples(index.latest)))
+    counts = [of + pluralize(planned or finished, "rollout"), pluralize(examples, "example")]
     if errors:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in errors.most_common())
-        counts.append(f"{_plural(sum(errors.values()), 'error')} ({kinds})")
+        counts.append(f"{pluralize(sum(errors.values()), 'error')} ({kinds})")
     if truncated:
         counts.append(f"{truncated:,} truncated")
     first = (_reward(rewards, sum(errors.values())), about.status, about.date)
     return _Facts(about, (" · ".join(first), " · ".join(counts)))
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def _reward(rewards: Sequence[float], errored: int) -> str:
     if not rewards:
         return "no reward yet"
-    total = math.fsum(rewards)
-    told = f"reward {total / len(rewards):.4g}"
-    return told + (f" ({total / (len(rewards) + errored):.4g} with errors as 0)" if errored else "")
+    means = (math.fsum(rewards) / count for count in (len(rewards), len(rewards) + errored))
+    told, counted = map(format_number, means)
+    return f"reward {told}" + (f" ({counted} with errors as 0)" if errored else "")
 
 
 def _about(saved: SavedRun) -> _About:

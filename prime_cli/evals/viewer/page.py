@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from prime_cli.models.prices import format_usd
+from prime_cli.core.formatting import format_number
+from prime_cli.models.prices import format_cost
 from prime_cli.runs.rows import Failure, Row
-from prime_cli.runs.transcript import as_text, message_blocks
+from prime_cli.runs.spending import spend_of
+from prime_cli.runs.transcript import as_text, message_blocks, metric_text
 
 FACT, TURN, CALL, ERROR = "fact", "turn", "call", "error"
 _CALLS = " calls"
@@ -50,9 +52,9 @@ def page_of(row: Row, number: int) -> RolloutView:
 
 
 def _facts(row: Row) -> Iterator[tuple[str, str]]:
-    yield "reward", "none" if row.reward is None else f"{row.reward:.4g}"
+    yield "reward", format_number(row.reward, "none")
     for name, value in row.metrics.items():
-        yield f"  {name}", f"{value:.4g}" if isinstance(value, float) else as_text(value)
+        yield f"  {name}", metric_text(value)
     ended = [row.stop_condition or "", "cut short by a token limit" if row.is_truncated else ""]
     if any(ended):
         yield "ended by", ", ".join(part for part in ended if part)
@@ -61,23 +63,13 @@ def _facts(row: Row) -> Iterator[tuple[str, str]]:
     if row.usage:
         yield "tokens", _pairs({name: row.usage[name] for name in row.usage if name not in _MONEY})
     if row.usage and "cost" in row.usage:
-        yield "cost", _cost(row.usage)
+        yield "cost", format_cost(spend_of(row.usage))
     if row.task not in (None, "", {}):
         yield "task", as_text(row.task)
 
 
-def _cost(usage: dict[str, Any]) -> str:
-    cost, known = usage.get("cost"), usage.get("known_cost")
-    if cost is not None:
-        return format_usd(cost)
-    return f"at least {format_usd(known)}" if known else "unknown"
-
-
 def _pairs(values: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {as_text(value)}"
-        for name, value in values.items()
-    )
+    return ", ".join(f"{name} {metric_text(value)}" for name, value in values.items())
 
 
 def _error(failure: Failure) -> Iterator[PageBlock]:

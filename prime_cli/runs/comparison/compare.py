@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import format_beside, format_exact, format_number
 from prime_cli.core.installation import require
 from prime_cli.runs.comparison.sides import Side, contents_differ, pair
 from prime_cli.runs.rows import AskedAgain
@@ -154,7 +155,7 @@ def _compare(first: Side, other: Side, terms: CompareOptions) -> Comparison:
         first=_facts(first, pairs.first),
         other=_facts(other, pairs.other),
         examples=PairCounts(len(pairs.ids), pairs.one_sided, pairs.unlike, pairs.unscored),
-        difference=effect.difference,
+        difference=effect.difference if abs(effect.difference) > _NOISE else 0.0,
         stderr=effect.stderr,
         interval=effect.interval,
         interval_method=effect.method,
@@ -209,11 +210,12 @@ def _notes(first: Side, other: Side) -> list[str]:
 
 def _decided(comparison: Comparison, adjusted: float, alpha: float, together: int) -> Comparison:
     verdict = verdict_of(comparison.difference, adjusted, alpha)
+    share = format_beside(100 * adjusted, 100 * alpha, digits=1)
     return msgspec.structs.replace(
         comparison,
         p_adjusted=adjusted,
         verdict=verdict,
-        sentence=_sentence(comparison, verdict, adjusted, together),
+        sentence=_sentence(comparison, verdict, share, together),
         disagreement=_disagreement(comparison, adjusted, alpha),
     )
 
@@ -230,18 +232,18 @@ def _disagreement(comparison: Comparison, adjusted: float, alpha: float) -> str 
         return None
     low, high = comparison.interval
     if low <= 0 <= high:
-        found = f"the interval includes 0, but p is not above {alpha:g}; p decides"
+        found = f"the interval includes 0, but p is not above {format_exact(alpha)}; p decides"
         return found if adjusted <= alpha else None
     if comparison.p > alpha:
-        return f"the interval excludes 0, but p is above {alpha:g}; p decides"
+        return f"the interval excludes 0, but p is above {format_exact(alpha)}; p decides"
     if adjusted > alpha:
         return "the interval, which is of this comparison alone, excludes 0; Holm's p decides"
     return None
 
 
-def _sentence(comparison: Comparison, verdict: str, adjusted: float, together: int) -> str:
+def _sentence(comparison: Comparison, verdict: str, share: str, together: int) -> str:
     over = f" (Holm over {together})" if together > 1 else ""
-    chance = f"equal runs would differ this much in {100 * adjusted:.3g} % of cases{over}"
+    chance = f"equal runs would differ this much in {share} % of cases{over}"
     if verdict != UNDECIDED:
         return f"{comparison.other.name} scores {verdict} than {comparison.first.name}: {chance}"
     if not comparison.flips:
@@ -251,8 +253,8 @@ def _sentence(comparison: Comparison, verdict: str, adjusted: float, together: i
 
 def detectable_words(comparison: Comparison) -> str:
     """The difference that this many examples would show, in words."""
-    count = comparison.examples.compared
+    count = f"{comparison.examples.compared:,} examples"
     if comparison.detectable is None:
-        return f"{count} examples cannot reliably detect any difference"
-    found = f"{comparison.detectable:.3f}"
-    return f"{count} examples detect a difference of {found} in 80 of 100 cases"
+        return f"{count} cannot reliably detect any difference"
+    found = format_number(comparison.detectable)
+    return f"{count} detect a difference of {found} in 80 of 100 cases"

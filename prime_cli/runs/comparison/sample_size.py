@@ -140,7 +140,7 @@ def need_of_discordance(question: PowerQuestion, discordance: float, source: str
         )
     if question.difference is not None and question.difference > discordance:
         raise UsageError(
-            f"A difference of {question.difference:g} needs more than {discordance:.3g} of all "
+            f"A difference of {question.difference} needs more than {discordance} of all "
             "examples to change",
             hint="pass a larger `--discordance`",
         )
@@ -160,7 +160,7 @@ def _need_of_shares(
 
     most = max(rate, 1 - rate)
     if question.difference is not None and question.difference > most:
-        raise UsageError(f"A rate of {rate:g} cannot change by {question.difference:g}")
+        raise UsageError(f"A rate of {rate} cannot change by {question.difference}")
 
     def shares(difference: float) -> Shares:
         other = rate + difference if rate + difference <= 1 else rate - difference

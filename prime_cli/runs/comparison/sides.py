@@ -155,7 +155,7 @@ def pair(first: Side, other: Side, *, errors_as_zero: bool = False, force: bool 
     unlike = len(shared) - len(alike)
     if unlike and not force:
         raise Conflict(
-            f"{unlike} of {len(shared)} examples of {other.run} have other prompts than "
+            f"{unlike:,} of {len(shared):,} examples of {other.run} have other prompts than "
             f"in {first.run}",
             hint="compare the rest with `--force`",
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import format_difference
 from prime_cli.runs.comparison.sides import Side
 from prime_cli.statistics.pairs import Pairs
 
@@ -80,7 +81,7 @@ def variation_of(side: Side, correlation: float, icc: float | None = None) -> Va
         variance=between + (within or 0.0),
         icc=between / (between + (within or 0.0)) if icc is None else icc,
         correlation=correlation,
-        source=f"run {side.run}: {len(clusters)} examples, {len(rewards)} rewards",
+        source=f"run {side.run}: {len(clusters):,} examples, {len(rewards):,} rewards",
         mean=math.fsum(rewards) / len(rewards),
         is_binary=set(rewards) <= {0.0, 1.0},
         icc_from="estimated" if icc is None else "given",
@@ -133,8 +134,8 @@ def _no_variation(first: Side, other: Side, difference: float) -> UsageError:
             f"No example differs between {runs}, so they cannot be used for planning", hint=hint
         )
     return UsageError(
-        f"Every example differs by {difference:+.3g} between {runs}, which does not tell how "
-        "differences vary, so nothing can be planned from them",
+        f"Every example differs by {format_difference(difference)} between {runs}, which does "
+        "not tell how differences vary, so nothing can be planned from them",
         hint=hint,
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prime_cli import __version__
+from prime_cli.core.formatting import format_number, pluralize
 from prime_cli.core.installation import require
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.runs.export.records import DatasetColumns, flat_metrics, record_of, schema_of
@@ -146,7 +147,7 @@ def make_card(summary: Summary, facts: Mapping[str, str], rollouts: int) -> str:
         "",
         f"# {escaped(title)}",
         "",
-        f"{rollouts} rollouts of an evaluation, one a row.",
+        f"{pluralize(rollouts, 'rollout')} of an evaluation, one a row.",
         "",
         *_table(("", ""), _figures(summary)),
         "",
@@ -170,10 +171,10 @@ def _figures(summary: Summary) -> dict[str, str]:
         "Mean reward": _number(reward.mean),
         "Standard deviation": _number(reward.std),
         "With errors as 0 or left out": f"{_number(reward.low)} to {_number(reward.high)}",
-        "Planned": str(counts.planned),
-        "Scored": str(counts.scored),
-        "Errored": str(counts.errored),
-        "Truncated": str(counts.truncated),
+        "Planned": f"{counts.planned:,}",
+        "Scored": f"{counts.scored:,}",
+        "Errored": f"{counts.errored:,}",
+        "Truncated": f"{counts.truncated:,}",
     }
     if summary.asked_again_words:
         shown["Asked again"] = summary.asked_again_words
@@ -202,4 +203,4 @@ def _size(rollouts: int) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4g}"
+    return format_number(value, "none")

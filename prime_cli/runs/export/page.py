@@ -194,13 +194,13 @@ def notes(summary: Summary, kept: EmbeddedRows) -> list[str]:
         found.append(f"This run has not finished: it is {summary.status}{why}.")
     missing = summary.counts.planned - kept.rollouts
     if missing > 0:
-        found.append(f"{missing} of {summary.counts.planned} planned rollouts are missing.")
+        found.append(f"{missing:,} of {summary.counts.planned:,} planned rollouts are missing.")
     if summary.asked_again_words:
         found.append(f"The model was asked again for {summary.asked_again_words}.")
     if kept.left_out:
         found.append(
-            f"Only the first {kept.transcripts} of {kept.rollouts} transcripts are in this file; "
-            "scores and errors are those of all rollouts."
+            f"Only the first {kept.transcripts:,} of {kept.rollouts:,} transcripts are in this "
+            "file; scores and errors are those of all rollouts."
         )
     return found
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from prime_cli.core.formatting import format_number
 from prime_cli.models.gateway.calls import POLICY
 from prime_cli.models.prices import format_cost
 from prime_cli.runs.plan import EvalPlan
@@ -70,7 +71,7 @@ _LABELS = {
 def spent_of(usage: Mapping[str, Any]) -> dict[str, str]:
     """Counts by label, and the cost if recorded: `unknown` rather than 0."""
     found = {
-        label: f"{usage[key]:,.0f}"
+        label: format_number(usage[key])
         for key, label in _LABELS.items()
         if isinstance(usage.get(key), int | float) and usage[key]
     }

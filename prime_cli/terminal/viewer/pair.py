@@ -10,11 +10,12 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 
 from prime_cli.core.errors import PrimeError
+from prime_cli.core.formatting import format_difference, format_number
 from prime_cli.terminal.viewer.page import PageText
 from prime_cli.terminal.viewer.protocols import ExampleRow, RunPair
 from prime_cli.terminal.viewer.rows import Rows, piece
 from prime_cli.terminal.viewer.screen import ViewerScreen, label
-from prime_cli.terminal.viewer.text import BAD, DIM, GOOD, Line, number, of_reward
+from prime_cli.terminal.viewer.text import BAD, DIM, GOOD, Line, of_reward
 
 _NO_MORE = {1: "that was the last flip", -1: "that was the first flip"}
 
@@ -154,7 +155,7 @@ class SideBySide(ViewerScreen):
 
 
 def _mean(row: ExampleRow | None) -> str:
-    return number(row.mean, "error") if row else "-"
+    return format_number(row.mean, "error") if row else "-"
 
 
 def _side(row: ExampleRow | None) -> Segment:
@@ -165,4 +166,4 @@ def _difference(difference: float, *, is_flip: bool) -> Line:
     if not is_flip:
         return [piece(f"{'=':>9}", DIM)]
     style, word = (GOOD, "better") if difference > 0 else (BAD, "worse")
-    return [piece(f"{difference:>+9.3g}  {word}", style)]
+    return [piece(f"{format_difference(difference):>9}  {word}", style)]

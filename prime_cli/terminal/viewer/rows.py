@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from prime_cli.core.formatting import format_number
 from prime_cli.terminal.viewer.protocols import Examples, RolloutCell
 from prime_cli.terminal.viewer.text import (
     BOLD,
@@ -19,7 +20,6 @@ from prime_cli.terminal.viewer.text import (
     DIM,
     PLAIN,
     Line,
-    number,
     of_reward,
 )
 
@@ -196,13 +196,13 @@ class RolloutGrid(Rows):
         at = min(self.column, len(row.cells) - 1) if index == self.cursor else -1
         line = [
             piece(f"{row.example_id:>{_EXAMPLE}}", BOLD if at >= 0 else DIM),
-            piece(f"{number(row.mean):>{_MEAN}}", of_reward(row.mean)),
+            piece(f"{format_number(row.mean, '-'):>{_MEAN}}", of_reward(row.mean)),
         ]
         for column in range(self._left, min(self._left + self._fitting, len(row.cells))):
             cell = row.cells[column]
             shown = _short(cell)
             style = of_reward(cell.reward) if cell.is_match else DIM
-            line.append(piece(" " * (_CELL - len(shown))))
+            line.append(piece(" " * max(1, _CELL - len(shown))))
             line.append(piece(shown, style + CURSOR if column == at else style))
         return line
 
@@ -240,4 +240,5 @@ def _short(cell: RolloutCell) -> str:
     cut = "~" if cell.is_truncated else ""
     if cell.error is not None:
         return _SHORT.get(cell.error, "error!") + cut
-    return number(cell.reward) + cut
+    text = format_number(cell.reward, "-")
+    return (text if len(text) < _CELL else format_number(cell.reward, digits=2)) + cut

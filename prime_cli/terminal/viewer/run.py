@@ -11,6 +11,7 @@ from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from prime_cli.core.errors import PrimeError
+from prime_cli.core.formatting import pluralize
 from prime_cli.terminal.viewer.page import PageText
 from prime_cli.terminal.viewer.protocols import OpenRun, SearchState
 from prime_cli.terminal.viewer.rows import RolloutGrid
@@ -106,7 +107,7 @@ class RunScreen(ViewerScreen):
         if not filtered:
             return "live" if self._run.is_live else ""
         count = finding.grid.matches
-        found = f"{count:,} rollout{'' if count == 1 else 's'} with {filtered}"
+        found = f"{pluralize(count, 'rollout')} with {filtered}"
         if not finding.is_done:
             found += f" · searched {finding.searched:,} of {finding.total:,} …"
         return found

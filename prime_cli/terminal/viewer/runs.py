@@ -14,13 +14,14 @@ from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from prime_cli.core.errors import PrimeError
+from prime_cli.core.formatting import format_number, format_share, format_size, pluralize
 from prime_cli.terminal.text import age
 from prime_cli.terminal.viewer.pair import PairScreen
 from prime_cli.terminal.viewer.protocols import RunGroup, RunLine, Runs
 from prime_cli.terminal.viewer.rows import Rows, piece
 from prime_cli.terminal.viewer.run import RunScreen
 from prime_cli.terminal.viewer.screen import ReadFailed, ViewerScreen
-from prime_cli.terminal.viewer.text import BOLD, DIM, GOOD, Line, number, of_reward, one_line
+from prime_cli.terminal.viewer.text import BOLD, DIM, GOOD, Line, of_reward, one_line
 
 _EVERY = 2.0
 """Seconds between checks for new runs; more for very many runs."""
@@ -85,7 +86,7 @@ class RunsScreen(ViewerScreen):
         cursor = keys.index(key) if key in keys else min(last or 1, len(keys))
         rows.follow(len(self._listed), cursor)
         count = sum(len(group.runs) for group in event.groups)
-        self.say("facts", f"{count} run{'' if count == 1 else 's'} by environment and model")
+        self.say("facts", f"{pluralize(count, 'run')} by environment and model")
         if is_first:
             nothing = "none yet: create one with `prime eval run starter/alphabet-sort`"
             self.say("status", "" if count else nothing)
@@ -153,14 +154,14 @@ class RunsScreen(ViewerScreen):
 
 
 def _run_line(run: RunLine, *, is_marked: bool) -> Line:
-    size = run.progress or f"{_count(run.num_examples)} x {_count(run.rollouts_per_example)}"
+    size = run.progress or format_size(run.num_examples, run.rollouts_per_example)
     size += f", {one_line(run.shard)}" if run.shard else ""
-    errors = f"{run.errors:.0%} errors" if run.errors else ""
+    errors = f"{format_share(run.errors)} errors" if run.errors else ""
     reward_style = DIM if run.reward is None else of_reward(run.reward)
     return [
         piece(" * " if is_marked else "   ", GOOD),
         piece(f"{_own_part(run.run_id)[:12]:<13}"),
-        piece(f"{number(run.reward):>7}  ", reward_style),
+        piece(f"{format_number(run.reward, '-'):>7}  ", reward_style),
         piece(f"{size + ' ':<12}"),
         piece(f"{one_line(run.status):<12}", GOOD if run.status == "running" else DIM),
         piece(f"{age(one_line(run.date), datetime.now(UTC)):<14}", DIM),
@@ -171,7 +172,3 @@ def _run_line(run: RunLine, *, is_marked: bool) -> Line:
 def _own_part(run_id: str) -> str:
     """What sets a run apart: the v1 evaluator begins its ids with environment and model."""
     return one_line(run_id).rpartition("--")[2]
-
-
-def _count(value: int | None) -> str:
-    return "?" if value is None else str(value)

@@ -90,10 +90,3 @@ def of_reward(reward: float | None) -> Style:
     if reward >= 1:
         return GOOD
     return BAD if reward <= 0 else MIDDLE
-
-
-def number(value: float | None, missing: str = "-") -> str:
-    """A number in at most seven characters, mostly."""
-    if value is None:
-        return missing
-    return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1000 else f"{value:.3g}"  # noqa: PLR2004

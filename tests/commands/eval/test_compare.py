@@ -47,7 +47,7 @@ def test_people_read_the_verdict_the_flips_and_what_to_do_next(
     changed = save(tmp_path, "third", "1110")
     result = prime("eval", "compare", a, changed, cwd=tmp_path).ok()
     assert "not decisive: equal runs would differ this much in 100 % of cases" in result.out
-    assert "example 0: 0.000 to 1.000" in result.out
+    assert "example 0: 0 to 1" in result.out
     assert f"prime eval show {changed} --example 0" in result.err
     assert [line for line in result.out.splitlines() if len(line) > 80] == []
 

@@ -25,7 +25,7 @@ def test_examples_and_the_difference_answer_each_other(prime: Prime) -> None:
 def test_people_read_the_size_and_what_was_assumed(prime: Prime) -> None:
     shown = prime("eval", "power", "--discordance", "0.5", "--difference", "0.4").ok().out
     assert "Examples    25" in shown
-    assert "50.0% of examples change" in shown
+    assert "50% of examples change" in shown
     assumed = prime("eval", "power", "--sd", "0.3", "--icc", "0.4", "-n", "100").ok().out
     assert "of both models' expected rewards 0.5 (assumed)" in assumed
     assert "of rollouts of one example 0.4 (given)" in assumed

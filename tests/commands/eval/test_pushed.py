@@ -95,11 +95,11 @@ def test_pushed_evaluation_is_listed_and_shown(prime: Prime, pushed: str, tmp_pa
     assert (listed["evaluation_id"], listed["environment_names"]) == (pushed, ["ada/wordle"])
     table = prime("eval", "list", "--context", "local").ok().out
     assert pushed in table
-    assert "0.500" in table
+    assert " 0.5 " in table
     assert prime("eval", "list", "--hub", "-e", "bob/wordle", "-o", "json").ok().json["total"] == 0
     shown = prime("eval", "get", pushed).ok().out
     assert "ada/wordle@1.2" in shown
-    assert "avg 0.500" in shown
+    assert "avg 0.5, std" in shown
     assert prime("eval", "get", pushed, "-o", "json").ok().json["avg_score"] == 0.5
 
 

@@ -121,5 +121,5 @@ def test_rewards_and_difference_are_of_the_same_examples() -> None:
     evaluations = [Evaluation(step=step, path="p", reward=0.9) for step in (0, 3, 6)]
     facts = TrainingFacts(plan=TRAINING_PLAN, evaluations=tuple(evaluations), verdict=verdict)
     lines = dict(evaluation_lines(facts))
-    assert [lines[f"Reward at {step}"] for step in (0, 3, 6)] == ["0.250", "0.900", "0.750"]
-    assert lines["Difference"].endswith("p 0.0100, over 47 of 50 examples")
+    assert [lines[f"Reward at {step}"] for step in (0, 3, 6)] == ["0.25", "0.9", "0.75"]
+    assert lines["Difference"].endswith("p 0.01, over 47 of 50 examples")

@@ -52,7 +52,7 @@ def test_a_drop_counts_as_it_was_measured(limit: float, passed: bool, tmp_path: 
     before, now = run_with(tmp_path, *[1.0] * 5), run_with(tmp_path, 0.0, *[1.0] * 4)
     found = held(now, Thresholds(max_drop=limit, baseline=side_of(before)))
     assert found.outcomes[0].passed is passed
-    assert "changed by -0.2000" in found.outcomes[0].sentence
+    assert "changed by -0.2 against" in found.outcomes[0].sentence
     assert found.comparison is not None
     assert found.comparison.verdict == "not decisive"
 

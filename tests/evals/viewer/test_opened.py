@@ -48,7 +48,7 @@ def test_the_head_shows_the_results_of_the_run(tmp_path: Path) -> None:
     run = opened(save_run(tmp_path, *rows))
     assert run.title == "ada/wordle@1.2 with org/model"
     assert run.lines == (
-        "reward 0.5 (0.3333 with errors as 0) · finished · 2026-01-02 03:04",
+        "reward 0.5 (0.333 with errors as 0) · finished · 2026-01-02 03:04",
         "3 of 4 rollouts · 2 examples · 1 error (infra 1) · 1 truncated",
     )
 

@@ -89,7 +89,7 @@ def test_a_card_has_the_check_and_the_best_known_score(client: httpx.Client, wor
     wanted = evaluate(client, word)
     text = client.get("/").text
     assert '<span class="badge warn">check: warned</span>' in text
-    assert "Best: <b>0.500</b>" in text
+    assert "Best: <b>0.5</b>" in text
     assert f'by <a href="/dashboard/evaluations/{wanted}">tiny</a>' in text
 
 
@@ -206,7 +206,7 @@ def test_samples_off_the_page_are_read_again_only_after_a_push(
         return client.get(f"/dashboard/evaluations/{wanted}{query}").raise_for_status().text
 
     first = view()
-    assert "Reward: 210 values from 0 to 0.9952" in first
+    assert "Reward: 210 values from 0 to 0.995" in first
     assert "tries: 210 values from 0 to 209" in first
     assert "95 % interval" in first
     # Samples that no push changed: whoever reads one of them shows it, or fails.
@@ -216,7 +216,7 @@ def test_samples_off_the_page_are_read_again_only_after_a_push(
     with hub.database.write() as connection:
         connection.execute(changed.values(reward=7.0, scores="no JSON", identity=None))
     assert view() == first
-    assert "Reward: 210 values from 0 to 0.9952" in view("?reward=%3C0.1")
+    assert "Reward: 210 values from 0 to 0.995" in view("?reward=%3C0.1")
 
     with hub.database.write() as connection:
         connection.execute(changed.values(scores="{}"))

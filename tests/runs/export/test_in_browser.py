@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.core.formatting import format_number
 from prime_cli.core.progress import Silent
 from prime_cli.runs.export.exports import Format, export_run
 from prime_cli.runs.saved_run import open_run
@@ -15,6 +16,9 @@ from tests.runs.rows import row
 from tests.runs.saving import save_run
 
 BAD = MARKUP[0] + '<img src="http://127.0.0.1:1/x" onerror="alert(1)">' + "".join(MARKUP[1:6])
+NUMBERS = [0.0, 1.0, 0.5, 0.70634, 0.5625, 0.03125, 0.1235, 5.1e-05, 2.5e-07, 0.0001, 0.0496, -0.5]
+NUMBERS += [0.7 + 0.2 + 0.1, 0.99996, 99.99996, 12.00001, 10_000, 12_345.678, -1.5e20, 123_456_789]
+"""Halves among them, which JavaScript rounds up and Python to the even digit."""
 SEARCHED = "/^\\d+ of \\d+ rollouts/.test(byId('found').textContent)"
 
 
@@ -23,6 +27,7 @@ async def look(path: Path, profile: Path) -> None:
         await page.open(path)
         await page.until(SEARCHED)
         await _nothing_hostile_ran(page)
+        await _writes_numbers_as_the_terminal_does(page)
         await _filters(page)
         await _opens_by_keyboard(page)
         assert page.errors == []
@@ -33,6 +38,12 @@ async def _nothing_hostile_ran(page: Page) -> None:
     assert await page.run("document.querySelectorAll('img, iframe, link').length") == 0
     assert await page.run("document.querySelectorAll('script:not([type])').length") == 1
     assert await page.run("document.querySelector('#grid').rows.length") == 102
+
+
+async def _writes_numbers_as_the_terminal_does(page: Page) -> None:
+    shown = await page.run(f"{json.dumps(NUMBERS)}.map((each) => number(each))")
+    assert shown == [format_number(each) for each in NUMBERS]
+    assert await page.run("ends(0.70001, 0.70002)") == ["0.70001", "0.70002"]
 
 
 async def _filters(page: Page) -> None:

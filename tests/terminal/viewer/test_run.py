@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 def test_the_summary_stands_above_a_grid_of_examples_by_rollouts(folder: RunFolder) -> None:
     async def steps(eyes: Eyes) -> None:
-        await eyes.see("ada/wordle@1.2 with org/model", "reward 0.4375", "5 of 4 rollouts")
+        await eyes.see("ada/wordle@1.2 with org/model", "reward 0.438", "5 of 4 rollouts")
         cells = [line.split() for line in eyes.lines[3:7]]
         assert cells == [
             ["example", "mean", "r0", "r1"],
@@ -185,7 +185,7 @@ def test_a_run_that_is_going_is_followed(tmp_path: Path) -> None:
 
 def test_the_first_screen_is_full_on_a_small_terminal_and_a_wide_one(folder: RunFolder) -> None:
     async def steps(eyes: Eyes) -> None:
-        await eyes.see("reward 0.4375", "0.625")
+        await eyes.see("reward 0.438", "0.625")
 
     look_at_run(folder.path, steps, (40, 12))
     look_at_run(folder.path, steps, (200, 60))

@@ -102,9 +102,9 @@ def check_price(request: PodRequest, price: float | None) -> None:
     """Raise Conflict if it costs more than the caller's limit, or the cost is unknown."""
     if request.max_price is None or (price is not None and price <= request.max_price):
         return
-    costs = "Nobody knows what it costs" if price is None else f"It costs {price:g} an hour"
+    costs = "Nobody knows what it costs" if price is None else f"It costs {price} an hour"
     raise Conflict(
-        f"{costs}, and `maxPrice` is {request.max_price:g}",
+        f"{costs}, and `maxPrice` is {request.max_price}",
         hint="raise the limit, or choose a cheaper offer with `prime availability list`",
     )
 

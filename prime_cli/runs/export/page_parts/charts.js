@@ -27,14 +27,14 @@ function binsOf(values) {
   return bins;
 }
 
-const spanOf = (bin) => (bin.from === bin.to ? number(bin.from) : `${number(bin.from)} to ${number(bin.to)}`);
+const spanOf = (bin) => (bin.from === bin.to ? number(bin.from) : ends(bin.from, bin.to).join(' to '));
 
 function hitArea(bin, at, wide, pick) {
   const area = draw('rect', {
     class: 'hit', x: at * wide, y: 0, width: wide, height: HIGH,
     ...(pick ? { tabindex: 0, role: 'button', 'aria-label': `show rewards ${spanOf(bin)}` } : {}),
   });
-  area.append(draw('title', {}, `${spanOf(bin)}: ${bin.count}`));
+  area.append(draw('title', {}, `${spanOf(bin)}: ${number(bin.count)}`));
   if (pick) {
     area.addEventListener('click', () => pick(bin));
     area.addEventListener('keydown', (event) => {
@@ -48,7 +48,7 @@ function histogram(name, values, pick) {
   const bins = binsOf(values);
   const most = Math.max(...bins.map((bin) => bin.count));
   const wide = WIDE / bins.length;
-  const told = `${name}: ${values.length} values from ${number(bins[0].from)} to ${number(bins[bins.length - 1].to)}`;
+  const told = `${name}: ${number(values.length)} values from ${number(bins[0].from)} to ${number(bins[bins.length - 1].to)}`;
   const svg = draw('svg', { viewBox: `0 0 ${WIDE} ${HIGH + 18}`, role: pick ? 'group' : 'img', 'aria-label': told });
   bins.forEach((bin, at) => {
     const high = (bin.count / most) * (HIGH - 16);

@@ -58,9 +58,43 @@ function lineHolds(line, wanted) {
   return line.toLowerCase().includes(escaped) && holds(JSON.parse(line), wanted);
 }
 
-function number(value) {
+// A number as `format_number` of prime_cli/core/formatting.py writes it: the same text everywhere.
+const PERFECT = ['1', '-1', '100'];
+function number(value, digits = 3) {
   if (value === null || value === undefined) return 'none';
-  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
+  const size = Math.abs(value);
+  const whole = Math.round(value);
+  if (size < 1e15 && Math.abs(value - whole) <= 1e-9 * Math.abs(whole)) return grouped(whole || 0);
+  if (size < 0.1 || size >= 1e15) {
+    const short = Number(toEven(value, (more) => value.toPrecision(digits + more)));
+    const text = Math.abs(short) < 1e-4 || size >= 1e15 ? short.toExponential() : String(short);
+    return text.replace(/e-(\d)$/, 'e-0$1');
+  }
+  let decimals = size < 1000 ? digits : Math.max(digits - 2, 1);
+  let text;
+  do {
+    const [before, after] = toEven(value, (more) => value.toFixed(decimals + more)).split('.');
+    text = `${grouped(Number(before))}.${after}`.replace(/\.?0+$/, '');
+    decimals += 1;
+  } while (PERFECT.includes(text));
+  return text;
+}
+
+const grouped = (whole) => whole.toLocaleString('en');
+
+// What lies exactly between two texts is rounded to the even one, as Python does.
+function toEven(value, write) {
+  const longer = write(1);
+  const places = (longer.split('.')[1] || '').length;
+  const isHalfway = longer.endsWith('5') && Number.isInteger(value * 2 ** places);
+  return isHalfway && '02468'.includes(longer.at(-2)) ? longer.slice(0, -1) : write(0);
+}
+
+// Both ends with as many digits as tell them apart.
+function ends(low, high) {
+  let digits = 3;
+  while (low !== high && digits < 17 && number(low, digits) === number(high, digits)) digits += 1;
+  return [number(low, digits), number(high, digits)];
 }
 
 // An element with attributes and children; text only ever becomes text.

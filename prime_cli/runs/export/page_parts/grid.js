@@ -30,7 +30,7 @@ function cell(rollout) {
     title: `${name}: ${told}${rollout.truncated ? ', truncated' : ''}`,
     'aria-label': `rollout ${name}, ${told}${rollout.truncated ? ', truncated' : ''}`,
     onclick: () => show(rollout),
-  }, rollout.reward === null ? '!' : Number(rollout.reward.toPrecision(3)));
+  }, rollout.reward === null ? '!' : number(rollout.reward));
   return make('td', { role: 'gridcell' }, button);
 }
 

@@ -48,7 +48,7 @@ async function withText(found, wanted, mine) {
     if (mine !== search) return null;
     if (texts === null) unread += 1;
     else if (lineHolds(texts[rollout.place], wanted)) kept.push(rollout);
-    if (at % 500 === 0) byId('found').textContent = `Searching: ${at} of ${found.length} rollouts`;
+    if (at % 500 === 0) byId('found').textContent = `Searching: ${number(at)} of ${number(found.length)} rollouts`;
   }
   return { kept, unread };
 }
@@ -65,7 +65,7 @@ async function filter() {
   }
   const order = ORDERS[byId('order').value];
   matching = order ? found.toSorted(order) : found;
-  byId('found').textContent = `${matching.length} of ${rollouts.length} rollouts`
+  byId('found').textContent = `${number(matching.length)} of ${number(rollouts.length)} rollouts`
     + (unread ? `; ${unread} were not searched, because their transcripts are not in this file` : '');
   drawList(0);
 }
@@ -76,7 +76,7 @@ function line(rollout) {
   return make('tr', {}, make('td', {}, open),
     make('td', { class: 'number' }, rollout.reward === null ? '' : number(rollout.reward)),
     make('td', rollout.error === null ? {} : { class: 'bad' }, ended + (rollout.truncated ? ' (truncated)' : '')),
-    make('td', { class: 'number' }, rollout.output === null ? '' : rollout.output.toLocaleString('en')),
+    make('td', { class: 'number' }, rollout.output === null ? '' : number(rollout.output)),
     make('td', { class: 'number' }, rollout.seconds === null ? '' : rollout.seconds.toFixed(1)),
     ...Object.keys(run.summary.metrics).slice(0, 6).map((name) =>
       make('td', { class: 'number' }, typeof rollout.metrics[name] === 'number' ? number(rollout.metrics[name]) : '')));

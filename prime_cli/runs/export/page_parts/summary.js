@@ -28,13 +28,12 @@ function duration(seconds) {
 
 function between(reward) {
   if (reward.low === null || reward.low === reward.high) return '';
-  return `between ${number(reward.low)} and ${number(reward.high)}, as errors count as 0 or are left out`;
+  return `between ${ends(reward.low, reward.high).join(' and ')}, as errors count as 0 or are left out`;
 }
 
 function precision(reward) {
   if (reward.interval === null) return 'of the mean, over examples';
-  const [low, high] = reward.interval;
-  return `of the mean, over examples; 95 % interval ${number(low)} to ${number(high)}`
+  return `of the mean, over examples; 95 % interval ${ends(...reward.interval).join(' to ')}`
     + (reward.interval_method ? ` (${reward.interval_method})` : '');
 }
 

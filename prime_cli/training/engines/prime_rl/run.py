@@ -11,6 +11,7 @@ import msgspec
 import tomli_w
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import format_number
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.progress import Progress
 from prime_cli.runtime.packages import WheelPackage
@@ -144,7 +145,7 @@ class MetricsFollower(AbstractContextManager["MetricsFollower"]):
 
 def _line(step: Mapping[str, object]) -> str:
     words: Sequence[str] = [
-        f"{name} {value:.3g}"
+        f"{name} {format_number(value)}"
         for name in ("reward", "loss", "entropy")
         if isinstance(value := step.get(name), int | float)
     ]

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from prime_cli.core.formatting import format_p
 from prime_cli.runs.comparison.compare import CompareOptions, compare_all
 from prime_cli.runs.comparison.sides import Side, gather
 from prime_cli.runs.vf_eval_reader import number_rows
@@ -44,9 +45,9 @@ def test_neighbours_have_the_verdict_of_the_command(client: httpx.Client, word: 
     first, second = compare_all(sides, CompareOptions())
     text = client.get(f"{PAGE}/evaluations").text
     assert first.verdict == "not decisive"
-    assert f'not decisive <span class="faint">p {first.p_adjusted:.2g}</span>' in text
+    assert f'not decisive <span class="faint">p {format_p(first.p_adjusted)}</span>' in text
     assert second.verdict == "higher"
-    assert f'higher than small <span class="faint">p {second.p_adjusted:.2g}</span>' in text
+    assert f'higher than small <span class="faint">p {format_p(second.p_adjusted)}</span>' in text
     assert client.get(f"{PAGE}/evaluations").text == text
 
 
