@@ -26,6 +26,8 @@ from prime_cli.runtime.protocol import Rollout, Start
 MOST_ROLLOUTS = 10_000_000
 """The most for one run; they are kept in memory."""
 
+_HOST_REFUSED = "HostRefused"
+"""The type of the worker's own error for a connection past the gateway."""
 _LONGEST_TYPE, _LONGEST_MESSAGE, _LONGEST_TRACE = 1000, 10_000, 1_000_000
 """Characters of an error. The worker cuts earlier; one that an environment has changed may not."""
 
@@ -230,10 +232,12 @@ def _failure_of(event: Rollout) -> Failure | None:
     """Why there is no score; one that is not a number is an error of the environment."""
     if (error := event.error) is not None:
         message, trace = error.message[:_LONGEST_MESSAGE], (error.traceback or "")[-_LONGEST_TRACE:]
+        # What prime refused is the cause itself.
+        hides = error.kind == "environment" and error.type != _HOST_REFUSED
         return Failure(
             error.kind,
             error.type[:_LONGEST_TYPE],
-            with_cause(message, trace) if error.kind == "environment" else message,
+            with_cause(message, trace) if hides else message,
             error.retryable,
             trace or None,
             error.in_scoring,

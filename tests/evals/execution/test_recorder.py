@@ -78,6 +78,9 @@ def test_an_error_of_the_environment_says_what_it_hides(
     written = row_of(finished(error=error), {})
     assert written.error is not None
     assert written.error.message == said
+    # Of what prime refused, the sentence is the cause.
+    refused = msgspec.structs.replace(error, type="HostRefused")
+    assert getattr(row_of(finished(error=refused), {}).error, "message", None) == message
 
 
 def test_an_error_of_any_length_is_cut() -> None:
