@@ -142,7 +142,7 @@ def test_a_long_rollout_is_read_to_its_last_turn_and_its_texts_and_tokens_whole(
     page.get_by_role("link", name="Show all 40,000 characters").click()
     assert page.inner_text("body").count("word") == 8000
     page.go_back()
-    page.get_by_text("Probabilities of 2000 sampled tokens").click()
+    page.get_by_text("Probabilities of 2,000 sampled tokens").click()
     page.get_by_role("link", name="Show all 2,000 tokens").click()
     expect(page.get_by_text("Tokens 1 to 1,500 of 2,000")).to_be_visible()
     page.keyboard.press("ArrowRight")

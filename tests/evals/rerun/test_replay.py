@@ -129,7 +129,7 @@ def test_a_replay_is_as_large_as_its_run_unless_a_smaller_one_is_requested(tmp_p
     )
     assert (smaller.num_examples, smaller.rollouts_per_example) == (1, 1)
     assert sized_to_recording(recording, EvalRequest("x", num_examples=-1)).num_examples == 2
-    with pytest.raises(UsageError, match="has 2 examples x 2 rollouts, and 3 x 2 were requested"):
+    with pytest.raises(UsageError, match="has 2 x 2 rollouts, and 3 x 2 were requested"):
         sized_to_recording(recording, EvalRequest("x", num_examples=3))
     assert find_run(run.run_id, tmp_path).folder == run
 

@@ -10,6 +10,7 @@ END, OTHER = "|", "~"
 class Characters:
     """A tokenizer with a token for each character, which takes `ab` together in plain text."""
 
+    eos_token_id = ord("|")
     all_special_tokens: ClassVar = [END, OTHER]
     all_special_ids: ClassVar = [ord(END), ord(OTHER)]
 
@@ -69,7 +70,7 @@ def test_an_answer_that_was_cut_off_is_continued_without_its_end() -> None:
 
 def _after(sampled: str, content: str, *, trims: bool = False) -> tuple[str, int]:
     """The prompt after one sampled answer, and how many could not continue it."""
-    conversations = Conversations(Characters(trims))
+    conversations = Conversations(Characters(trims), map(ord, (END, OTHER)))
     first = [_user("hi")]
     prompt = conversations.prompt(first, None, "")
     said = {"role": "assistant", "content": content}
@@ -86,6 +87,17 @@ def test_what_the_template_trims_stays_as_it_was_sampled() -> None:
 def test_an_answer_that_ended_with_another_token_than_the_templates_begins_anew() -> None:
     # Both ends in a row are in no prompt that the template makes.
     assert _after("yes~", "yes") == ("u:hi|a:yes|u:x|a:", 1)
+
+
+def test_a_special_token_that_ends_nothing_is_sampled_like_any_other() -> None:
+    ends = [ord(END)]
+    conversations = Conversations(Characters(), ends)
+    first = [_user("hi")]
+    prompt = conversations.prompt(first, None, "")
+    said = {"role": "assistant", "content": "yes"}
+    conversations.remember(first, said, "", (prompt, [ord(each) for each in "yes~"]))
+    found = conversations.prompt([*first, said, _user("x")], None, "")
+    assert ("".join(map(chr, found)), conversations.restarts) == ("u:hi|a:yes~|u:x|a:", 0)
 
 
 def test_text_of_the_end_within_a_conversation_is_not_taken_for_the_end() -> None:

@@ -82,10 +82,10 @@ class Scripted:
 class Conversation:
     """The policy under one template, and what it was asked."""
 
-    def __init__(self, tokenizer, tools):
+    def __init__(self, tokenizer, tools, ends=None):
         self.tokenizer, self.tools = tokenizer, tools
         self.template = template_of(tokenizer)
-        self.policy = Policy(tokenizer, seed=0, most=400)
+        self.policy = Policy(tokenizer, seed=0, most=400, ends=ends)
         self.policy.begin("test")
         self.sampler = Scripted()
 
@@ -147,11 +147,13 @@ def walk(template, kind):
     tools = TOOLS if kind == "tools" else None
     if tools:
         ToolFormat(tokenizer)
-    talk = Conversation(tokenizer, tools)
-    messages = [{"role": "user", "content": "question-0"}]
+    first = [{"role": "user", "content": "question-0"}]
+    end = end_of(Conversation(tokenizer, tools), first)
+    talk = Conversation(tokenizer, tools, tokenizer.encode(end, add_special_tokens=False))
+    messages = first
     if "question-0" not in talk.render(messages):
         raise ValueError("renders no text")
-    end, dice, before, turns, asked = end_of(talk, messages), random.Random(kind), None, [], None
+    dice, before, turns, asked = random.Random(kind), None, [], None
     for n in range(3):
         whole = talk.render(messages)
         sampled = turn_of(talk, messages, n, end, dice, kind)

@@ -9,6 +9,7 @@ Adapters for other trainers copy this file: it imports nothing of prime or of an
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +20,14 @@ JSON = dict[str, Any]
 class _Turn:
     """A prompt and its answer: as text, and all their ids.
 
-    `end` is the text of the token that ended the answer, empty if it was cut short. `whole` is
-    false if the message holds less than was sampled.
+    `last` is the text of the answer's last token if that is a special one, else empty, and it
+    `ended` by one. `whole` is false if the message holds less than was sampled.
     """
 
     asked: str
     said: str
-    end: str
+    last: str
+    ended: bool
     ids: list[int]
     whole: bool
 
@@ -33,12 +35,14 @@ class _Turn:
 class Conversations:
     """The prompts of rollouts, by a tokenizer of transformers; `who` names a rollout.
 
-    `restarts` counts the prompts that could not continue the last turn of their rollout.
+    Tokens of `ends` end an answer, by default `eos_token`. `restarts` counts the prompts that could
+    not continue the last turn of their rollout.
     """
 
-    def __init__(self, tokenizer: Any, **template: Any) -> None:
+    def __init__(self, tokenizer: Any, ends: Iterable[int] | None = None, **template: Any) -> None:
         self.restarts = 0
         self._tokenizer = tokenizer
+        self._ends = frozenset([tokenizer.eos_token_id] if ends is None else ends)
         self._template = template
         self._turns: dict[tuple[str, str], _Turn] = {}
 
@@ -54,7 +58,7 @@ class Conversations:
             known += 1
             rest = self._rest(whole, turn, self._text(messages[:length], tools, options))
             if rest is not None:
-                ids = turn.ids + self._encode_after(turn.end, rest)
+                ids = turn.ids + self._encode_after(turn.last, rest)
                 break
         self.restarts += known > (ids is not None)
         return self._encode(whole) if ids is None else ids
@@ -76,11 +80,12 @@ class Conversations:
         such as a stop string.
         """
         asked, answer = ids
-        end = answer[-1] if answer and answer[-1] in self._tokenizer.all_special_ids else None
+        last = [token for token in answer[-1:] if token in self._tokenizer.all_special_ids]
         self._turns[who, _key([*messages, {"role": "assistant", **said}])] = _Turn(
             self._text(messages, tools, {**self._template, **template}, ask=True),
             self._tokenizer.decode(answer, skip_special_tokens=False),
-            "" if end is None else self._tokenizer.decode([end], skip_special_tokens=False),
+            self._tokenizer.decode(last, skip_special_tokens=False),
+            bool(self._ends.intersection(answer[-1:])),
             asked + answer,
             is_whole,
         )
@@ -108,16 +113,19 @@ class Conversations:
         return whole[cut:]
 
     def _end_of(self, before: str, turn: _Turn) -> int | None:
-        """Where the answer ends in `before`: after its own end, else before the template's."""
+        """Where the answer ends in `before`: after the template's end if that was sampled.
+
+        None where the template ends the answer with another token than it ended with.
+        """
         if not before.startswith(turn.asked):
             return None
-        start = len(turn.asked)
-        ends = [turn.end] if turn.end else self._tokenizer.all_special_tokens
-        found = [(before.rfind(end, start), end) for end in ends]
-        place, end = max(found, default=(-1, ""))
+        marks = self._tokenizer.all_special_tokens
+        place, end = max((before.rfind(mark, len(turn.asked)), mark) for mark in marks)
         if place < 0 or before[place + len(end) :].strip():
             return None
-        return place + len(turn.end)
+        if turn.last == end:
+            return place + len(end)
+        return None if turn.ended else place
 
     def _text(self, messages: list[JSON], tools: Any, template: JSON, *, ask: bool = False) -> str:
         return str(

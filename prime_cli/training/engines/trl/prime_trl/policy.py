@@ -17,7 +17,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
@@ -40,13 +40,15 @@ class Policy:
     `tokens` counts what was sampled.
     """
 
-    def __init__(self, tokenizer: Any, *, seed: int, most: int) -> None:
+    def __init__(
+        self, tokenizer: Any, *, seed: int, most: int, ends: Sequence[int] | None = None
+    ) -> None:
         self.url, self.key = "", secrets.token_urlsafe(32)
         self.waited = self.generated = 0.0
         self.tokens = 0
         self._phase = ""
         self._tokenizer, self._seed, self._most = tokenizer, seed, most
-        self.conversations = Conversations(tokenizer, chat_template=template_of(tokenizer))
+        self.conversations = Conversations(tokenizer, ends, chat_template=template_of(tokenizer))
         self._tools: ToolFormat | None = None
         self._refused: Stopped | None = None
         self._calls: queue.Queue[_Call] = queue.Queue()
