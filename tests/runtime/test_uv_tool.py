@@ -40,8 +40,8 @@ def test_the_server_that_did_not_answer_is_named(said: str, told: str) -> None:
 
 
 THROUGH = """error: Request failed after 3 retries in 6.7s
-  cause: Failed to fetch: https://index.example/simple/six/
-  cause: error sending request for url (https://index.example/simple/six/)
+  cause: Failed to fetch: https://packages.example/six/
+  cause: error sending request for url (https://packages.example/six/)
   cause: client error (Connect)
   cause: {}
   cause: Connection refused (os error 111)
@@ -63,7 +63,7 @@ def test_a_dead_proxy_is_named_with_its_variable(
     failure = network_failure(done, offline=False)
     assert isinstance(failure, Unreachable)
     assert failure.message == (
-        "The proxy http://127.0.0.1:9 cannot be used to call index.example: "
+        "The proxy http://127.0.0.1:9 cannot be used to call packages.example: "
         "Connection refused (os error 111)"
     )
     assert "correct HTTPS_PROXY" in (failure.hint or "")
