@@ -106,7 +106,8 @@ def show(
         ("Status", _status(found)),
         ("Steps", steps_of(found.facts)),
     ]
-    ends = _ends(found)
+    failed = count_failed(RunFolder(found.folder), found.facts.environments)
+    ends = _ends(found, failed)
     if html is not None:
         _write_page(session, html, training_page(found, steps, [*lines[1:], *ends]), force=force)
         return
@@ -120,22 +121,18 @@ def show(
     checkpoint = last_checkpoint(RunFolder(found.folder))
     if checkpoint is not None:
         lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
-    record = {**_record(found), "failed": _failed(found), "metrics": steps}
+    record = {**_record(found), "failed": failed, "metrics": steps}
     session.output.show(record, lines=[*lines, *ends])
 
 
-def _ends(found: SavedTraining) -> list[tuple[str, str]]:
+def _ends(found: SavedTraining, failed: FailedRollouts) -> list[tuple[str, str]]:
     """What came of it: the rewards of held-out examples, and the verdict."""
     held_out = found.facts.held_out
     lines = [] if held_out is None else [("Held out", held_out)]
     replaced = found.facts.replaced
     if replaced:
         lines.append(("Sampling not done", format_replaced(replaced)))
-    return lines + evaluation_lines(found.facts) + failure_lines(_failed(found))
-
-
-def _failed(found: SavedTraining) -> FailedRollouts:
-    return count_failed(RunFolder(found.folder), found.facts.environments)
+    return lines + evaluation_lines(found.facts) + failure_lines(failed)
 
 
 def failure_lines(failed: FailedRollouts) -> list[tuple[str, str]]:

@@ -52,48 +52,50 @@ from prime_cli.wire.environments import (
 def get_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
     """Everything about one version; raises NotFound."""
     with hub.database.read() as connection:
-        environment = find_environment(connection, caller, ref)
-        version = find_version(connection, environment, ref.wire_version)
-        return EnvironmentDetail(
-            id=environment.id,
-            name=environment.name,
-            owner=Owner(environment.owner, environment.owner_type),
-            visibility=environment.visibility,
-            version_id=version.id,
-            semantic_version=version.semantic_version,
-            content_hash=version.content_hash,
-            sha256=version.sources_sha256,
-            metadata=metadata_of(version),
-            latest_version=_summary(_latest(connection, environment, version)),
-            package_url=_file(hub, environment, version.sources_sha256, version.sources_filename),
-            stars=environment.stars,
-            downloads=environment.downloads,
-            kinds=(version.kinds or "").split(),
-            created_at=version.created_at,
-            updated_at=environment.updated_at,
-            wheel_sha256=version.wheel_sha256,
-            wheel_filename=version.wheel_filename,
-            wheel_size=version.wheel_size,
-            has_lock=bool(version.has_lock),
-            check_summary=_check(version),
-            signatures=version.signatures or 0,
-            runtime_hint=version.runtime_hint,
-            yanked=version.yanked,
-            download_object_key=version.sources_sha256,
-            simple_index_url=_index(hub, environment),
-            wheel_url=_wheel(hub, environment, version),
-            wheel_download_url=_file(
-                hub, environment, version.wheel_sha256, version.wheel_filename
-            ),
-        )
+        return _describe(hub, connection, caller, ref)
 
 
 def get_page_detail(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
     """The same with the number of evaluations that the caller sees; raises NotFound."""
-    detail = get_detail(hub, caller, ref)
     with hub.database.read() as connection:
+        detail = _describe(hub, connection, caller, ref)
         counts = count_evaluations(connection, caller, [detail.id])
-    return msgspec.structs.replace(detail, evaluations=counts.get(detail.id))
+    return msgspec.structs.replace(detail, evaluations=counts[detail.id])
+
+
+def _describe(hub: Hub, connection: Connection, caller: Caller, ref: EnvRef) -> EnvironmentDetail:
+    environment = find_environment(connection, caller, ref)
+    version = find_version(connection, environment, ref.wire_version)
+    return EnvironmentDetail(
+        id=environment.id,
+        name=environment.name,
+        owner=Owner(environment.owner, environment.owner_type),
+        visibility=environment.visibility,
+        version_id=version.id,
+        semantic_version=version.semantic_version,
+        content_hash=version.content_hash,
+        sha256=version.sources_sha256,
+        metadata=metadata_of(version),
+        latest_version=_summary(_latest(connection, environment, version)),
+        package_url=_file(hub, environment, version.sources_sha256, version.sources_filename),
+        stars=environment.stars,
+        downloads=environment.downloads,
+        kinds=(version.kinds or "").split(),
+        created_at=version.created_at,
+        updated_at=environment.updated_at,
+        wheel_sha256=version.wheel_sha256,
+        wheel_filename=version.wheel_filename,
+        wheel_size=version.wheel_size,
+        has_lock=bool(version.has_lock),
+        check_summary=_check(version),
+        signatures=version.signatures or 0,
+        runtime_hint=version.runtime_hint,
+        yanked=version.yanked,
+        download_object_key=version.sources_sha256,
+        simple_index_url=_index(hub, environment),
+        wheel_url=_wheel(hub, environment, version),
+        wheel_download_url=_file(hub, environment, version.wheel_sha256, version.wheel_filename),
+    )
 
 
 def get_status(hub: Hub, caller: Caller, ref: EnvRef) -> EnvironmentStatus:

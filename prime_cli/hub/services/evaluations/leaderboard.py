@@ -14,7 +14,6 @@ from prime_cli.hub.services.evaluations.queries import summarize
 from prime_cli.hub.services.evaluations.sample_queries import history_conditions
 from prime_cli.hub.services.evaluations.standings import (
     NOT_LATEST,
-    StatedReward,
     choose_interval,
     select_metadata,
 )
@@ -42,7 +41,6 @@ class _Own(msgspec.Struct):
 
 class _Run(msgspec.Struct):
     examples: int | None = None
-    reward: StatedReward | None = None
 
 
 class _Metadata(msgspec.Struct):
@@ -151,7 +149,7 @@ def _row(row: Row[Any]) -> LeaderboardRow:
         model=row.model_name or "unnamed",
         version=row.semantic_version or "",
         mean=row.average_reward,
-        interval=choose_interval(row, run.reward),
+        interval=choose_interval(row),
         examples=run.examples or stated.num_examples,
         rollouts=stated.rollouts_per_example,
         samples=row.sample_count,

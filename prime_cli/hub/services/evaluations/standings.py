@@ -51,7 +51,7 @@ _LONGEST_METADATA = 32 * 1024
 _CLOSE = 1e-6
 
 
-class StatedReward(msgspec.Struct):
+class _StatedReward(msgspec.Struct):
     """The reward that a run's metadata states; anybody may write anything there."""
 
     mean: float | None = None
@@ -59,7 +59,7 @@ class StatedReward(msgspec.Struct):
 
 
 class _StatedRun(msgspec.Struct):
-    reward: StatedReward | None = None
+    reward: _StatedReward | None = None
 
 
 class _Stated(msgspec.Struct):
@@ -78,12 +78,16 @@ def select_metadata() -> Label[str]:
     return case((size <= _LONGEST_METADATA, evaluations.c.metadata), else_="{}").label("stated")
 
 
-def choose_interval(row: Row[Any], stated: StatedReward | None) -> tuple[float, float] | None:
-    """That of the samples here; of too many for one, what the run states of the same mean."""
+def choose_interval(row: Row[Any]) -> tuple[float, float] | None:
+    """That of the samples here; of too many for one, what the run states of the same mean.
+
+    `row` has the columns of its figures, and `stated`.
+    """
     found = msgspec.json.decode(row.summary or "{}", type=_Totals).interval
     mean = row.average_reward
     if found or mean is None or row.sample_count <= MOST_WITH_INTERVAL:
         return found
+    stated = _stated_reward(row)
     if stated is None or stated.interval is None or stated.mean is None:
         return None
     low, high = stated.interval
@@ -141,11 +145,11 @@ def _rank(connection: Connection, evaluation_id: str) -> tuple[float | None, flo
     ).one_or_none()
     if row is None or row.average_reward is None or is_baseline(row.model_name):
         return None, None
-    interval = choose_interval(row, _stated_reward(row))
+    interval = choose_interval(row)
     return row.average_reward, -math.inf if interval is None else interval[0]
 
 
-def _stated_reward(row: Row[Any]) -> StatedReward | None:
+def _stated_reward(row: Row[Any]) -> _StatedReward | None:
     try:
         run = msgspec.json.decode(row.stated, type=_Stated).prime_run
     except msgspec.DecodeError:
@@ -189,7 +193,7 @@ def _describe(row: Row[Any]) -> BestEvaluation:
         version=row.semantic_version,
         samples=row.sample_count,
         mean_reward=row.average_reward,
-        interval=choose_interval(row, _stated_reward(row)),
+        interval=choose_interval(row),
     )
 
 
