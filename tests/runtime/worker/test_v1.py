@@ -211,12 +211,12 @@ def test_a_metric_may_be_named_like_a_field_of_a_row(
 def test_code_that_ends_a_program_ends_one_rollout(
     version: str, error: str, model: ScriptedModel, log: Path
 ) -> None:
-    for place in ("reward", "setup"):
+    for place in ("reward", "metric", "setup"):
         said = run(version, model, "leaving_tasks", log, args={"place": place, "error": error}, n=3)
         assert said.ended.ok
         assert said.rewards == {(0, 0): 1.0, (1, 0): None, (2, 0): 1.0}
         failure = said.row(1).error
         assert failure is not None
         assert failure.kind == "environment"
-        if place == "reward":
+        if place != "setup":
             assert said.row(1).completion == [{"role": "assistant", "content": "say word1"}]

@@ -46,6 +46,7 @@ class LeavingTask(vf.Task[LeavingData, vf.State]):
 
     @vf.metric
     async def completion(self) -> float:
+        self.leave("metric")
         return 0.25
 
     @vf.metric
