@@ -53,6 +53,7 @@ def bad(request: pytest.FixtureRequest, hub: AccountsHub) -> httpx.Client:
     return hub.client(key)
 
 
+@pytest.mark.sample(2, "bad")
 @pytest.mark.parametrize(
     "path",
     [
@@ -77,6 +78,7 @@ def test_bad_key_is_refused_where_a_valid_one_could_find_something(
     assert "The API key is not valid" in answer.json()["detail"]
 
 
+@pytest.mark.sample(2, "bad")
 @pytest.mark.parametrize(
     "path",
     ["/?search=word", "/?include_teams=true&limit=100", "/?owner=ada", "/?visibility=public"],
@@ -85,6 +87,7 @@ def test_public_lists_are_read_with_any_key(bad: httpx.Client, path: str) -> Non
     assert names(bad, path.partition("?")[2]) == ["word"]
 
 
+@pytest.mark.sample(2, "bad")
 @pytest.mark.parametrize("path", [f"{HUB}/ada/word/@latest", "/ada/simple/word/", "/ada/simple/"])
 def test_what_is_public_is_read_with_any_key(bad: httpx.Client, path: str) -> None:
     assert bad.get(path).status_code == 200
@@ -97,6 +100,7 @@ def test_public_evaluation_is_read_with_any_key(accounts_hub: AccountsHub) -> No
     assert accounts_hub.client("wrong").get(f"{EVALUATIONS}/{evaluation}").status_code == 200
 
 
+@pytest.mark.sample(2, "bad")
 @pytest.mark.parametrize("path", [f"{HUB}/ada/word/@9.9", "/api/v1/no-such-thing"])
 def test_what_no_key_could_find_is_missing(bad: httpx.Client, path: str) -> None:
     assert bad.get(path).status_code == 404
@@ -109,6 +113,7 @@ def test_empty_key_is_no_key(hub: AccountsHub, authorization: str) -> None:
     assert names(client, "mine_only=true") == []
 
 
+@pytest.mark.sample(2, "bad")
 def test_bad_key_signs_nobody_up(hub: AccountsHub, bad: httpx.Client) -> None:
     body = {"token": "prime_inv_none", "user": "eve"}
     assert bad.post("/api/v1/invitations/accept", json=body).status_code == 401

@@ -82,6 +82,7 @@ def fill(accounts_hub: AccountsHub) -> None:
             )
 
 
+@pytest.mark.sample(3, "path")
 @pytest.mark.parametrize(
     "path",
     """

@@ -43,6 +43,7 @@ def browsers(tmp_path_factory: pytest.TempPathFactory) -> list[httpx.Client]:
     return [admin.client, nobody.client]
 
 
+@pytest.mark.sample(6, "path")
 @pytest.mark.parametrize("path", PATHS)
 def test_a_long_address_makes_no_long_page(browsers: list[httpx.Client], path: str) -> None:
     short, long = quote(QUOTES * 1_950), quote(QUOTES * 20_000)

@@ -92,6 +92,7 @@ def document(client: httpx.Client, wheel: bytes) -> None:
         client.put(address, json=msgspec.to_builtins(body)).raise_for_status()
 
 
+@pytest.mark.sample(4, "tab")
 @pytest.mark.parametrize(
     "tab",
     [

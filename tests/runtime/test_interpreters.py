@@ -95,6 +95,7 @@ def test_a_load_that_names_what_the_library_lacks_sends_the_search_on(tmp_path: 
     assert tried[1].why == "it has no `verifiers.ToolRubric`"
 
 
+@pytest.mark.sample(1, "builder")
 @pytest.mark.parametrize(("builder", "is_tried"), [("build", False), ("globals()['build']", True)])
 def test_a_builder_of_the_data_set_is_not_given_to_a_release_that_takes_none(
     tmp_path: Path, builder: str, is_tried: bool

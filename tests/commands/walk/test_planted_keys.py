@@ -40,7 +40,7 @@ def _walks() -> Iterator[Any]:
 WALKS = list(_walks())
 
 
-@pytest.mark.sample(80, "words")
+@pytest.mark.sample(25, "words")
 @pytest.mark.parametrize(("entry", "words"), [each for each in WALKS if not each.marks])
 def test_no_key_is_left_anywhere(
     entry: Entry, words: str, world: World, walk: Walker, tmp_path: Path

@@ -62,10 +62,11 @@ def stream(inside: Inside, name: str, message: bytes, seconds: float = 20) -> li
     url = f"{inside.url}/{messages.SERVICE}/{name}"
     content = inside.client.post(url, headers=headers, content=connect.frame(message)).content
     found: list[bytes] = []
-    while content:
-        size = int.from_bytes(content[1:5], "big")
-        found.append(content[5 : 5 + size])
-        content = content[5 + size :]
+    start = 0
+    while start < len(content):
+        size = int.from_bytes(content[start + 1 : start + 5], "big")
+        start += 5 + size
+        found.append(content[start - size : start])
     return found
 
 

@@ -157,6 +157,7 @@ def test_an_odd_answer_is_one_that_strict_readers_take(form: bytes, counted: Tok
     assert "NaN" not in answered.text
 
 
+@pytest.mark.sample(3, "body")  # each waits between three attempts
 @pytest.mark.parametrize(("body", "why"), REFUSED.items(), ids=lambda each: repr(each)[:40])
 def test_what_is_no_answer_is_refused_with_the_reason(body: bytes, why: str) -> None:
     answered, _, _ = answer_of(body)

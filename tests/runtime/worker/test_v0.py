@@ -268,6 +268,7 @@ def test_code_that_ends_a_program_in_a_callback_of_the_loop_ends_nothing(
     assert "a callback of the event loop raised" in log.read_text(encoding="utf-8")
 
 
+@pytest.mark.sample(1, "error")
 @pytest.mark.parametrize("error", LEFT)
 def test_code_that_ends_a_program_in_teardown_ends_nothing(
     error: str, model: ScriptedModel, log: Path
