@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -26,8 +27,11 @@ from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
 from prime_cli.runs.folder import RunFolder, read_journal, writing
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED, load_manifest
+from prime_cli.runs.rows import Row
+from prime_cli.runs.vf_eval_reader import ROW_KEYS
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.training.record import facts_in, last_checkpoint, typed_name
+from prime_cli.training.trainer_events import NAMES
 from tests.helpers.environments import small_interpreter
 from tests.helpers.scripted_model import Reply, ScriptedModel
 from tests.helpers.training import JUDGED, TRAINED, train_scripted
@@ -64,6 +68,34 @@ def test_a_training_leaves_its_steps_rollouts_checkpoints_and_verdict(
     manifest = load_manifest(trained.folder / "run.json")
     assert (manifest.status, facts_in(manifest)) == (FINISHED, facts)
     assert "the last 10 of 24 examples, which are not trained on" in str(trained.progress.said)
+
+
+def test_functions_may_be_named_like_fields_of_rows_and_of_steps(tmp_path: Path) -> None:
+    names = sorted({*Row.__struct_fields__, *ROW_KEYS, *NAMES})
+    judged = TRAINED.replace(
+        "funcs=[same])",
+        f"funcs=[same, *map(named, {names})], weights=[1.0] + [0.0] * {len(names)})",
+    )
+    source = f"""{judged}
+def named(name):
+    def function(**kwargs):
+        return 0.25
+    function.__name__ = name
+    return function
+"""
+    trained = train_scripted(
+        small_interpreter(tmp_path / "named", source), tmp_path, eval_examples=10
+    )
+    rows = list(read_journal(trained.folder / "journal.jsonl"))
+    assert {row.reward for row in rows} == {0, 1}
+    for row in rows:
+        assert row.metrics == {"same": row.reward, **dict.fromkeys(names, 0.25)}
+        assert isinstance(row.completion, list)
+    facts = trained.result.facts
+    assert facts.verdict is not None
+    assert (facts.verdict.before, facts.verdict.after) == (0, 1)
+    for line in _steps(trained.folder):
+        assert line["reward"] == fmean(r.reward for r in rows if r.state["step"] == line["step"])
 
 
 def test_a_training_that_was_killed_goes_on_at_its_last_checkpoint(
