@@ -150,6 +150,7 @@ def make_card(summary: Summary, facts: Mapping[str, str], rollouts: int) -> str:
         f"{pluralize(rollouts, 'rollout')} of an evaluation, one a row.",
         "",
         *_table(("", ""), _figures(summary)),
+        *_rows(_metrics(summary)),
         "",
         "## How it was made",
         "",
@@ -178,13 +179,21 @@ def _figures(summary: Summary) -> dict[str, str]:
     }
     if summary.asked_again_words:
         shown["Asked again"] = summary.asked_again_words
-    metrics = {name: _number(metric.mean) for name, metric in summary.metrics.items()}
-    return shown | spent_of(summary.usage) | metrics
+    return shown | spent_of(summary.usage)
+
+
+def _metrics(summary: Summary) -> dict[str, str]:
+    """Apart from the figures, since a metric may have the name of one."""
+    return {name: _number(metric.mean) for name, metric in summary.metrics.items()}
 
 
 def _table(head: tuple[str, str], rows: Mapping[str, str]) -> list[str]:
     lines = [f"| {head[0]} | {head[1]} |", "|---|---|"]
-    return [*lines, *(f"| {escaped(name)} | {escaped(text)} |" for name, text in rows.items())]
+    return [*lines, *_rows(rows)]
+
+
+def _rows(rows: Mapping[str, str]) -> Iterator[str]:
+    return (f"| {escaped(name)} | {escaped(text)} |" for name, text in rows.items())
 
 
 def escaped(text: str) -> str:

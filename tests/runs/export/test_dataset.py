@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from prime_cli.runs.export.dataset import escaped, make_card
-from prime_cli.runs.summary import Counts
+from prime_cli.runs.summary import Counts, Metric
 from tests.runs.export.hostile import texts
 from tests.runs.export.test_page import summary
 
@@ -37,6 +37,12 @@ def test_the_card_describes_the_run_and_its_results() -> None:
     assert "| Mean reward | 1 |" in card
     assert f"| Environment sha256 | {'ab' * 32} |" in card
     assert "`prime eval export`" in card
+
+
+def test_a_metric_may_have_the_name_of_a_figure_of_the_card() -> None:
+    card = make_card(summary(metrics={"Scored": Metric(0.25, 0.0)}), {}, 1)
+    assert "| Scored | 1 |" in card
+    assert "| Scored | 0.25 |" in card
 
 
 @pytest.mark.parametrize(
