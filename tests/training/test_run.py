@@ -95,7 +95,9 @@ def named(name):
     assert facts.verdict is not None
     assert (facts.verdict.before, facts.verdict.after) == (0, 1)
     for line in _steps(trained.folder):
-        assert line["reward"] == fmean(r.reward for r in rows if r.state["step"] == line["step"])
+        assert line["reward"] == fmean(
+            r.reward or 0 for r in rows if r.state["step"] == line["step"]
+        )
 
 
 def test_a_training_that_was_killed_goes_on_at_its_last_checkpoint(

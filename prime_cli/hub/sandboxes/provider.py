@@ -165,10 +165,6 @@ class SandboxProvider(Protocol):
     def name(self) -> str:
         """`bubblewrap`, `engine`, `kubernetes`."""
 
-    @property
-    def separates_users(self) -> bool:
-        """Whether sandboxes of users who do not trust each other may be side by side."""
-
     async def check(self, spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
         """What of a sandbox would differ from what is asked for, in sentences.
 

@@ -27,7 +27,6 @@ class Endless:
     """A provider that fetches an image for ever."""
 
     name = "endless"
-    separates_users = True
 
     def __init__(self) -> None:
         self.removed: list[str] = []

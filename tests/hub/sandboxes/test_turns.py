@@ -48,7 +48,6 @@ class Workshop:
     """A provider of them."""
 
     name = "workshop"
-    separates_users = True
 
     def __init__(self) -> None:
         self.made: list[Worker] = []

@@ -253,7 +253,7 @@ class _Kept(msgspec.Struct):
     clusters: dict[str, str]
 
 
-def open_provider(context: ProviderContext) -> SkyProvider | None:
+def open_provider(context: ProviderContext) -> PodProvider | None:
     """The provider with the options `command` and `infra`; None without options.
 
     This accesses nothing yet.
@@ -269,8 +269,3 @@ def open_provider(context: ProviderContext) -> SkyProvider | None:
         # What is known of a cluster is in its folder there.
         None if context.is_embedded else context.server,
     )
-
-
-def _is_a_provider(sky: SkyProvider) -> PodProvider:
-    """For mypy: checks that this implements the protocol."""
-    return sky

@@ -39,8 +39,6 @@ class BubblewrapProvider:
     """Makes sandboxes as children of this process, which end with it."""
 
     name = BUBBLEWRAP
-    # Inside, the processes of all users of a hub are those of one user of the machine.
-    separates_users = False
 
     async def check(self, spec: SandboxSpec, *, may_fetch: bool) -> tuple[str, ...]:
         """As `SandboxProvider.check`."""

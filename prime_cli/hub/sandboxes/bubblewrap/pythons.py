@@ -155,11 +155,6 @@ def _running() -> tuple[Python, ...]:
     return tuple(running_python())
 
 
-def forget_pythons() -> None:
-    """Look again at what is installed."""
-    _pythons.cache_clear()
-
-
 @cache
 def _parts_of(python: Path) -> tuple[Path, ...]:
     """The folders and files to show inside; none for a Python of the system."""

@@ -41,7 +41,6 @@ class EngineProvider:
     """Makes sandboxes as containers of the engine that answers."""
 
     name = ENGINE
-    separates_users = True
 
     def __init__(self) -> None:
         self._url = ""

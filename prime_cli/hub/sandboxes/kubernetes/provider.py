@@ -55,7 +55,6 @@ class KubernetesProvider:
     """Makes sandboxes in one namespace of a cluster."""
 
     name = KUBERNETES
-    separates_users = True
 
     def __init__(self, place_seconds: float = _PLACE_SECONDS) -> None:
         self._place_seconds = place_seconds
