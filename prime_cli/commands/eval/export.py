@@ -67,7 +67,7 @@ def export(
         bool, typer.Option("--public", help="With -H: make a new dataset public.")
     ] = False,
 ) -> None:
-    """Export a saved evaluation as HTML, CSV, a dataset, or rows to fine-tune on.
+    """Export a saved evaluation as HTML, CSV or a dataset.
 
     html is a single file that opens in a browser without a server; csv has one row for each
     rollout; hf is a folder of Parquet with a card, for the Hugging Face Hub; sft has a line of JSON

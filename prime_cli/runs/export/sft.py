@@ -1,8 +1,8 @@
 """Rollouts as rows for supervised fine-tuning, as TRL's SFTTrainer and prime-rl's `sft` read them.
 
-A line of JSON for each branch of a rollout: `messages` in the form of OpenAI's chat, and `tools` as
-a text of JSON, since objects of many shapes do not fit one column. Both trainers ignore
-`example_id`, `rollout` and `reward`, which say where a row is from.
+A line of JSON for each branch of a rollout: `messages` in the form of OpenAI's chat, but for the
+arguments of a tool call, which are an object as chat templates expect it; and `tools` as a text of
+JSON. Both trainers ignore `example_id`, `rollout` and `reward`, which say where a row is from.
 """
 
 import json
@@ -141,7 +141,21 @@ def _message(each: Any) -> dict[str, Any] | None:
     if not isinstance(content, str | None):
         return None
     kept = {name: each[name] for name in _KEPT if each.get(name) is not None}
+    if isinstance(each.get("tool_calls"), list):
+        kept["tool_calls"] = [_call(call) for call in each["tool_calls"]]
     return {**kept, "content": content or ""}
+
+
+def _call(call: Any) -> Any:
+    """A tool call with its arguments as an object, where they are one."""
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict):
+        return call
+    try:
+        arguments = json.loads(function["arguments"])
+    except (KeyError, TypeError, ValueError):
+        return call
+    return {**call, "function": {**function, "arguments": arguments}}
 
 
 def _declared(tool: Any) -> Any:

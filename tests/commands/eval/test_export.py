@@ -179,7 +179,7 @@ def test_each_branch_is_a_row_with_the_tools_that_the_model_saw(
     assert json.loads(rows[0]["tools"]) == [
         {"type": "function", "function": {"name": "add", "parameters": {}}}
     ]
-    function = {"name": "add", "arguments": '{"a": 1}'}
+    function = {"name": "add", "arguments": {"a": 1}}
     assert rows[0]["messages"][1] == {
         "role": "assistant",
         "content": "",
