@@ -256,6 +256,11 @@ def _check_sft(ctx: typer.Context, training: TrainRequest, file: FileRequest) ->
 
     Raises UsageError for options of rollouts, and a file without an environment.
     """
+    if training.engine == PRIME_RL:
+        raise UsageError(
+            "prime-rl fine-tunes by a program of its own",
+            hint="in its checkout: `uv run sft @ FILE`",
+        )
     if file.values and "sft" not in file.values:
         raise UsageError(
             "The file is no supervised fine-tuning: it has no `[data]`", hint="omit `--sft`"

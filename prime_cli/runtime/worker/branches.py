@@ -24,7 +24,8 @@ def of_state(state: Mapping[str, Any], info: Any) -> dict[str, Any]:
     named = info.get("oai_tools") if isinstance(info, dict) else None
     return _found(
         state.get("tool_defs") or state.get("oai_tools") or named,
-        _leaves(state.get("trajectory") or ())[:-1],
+        # A rollout that is scored again has no trajectory, but what was saved of it.
+        _leaves(state.get("trajectory") or ())[:-1] or state.get("branches") or [],
     )
 
 
