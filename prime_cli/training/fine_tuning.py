@@ -12,7 +12,7 @@ from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.progress import Progress
 from prime_cli.runs.export.exports import Format, export_run
-from prime_cli.runs.export.sft import Chosen
+from prime_cli.runs.export.sft import Chosen, message_of
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.saved_run import open_run
 from prime_cli.training.request import TrainRequest
@@ -120,14 +120,5 @@ def _prompt(row: dict[str, Any]) -> str:
 
 def _key(messages: Any) -> str:
     """Messages as a text that two of the same have in common."""
-    if not isinstance(messages, list):
-        return str(messages)
-    return repr([(each.get("role"), _text(each.get("content"))) for each in messages])
-
-
-def _text(content: Any) -> str:
-    if not isinstance(content, list):
-        return str(content or "")
-    return "".join(
-        str(part.get("text")) if isinstance(part, dict) else str(part) for part in content
-    )
+    sound = [message_of(each) for each in messages] if isinstance(messages, list) else []
+    return repr([each and (each["role"], each["content"]) for each in sound])

@@ -21,13 +21,8 @@ from prime_cli.runtime.worker.rows import messages as as_messages
 _KEPT = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name")
 _OF_A_TOOL = ("name", "description", "parameters", "strict")
 
-ERROR, CUT, LOW, WORSE, OTHER = (
-    "with an error",
-    "cut at a limit of tokens or turns",
-    "below `--min-reward`",
-    "not the best of their group",
-    "without a conversation of texts",
-)
+ERROR, CUT, LOW = "with an error", "cut at a limit of tokens or turns", "below `--min-reward`"
+WORSE, OTHER = "not the best of their group", "without a conversation of texts"
 """Why a rollout is left out."""
 
 
@@ -74,10 +69,10 @@ def write_rows(
         why = _why_not(row, chosen)
         if why is None and best is not None and best[row.example_id] != (row.reward, row.rollout):
             why = WORSE
-        found = [] if why else list(_lines(row))
-        if not found:
-            dropped[why or OTHER] += 1
+        if why is not None:
+            dropped[why] += 1
             continue
+        found = list(_lines(row))
         file.writelines(as_json(line) + b"\n" for line in found)
         rollouts, written = rollouts + 1, written + len(found)
     return Selection(written, rollouts, dict(dropped), ties)
@@ -112,22 +107,18 @@ def _why_not(row: Row, chosen: Chosen) -> str | None:
 def _lines(row: Row) -> Iterator[dict[str, Any]]:
     """A line for each branch in which a model answers."""
     tools = [_declared(each) for each in row.state.get("tool_defs") or ()]
-    own = [row.prompt, row.completion]
-    whole = [[*own[0], *own[1]]] if all(isinstance(part, list) for part in own) else []
-    for branch in [*(row.state.get("branches") or ()), *whole]:
-        messages = [_message(each) for each in as_messages(branch)]
+    place = {"example_id": row.example_id, "rollout": row.rollout, "reward": row.reward}
+    branches = list(row.state.get("branches") or ())
+    if isinstance(row.prompt, list) and isinstance(row.completion, list):
+        branches.append([*row.prompt, *row.completion])
+    for branch in branches:
+        messages = [message_of(each) for each in as_messages(branch)]
         sound = [each for each in messages if each is not None]
         if len(sound) == len(messages) and any(each["role"] == "assistant" for each in sound):
-            yield {
-                "messages": sound,
-                "tools": json.dumps(tools),
-                "example_id": row.example_id,
-                "rollout": row.rollout,
-                "reward": row.reward,
-            }
+            yield {"messages": sound, "tools": json.dumps(tools), **place}
 
 
-def _message(each: Any) -> dict[str, Any] | None:
+def message_of(each: Any) -> dict[str, Any] | None:
     """A message with its content as one text; None for images and what is no message."""
     if not isinstance(each, dict) or not isinstance(each.get("role"), str):
         return None
