@@ -562,9 +562,10 @@ _prime_offers() {
     'prime eval gate --output'|'prime eval gate -o') offers='table plain json jsonl' ;;
     'prime eval gate --context') offers='local prime @contexts' ;;
     'prime eval prices --output'|'prime eval prices -o') offers='table plain json jsonl' ;;
-    'prime eval export --to') offers='html csv hf' ;;
+    'prime eval export --to') offers='html csv hf sft' ;;
     'prime eval export --out'|'prime eval export -O') offers='@files' ;;
     'prime eval export --max-transcripts') offers='' ;;
+    'prime eval export --min-reward') offers='' ;;
     'prime eval export --hf-hub-dataset-name'|'prime eval export -D') offers='' ;;
     'prime eval export --output'|'prime eval export -o') offers='table plain json jsonl' ;;
     'prime eval push --env'|'prime eval push --env-id'|'prime eval push -e') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/word-ladder @environments' ;;
@@ -614,6 +615,7 @@ _prime_offers() {
     'prime train --batch') offers='' ;;
     'prime train --lr') offers='' ;;
     'prime train --lora') offers='' ;;
+    'prime train --data') offers='@runs @folders' ;;
     'prime train --seed') offers='' ;;
     'prime train --save-every') offers='' ;;
     'prime train --keep-checkpoints') offers='' ;;
@@ -662,6 +664,7 @@ _prime_offers() {
     'prime train run --batch') offers='' ;;
     'prime train run --lr') offers='' ;;
     'prime train run --lora') offers='' ;;
+    'prime train run --data') offers='@runs @folders' ;;
     'prime train run --seed') offers='' ;;
     'prime train run --save-every') offers='' ;;
     'prime train run --keep-checkpoints') offers='' ;;
@@ -1394,14 +1397,14 @@ _prime_words() {
     'prime eval leaderboard') words='' options='--csv --output -o --quiet -q -h --help' ;;
     'prime eval gate') words='' options='--fail-under --baseline --max-drop --max-error-rate --junit --github-summary --no-github-summary --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval prices') words='' options='--output -o --quiet -q -h --help' ;;
-    'prime eval export') words='' options='--to --out -O --max-transcripts --force --save-to-hf-hub -H --hf-hub-dataset-name -D --public --output -o --quiet -q --offline -h --help' ;;
+    'prime eval export') words='' options='--to --out -O --max-transcripts --min-reward --best-of-group --force --save-to-hf-hub -H --hf-hub-dataset-name -D --public --output -o --quiet -q --offline -h --help' ;;
     'prime eval push') words='' options='--env --env-id -e --name --public --run-id -r --eval --eval-id --allow-partial --new --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval get') words='' options='--save --force --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
-    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
-    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --sft --data --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --sft --data --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
     'prime train list') words='' options='--outputs-dir --output -o --quiet -q -h --help' ;;
     'prime train show') words='' options='--html --force --output -o --quiet -q -h --help' ;;
     'prime train stop') words='' options='--yes -y --force -f --output -o --quiet -q -h --help' ;;

@@ -58,7 +58,7 @@ def _row_of(line: Mapping[str, Any], example: int, rollout: int) -> Row:
     failure = _failure(line, traces)
     task = _task_of(line)
     data = _data_of(task)
-    prompt, completion = _conversation(trained[0]) if trained else ([], [])
+    *others, (prompt, completion) = _conversations(trained[0] if trained else {})
     rewards = [_reward(trace) for trace in [t for t in trained if t.get("ok", True)] or trained]
     reward = sum(rewards) / len(rewards) if rewards else 0.0
     if failure is None and not abs(reward) <= LARGEST:
@@ -80,7 +80,14 @@ def _row_of(line: Mapping[str, Any], example: int, rollout: int) -> Row:
         is_truncated=any(
             call.get("finish_reason") == "length" for trace in traces for call in _calls(trace)
         ),
+        state=_beside(trained[0].get("tools") if trained else None, others),
     )
+
+
+def _beside(tools: Any, others: list[tuple[list[Any], list[Any]]]) -> dict[str, Any]:
+    """As the worker keeps it: see `runtime.worker.branches`."""
+    found = {"tool_defs": tools, "branches": [[*asked, *said] for asked, said in others]}
+    return {name: value for name, value in found.items() if value}
 
 
 def _traces_of(line: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -165,11 +172,16 @@ def _failure(line: Mapping[str, Any], traces: list[Mapping[str, Any]]) -> Failur
     )
 
 
-def _conversation(trace: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """(the model's initial input, all that followed) of the last branch of the graph."""
+def _conversations(trace: Mapping[str, Any]) -> list[tuple[list[Any], list[Any]]]:
+    """(the model's initial input, all that followed) of each branch of the graph; at least one."""
     nodes = trace.get("nodes") or []
     parents = {node.get("parent") for node in nodes}
-    index = next((n for n in reversed(range(len(nodes))) if n not in parents), None)
+    leaves = [index for index in range(len(nodes)) if index not in parents]
+    return [_conversation(nodes, leaf) for leaf in leaves] or [([], [])]
+
+
+def _conversation(nodes: list[Any], leaf: int) -> tuple[list[Any], list[Any]]:
+    index: int | None = leaf
     path: list[Mapping[str, Any]] = []
     while index is not None and len(path) < len(nodes):
         path.append(nodes[index])

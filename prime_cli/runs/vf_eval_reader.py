@@ -148,6 +148,7 @@ def row_of_line(line: dict[str, Any], example: int, rollout: int) -> Row:
         usage=_usage(line.get("token_usage")),
         stop_condition=line.get("stop_condition"),
         is_truncated=bool(line.get("is_truncated")),
+        state={"tool_defs": line["tool_defs"]} if line.get("tool_defs") else {},
     )
 
 

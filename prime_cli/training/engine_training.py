@@ -23,6 +23,7 @@ from prime_cli.runtime.protocol import Start
 from prime_cli.serving.launch import RunningEngine
 from prime_cli.training.engines.launch import EngineFiles
 from prime_cli.training.evaluation import HeldOutExamples, judge
+from prime_cli.training.fine_tuning import leave_out_held_out, left_out_words
 from prime_cli.training.nodes import Nodes, require_nodes
 from prime_cli.training.prepare import engine_config
 from prime_cli.training.record import STOP, Evaluation, TrainingRecord
@@ -234,6 +235,7 @@ class EngineTraining:
             try:
                 with self._shown.evaluating():
                     found = await asyncio.to_thread(self._held.evaluate, policy.endpoint, step)
+                self._leave_out_held_out(found)
             except PrimeError as error:
                 self._evaluation_stopped = self._stopping and type(error) is EnvironmentFailed
                 if not self._evaluation_stopped:
@@ -246,6 +248,14 @@ class EngineTraining:
             self._progress.say(f"Evaluated after {pluralize(step, 'step')}: {words}")
         rewards = [each.reward for each in found if each.reward is not None]
         return Evaluated(step=step, reward=fmean(rewards) if rewards else None)
+
+    def _leave_out_held_out(self, evaluations: list[Evaluation]) -> None:
+        """See that no row to learn is of an example that was evaluated."""
+        folder = self._setup.folder.path
+        if self._plan.data is not None and evaluations[0].step == 0:
+            count = leave_out_held_out(folder, [folder / each.path for each in evaluations])
+            if count:
+                self._progress.say(left_out_words(count))
 
     def note_failure(self, failure: EngineFailure) -> None:
         """The engine says why it ends."""

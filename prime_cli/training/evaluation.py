@@ -104,7 +104,7 @@ class HeldOutExamples:
         split = self._setups[index].plan.option("split")
         who = "The environment" if len(self._setups) == 1 else self._names[index]
         self._held[index] = _hold_out(start, self._plan, split, who)
-        if len(self._held) == len(self._setups):
+        if len(self._held) == len(self._setups) and self._plan.data is None:
             self._require_a_step(sum(len(each.left) for each in self._held.values()))
         return self._held[index].left, self._words(index)
 

@@ -31,7 +31,9 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     of each. `examples` bounds the training data, -1 for all. `options` go to the engine unchanged.
     The prompts of a step are divided among the `processes` of the engine on each of the `nodes`; in
     them vLLM answers if `vllm`, else the model itself. Where there are several environments,
-    `ratios` are their shares, and `examples` and `eval_examples` those of each.
+    `ratios` are their shares, and `examples` and `eval_examples` those of each. With `data`, a file
+    of rows or the folder of an evaluation, these are learned instead of rewards: `batch` counts
+    rows then, and there are no rollouts but for evaluations.
     """
 
     model: str
@@ -61,11 +63,15 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 1
     ratios: tuple[float, ...] = ()
     vllm: bool = False
+    data: str | None = None
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
         each = f"{pluralize(self.batch, 'prompt')} x {self.group} rollouts"
         prompts = "all examples" if self.examples == ALL else f"{self.examples:,} examples"
+        learned = f"{each}, from {prompts}"
+        if self.data is not None:
+            learned = f"{pluralize(self.batch, 'row')}, from {self.data}"
         what = f"adapters of rank {self.lora}" if self.lora else "all weights"
         tested = "none"
         if self.eval_examples:
@@ -78,7 +84,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
         lines = [
             ("Model", self.model),
             ("Engine", f"{self.engine}, {self._where()}"),
-            ("Training", f"{pluralize(self.steps, 'step')} of {each}, from {prompts}"),
+            ("Training", f"{pluralize(self.steps, 'step')} of {learned}"),
             ("Weights", f"{what}, learning rate {format_exact(self.lr)}"),
             ("Sampling", f"temperature {format_exact(self.temperature)}, {self.max_tokens} tokens"),
             ("Checkpoints", f"every {self.save_every} steps, the last {self.keep} are kept"),

@@ -28,6 +28,7 @@ from prime_cli.training.engines.catalogue import (
     find_engine,
     lasting_name,
 )
+from prime_cli.training.fine_tuning import find_data
 from prime_cli.training.nodes import FirstNode
 from prime_cli.training.plan import TrainingPlan, for_training
 from prime_cli.training.recording import LENGTHS
@@ -104,7 +105,8 @@ def prepare_training(
         generation = prepared.subject.package.facts.exposes
         check_fit(engine, generation or "v0", has_gpu=bool(gpus))
         found.append(prepared)
-    plan = _plan(request, training, model, found[0], engine, gpus)
+    data = find_data(training, lookup.cwd)
+    plan = _plan(request, training, model, found[0], engine, gpus, data)
     plan = msgspec.structs.replace(plan, ratios=ratios)
     name = model.rstrip("/").rpartition("/")[2] if folder is not None else model
     return PreparedTraining(plan, tuple(as_policy(each, plan, name) for each in found), engine)
@@ -130,11 +132,14 @@ def _plan(
     prepared: PreparedRun,
     engine: Engine,
     gpus: tuple[str, ...],
+    data: str | None,
 ) -> TrainingPlan:
     sampling = prepared.plan.sampling
     group = request.rollouts_per_example or GROUP
     options = parse_settings(training.options)
-    check_settings(engine, options)
+    check_settings(engine, options, sft=training.sft)
+    if training.sft:
+        group, training = 1, replace(training, probe=False, vllm=False)
     _require_learning(training, group, sampling)
     if training.engine == DEFAULT:
         _require_supported(sampling)
@@ -165,12 +170,13 @@ def _plan(
         processes=processes_of(training.processes, training.batch, engine, gpus, training.nodes),
         nodes=training.nodes,
         vllm=uses_vllm(training, engine, gpus),
+        data=data,
     )
 
 
 def _require_learning(training: TrainRequest, group: int, sampling: Mapping[str, Any]) -> None:
     """Raise UsageError for what would change no weight."""
-    if group == 1:
+    if group == 1 and not training.sft:
         raise UsageError(
             "A group of one rollout teaches nothing: its reward is compared with no other",
             hint="`-r 8`",

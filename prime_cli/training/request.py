@@ -18,6 +18,8 @@ _CHECKS = "Checks and evaluation"
 _ENGINE = "Engine"
 GROUP = 8
 MAX_TOKENS = 2048
+SFT_LR = 2e-5
+"""The learning rate of `--sft`, as TRL has it."""
 
 
 class Reporter(StrEnum):
@@ -54,12 +56,20 @@ class TrainRequest:
         "Prompts per step.", ("--batch",), least=1, panel=_TRAINING
     )] = 8
     lr: Annotated[float, Option(
-        "Learning rate.", ("--lr",), least=0, panel=_TRAINING
+        "Learning rate.", ("--lr",), least=0, show_default="1e-06; 2e-05 with --sft",
+        panel=_TRAINING
     )] = 1e-6
     lora: Annotated[int, Option(
         "Train adapters of this rank instead of all weights.", ("--lora",), metavar="RANK", least=0,
         panel=_TRAINING, show_default=False
     )] = 0
+    sft: Annotated[bool, Option(
+        "Learn the answers in `--data`, not from rewards.", ("--sft",), panel=_TRAINING
+    )] = False
+    data: Annotated[str | None, Option(
+        "With --sft: rows of `prime eval export --to sft`, or an evaluation's id or folder.",
+        ("--data",), metavar="ROWS|RUN", panel=_TRAINING
+    )] = None
     seed: Annotated[int, Option(
         "Seed for the order of prompts and for sampling.", ("--seed",), panel=_TRAINING
     )] = 0

@@ -38,6 +38,7 @@ from prime_cli.training.engine_training import EngineTraining
 from prime_cli.training.engines.launch import EngineFiles, NodePlace, installed_versions
 from prime_cli.training.environment_session import Rollouts
 from prime_cli.training.evaluation import EVALUATIONS, HeldOutExamples
+from prime_cli.training.fine_tuning import ROWS, copy_data
 from prime_cli.training.mixture import Place
 from prime_cli.training.nodes import Nodes, facts_of_node
 from prime_cli.training.prepare import PreparedTraining
@@ -168,6 +169,8 @@ def _train(
     step, checkpoint = last_checkpoint(folder) or (0, None)
     facts = _facts_at_start(prepared, python, setup, earlier, step, checkpoint)
     _require_room(setups, earliest)
+    if plan.data is not None and not (folder.path / ROWS).is_file():
+        copy_data(plan.data, folder.path, setup.context.progress)
     record = TrainingRecord(setup, earlier, facts)
     records = [record, *map(RunRecord, setups[1:], earliest[1:])]
     for each in reversed(records):  # where there is one of the training, there are all

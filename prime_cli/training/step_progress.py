@@ -85,4 +85,6 @@ class StepProgress:
 
     def _running(self, count: int) -> str:
         planned = self._plan.batch * self._plan.group
-        return f"{count:,} of {planned:,} rollouts" if count < planned else "updating the weights"
+        if self._plan.data is not None or count >= planned:
+            return "updating the weights"
+        return f"{count:,} of {planned:,} rollouts"

@@ -180,8 +180,7 @@ def test_a_word_of_the_official_client_is_judged_before_what_follows_it(
 @pytest.mark.parametrize(
     ("typed", "because"),
     [
-        ("train sft.toml --sft", "it trains on the rewards of an environment only"),
-        ("train run sft.toml --sft --volume x", "it trains on the rewards of an environment only"),
+        ("train run sft.toml --sft --volume x", "it trains on this machine, not on the platform"),
         ("train list --mine", "it lists the trainings in this folder, whoever started them"),
         ("train list --num 5", "all trainings in this folder are listed"),
         ("train list --team lab", "trainings are folders, and of no team"),

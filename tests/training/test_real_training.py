@@ -117,6 +117,40 @@ def test_a_random_model_learns_and_a_killed_training_goes_on_as_if_it_had_not_be
     assert [_of(step) for step in _steps(folder.path)] == [_of(step) for step in whole[:8]]
 
 
+def test_a_model_learns_rows_and_then_from_rewards_and_a_killed_training_goes_on(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    interpreter = interpreter_with(tmp_path, VOWELS)
+    asked = [{"role": "user", "content": "vowels please (1)"}]
+    messages = [*asked, {"role": "assistant", "content": "aeiouaeiou"}]
+    others = [{"role": "user", "content": "vowels please (31)"}, messages[1]]  # is held out
+    rows = [{"messages": messages, "tools": "[]"}] * 40 + [{"messages": others}]
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
+    plan = {**PLAN, "group": 1, "data": str(data), "eval_examples": 8, "save_every": 3}
+    trained = train_scripted(interpreter, tmp_path / "whole", **trl, **plan, steps=30)
+    verdict = trained.result.facts.verdict
+    assert verdict is not None
+    assert (verdict.verdict, verdict.p < 0.01, verdict.after > 0.5) == ("higher", True, True)
+    whole = _steps(trained.folder)
+    assert whole[0]["loss"] > 4
+    assert whole[-1]["loss"] < 1
+    assert "Left out: 1 row of examples that the model is evaluated on" in trained.progress.said
+
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    own = {**plan, "steps": 8, **{name: str(path) for name, path in trl.items()}}
+    folder = _killed_after(random.choice([4, 5, 7]), killed, tmp_path, own)
+    train_scripted(interpreter, killed, resumed=folder, **trl, **plan, steps=8)
+    again = _steps(folder.path)
+    for name in ("step", "loss", "grad_norm", "entropy"):
+        assert [step[name] for step in again] == [step[name] for step in whole[:8]]
+
+    plan = {**PLAN, "model": str(trained.folder / "model"), "lr": 1e-5}
+    then = train_scripted(interpreter, tmp_path / "then", **trl, **plan, steps=2)
+    assert _steps(then.folder)[0]["reward"] > 0.5
+
+
 def test_a_random_model_learns_through_two_turns_and_keys_are_only_where_they_belong(
     tmp_path: Path, trl: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

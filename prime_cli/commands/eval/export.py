@@ -23,6 +23,7 @@ from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.runs.export.exports import Export, Format, default_path, export_run, format_for
 from prime_cli.runs.export.page import MOST_TRANSCRIPTS
+from prime_cli.runs.export.sft import Chosen
 from prime_cli.runs.listing import find_run
 from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.session import Session
@@ -50,6 +51,15 @@ def export(
             "--max-transcripts", metavar="N", min=0, help="Maximum number of transcripts in a page."
         ),
     ] = MOST_TRANSCRIPTS,
+    min_reward: Annotated[
+        float | None,
+        typer.Option(
+            "--min-reward", metavar="X", help="For sft: rollouts of at least this reward."
+        ),
+    ] = None,
+    best_of_group: Annotated[
+        bool, typer.Option("--best-of-group", help="For sft: the best rollout of each example.")
+    ] = False,
     force: ForceOpt = False,
     *,
     dataset: DatasetOptions,
@@ -60,13 +70,15 @@ def export(
     """Export a saved evaluation as HTML, CSV or a dataset.
 
     html is a single file that opens in a browser without a server; csv has one row for each
-    rollout; hf is a folder of Parquet with a card, for the Hugging Face Hub. Runs of vf-eval can
-    be exported too.
+    rollout; hf is a folder of Parquet with a card, for the Hugging Face Hub; sft has a line of JSON
+    for each conversation without an error, for `prime train --sft`, TRL and prime-rl. Runs of
+    vf-eval can be exported too.
 
     \b
     Example:
       prime eval export
       prime eval export 1f2e3d4c --out wordle.csv
+      prime eval export 1f2e3d4c --to sft --min-reward 0.8 --best-of-group
       prime eval export 1f2e3d4c -H -D me/wordle-rollouts
     \b
     See also: `prime eval show`, `prime eval list`, `prime eval run`.
@@ -82,9 +94,17 @@ def export(
     if public or dataset.hf_hub_dataset_name:
         raise UsageError("`--public` and `-D` need a push", hint="add `-H` to push a dataset")
     form = format_for(out, to)
+    chosen = Chosen(min_reward, best_of_group)
+    if chosen != Chosen() and form is not Format.SFT:
+        raise UsageError(
+            "`--min-reward` and `--best-of-group` choose rows to fine-tune on", hint="`--to sft`"
+        )
     place = out or default_path(saved, form, Path.cwd())
     done = export_run(
-        saved, form, place, session.progress, force=force, most_transcripts=max_transcripts
+        *(saved, form, place, session.progress),
+        force=force,
+        most_transcripts=max_transcripts,
+        chosen=chosen,
     )
     _report(session.output, done)
 
@@ -98,6 +118,10 @@ def _refuse_beside_push(to: Format | None, out: Path | None) -> None:
 
 
 def _report(output: Output, done: Export) -> None:
+    if done.selection is not None:
+        size = f"{done.selection.words} ({format_bytes(done.bytes)})"
+        output.done(f"Exported {done.run_id} to {relative_path(done.path)}: {size}", value=done)
+        return
     if done.transcripts < done.rollouts:
         output.warn(
             f"Only the first {done.transcripts:,} of {done.rollouts:,} transcripts are in the page",

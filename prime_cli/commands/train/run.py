@@ -52,9 +52,10 @@ from prime_cli.training.record import (
     find_training,
     typed_name,
 )
-from prime_cli.training.request import TrainRequest
+from prime_cli.training.request import SFT_LR, TrainRequest
 from prime_cli.training.resume import prepare_resume
 from prime_cli.training.run import TrainingResult, train
+from prime_cli.training.sft_file import read_sft_file
 
 _SHARED = (
     *("model", "num_examples", "rollouts_per_example", "max_tokens", "temperature", "sampling"),
@@ -131,6 +132,7 @@ def run(
       prime train starter/alphabet-sort -m Qwen/Qwen3-0.6B
       prime train ./my-env -m builtin/tiny --steps 25 -t 16 --lr 0.003
       prime train ./my-env -m ./model --steps 200 -r 8 --batch 8 -t 512
+      prime train ./my-env -m ./model --sft --data 1f2e3d4c
       prime train run config.toml
       prime train --resume 1f2e3d4c
     \b
@@ -151,6 +153,8 @@ def run(
         file = _read_file(session, ctx, Path(environment or ""))
         given_here = set(_given(ctx)) - {"environment"}  # which is the file
         requests, training = with_file(file, request, training, given_here)
+    if training.sft:
+        training = _check_sft(ctx, training, file)
     if training.engine == PRIME_RL and resume is None:
         check_flags(_given(ctx), from_file=is_file)
         files, own = split_words(arguments or [], ctx.meta[AFTER_DASHES])
@@ -241,6 +245,37 @@ _ON_RESUME = frozenset(
 """The options of a training that may change when it is resumed."""
 
 
+_NOT_SFT = frozenset(
+    "rollouts_per_example temperature num_examples probe vllm max_error_rate".split()
+)
+"""Options of rollouts to learn from, which `--sft` has none of."""
+
+
+def _check_sft(ctx: typer.Context, training: TrainRequest, file: FileRequest) -> TrainRequest:
+    """The request with the learning rate of fine-tuning, unless another is given.
+
+    Raises UsageError for options of rollouts, and a file without an environment.
+    """
+    if training.engine == PRIME_RL:
+        raise UsageError(
+            "prime-rl fine-tunes by a program of its own",
+            hint="in its checkout: `uv run sft @ FILE`",
+        )
+    if file.values and "sft" not in file.values:
+        raise UsageError(
+            "The file is no supervised fine-tuning: it has no `[data]`", hint="omit `--sft`"
+        )
+    if file.values and not file.values.get("environment"):
+        raise UsageError(
+            "The file names no environment to compare the weights on",
+            hint="add an `[[eval.source]]`, or give all by flags: `prime train ENV -m MODEL --sft`",
+        )
+    allowed = {str(each.name) for each in ctx.command.params} - _NOT_SFT
+    _check_given(ctx, allowed, "With `--sft` nothing is learned from rollouts:", "omit it")
+    has_rate = "lr" in _given(ctx) or "lr" in file.values
+    return training if has_rate else replace(training, lr=SFT_LR)
+
+
 _ON_JOIN = frozenset("join address stall engine_python output quiet yes context offline".split())
 
 
@@ -269,8 +304,8 @@ def _given(ctx: typer.Context) -> list[str]:
 
 def _read_file(session: Session, ctx: typer.Context, path: Path) -> FileRequest:
     """What the file asks for, with a word on what of it is done otherwise here."""
-    file = read_config_file(path)
-    adapters = () if "lora" in _given(ctx) else (ADAPTERS_NOTE,)
+    file = read_sft_file(path) or read_config_file(path)
+    adapters = () if {"lora", "sft"} & {*_given(ctx), *file.values} else (ADAPTERS_NOTE,)
     for sentence in (*adapters, *file.said):
         session.output.say(sentence)
     return file

@@ -12,6 +12,7 @@ from prime_cli.core.progress import Progress, Task
 from prime_cli.runs.export.dataset import require_parquet, write_dataset
 from prime_cli.runs.export.page import MOST_TRANSCRIPTS, write_page
 from prime_cli.runs.export.records import find_columns
+from prime_cli.runs.export.sft import Chosen, Selection, write_rows
 from prime_cli.runs.export.spreadsheet import write_spreadsheet
 from prime_cli.runs.export.text import facts_of
 from prime_cli.runs.rows import Row
@@ -25,10 +26,14 @@ class Format(StrEnum):
     HTML = "html"
     CSV = "csv"
     HF = "hf"
+    SFT = "sft"
 
 
 class Export(msgspec.Struct, frozen=True):
-    """A written export. `transcripts` counts complete ones; `bytes` is the size on disk."""
+    """A written export. `transcripts` counts complete ones; `bytes` is the size on disk.
+
+    With `sft`, a `selection` says which rollouts are in it.
+    """
 
     run_id: str
     format: Format
@@ -36,6 +41,7 @@ class Export(msgspec.Struct, frozen=True):
     rollouts: int
     transcripts: int
     bytes: int
+    selection: Selection | None = None
 
 
 def format_for(out: Path | None, wanted: Format | None) -> Format:
@@ -45,18 +51,24 @@ def format_for(out: Path | None, wanted: Format | None) -> Format:
     """
     if wanted is not None or out is None:
         return wanted or Format.HTML
-    endings = {".html": Format.HTML, ".htm": Format.HTML, ".csv": Format.CSV, "": Format.HF}
+    endings = {
+        ".html": Format.HTML,
+        ".htm": Format.HTML,
+        ".csv": Format.CSV,
+        ".jsonl": Format.SFT,
+        "": Format.HF,
+    }
     if out.suffix.lower() not in endings and not out.is_dir():
         raise UsageError(
             f"`{out.name}` has an unknown suffix",
-            hint="use .html or .csv, or add `--to hf` for a folder",
+            hint="use .html, .csv or .jsonl, or add `--to hf` for a folder",
         )
     return endings.get(out.suffix.lower(), Format.HF)
 
 
 def default_path(saved: SavedRun, form: Format, cwd: Path) -> Path:
     """`<environment>--<model>--<run id>` in `cwd`, with the form's ending; no folder for `hf`."""
-    ending = "" if form is Format.HF else f".{form}"
+    ending = {Format.HF: "", Format.SFT: ".jsonl"}.get(form, f".{form}")
     return cwd / f"{saved.folder.path.parent.name}--{saved.folder.run_id}{ending}"
 
 
@@ -68,11 +80,12 @@ def export_run(
     *,
     force: bool = False,
     most_transcripts: int = MOST_TRANSCRIPTS,
+    chosen: Chosen | None = None,
 ) -> Export:
     """Write `saved` to `out`, row by row: memory does not grow with the transcripts.
 
-    Raises Conflict if `out` exists, unless `force`; StorageFailed, and UsageError for `hf` without
-    its packages.
+    `chosen` are the rollouts of an `sft`. Raises Conflict if `out` exists, unless `force`;
+    StorageFailed, and UsageError for `hf` without its packages.
     """
     if form is Format.HF:
         require_parquet()
@@ -81,8 +94,14 @@ def export_run(
     finished = summary.counts.scored + summary.counts.errored
     passes = 1 if form is Format.HTML else 2
     with progress.task("Exporting", total=passes * finished, unit="rollouts") as task:
-        transcripts, size = _WRITERS[form](_Source(saved, summary, task, most_transcripts), out)
-    return Export(saved.folder.run_id, form, str(out), finished, transcripts, size)
+        source = _Source(saved, summary, task, most_transcripts)
+        selection = None
+        if form is Format.SFT:
+            selection, size = _training_rows(source, out, chosen or Chosen())
+            transcripts = selection.rollouts
+        else:
+            transcripts, size = _WRITERS[form](source, out)
+    return Export(saved.folder.run_id, form, str(out), finished, transcripts, size, selection)
 
 
 class _Source:
@@ -118,6 +137,11 @@ def _spreadsheet(source: _Source, out: Path) -> tuple[int, int]:
 def _dataset(source: _Source, out: Path) -> tuple[int, int]:
     columns = find_columns(source.rows())
     return columns.rows, write_dataset(out, source.summary, source.facts, source.rows, columns)
+
+
+def _training_rows(source: _Source, out: Path, chosen: Chosen) -> tuple[Selection, int]:
+    with replacing(out, mode=0o644) as file:
+        return write_rows(file, source.rows(), source.rows(), chosen), file.tell()
 
 
 _WRITERS = {Format.HTML: _page, Format.CSV: _spreadsheet, Format.HF: _dataset}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from . import failures, rows, v0_families
+from . import branches, failures, rows, v0_families
 from .client import policy_client
 from .deadlines import Deadline, RolloutTimeout, limit_scoring
 from .environment import load_v0
@@ -145,7 +145,10 @@ class V0:
             "usage": usage_of(state),
             "stop_condition": state.get("stop_condition"),
             "is_truncated": was_truncated(state),
-            "state": {name: plain(state.get(name)) for name in self._spec.state_columns},
+            "state": {
+                **branches.of_state(state, _info(row.get("info"))),
+                **{name: plain(state.get(name)) for name in self._spec.state_columns},
+            },
         }
 
     def _raised(self, unit: UnitTrace, known: dict[str, Any]) -> Exception | None:

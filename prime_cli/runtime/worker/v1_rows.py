@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from . import failures, rows
+from . import branches, failures, rows
 from .jsonable import number, plain
 
 # The class in the gateway's error body, which verifiers quotes in its sentence.
@@ -31,6 +31,7 @@ def known_of(episode: Any) -> dict[str, Any]:
         "usage": _usage(traces),
         "stop_condition": trained[0].stop_condition,
         "is_truncated": any(_was_cut(trace) for trace in traces),
+        "state": branches.of_trace(trained[0]),
     }
     if prompt:
         found["prompt"] = prompt
@@ -86,10 +87,10 @@ def _status(error: Any) -> int:
 
 def _conversation(trace: Any) -> tuple[list[Any], list[Any]]:
     """(the model's initial input, all that followed) as messages."""
-    branches = trace.branches
-    if not branches:
+    found = trace.branches
+    if not found:
         return [], []
-    nodes = branches[-1].nodes
+    nodes = found[-1].nodes
     first = next((i for i, node in enumerate(nodes) if node.sampled), len(nodes))
     messages = [plain(node.message) for node in nodes]
     return messages[:first], messages[first:]

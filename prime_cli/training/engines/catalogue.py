@@ -55,13 +55,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[settings]` of engine.toml: the names that `--set` may be given, and why not others.
 
     `flags` are those that an option of `prime train` sets, `decided` those that the engine needs as
-    they are; `values` are all that a setting may be.
+    they are; `values` are all that a setting may be. With `--sft` only those of `sft` are taken.
     """
 
     takes: tuple[str, ...]
     decided: tuple[str, ...] = ()
     flags: dict[str, str] = {}
     values: dict[str, tuple[str, ...]] = {}
+    sft: tuple[str, ...] = ()
 
 
 class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,6 +80,7 @@ class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     size: str = "several GB"
     vllm: WithVllm | None = None
     settings: Settings | None = None
+    sft: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ class Engine:
     and `takes` environments of these generations of verifiers. One that is `distributed` starts as
     many processes as its config names, and with `nodes` its part of those of several machines.
     `size` is said before an install. With `vllm` it can let vLLM answer in its own process, and
-    needs these packages then. `settings` are those of `--set`, None for any.
+    needs these packages then. `settings` are those of `--set`, None for any. With `sft` it also
+    learns rows.
     """
 
     name: str
@@ -104,6 +107,7 @@ class Engine:
     size: str
     vllm: WithVllm | None = None
     settings: Settings | None = None
+    sft: bool = False
 
 
 def read_engine(folder: Path) -> Engine:
@@ -134,6 +138,7 @@ def read_engine(folder: Path) -> Engine:
         found.size,
         found.vllm,
         found.settings,
+        found.sft,
     )
 
 
@@ -180,8 +185,12 @@ def check_fit(engine: Engine, generation: str, *, has_gpu: bool) -> None:
         )
 
 
-def check_settings(engine: Engine, options: Mapping[str, Any]) -> None:
+def check_settings(engine: Engine, options: Mapping[str, Any], *, sft: bool = False) -> None:
     """Raise UsageError for a setting that the engine does not take, or has from somewhere else."""
+    if sft and not engine.sft:
+        raise UsageError(
+            f"{engine.title} learns from rewards alone", hint=f"`--engine {DEFAULT}` offers `--sft`"
+        )
     known = engine.settings
     if known is None:
         return
@@ -196,7 +205,12 @@ def check_settings(engine: Engine, options: Mapping[str, Any]) -> None:
             near = get_close_matches(name, known.takes, n=1)
             hint = f"did you mean `{near[0]}`?" if near else f"see the settings of {engine.title}"
             raise UsageError(f"{engine.title} has no setting `{name}`", hint=hint)
-        allowed = known.values.get(name)
+        if sft and name not in known.sft:
+            raise UsageError(
+                f"`--set {name}` means nothing with `--sft`, which has no rewards",
+                hint="omit the setting",
+            )
+        allowed = None if sft else known.values.get(name)
         if allowed is not None and value not in allowed:
             raise UsageError(
                 f"`--set {name}={value}` is not supported: its result is not tested here",

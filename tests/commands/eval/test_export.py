@@ -1,6 +1,7 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -46,7 +47,7 @@ def test_a_folder_is_a_data_set_with_its_card(prime: Prime, here: Path) -> None:
     assert {path.name for path in (here / "wordle").iterdir()} == {"README.md", "data"}
 
 
-@pytest.mark.parametrize("form", ["html", "csv", "hf"])
+@pytest.mark.parametrize("form", ["html", "csv", "hf", "sft"])
 def test_what_is_there_is_overwritten_only_by_force(prime: Prime, here: Path, form: str) -> None:
     prime("eval", "export", "--to", form, "--out", "place", cwd=here).ok()
     refused = prime("eval", "export", "--to", form, "--out", "place", cwd=here)
@@ -96,3 +97,91 @@ def test_an_invalid_value_is_refused(prime: Prime, here: Path) -> None:
         assert prime("eval", "export", *flags, cwd=here).code == 2
     assert prime("eval", "export", "zz", cwd=here).code == 6
     assert prime("eval", "export", "-H", "--offline", cwd=here).code == 5
+
+
+def said(question: str, answer: str) -> dict[str, Any]:
+    return {
+        "prompt": [{"role": "user", "content": question}],
+        "completion": [{"role": "assistant", "content": answer}],
+    }
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Path:
+    save_run(
+        tmp_path,
+        row(0, 0, 0.5, **said("a?", "half")),
+        row(0, 1, 1.0, **said("a?", "whole")),
+        row(0, 2, 1.0, **said("a?", "the same")),
+        row(1, 0, None, **said("b?", "lost")),
+        row(1, 1, 0.25, **said("b?", "a quarter")),
+        row(1, 2, 1.0, is_truncated=True, **said("b?", "cut of")),
+        row(2, 0, 1.0, prompt="c", completion="no chat"),
+    )
+    return tmp_path
+
+
+def answers(path: Path) -> list[str]:
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [each["messages"][-1]["content"] for each in rows]
+
+
+def test_rows_to_fine_tune_on_are_the_conversations_and_others_are_counted(
+    prime: Prime, played: Path
+) -> None:
+    done = prime("eval", "export", "--to", "sft", "-O", "a.jsonl", cwd=played).ok()
+    assert answers(played / "a.jsonl") == ["half", "whole", "the same", "a quarter"]
+    told = " ".join((done.out + done.err).split())
+    assert "4 rows of 4 rollouts; left out: 1 with an error, 1 cut at a limit of tokens" in told
+    assert "1 without a conversation of texts" in told
+    first = json.loads((played / "a.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert first == {
+        "messages": [
+            {"role": "user", "content": "a?"},
+            {"role": "assistant", "content": "half"},
+        ],
+        "tools": "[]",
+        "example_id": 0,
+        "rollout": 0,
+        "reward": 0.5,
+    }
+
+
+def test_the_best_of_a_group_is_one_of_it_and_ties_are_told(prime: Prime, played: Path) -> None:
+    words = ("eval", "export", "-O", "a.jsonl", "--best-of-group", "--output", "json")
+    done = prime(*words, cwd=played).ok().json
+    assert answers(played / "a.jsonl") == ["whole", "a quarter"]
+    assert done["selection"]["ties"] == 1
+    assert done["selection"]["dropped"]["not the best of their group"] == 2
+
+
+def test_rollouts_below_a_reward_are_left_out(prime: Prime, played: Path) -> None:
+    words = ("eval", "export", "-O", "a.jsonl", "--min-reward", "0.5", "--best-of-group")
+    prime(*words, cwd=played).ok()
+    assert answers(played / "a.jsonl") == ["whole"]
+    refused = prime("eval", "export", "-O", "a.csv", "--min-reward", "0.5", cwd=played)
+    assert (refused.code, "--to sft" in refused.err) == (2, True)
+
+
+def test_each_branch_is_a_row_with_the_tools_that_the_model_saw(
+    prime: Prime, tmp_path: Path
+) -> None:
+    call = {"id": "1", "name": "add", "arguments": '{"a": 1}'}
+    branch = [
+        {"role": "user", "content": [{"type": "text", "text": "one"}]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+    ]
+    state = {"tool_defs": [{"name": "add", "parameters": {}}], "branches": [branch]}
+    save_run(tmp_path, row(0, 0, 1.0, state=state, **said("two", "three")))
+    prime("eval", "export", "-O", "a.jsonl", cwd=tmp_path).ok()
+    rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert [each["messages"][0]["content"] for each in rows] == ["one", "two"]
+    assert json.loads(rows[0]["tools"]) == [
+        {"type": "function", "function": {"name": "add", "parameters": {}}}
+    ]
+    function = {"name": "add", "arguments": {"a": 1}}
+    assert rows[0]["messages"][1] == {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "1", "type": "function", "function": function}],
+    }

@@ -1,6 +1,7 @@
 """What `--set` may change of the engine."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,18 @@ def test_a_setting_that_is_not_taken_is_refused_with_what_sets_it(
     assert hint in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize("name", ["beta", "epsilon", "loss_type", "vllm_model_impl"])
+def test_with_rows_a_setting_of_rewards_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=f"`--set {name}` means nothing with `--sft`"):
+        check_settings(settings()[0], {name: "grpo"}, sft=True)
+    check_settings(settings()[0], {"weight_decay": 0.1}, sft=True)
+
+
+def test_an_engine_that_learns_from_rewards_alone_is_refused_for_rows() -> None:
+    with pytest.raises(UsageError, match="learns from rewards alone"):
+        check_settings(replace(settings()[0], sft=False), {}, sft=True)
+
+
 def test_other_settings_are_taken() -> None:
     check_settings(settings()[0], {"beta": 0.01, "loss_type": "grpo", "weight_decay": 0.1})
 
@@ -45,10 +58,11 @@ def test_other_settings_are_taken() -> None:
 @pytest.mark.slow
 @pytest.mark.network
 def test_each_field_of_the_installed_trl_is_listed_once(trl: dict[str, Any]) -> None:
-    (fields,) = run(trl, "list_fields.py")
+    fields, of_rows = run(trl, "list_fields.py")
     known = settings()[1]
     listed = [*known.takes, *known.decided, *known.flags]
     assert sorted(listed) == sorted(fields)
+    assert sorted(known.sft) == sorted({*known.takes} & {*of_rows} - {"loss_type"})
 
 
 @pytest.mark.slow

@@ -14,6 +14,8 @@ from prime_cli.training.engines.prime_rl.settings import PrimeRlSettings, Source
 
 # Read when this is imported, since each test is given an environment without it.
 CHECKOUT = os.environ.get("PRIME_RL_DIR")
+CONFIGS = os.environ.get("PRIME_RL_CONFIGS_PYTHON")
+PATH = os.environ.get("PYTHONPATH", "")
 SETTINGS = PrimeRlSettings(
     model="Qwen/Qwen3-0.6B",
     is_local=False,
@@ -143,30 +145,82 @@ def _run_there(*words: str) -> str:
     return done.stdout
 
 
+KINDS: list[tuple[dict[str, Any], str | None]] = [
+    ({}, None),
+    ({"lora": 8, "sampling": {"top_k": 20}, "wandb": {"project": "letters"}}, None),
+    ({"model": "/models/mine", "is_local": True}, None),
+    ({"gpus": 0}, None),
+    ({"slurm": True}, SEVERAL_NODES),
+]
+
+
+def _files(settings: PrimeRlSettings, file: str | None, folder: Path) -> list[str]:
+    """The words that name the generated file, and then a `file` of the user's."""
+    words = ["@", str(write_settings(settings, folder))]
+    if file is not None:
+        (folder / "mine.toml").write_text(file, encoding="utf-8")
+        words += ["@", str(folder / "mine.toml")]
+    return words
+
+
 @AT_HAND
-@pytest.mark.parametrize(
-    ("own", "file"),
-    [
-        ({}, None),
-        ({"lora": 8, "sampling": {"top_k": 20}, "wandb": {"project": "letters"}}, None),
-        ({"model": "/models/mine", "is_local": True}, None),
-        ({"gpus": 0}, None),
-        ({"slurm": True}, SEVERAL_NODES),
-    ],
-)
+@pytest.mark.parametrize(("own", "file"), KINDS)
 def test_the_schema_of_prime_rl_accepts_the_file(
     own: dict[str, Any], file: str | None, tmp_path: Path
 ) -> None:
     settings = replace(SETTINGS, source=Source("reverse-text", "reverse_text_v1"), **own)
-    words = ["@", str(write_settings(settings, tmp_path))]
-    if file is not None:
-        (tmp_path / "mine.toml").write_text(file, encoding="utf-8")
-        words += ["@", str(tmp_path / "mine.toml")]
+    words = _files(settings, file, tmp_path)
     told = json.loads(
         _run_there("python", "-c", f"{JUDGE}print(cli(RLConfig).model_dump_json())", *words)
     )
     assert told["deployment"]["type"] == ("single_node" if file is None else "multi_node")
     assert (told["trainer"]["monitors"]["wandb"] is None) == (settings.wandb is None)
+
+
+TASKSET = """
+import verifiers.v1 as vf
+
+class Config(vf.TasksetConfig):
+    n: int = 8
+
+class Letters(vf.Taskset[vf.Task, Config]):
+    def load(self):
+        return []
+
+__all__ = ["Letters"]
+"""
+
+
+@pytest.mark.skipif(
+    CONFIGS is None,
+    reason="prime-rl-configs is not at hand: PRIME_RL_CONFIGS_PYTHON names no interpreter with it",
+)
+@pytest.mark.parametrize(("own", "file"), KINDS)
+def test_the_package_of_its_configuration_accepts_the_file_without_prime_rl(
+    own: dict[str, Any], file: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "letters_v1.py").write_text(TASKSET, encoding="utf-8")
+    words = _files(replace(SETTINGS, **own), file, tmp_path)
+    done = subprocess.run(
+        [str(CONFIGS), "-c", f"{JUDGE}print(cli(RLConfig).model_dump_json())", *words],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [PATH, str(tmp_path)]))},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    orchestrator, trainer = told["orchestrator"], told["trainer"]
+    assert (told["max_steps"], trainer["optim"]["lr"]) == (20, 3e-6)
+    assert (orchestrator["batch_size"], orchestrator["group_size"]) == (32, 4)
+    (source,) = orchestrator["train"]["source"]
+    assert source["env"]["taskset"]["n"] == 8
+    assert orchestrator["train"]["sampling"]["max_completion_tokens"] == 128
+    rank = own.get("lora")
+    adapters = None if rank is None else {"rank": rank, "alpha": 2.0 * rank}
+    told_lora = trainer["model"]["lora"]
+    found = None if told_lora is None else {name: told_lora[name] for name in ("rank", "alpha")}
+    assert found == adapters
 
 
 @AT_HAND

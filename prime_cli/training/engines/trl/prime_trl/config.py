@@ -11,7 +11,8 @@ class Config:
     """engine.json; `batch` counts prompts a step, `group` rollouts of each.
 
     They are divided among the `processes` of each of the `nodes`. `vllm` samples instead of
-    transformers. `resume` is a checkpoint's folder. `options` are fields of GRPOConfig, from
+    transformers. With `data` the rows in the training's folder are learned, of which `batch` are in
+    a step. `resume` is a checkpoint's folder. `options` are fields of GRPOConfig, from
     `--set`.
     """
 
@@ -34,6 +35,7 @@ class Config:
     vllm: bool = False
     report: str | None = None
     resume: str | None = None
+    data: str | None = None
     trust_remote_code: bool = False
     options: dict[str, Any] = field(default_factory=dict)
 

@@ -52,10 +52,13 @@ def require_memory(config: Config) -> None:
     )
 
 
-def rows_at_once(config: Config) -> int:
-    """How many rows go through the model together: the logits of all may be far too large."""
+def rows_at_once(config: Config, longest: int) -> int:
+    """How many rows of at most `longest` tokens go through the model together.
+
+    The logits of all may be far too large.
+    """
     described = AutoConfig.from_pretrained(config.model, trust_remote_code=config.trust_remote_code)
-    row = config.max_tokens * described.get_text_config().vocab_size * _LOGIT
+    row = longest * described.get_text_config().vocab_size * _LOGIT
     # By what the machine has, not by what is free: a resumed training must add the same numbers.
     most = max(1, _all_memory(config.processes) // 8 // row)
     sizes = (size for size in range(1, config.rows + 1) if config.rows % size == 0)

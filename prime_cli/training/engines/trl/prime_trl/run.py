@@ -29,9 +29,10 @@ from .rollouts import Rollouts, reward_of_environment
 from .sampling import Sampler
 from .service import Refused, Service
 from .steps import Steps
+from .supervised import SupervisedRows
 from .tiny import NAME as TINY
 from .tiny import write_tiny_model
-from .trainer import WholeTrainer, training_arguments
+from .trainer import WholeSftTrainer, WholeTrainer, training_arguments
 
 _PROBED = 8
 
@@ -70,12 +71,12 @@ def train(config: Config, service: Service, folder: Path) -> None:
     environment = service.environment()
     numbers = environment["numbers"] or list(range(environment["examples"]))
     steps = Steps(config, service, rollouts, policy, processes)
+    supervised = SupervisedRows(config, folder, tokenizer, service) if config.data else None
     trainer = load_trainer(
         config,
         folder,
-        train_dataset=Dataset.from_list([{"prompt": str(number)} for number in numbers]),
+        **_learned_from(supervised, rollouts, numbers),
         processing_class=tokenizer,
-        rollout_func=rollouts,
         callbacks=[steps],
     )
     steps.trainer = trainer
@@ -87,6 +88,8 @@ def train(config: Config, service: Service, folder: Path) -> None:
                 own = [number for number in numbers if number % len(names) == place]
                 _probe(config, rollouts, list(dict.fromkeys(own)), name)
         steps.evaluate(0)
+    if supervised is not None:  # prime has left out what it evaluates on
+        trainer.train_dataset = supervised.read(say=processes.is_main_process)
     if config.resume is not None and int(Path(config.resume).name) >= config.steps:
         # It was killed in its last evaluation: nothing is left to train.
         trainer._load_from_checkpoint(config.resume)  # noqa: SLF001
@@ -98,6 +101,16 @@ def train(config: Config, service: Service, folder: Path) -> None:
             _save(trainer, tokenizer, folder)
         steps.evaluate(trainer.state.global_step)
     processes.wait_for_everyone()
+
+
+def _learned_from(
+    supervised: SupervisedRows | None, rollouts: Rollouts, numbers: list[int]
+) -> dict[str, Any]:
+    """What TRL's trainer learns from: rows, or rollouts of the examples of these numbers."""
+    if supervised is not None:
+        return {"longest": supervised.longest, "train_dataset": supervised.read()}
+    dataset = Dataset.from_list([{"prompt": str(number)} for number in numbers])
+    return {"train_dataset": dataset, "rollout_func": rollouts}
 
 
 def _with_model(config: Config, processes: PartialState, folder: Path) -> Config:
@@ -114,15 +127,22 @@ def _with_model(config: Config, processes: PartialState, folder: Path) -> Config
     return config
 
 
-def load_trainer(config: Config, folder: Path, **options: Any) -> WholeTrainer:
-    """TRL's trainer with the model; raises Stopped if that has no weights, or spoilt ones."""
+def load_trainer(
+    config: Config, folder: Path, *, longest: int | None = None, **options: Any
+) -> WholeTrainer | WholeSftTrainer:
+    """TRL's trainer with the model; raises Stopped if that has no weights, or spoilt ones.
+
+    The `longest` row has so many tokens, else as many as an answer may have.
+    """
+    kind = WholeSftTrainer if config.data else WholeTrainer
+    if not config.data:
+        options["reward_funcs"] = reward_of_environment
     try:
-        return WholeTrainer(
+        return kind(
             run_folder=folder,
             keep=config.keep,
             model=config.model,
-            reward_funcs=reward_of_environment,
-            args=training_arguments(config, folder),
+            args=training_arguments(config, folder, longest or config.max_tokens),
             peft_config=_lora(config),
             **options,
         )

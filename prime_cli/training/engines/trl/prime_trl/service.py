@@ -36,6 +36,10 @@ class Service:
         """Evaluate the current weights; they must answer until that is done."""
         return self._threads.submit(self._ask, "POST", "evaluations", {"step": step})
 
+    def say(self, text: str) -> None:
+        """Tell the user."""
+        self._ask("POST", "log", {"text": text})
+
     def fail(self, code: str, message: str, hint: str | None = None) -> None:
         """Say why the engine ends; `code` is one of prime's errors."""
         self._ask("POST", "failures", {"code": code, "message": message, "hint": hint})

@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer, which writes whole checkpoints and applies no step that is not finite."""
+"""TRL's trainers, which write whole checkpoints and apply no step that is not finite."""
 
 import random
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from transformers import Trainer
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 from trl.trainer.utils import RepeatSampler
 
 from .checkpoints import make_empty, publish, remove_old
@@ -38,7 +38,7 @@ class EpochOrder(RepeatSampler):  # type: ignore[misc]
         yield from super().__iter__()
 
 
-class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
+class WholeSteps(Trainer):  # type: ignore[misc]
     """Applies no step that is not finite, and publishes checkpoints only when they are whole."""
 
     def __init__(self, *args: Any, run_folder: Path, keep: int, **options: Any) -> None:
@@ -53,22 +53,6 @@ class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
         if not torch.isfinite(loss).all():
             raise not_finite("loss", self.state.global_step)
         return loss
-
-    def _generate(self, prompts: list[Any]) -> Any:
-        """Ask for rollouts; the weights are copied into vLLM by who samples, evaluations too."""
-        self._last_loaded_step = self.state.global_step
-        return super()._generate(prompts)
-
-    def _get_train_sampler(self, dataset: Any = None) -> Any:
-        found = super()._get_train_sampler(dataset)
-        return EpochOrder(
-            data_source=found.data_source,
-            mini_repeat_count=found.mini_repeat_count,
-            batch_size=found.batch_size,
-            repeat_count=found.repeat_count,
-            shuffle=found.shuffle,
-            seed=found.seed,
-        )
 
     def _get_output_dir(self, trial: Any) -> str:
         return str(super()._get_output_dir(trial) if self._aside is None else self._aside)
@@ -90,41 +74,79 @@ class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
             self._aside = None
 
 
-def training_arguments(config: Config, run_folder: Path) -> GRPOConfig:
-    """GRPO's defaults of TRL, but for what was asked for; `--set` comes last and wins."""
+class WholeTrainer(WholeSteps, GRPOTrainer):  # type: ignore[misc]
+    """Of rollouts, whose prompts come in an order that a resumed training knows."""
+
+    def _generate(self, prompts: list[Any]) -> Any:
+        """Ask for rollouts; the weights are copied into vLLM by who samples, evaluations too."""
+        self._last_loaded_step = self.state.global_step
+        return super()._generate(prompts)
+
+    def _get_train_sampler(self, dataset: Any = None) -> Any:
+        found = super()._get_train_sampler(dataset)
+        return EpochOrder(
+            data_source=found.data_source,
+            mini_repeat_count=found.mini_repeat_count,
+            batch_size=found.batch_size,
+            repeat_count=found.repeat_count,
+            shuffle=found.shuffle,
+            seed=found.seed,
+        )
+
+
+class WholeSftTrainer(WholeSteps, SFTTrainer):  # type: ignore[misc]
+    """Of rows that are tokenized."""
+
+
+def training_arguments(config: Config, run_folder: Path, longest: int) -> Any:
+    """TRL's defaults, but for what was asked for; `--set` comes last and wins.
+
+    The `longest` row has so many tokens, which decides how many go through the model together.
+    """
     has_gpu = torch.cuda.is_available()
+    kind, own = (SFTConfig, _OF_ROWS) if config.data else (GRPOConfig, _of_rollouts(config))
     options: dict[str, Any] = {
         "output_dir": str(run_folder / "checkpoints"),
         "run_name": run_folder.name,
         "use_cpu": not has_gpu,
         "bf16": has_gpu,
-        "beta": 0.0,
-        "per_device_train_batch_size": rows_at_once(config),
-        "num_generations": config.group,
+        "per_device_train_batch_size": rows_at_once(config, longest),
         "max_steps": config.steps,
         "learning_rate": config.lr,
         "lr_scheduler_type": "constant",
-        "max_completion_length": _LONGEST_ROW,
         "logging_steps": 1,
         "logging_nan_inf_filter": False,
-        "temperature": config.temperature,
         "report_to": [config.report] if config.report else [],
         "save_strategy": "no",
         "seed": config.seed,
         "gradient_checkpointing": has_gpu,
-        "use_vllm": config.vllm,
-        # Else its share of the memory would be missing while the weights are updated.
-        "vllm_enable_sleep_mode": config.vllm and has_gpu,
         "disable_tqdm": True,
         "dataloader_pin_memory": has_gpu,
         "model_init_kwargs": {"dtype": "float32", "trust_remote_code": config.trust_remote_code},
-    } | config.options
+    }
+    options |= own | config.options
     size = options["per_device_train_batch_size"]
     if config.rows % size == 0:
         options.setdefault("gradient_accumulation_steps", config.rows // size)
     try:
-        return GRPOConfig(**options)
+        return kind(**options)
     except (TypeError, ValueError) as error:
         if not config.options:
             raise
         raise Stopped("usage", f"TRL refuses the settings: {error}", "correct `--set`") from error
+
+
+_OF_ROWS = {"max_length": None, "dataloader_drop_last": True}
+"""Rows are not cut, and each step has as many."""
+
+
+def _of_rollouts(config: Config) -> dict[str, Any]:
+    return {
+        "beta": 0.0,
+        "num_generations": config.group,
+        "max_completion_length": _LONGEST_ROW,
+        "temperature": config.temperature,
+        "use_vllm": config.vllm,
+        # Else its share of the memory would be missing while the weights are updated.
+        "vllm_enable_sleep_mode": config.vllm and torch.cuda.is_available(),
+    }
