@@ -15,7 +15,7 @@ import torch
 from accelerate import PartialState
 from datasets import Dataset
 from safetensors import SafetensorError
-from transformers import AutoTokenizer, GenerationConfig
+from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
 from .checkpoints import publish, remove_old
 from .config import Config, read_config
@@ -64,7 +64,8 @@ def train(config: Config, service: Service, folder: Path) -> None:
     config = _with_model(config, processes, folder)
     tokenizer = load_tokenizer(config)
     ends = ends_of(config, tokenizer)
-    policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens, ends=ends)
+    kind = _kind_of(config)
+    policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens, ends=ends, kind=kind)
     rollouts = Rollouts(config, service, policy, processes, tokenizer.eos_token_id)
     rollouts.offer_policy()
     environment = service.environment()
@@ -138,6 +139,11 @@ def _sampler(config: Config, trainer: Any, tokenizer: Any) -> Sampler:
         return ColocatedVllm(trainer, ends)
     model = trainer.accelerator.unwrap_model
     return Generating(lambda: model(trainer.model), tokenizer, ends)
+
+
+def _kind_of(config: Config) -> str:
+    trust = config.trust_remote_code
+    return str(AutoConfig.from_pretrained(config.model, trust_remote_code=trust).model_type)
 
 
 def ends_of(config: Config, tokenizer: Any) -> list[int]:
