@@ -93,7 +93,9 @@ def test_an_answer_is_the_same_message_in_training_in_its_evaluations_and_served
     }
     # The distilled model's template has no tools, so a training refuses them.
     del expected[str(tmp_path / "distilled"), True]
-    wanted = [[model, WITH_TOOLS if tools else ASKED] for model, tools in expected]
+    wanted: list[tuple[str, dict[str, Any]]] = [
+        (model, WITH_TOOLS if tools else ASKED) for model, tools in expected
+    ]
     told = _run(trl, "ask_policy.py", json.dumps(wanted))
     trained = {
         (model, tools, phase, stream): _message(text)

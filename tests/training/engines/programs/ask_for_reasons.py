@@ -1,6 +1,7 @@
 """Run by TRL's interpreter: FOLDER. Prints what users are told of real failures, as JSON."""
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import torch
 from datasets import Dataset
 from prime_trl.config import Config
 from prime_trl.failures import Stopped, reason_of
-from prime_trl.memory import require_memory
+from prime_trl.memory import require_gpu, require_memory
 from prime_trl.run import load_tokenizer, load_trainer
 from prime_trl.tiny import write_tiny_model
 
@@ -79,5 +80,9 @@ found["whole"] = told(lambda: load(WHOLE))
 found["host"] = told(lambda: torch.empty(1 << 50))
 found["python"] = told(lambda: bytearray(1 << 62))
 found["gpu"] = told(run_out_of_the_gpu)
+found["driver"] = told(lambda: require_gpu(["NVIDIA H100, 81559 MiB"]))
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+found["hidden"] = told(lambda: require_gpu(["NVIDIA H100, 81559 MiB"]))
+found["none"] = told(lambda: require_gpu([]))
 found["disk"] = told(lambda: torch.save(torch.zeros(1 << 20), "/dev/full"))
 print(json.dumps(found))

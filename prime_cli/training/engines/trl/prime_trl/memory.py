@@ -1,5 +1,6 @@
-"""Whether a model and its optimizer fit into this machine."""
+"""Whether a model and its optimizer fit into this machine, and its GPU is there for them."""
 
+import os
 from pathlib import Path
 
 import psutil
@@ -19,6 +20,21 @@ _LOGIT = 16
 _SHARE = GRPOConfig.vllm_gpu_memory_utilization
 _FROZEN = 5
 """The same under adapters, which are small."""
+
+
+def require_gpu(listed: list[str]) -> None:
+    """Raise Stopped where torch can use none of the GPUs that are `listed`, and they are wanted."""
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
+    if not listed or hidden or torch.cuda.is_available():
+        return
+    cuda = torch.version.cuda
+    built = f"is built for CUDA {cuda}, which needs a newer driver" if cuda else "is for a CPU"
+    raise Stopped(
+        "engine_failed",
+        f"nvidia-smi lists {listed[0]}, but torch cannot use it: torch {torch.__version__} {built}",
+        "update the driver, or name an interpreter whose torch fits it with `--engine-python`; "
+        "`CUDA_VISIBLE_DEVICES=-1` trains on the CPU",
+    )
 
 
 def require_memory(config: Config) -> None:

@@ -21,7 +21,7 @@ from .checkpoints import publish, remove_old
 from .config import Config, read_config
 from .failures import Stopped, not_loaded, reason_of
 from .generation import Generating
-from .memory import require_memory
+from .memory import require_gpu, require_memory
 from .policy import Policy
 from .processes import join
 from .reports import prepare_reports
@@ -56,6 +56,7 @@ def main(path: str) -> int:
 
 def train(config: Config, service: Service, folder: Path) -> None:
     """Train, evaluate before and after, and save; raises Stopped for what users must know."""
+    require_gpu(config.gpus)
     processes = join(has_gpu=torch.cuda.is_available(), vllm=config.vllm)
     if config.vllm and not torch.cuda.is_available():
         # Compiled code would go on with the weights that vLLM has packed for the CPU at first.
