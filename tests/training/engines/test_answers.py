@@ -19,6 +19,8 @@ from prime_cli.core.progress import Silent
 from prime_cli.serving.engines import ENGINES, EngineName
 from prime_cli.serving.installation import install
 from prime_cli.training.engines.catalogue import BUILT_IN
+from tests.helpers.environments import interpreter_with
+from tests.helpers.training import train_scripted
 from tests.serving.test_real_engine import folder_of_torch
 from tests.training.engines.programs import PROGRAMS
 
@@ -65,6 +67,21 @@ QWEN: dict[str, tuple[list[str], tuple[Any, ...], tuple[Any, ...]]] = {
 }
 LLAMA = ['{"name": "add", "parameters": ', '{"a": 3}', "}", "<|eot_id|>"]
 DISTILLED = ["I add.", "</think>", "\n\n", "Seven.", "<\uff5cend\u2581of\u2581sentence\uff5c>"]
+HEARD = """
+import pathlib
+import verifiers as vf
+from datasets import Dataset
+
+def load_environment(size: int = 8):
+    def heard(completion, **kwargs):
+        (said,) = completion
+        found = (said["content"], said.get("reasoning_content"))
+        with pathlib.Path(__file__).with_suffix(".heard").open("a") as file:
+            print(repr(found), file=file)
+        return 0.5
+    rows = [{"question": f"3 and {n}?", "answer": "a"} for n in range(size)]
+    return vf.SingleTurnEnv(eval_dataset=Dataset.from_list(rows), rubric=vf.Rubric(funcs=[heard]))
+"""
 Message = tuple[Any, ...]
 FAMILIES: dict[str, tuple[str, str, list[str]]] = {
     **{name: ("qwen3", "qwen3", said) for name, (said, *_) in QWEN.items()},
@@ -141,6 +158,25 @@ def test_an_evaluation_sees_what_the_template_renders_that_is_saved_with_the_mod
     assert prompt.split() == variant.split()
     phase, prompt, own, _, continues = evaluation
     assert (phase, continues, prompt) == ("evaluation", False, own)
+
+
+@pytest.mark.parametrize("name", ["empty", "thoughts"])
+def test_an_environment_hears_the_same_in_steps_and_evaluations_and_scores_an_empty_answer(
+    tmp_path: Path, trl: dict[str, Any], name: str
+) -> None:
+    model = str(tmp_path / "model")
+    _run(trl, "make_chain.py", json.dumps([(model, *FAMILIES[name])]))
+    interpreter = interpreter_with(tmp_path, HEARD)
+    sizes: dict[str, Any] = {"steps": 2, "group": 2, "batch": 2, "eval_examples": 2, "max_tokens": 12}
+    own: dict[str, Any] = {"model": model, "lr": 1e-12, "probe": False, "split": "eval"}
+    trained = train_scripted(interpreter, tmp_path / "run", **trl, **sizes, **own)
+    rewards = [each.reward for each in trained.result.facts.evaluations]
+    assert rewards == [0.5, 0.5]
+    (heard,) = interpreter.python.parent.parent.glob("lib/*/site-packages/*.heard")
+    lines = heard.read_text(encoding="utf-8").splitlines()
+    assert len(lines) >= 2 * 2 * 2 + 2 * 2
+    text, thoughts, _ = QWEN[name][2]
+    assert set(lines) == {repr((text, thoughts))}
 
 
 def _run(trl: dict[str, Any], program: str, given: str, *argv: str) -> str:

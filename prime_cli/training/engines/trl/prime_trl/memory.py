@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import psutil
 import torch
@@ -17,9 +18,17 @@ _WITHOUT_GRADIENTS = 12
 """The same between two steps."""
 _LOGIT = 16
 """Bytes for a logit: itself, its softmax, and their gradients."""
+_UNLIMITED = 4
+"""Turns that are counted on where an environment has no limit: few play to the end of it."""
 _SHARE = GRPOConfig.vllm_gpu_memory_utilization
 _FROZEN = 5
 """The same under adapters, which are small."""
+
+
+def most_turns(environment: dict[str, Any]) -> int:
+    """The most turns of a rollout in any of the environments, as prime describes them."""
+    each = environment["environments"] or [environment]
+    return max(one.get("max_turns") or _UNLIMITED for one in each)
 
 
 def require_gpu(listed: list[str]) -> None:
@@ -68,10 +77,15 @@ def require_memory(config: Config) -> None:
     )
 
 
-def rows_at_once(config: Config) -> int:
-    """How many rows go through the model together: the logits of all may be far too large."""
+def rows_at_once(config: Config, turns: int = 1) -> int:
+    """How many rows of so many `turns` go through the model together: the logits of all may be far
+    too large.
+    """
     described = AutoConfig.from_pretrained(config.model, trust_remote_code=config.trust_remote_code)
-    row = config.max_tokens * described.get_text_config().vocab_size * _LOGIT
+    text = described.get_text_config()
+    longest = config.max_tokens * turns
+    context = getattr(text, "max_position_embeddings", None) or longest
+    row = min(longest, context) * text.vocab_size * _LOGIT
     # By what the machine has, not by what is free: a resumed training must add the same numbers.
     most = max(1, _all_memory(config.processes) // 8 // row)
     sizes = (size for size in range(1, config.rows + 1) if config.rows % size == 0)

@@ -21,7 +21,7 @@ from .checkpoints import publish, remove_old
 from .config import Config, read_config
 from .failures import Stopped, not_loaded, reason_of
 from .generation import Generating
-from .memory import require_gpu, require_memory
+from .memory import most_turns, require_gpu, require_memory
 from .policy import Policy
 from .processes import join
 from .reports import prepare_reports
@@ -75,6 +75,7 @@ def train(config: Config, service: Service, folder: Path) -> None:
     trainer = load_trainer(
         config,
         folder,
+        most_turns(environment),
         train_dataset=Dataset.from_list([{"prompt": str(number)} for number in numbers]),
         processing_class=tokenizer,
         rollout_func=rollouts,
@@ -116,7 +117,7 @@ def _with_model(config: Config, processes: PartialState, folder: Path) -> Config
     return config
 
 
-def load_trainer(config: Config, folder: Path, **options: Any) -> WholeTrainer:
+def load_trainer(config: Config, folder: Path, turns: int = 1, **options: Any) -> WholeTrainer:
     """TRL's trainer with the model; raises Stopped if that has no weights, or spoilt ones."""
     try:
         return WholeTrainer(
@@ -124,7 +125,7 @@ def load_trainer(config: Config, folder: Path, **options: Any) -> WholeTrainer:
             keep=config.keep,
             model=config.model,
             reward_funcs=reward_of_environment,
-            args=training_arguments(config, folder),
+            args=training_arguments(config, folder, turns),
             peft_config=_lora(config),
             **options,
         )

@@ -90,8 +90,11 @@ class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
             self._aside = None
 
 
-def training_arguments(config: Config, run_folder: Path) -> GRPOConfig:
-    """GRPO's defaults of TRL, but for what was asked for; `--set` comes last and wins."""
+def training_arguments(config: Config, run_folder: Path, turns: int = 1) -> GRPOConfig:
+    """GRPO's defaults of TRL, but for what was asked for; `--set` comes last and wins.
+
+    Rollouts have at most so many `turns`.
+    """
     has_gpu = torch.cuda.is_available()
     options: dict[str, Any] = {
         "output_dir": str(run_folder / "checkpoints"),
@@ -99,7 +102,7 @@ def training_arguments(config: Config, run_folder: Path) -> GRPOConfig:
         "use_cpu": not has_gpu,
         "bf16": has_gpu,
         "beta": 0.0,
-        "per_device_train_batch_size": rows_at_once(config),
+        "per_device_train_batch_size": rows_at_once(config, turns),
         "num_generations": config.group,
         "max_steps": config.steps,
         "learning_rate": config.lr,
