@@ -167,9 +167,15 @@ def test_an_environment_hears_the_same_in_steps_and_evaluations_and_scores_an_em
     model = str(tmp_path / "model")
     _run(trl, "make_chain.py", json.dumps([(model, *FAMILIES[name])]))
     interpreter = interpreter_with(tmp_path, HEARD)
-    sizes: dict[str, Any] = {"steps": 2, "group": 2, "batch": 2, "eval_examples": 2, "max_tokens": 12}
-    own: dict[str, Any] = {"model": model, "lr": 1e-12, "probe": False, "split": "eval"}
-    trained = train_scripted(interpreter, tmp_path / "run", **trl, **sizes, **own)
+    sizes: dict[str, Any] = {
+        "steps": 2,
+        "group": 2,
+        "batch": 2,
+        "eval_examples": 2,
+        "max_tokens": 12,
+    }
+    own: dict[str, Any] = {"model": model, "lr": 1e-12, "eval_examples": 2, "probe": False}
+    trained = train_scripted(interpreter, tmp_path / "run", split="eval", **trl, **sizes, **own)
     rewards = [each.reward for each in trained.result.facts.evaluations]
     assert rewards == [0.5, 0.5]
     (heard,) = interpreter.python.parent.parent.glob("lib/*/site-packages/*.heard")
