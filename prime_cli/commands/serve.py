@@ -12,7 +12,7 @@ from prime_cli.commands.base import AFTER_DASHES
 from prime_cli.commands.options import DryRunOpt, local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import home_path, prime_home
-from prime_cli.serving.engines import find_gpus
+from prime_cli.serving.engines import EngineName, find_gpus
 from prime_cli.serving.installation import install, is_installed, program_of
 from prime_cli.serving.launch import Launch, RunningEngine, engine_environment
 from prime_cli.serving.plan import (
@@ -25,6 +25,10 @@ from prime_cli.serving.plan import (
     plan_serving,
 )
 from prime_cli.session import Session
+from prime_cli.training.engines.catalogue import BUILT_IN
+
+_READS_ANSWERS = {EngineName.TRANSFORMERS: BUILT_IN / "trl" / "serve.py"}
+"""What starts an engine so that an answer has the same form as in a training."""
 
 
 @local_options()
@@ -86,9 +90,11 @@ def _serve(session: Session, plan: ServePlan, request: ServeRequest) -> None:
     kept = engine_secrets(os.environ)
     if plan.engine.key_variable and key:
         kept[plan.engine.key_variable] = key
+    starter = _READS_ANSWERS.get(plan.engine.name)
+    program = (str(program_of(plan.engine, python)), *plan.words)
     launch = Launch(
         plan.engine.title,
-        (str(program_of(plan.engine, python)), *plan.words),
+        (str(python), str(starter), *program) if starter else program,
         engine_environment(os.environ, kept),
         home_path(prime_home(), "engines") / f"{plan.port}.log",
         tuple(kept.values()),

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from types import TracebackType
 from typing import Self
 
@@ -101,9 +101,12 @@ def runs_folder(environment: str, model: str, cwd: Path, outputs: str | None = N
 def run_group_name(environment: str, model: str, *, windows: bool = sys.platform == "win32") -> str:
     """`<environment>--<model>`, with `--` for any slash and `-` for what the file system forbids.
 
-    A colon in a model of ours is always replaced, since GitHub's artifacts forbid it as Windows
-    does; others keep theirs where possible, for the tools that look for them.
+    A model that is a folder has that folder's name. A colon in a model of ours is always replaced,
+    since GitHub's artifacts forbid it as Windows does; others keep theirs where possible, for the
+    tools that look for them.
     """
+    if model.startswith(("/", "\\", ".", "~")) or PureWindowsPath(model).drive:
+        model = re.split(r"[/\\]", model.rstrip("/\\"))[-1].strip(".~") or "model"
     name = f"{environment}--{model}".replace("/", "--").replace("\0", "-")
     if model.startswith("builtin/"):
         name = name.replace(":", "-")

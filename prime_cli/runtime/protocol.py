@@ -192,7 +192,7 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     functions; None where they cannot be told, or no survey was asked for. `numbers` are those of
     the examples in order, None where they count from 0. `said` are choices that the worker made.
     `has_eval` is whether an environment that trains has other data for evaluation; None where that
-    is unknown.
+    is unknown. `max_turns` are the most of a rollout; None where that is unlimited or unknown.
     """
 
     examples: int
@@ -211,6 +211,7 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     numbers: list[int] | None = None
     said: list[str] = []
     has_eval: bool | None = None
+    max_turns: int | None = None
 
 
 class Survey(msgspec.Struct, tag_field="t", tag="survey", kw_only=True):

@@ -145,5 +145,8 @@ def _check(engine: Installable, done: Completed) -> None:
 def _elsewhere(done: Completed) -> str:
     """What to do where an index did not answer: torch has one of its own, unless the user chose."""
     if "/torch/" in done.last_lines(40):
-        return "to get torch from another index, set `UV_DEFAULT_INDEX` or `UV_TORCH_BACKEND`"
-    return "check that the index is up"
+        return (
+            "to get torch from elsewhere, set `UV_FIND_LINKS` to a folder of wheels, or "
+            "`UV_DEFAULT_INDEX` or `UV_TORCH_BACKEND` to another index"
+        )
+    return "check that the index is up, or set `UV_FIND_LINKS` to a folder of wheels"

@@ -166,6 +166,7 @@ class EnvironmentSession:
             fingerprint=start.fingerprint,
             family=start.family,
             harness=start.harness,
+            max_turns=start.max_turns,
         )
 
     @property

@@ -1,5 +1,6 @@
 """run.json of a training: that of an evaluation, and what a training adds."""
 
+import glob
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ import msgspec
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import format_difference, format_interval
+from prime_cli.core.paths import home_path, make_folder, prime_home, write_atomically
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.execution.run_record import RunRecord
 from prime_cli.evals.execution.setup import RunSetup
@@ -21,6 +23,8 @@ from prime_cli.training.plan import TrainingPlan
 CHECKPOINTS, MODEL, STOP = "checkpoints", "model", "stop"
 OUTPUTS, TRAIN = "outputs", "train"
 """Where trainings are, unless `--output-dir` says otherwise."""
+_PLACES = "trainings"
+"""Files in prime's home, one for each training by its id, that hold its folder."""
 ENVIRONMENTS = "environments"
 """Where the rollouts of all environments but the first are."""
 
@@ -193,8 +197,28 @@ def list_trainings(cwd: Path, outputs: Path | None = None) -> list[SavedTraining
     return sorted(found, key=lambda each: each.started, reverse=True)
 
 
+def remember_place(folder: Path) -> None:
+    """Note where a training is, so that its id finds it from anywhere; raises StorageFailed."""
+    place = home_path(prime_home(), _PLACES) / folder.name
+    make_folder(place.parent)
+    write_atomically(place, str(folder.resolve()).encode())
+
+
+def _elsewhere(wanted: str) -> list[SavedTraining]:
+    """Those whose id begins with `wanted`, wherever they were begun, if they are still there."""
+    found = []
+    for place in home_path(prime_home(), _PLACES).glob(f"{glob.escape(wanted)}*"):
+        try:
+            found.append(_open(Path(place.read_text(encoding="utf-8"))))
+        except (OSError, NotFound, UsageError):
+            continue
+    return found
+
+
 def find_training(wanted: str | None, cwd: Path, outputs: Path | None = None) -> SavedTraining:
     """The training whose id begins with `wanted`, or in that folder; the newest one for None.
+
+    An id that is not among those here is looked up where trainings were begun.
 
     Raises NotFound, UsageError if several match.
     """
@@ -203,6 +227,7 @@ def find_training(wanted: str | None, cwd: Path, outputs: Path | None = None) ->
     found = list_trainings(cwd, outputs)
     if wanted is not None:
         found = [each for each in found if each.manifest.run_id.startswith(wanted)]
+        found = found or (_elsewhere(wanted) if wanted else [])
     if not found:
         if wanted is None:
             raise NotFound("There are no trainings here", hint="`prime train ENV -m MODEL`")

@@ -52,6 +52,7 @@ from prime_cli.training.record import (
     facts_in,
     folders_of,
     last_checkpoint,
+    remember_place,
     sandbox_owners,
 )
 from prime_cli.training.session import (
@@ -107,6 +108,7 @@ def train(
             group = run_group_name("+".join(prepared.names), plan.model)
             outputs = plan.option("output_dir") or OUTPUTS
             folder = new_run_folder(context.cwd / outputs / TRAIN / group)
+            remember_place(folder.path)
         else:
             folder = RunFolder(resumed.folder)
         goes_on, budget = resumed is not None, budget_of(plan)

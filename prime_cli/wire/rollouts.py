@@ -69,7 +69,8 @@ class LoadedEnvironment(msgspec.Struct, kw_only=True, frozen=True):
     """GET /v1/environment: what rollouts can be asked for.
 
     `numbers` are those of the examples, null if they count from 0. Rollouts of one ask are scored
-    together where the `unit` is group. `fingerprint` is the SHA-256 of the examples.
+    together where the `unit` is group. `fingerprint` is the SHA-256 of the examples. `max_turns`
+    are the most of a rollout, null where that is unlimited or unknown.
 
     Of several `environments` the examples are numbered in turn: `number % len(environments)` is the
     place of an example's environment. `numbers` is then the order to train in, in which an example
@@ -86,6 +87,7 @@ class LoadedEnvironment(msgspec.Struct, kw_only=True, frozen=True):
     fingerprint: str
     family: str | None
     harness: str | None
+    max_turns: int | None = None
     environments: list["LoadedEnvironment"] = []
 
 

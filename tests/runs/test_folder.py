@@ -31,6 +31,17 @@ def test_runs_are_where_vf_eval_puts_them(tmp_path: Path) -> None:
     assert parent == tmp_path / "outputs/evals/my-env--org--model"
 
 
+@pytest.mark.parametrize(
+    "model", ["/home/me/tiny", "./tiny", "~/models/tiny/", "../tiny", "C:\\models\\tiny"]
+)
+def test_a_model_that_is_a_folder_is_called_by_its_name(model: str) -> None:
+    assert run_group_name("sort-names", model) == "sort-names--tiny"
+
+
+def test_a_folder_without_a_name_of_its_own_is_called_model() -> None:
+    assert run_group_name("sort-names", "..") == "sort-names--model"
+
+
 def test_runs_of_a_project_in_environments_are_in_it(tmp_path: Path) -> None:
     (tmp_path / "environments" / "my_env").mkdir(parents=True)
     parent = runs_folder("my-env", "m", tmp_path)

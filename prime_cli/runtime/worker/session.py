@@ -235,6 +235,7 @@ class WorkerSession:
             weights=environment.weights if self._spec.survey else None,
             said=self._spec.said,
             has_eval=self._spec.has_eval,
+            max_turns=self._spec.max_turns,
             load_s=round(time.perf_counter() - self._started, 3),
         )
 

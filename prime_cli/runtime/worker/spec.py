@@ -58,6 +58,9 @@ class WorkerSpec:
     has_eval: bool | None = None
     """Whether one that trains has other data for evaluation; None where that is unknown."""
 
+    max_turns: int | None = None
+    """The most turns of a v0 environment's rollout; None where there is no limit, or none known."""
+
     def attempt(self, example: int, rollout: int) -> int:
         """The number of the attempt that a rollout starts with."""
         return self.attempts.get(f"{example}.{rollout}", 1)

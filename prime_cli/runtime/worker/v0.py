@@ -180,6 +180,8 @@ def read_examples(environment: Any, spec: WorkerSpec) -> list[Row]:
         found = dataset.to_list() if hasattr(dataset, "to_list") else list(dataset)
         if spec.follow and spec.own_split == "train":
             spec.has_eval = _has_eval(environment, found)
+        turns = getattr(environment, "max_turns", None)
+        spec.max_turns = turns if isinstance(turns, int) and turns > 0 else None
     except failures.StageFailed:
         raise
     except BaseException as error:

@@ -106,6 +106,26 @@ def test_failed_rollouts_are_counted_with_their_commonest_error_and_limited(
     assert train(prime, tmp_path, FAILS, *words, "--max-error-rate", "0.9").code == 0
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_libraries")
+def test_an_id_finds_a_training_under_the_output_dir_that_it_was_begun_with(
+    prime: Prime, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    done = train(prime, tmp_path, TRAINED, "--split", "eval", "--output-dir", "kept")
+    assert done.code == 0, done.err
+    (folder,) = (kept / "train").glob("*/*")
+    for cwd in (tmp_path, tmp_path / "environment"):
+        assert "6 of 6" in prime("train", "show", folder.name[:6], cwd=cwd).ok().out
+        assert "is finished" in prime("train", "--resume", folder.name, cwd=cwd).err
+        assert (
+            f"No local training `{folder.name}"
+            not in prime("train", "stop", folder.name, cwd=cwd).err
+        )
+    shutil.rmtree(kept)
+    assert "No local training" in prime("train", "show", folder.name, cwd=tmp_path).err
+
+
 def test_rewards_and_difference_are_of_the_same_examples() -> None:
     verdict = Verdict(
         before=0.25,

@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import (
     DropRollouts,
@@ -15,8 +17,16 @@ from prime_cli.runtime.protocol import (
     Start,
 )
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel
-from tests.runtime.worker.runs import small_spec, worker_for
+from tests.runtime.worker.runs import ENVIRONMENTS, SMALL_LIBRARIES, small_spec, worker_for
 
+TURNING = """
+import small
+
+def load_environment(**options):
+    found = small.load_environment(**options)
+    found.max_turns = OWN
+    return found
+"""
 Pair = tuple[int, int]
 
 
@@ -64,6 +74,17 @@ def test_only_what_was_asked_for_is_run(model: ScriptedModel, log: Path) -> None
     assert pairs(rollouts) == [(0, 0), (1, 4), (1, 7)]
     assert {row.attempt for row in rollouts if row.example_id == 1} == {3}
     assert len(model.calls) == 3
+
+
+@pytest.mark.parametrize(("own", "told"), [("7", 7), ("-1", None), ("None", None)])
+def test_the_most_turns_of_an_environment_are_told(
+    model: ScriptedModel, log: Path, tmp_path: Path, own: str, told: int | None
+) -> None:
+    source = TURNING.replace("OWN", own)
+    (tmp_path / "turning.py").write_text(source, encoding="utf-8")
+    paths = [str(tmp_path), ENVIRONMENTS, *SMALL_LIBRARIES]
+    start, *_ = followed(model, log, Finish(), module="turning", pythonpath=paths)
+    assert start.max_turns == told
 
 
 def test_what_is_dropped_is_given_up_and_the_next_goes_on(model: ScriptedModel, log: Path) -> None:

@@ -42,6 +42,15 @@ def test_each_failure_has_its_sentence_and_code(tmp_path: Path, trl: dict[str, A
         code, message, hint = found.pop(name)
         assert (code, message) == ("engine_failed", f"The memory of {whose} is full")
         assert LESS in hint
+    # The most of any environment; four where one has no limit.
+    assert found.pop("turns") == [10, 3, 4]
+    # Of a longer row fewer fit, and none is longer than the context.
+    assert found.pop("rows") == [8, 2, 1, 64]
+    code, message, hint = found.pop("driver")
+    assert code == "engine_failed"
+    assert "nvidia-smi lists NVIDIA H100, 81559 MiB, but torch cannot use it" in message
+    assert "driver" in hint
+    assert (found.pop("hidden"), found.pop("none")) == ([], [])
     code, message, hint = found.pop("disk")
     assert code == "storage_failed"
     assert "cannot write its weights" in message

@@ -1,19 +1,22 @@
 """Run by TRL's interpreter: FOLDER. Prints what users are told of real failures, as JSON."""
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from datasets import Dataset
 from prime_trl.config import Config
 from prime_trl.failures import Stopped, reason_of
-from prime_trl.memory import require_memory
+from prime_trl.memory import most_turns, require_gpu, require_memory, rows_at_once
 from prime_trl.run import load_tokenizer, load_trainer
 from prime_trl.tiny import write_tiny_model
+from transformers import Qwen3Config
 
 FOLDER = Path(sys.argv[1])
 WHOLE = FOLDER / "whole"
@@ -73,11 +76,28 @@ def run_out_of_the_gpu() -> None:
     raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
 
 
+def rows_of(turns: int, context: int) -> int:
+    """How many rows of 64 go through a model together, of which 8 of one turn fit."""
+    folder = FOLDER / f"context-{context}"
+    Qwen3Config(vocab_size=1000, max_position_embeddings=context).save_pretrained(folder)
+    own = psutil.virtual_memory().total // 8 // (16 * 1000) // 8
+    config = Config(str(folder), 1, 8, 8, 1e-3, own, 1.0, 0, 1)
+    return rows_at_once(config, config.max_tokens * turns)
+
+
 write_tiny_model(WHOLE, 0)
-found = {name: told(spoilt(name)) for name in SPOILT}
+found: dict[str, Any] = {name: told(spoilt(name)) for name in SPOILT}
 found["whole"] = told(lambda: load(WHOLE))
 found["host"] = told(lambda: torch.empty(1 << 50))
 found["python"] = told(lambda: bytearray(1 << 62))
 found["gpu"] = told(run_out_of_the_gpu)
+turns = [[], [{"max_turns": 1}, {"max_turns": 3}], [{"max_turns": 1}, {"max_turns": None}]]
+described = [{"max_turns": 10, "environments": each} for each in turns]
+found["turns"] = [most_turns(each) for each in described]
+found["rows"] = [rows_of(*each) for each in ((1, 1 << 30), (4, 1 << 30), (99, 1 << 30), (99, 8))]
+found["driver"] = told(lambda: require_gpu(["NVIDIA H100, 81559 MiB"]))
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+found["hidden"] = told(lambda: require_gpu(["NVIDIA H100, 81559 MiB"]))
+found["none"] = told(lambda: require_gpu([]))
 found["disk"] = told(lambda: torch.save(torch.zeros(1 << 20), "/dev/full"))
 print(json.dumps(found))

@@ -14,9 +14,10 @@ from urllib.request import Request, urlopen
 
 import trl
 from jinja2 import TemplateError
+from prime_trl.answers import Answers
 from prime_trl.policy import Policy
 from prime_trl.sampling import STOP, Answer
-from prime_trl.tools import ToolFormat, template_of, with_objects
+from prime_trl.tools import require_tools, template_of, with_objects
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
@@ -146,7 +147,7 @@ def walk(template, kind):
     tokenizer = tokenizer_of(template)
     tools = TOOLS if kind == "tools" else None
     if tools:
-        ToolFormat(tokenizer)
+        require_tools(tokenizer, Answers(tokenizer))
     first = [{"role": "user", "content": "question-0"}]
     end = end_of(Conversation(tokenizer, tools), first)
     talk = Conversation(tokenizer, tools, tokenizer.encode(end, add_special_tokens=False))

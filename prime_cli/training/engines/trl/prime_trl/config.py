@@ -10,10 +10,10 @@ from typing import Any
 class Config:
     """engine.json; `batch` counts prompts a step, `group` rollouts of each.
 
-    They are divided among the `processes` of each of the `nodes`. `vllm` samples instead of
-    transformers. With `data` the rows in the training's folder are learned, of which `batch` are in
-    a step. `resume` is a checkpoint's folder. `options` are fields of GRPOConfig, from
-    `--set`.
+    They are divided among the `processes` of each of the `nodes`. `gpus` are the names of those
+    that the driver lists. `vllm` samples instead of transformers. With `data` the rows in the
+    training's folder are learned, of which `batch` are in a step. `resume` is a checkpoint's
+    folder. `options` are fields of GRPOConfig, from `--set`.
     """
 
     model: str
@@ -32,6 +32,7 @@ class Config:
     lora: int = 0
     processes: int = 1
     nodes: int = 1
+    gpus: list[str] = field(default_factory=list)
     vllm: bool = False
     report: str | None = None
     resume: str | None = None

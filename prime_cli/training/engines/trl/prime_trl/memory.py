@@ -1,6 +1,8 @@
-"""Whether a model and its optimizer fit into this machine."""
+"""Whether a model and its optimizer fit into this machine, and its GPU is there for them."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import psutil
 import torch
@@ -16,9 +18,32 @@ _WITHOUT_GRADIENTS = 12
 """The same between two steps."""
 _LOGIT = 16
 """Bytes for a logit: itself, its softmax, and their gradients."""
+_UNLIMITED = 4
+"""Turns that are counted on where an environment has no limit: few play to the end of it."""
 _SHARE = GRPOConfig.vllm_gpu_memory_utilization
 _FROZEN = 5
 """The same under adapters, which are small."""
+
+
+def most_turns(environment: dict[str, Any]) -> int:
+    """The most turns of a rollout in any of the environments, as prime describes them."""
+    each = environment["environments"] or [environment]
+    return max(one.get("max_turns") or _UNLIMITED for one in each)
+
+
+def require_gpu(listed: list[str]) -> None:
+    """Raise Stopped where torch can use none of the GPUs that are `listed`, and they are wanted."""
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
+    if not listed or hidden or torch.cuda.is_available():
+        return
+    cuda = torch.version.cuda
+    built = f"is built for CUDA {cuda}, which needs a newer driver" if cuda else "is for a CPU"
+    raise Stopped(
+        "engine_failed",
+        f"nvidia-smi lists {listed[0]}, but torch cannot use it: torch {torch.__version__} {built}",
+        "update the driver, or name an interpreter whose torch fits it with `--engine-python`; "
+        "`CUDA_VISIBLE_DEVICES=-1` trains on the CPU",
+    )
 
 
 def require_memory(config: Config) -> None:
@@ -58,7 +83,9 @@ def rows_at_once(config: Config, longest: int) -> int:
     The logits of all may be far too large.
     """
     described = AutoConfig.from_pretrained(config.model, trust_remote_code=config.trust_remote_code)
-    row = longest * described.get_text_config().vocab_size * _LOGIT
+    text = described.get_text_config()
+    context = getattr(text, "max_position_embeddings", None) or longest
+    row = min(longest, context) * text.vocab_size * _LOGIT
     # By what the machine has, not by what is free: a resumed training must add the same numbers.
     most = max(1, _all_memory(config.processes) // 8 // row)
     sizes = (size for size in range(1, config.rows + 1) if config.rows % size == 0)

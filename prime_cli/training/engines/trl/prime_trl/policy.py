@@ -9,7 +9,6 @@ is new in it is tokenized, so that a rollout of several turns stays one row.
 import asyncio
 import hmac
 import itertools
-import json
 import os
 import queue
 import secrets
@@ -24,10 +23,11 @@ from typing import Any
 
 from aiohttp import web
 
+from .answers import Answers, events_of
 from .conversations import Conversations
 from .failures import Stopped
 from .sampling import Answer, Sampler, TooLong, Wanted
-from .tools import ToolFormat, template_of, with_objects
+from .tools import require_tools, template_of, with_objects
 
 _LARGEST_REQUEST = 64 << 20
 _QUIET = 0.02
@@ -41,15 +41,23 @@ class Policy:
     """
 
     def __init__(
-        self, tokenizer: Any, *, seed: int, most: int, ends: Sequence[int] | None = None
+        self,
+        tokenizer: Any,
+        *,
+        seed: int,
+        most: int,
+        ends: Sequence[int] | None = None,
+        kind: str | None = None,
     ) -> None:
+        """`kind` is the model's `model_type`."""
         self.url, self.key = "", secrets.token_urlsafe(32)
         self.waited = self.generated = 0.0
         self.tokens = 0
-        self._phase = ""
+        self._phase, self._as_served = "", False
         self._tokenizer, self._seed, self._most = tokenizer, seed, most
         self.conversations = Conversations(tokenizer, ends, chat_template=template_of(tokenizer))
-        self._tools: ToolFormat | None = None
+        self._served = Conversations(tokenizer, ends)
+        self._answers, self._has_tools = Answers(tokenizer, kind), False
         self._refused: Stopped | None = None
         self._calls: queue.Queue[_Call] = queue.Queue()
         self._numbers = itertools.count()
@@ -59,9 +67,13 @@ class Policy:
         threading.Thread(target=lambda: asyncio.run(self._serve(ready)), daemon=True).start()
         ready.wait()
 
-    def begin(self, phase: str) -> None:
-        """From now on calls belong to `phase`, such as a step: part of their seeds."""
-        self._phase = phase
+    def begin(self, phase: str, *, as_served: bool = False) -> None:
+        """From now on calls belong to `phase`, such as a step: part of their seeds.
+
+        `as_served` they see what the model's own chat template renders, as from any server: it is
+        saved with the model.
+        """
+        self._phase, self._as_served = phase, as_served
         self.conversations.forget()
         self._same.clear()
 
@@ -131,14 +143,16 @@ class Policy:
             return _refusal("this policy only answers who has its key", status=401)
         body = await request.json()
         tools = body.get("tools") or None
-        if tools and self._tools is None:
+        if tools and not self._has_tools:
             try:
-                self._tools = ToolFormat(self._tokenizer)
+                require_tools(self._tokenizer, self._answers)
             except ValueError as error:
                 return self._refuse_tools(error)
+            self._has_tools = True
         messages, who = with_objects(body["messages"]), str(body.get("user") or "")
         template = body.get("chat_template_kwargs") or {}
-        ids = self.conversations.prompt(messages, tools, who, **template)
+        talks = self._served if self._as_served else self.conversations
+        ids = talks.prompt(messages, tools, who, **template)
         temperature = body.get("temperature")
         most = body.get("max_completion_tokens") or body.get("max_tokens") or self._most
         future: Future[Answer] = Future()
@@ -154,8 +168,8 @@ class Policy:
             answer = await asyncio.wrap_future(future)
         except TooLong as error:
             return _refusal(str(error))
-        said = self._message(ids, answer, tools)
-        if who:
+        said = self._answers.message(ids, answer.ids, tools, answer.stop)
+        if who and not self._as_served:
             (shown,) = with_objects([said])
             self.conversations.remember(
                 messages,
@@ -167,16 +181,6 @@ class Policy:
                 **template,
             )
         return _respond(body, _completion(body, ids, answer, said))
-
-    def _message(self, prompt: list[int], answer: Answer, tools: list[Any] | None) -> Any:
-        if tools and self._tools is not None:
-            message = self._tools.message(prompt, answer.ids, tools)
-        else:
-            text = self._tokenizer.decode(answer.ids, skip_special_tokens=True)
-            message = {"role": "assistant", "content": text}
-        if answer.stop is not None:
-            message["content"] = message["content"].partition(answer.stop)[0]
-        return message
 
     def _refuse_tools(self, error: ValueError) -> web.Response:
         """End the training: every call of the environment would be refused alike."""
@@ -212,18 +216,9 @@ def _respond(body: dict[str, Any], found: dict[str, Any]) -> web.Response:
     headers = {"x-prime-not-done": ",".join(_not_done(body))}
     if not body.get("stream"):
         return web.json_response(found, headers=headers)
-    usage = found.pop("usage")
-    found["object"] = "chat.completion.chunk"
-    for choice in found["choices"]:
-        choice["delta"] = choice.pop("message")
-        for number, called in enumerate(choice["delta"].get("tool_calls") or ()):
-            called["index"] = number
-    events = [found]
-    if (body.get("stream_options") or {}).get("include_usage"):
-        events.append({**found, "choices": [], "usage": usage})
-    texts = [*map(json.dumps, events), "[DONE]"]
+    with_usage = bool((body.get("stream_options") or {}).get("include_usage"))
     return web.Response(
-        text="".join(f"data: {text}\n\n" for text in texts),
+        text="".join(events_of(found, with_usage=with_usage)),
         content_type="text/event-stream",
         headers=headers,
     )

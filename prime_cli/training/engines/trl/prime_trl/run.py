@@ -15,13 +15,13 @@ import torch
 from accelerate import PartialState
 from datasets import Dataset
 from safetensors import SafetensorError
-from transformers import AutoTokenizer, GenerationConfig
+from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
 from .checkpoints import publish, remove_old
 from .config import Config, read_config
 from .failures import Stopped, not_loaded, reason_of
 from .generation import Generating
-from .memory import require_memory
+from .memory import most_turns, require_gpu, require_memory
 from .policy import Policy
 from .processes import join
 from .reports import prepare_reports
@@ -57,6 +57,7 @@ def main(path: str) -> int:
 
 def train(config: Config, service: Service, folder: Path) -> None:
     """Train, evaluate before and after, and save; raises Stopped for what users must know."""
+    require_gpu(config.gpus)
     processes = join(has_gpu=torch.cuda.is_available(), vllm=config.vllm)
     if config.vllm and not torch.cuda.is_available():
         # Compiled code would go on with the weights that vLLM has packed for the CPU at first.
@@ -65,7 +66,8 @@ def train(config: Config, service: Service, folder: Path) -> None:
     config = _with_model(config, processes, folder)
     tokenizer = load_tokenizer(config)
     ends = ends_of(config, tokenizer)
-    policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens, ends=ends)
+    kind = _kind_of(config)
+    policy = Policy(tokenizer, seed=config.seed, most=config.max_tokens, ends=ends, kind=kind)
     rollouts = Rollouts(config, service, policy, processes, tokenizer.eos_token_id)
     rollouts.offer_policy()
     environment = service.environment()
@@ -75,7 +77,7 @@ def train(config: Config, service: Service, folder: Path) -> None:
     trainer = load_trainer(
         config,
         folder,
-        **_learned_from(supervised, rollouts, numbers),
+        **_learned_from(supervised, rollouts, numbers, config.max_tokens * most_turns(environment)),
         processing_class=tokenizer,
         callbacks=[steps],
     )
@@ -104,13 +106,13 @@ def train(config: Config, service: Service, folder: Path) -> None:
 
 
 def _learned_from(
-    supervised: SupervisedRows | None, rollouts: Rollouts, numbers: list[int]
+    supervised: SupervisedRows | None, rollouts: Rollouts, numbers: list[int], longest: int
 ) -> dict[str, Any]:
     """What TRL's trainer learns from: rows, or rollouts of the examples of these numbers."""
     if supervised is not None:
         return {"longest": supervised.longest, "train_dataset": supervised.read()}
     dataset = Dataset.from_list([{"prompt": str(number)} for number in numbers])
-    return {"train_dataset": dataset, "rollout_func": rollouts}
+    return {"longest": longest, "train_dataset": dataset, "rollout_func": rollouts}
 
 
 def _with_model(config: Config, processes: PartialState, folder: Path) -> Config:
@@ -158,6 +160,11 @@ def _sampler(config: Config, trainer: Any, tokenizer: Any) -> Sampler:
         return ColocatedVllm(trainer, ends)
     model = trainer.accelerator.unwrap_model
     return Generating(lambda: model(trainer.model), tokenizer, ends)
+
+
+def _kind_of(config: Config) -> str:
+    trust = config.trust_remote_code
+    return str(AutoConfig.from_pretrained(config.model, trust_remote_code=trust).model_type)
 
 
 def ends_of(config: Config, tokenizer: Any) -> list[int]:

@@ -52,7 +52,7 @@ class Steps(TrainerCallback):  # type: ignore[misc]
         Nothing is done where no evaluation is planned.
         """
         if self._config.evaluate and self._processes.is_main_process:
-            self._policy.begin(f"eval {step}")
+            self._policy.begin(f"eval {step}", as_served=True)
             waiting = self._service.evaluate(step)
             self._policy.pump(self._rollouts.sampler, waiting.done)
             waiting.result()

@@ -14,6 +14,8 @@ _TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 _WIDTH, _LAYERS, _HEADS = 96, 2, 4
+_HEAD = 32
+"""The smallest dimension of a head that the attention kernels of GPUs and vLLM take."""
 
 
 def write_tiny_model(folder: Path, seed: int) -> None:
@@ -27,7 +29,7 @@ def write_tiny_model(folder: Path, seed: int) -> None:
         num_hidden_layers=_LAYERS,
         num_attention_heads=_HEADS,
         num_key_value_heads=_HEADS // 2,
-        head_dim=_WIDTH // _HEADS,
+        head_dim=_HEAD,
         max_position_embeddings=8192,
         tie_word_embeddings=True,
         pad_token_id=tokenizer.pad_token_id,

@@ -1,60 +1,19 @@
-"""Tool calls: whether a model's chat template shows them, and reading them from what was sampled.
+"""Tool calls as chat templates show them, and which variant of a template a training uses."""
 
-Both by TRL's own table of chat templates, whose parsers read what the models of a family write.
-"""
-
-import copy
 import json
 from typing import Any
 
-from trl.chat_template_utils import (
-    add_response_schema,
-    get_training_chat_template,
-    parse_response,
-    supports_tool_calling,
-)
+from trl.chat_template_utils import get_training_chat_template, supports_tool_calling
+
+from .answers import BLANK, THOUGHTS, Answers
 
 
-class ToolFormat:
-    """How the models of one chat template write tool calls."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        """Raises ValueError for a template that shows no tools, or is not in TRL's table."""
-        if not supports_tool_calling(tokenizer):
-            raise ValueError("its chat template shows no tool calls and their results")
-        self._tokenizer = copy.deepcopy(tokenizer)  # what is set on it would be saved with weights
-        if not _reads_answers(tokenizer):
-            try:
-                add_response_schema(self._tokenizer)
-            except ValueError as error:
-                raise ValueError("TRL has no parser for the tool calls of its template") from error
-
-    def message(self, prompt: list[int], ids: list[int], tools: list[Any]) -> dict[str, Any]:
-        """The answer `ids` to `prompt` as a message; calls that cannot be read stay its text."""
-        found = parse_response(self._tokenizer, ids, prefix=prompt, tools=tools)
-        message = {"role": "assistant", "content": found.get("content") or ""}
-        thoughts = found.get("reasoning_content") or found.get("thinking")
-        if thoughts:
-            message["reasoning_content"] = thoughts
-        calls = [_function(call) for call in found.get("tool_calls") or ()]
-        if calls:
-            # Numbered, so that a training that is resumed asks with the same text.
-            named = [(f"call_{len(prompt)}_{n}", call) for n, call in enumerate(calls)]
-            message["tool_calls"] = [
-                {"id": name, "type": "function", "function": call} for name, call in named
-            ]
-        return message
-
-
-def _reads_answers(tokenizer: Any) -> bool:
-    names = ("response_template", "response_schema")
-    return any(getattr(tokenizer, name, None) is not None for name in names)
-
-
-def _function(call: dict[str, Any]) -> dict[str, str]:
-    arguments = call["function"].get("arguments")
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-    return {"name": call["function"]["name"], "arguments": text}
+def require_tools(tokenizer: Any, answers: Answers) -> None:
+    """Raise ValueError for a model whose template shows no tools, or whose calls nobody reads."""
+    if not supports_tool_calling(tokenizer):
+        raise ValueError("its chat template shows no tool calls and their results")
+    if not answers.reads_calls:
+        raise ValueError("no parser is known for the tool calls of its template")
 
 
 def template_of(tokenizer: Any) -> str | None:
@@ -77,6 +36,8 @@ def with_objects(messages: list[Any]) -> list[Any]:
 
 def _with_objects(message: dict[str, Any]) -> dict[str, Any]:
     calls = message.get("tool_calls")
+    if message.get(THOUGHTS) == BLANK:
+        message = {name: value for name, value in message.items() if name != THOUGHTS}
     if message.get("content") is None:
         message = {**message, "content": ""}
     if not calls:
