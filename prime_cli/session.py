@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from prime_cli.api.client import HubClient, Transport
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from prime_cli.envs.trust import TrustPolicy, UntrustedOwner
     from prime_cli.evals.execution.setup import RunContext
     from prime_cli.evals.planning.locate import LookupContext
+    from prime_cli.models.endpoints import Endpoint
     from prime_cli.models.prices import Budget
     from prime_cli.runs.plan import RunEnvironment
     from prime_cli.terminal.output import Output
@@ -171,7 +173,15 @@ class Session:
             given=given or {},
             open_secrets=self._open_secrets,
             open_sandboxes=self.sandbox_hub,
+            serve_model=self._serve_model,
         )
+
+    def _serve_model(self, temperature: float | None) -> "AbstractContextManager[Endpoint]":
+        """The server of `builtin/smollm2`, for as long as a run takes."""
+        from prime_cli.serving.server import serve_weights
+        from prime_cli.training.engines.catalogue import SERVER
+
+        return serve_weights(temperature, self.progress, SERVER, offline=self.config.offline)
 
     def _open_secrets(self, environment: "RunEnvironment") -> "OpenedSecrets":
         """The secrets and variables of an environment on the hub, for a run of it."""

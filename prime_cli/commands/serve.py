@@ -12,8 +12,8 @@ from prime_cli.commands.base import AFTER_DASHES
 from prime_cli.commands.options import DryRunOpt, local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import home_path, prime_home
-from prime_cli.serving.engines import EngineName, find_gpus
-from prime_cli.serving.installation import install, is_installed, program_of
+from prime_cli.serving.engines import find_gpus
+from prime_cli.serving.installation import install, is_installed
 from prime_cli.serving.launch import Launch, RunningEngine, engine_environment
 from prime_cli.serving.plan import (
     KEY_VARIABLE,
@@ -24,18 +24,20 @@ from prime_cli.serving.plan import (
     first_call_extras,
     plan_serving,
 )
+from prime_cli.serving.server import command_of
+from prime_cli.serving.weights import fetch_weights
 from prime_cli.session import Session
-from prime_cli.training.engines.catalogue import BUILT_IN
-
-_READS_ANSWERS = {EngineName.TRANSFORMERS: BUILT_IN / "trl" / "serve.py"}
-"""What starts an engine so that an answer has the same form as in a training."""
+from prime_cli.training.engines.catalogue import SERVER
 
 
 @local_options()
 def serve(
     ctx: typer.Context,
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A folder, or a name on Hugging Face.")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A folder, a name on Hugging Face, or builtin/smollm2."
+        ),
     ],
     arguments: Annotated[
         list[str] | None, typer.Argument(metavar="[-- ENGINE_OPTIONS]", help="For the engine.")
@@ -53,6 +55,7 @@ def serve(
     \b
     Example:
       prime serve Qwen/Qwen3-0.6B
+      prime serve builtin/smollm2
       prime serve ./model --port 0 >> endpoints.toml
       prime serve Qwen/Qwen3-0.6B --for training -- --max-model-len 8192
     \b
@@ -86,15 +89,15 @@ def _serve(session: Session, plan: ServePlan, request: ServeRequest) -> None:
         has_gpu=bool(plan.gpus),
         offline=session.config.offline,
     )
+    if plan.is_builtin:
+        fetch_weights(python, progress, offline=session.config.offline)
     key, given = _key(plan)
     kept = engine_secrets(os.environ)
     if plan.engine.key_variable and key:
         kept[plan.engine.key_variable] = key
-    starter = _READS_ANSWERS.get(plan.engine.name)
-    program = (str(program_of(plan.engine, python)), *plan.words)
     launch = Launch(
         plan.engine.title,
-        (str(python), str(starter), *program) if starter else program,
+        command_of(plan, python, SERVER),
         engine_environment(os.environ, kept),
         home_path(prime_home(), "engines") / f"{plan.port}.log",
         tuple(kept.values()),

@@ -11,8 +11,9 @@ from prime_cli.models.providers import (
     AUTHORIZATION,
     EndpointSecret,
 )
+from prime_cli.statistics.ranking import SMOLLM2
 
-BUILTIN_MODELS = ("builtin/echo", "builtin/oracle")
+BUILTIN_MODELS = ("builtin/echo", "builtin/oracle", SMOLLM2)
 REPLAY = "builtin/replay:"
 """Prefix of the model that replays the run whose id follows."""
 
@@ -25,7 +26,8 @@ class Endpoint:
 
     `query` is added to every call's URL, such as Azure's `api-version=…`. `said` says what was
     chosen for the user. `others` are the rest of a round-robin group. A built-in model has an empty
-    URL and needs neither key nor network. `price` is the registry's. The key is sent in
+    URL and needs neither key nor network,
+    even if a server is started for it. `price` is the registry's. The key is sent in
     `key_header`, and was found in the variable `key_var`. `chosen_by` is what of the user's named
     the URL, empty if nothing did.
     """

@@ -24,6 +24,8 @@ from prime_cli.serving.engines import (
 )
 from prime_cli.serving.families import Family, find_family
 from prime_cli.serving.installation import engine_folder
+from prime_cli.serving.weights import weights_folder, weights_words
+from prime_cli.statistics.ranking import SMOLLM2
 
 KEY_VARIABLE = "PRIME_SERVE_KEY"
 """The key that clients send; generated if it is not set."""
@@ -93,6 +95,7 @@ class ServePlan:
     python: Path | None
     said: tuple[str, ...] = ()
     warned: tuple[str, ...] = ()
+    is_builtin: bool = False
 
     @property
     def url(self) -> str:
@@ -127,7 +130,8 @@ def plan_serving(
     for option, hint in _BEFORE_DASHES.items():
         if names(own, option):
             raise UsageError(f"prime itself must know the engine's `{option}`", hint=hint)
-    folder = model_folder(model, cwd)
+    is_builtin = model == SMOLLM2
+    folder = weights_folder(home) if is_builtin else model_folder(model, cwd)
     sent = model if folder is None else str(folder)
     family = find_family(sent, folder)
     port = _free_port(request.host, request.port)
@@ -146,7 +150,7 @@ def plan_serving(
     return ServePlan(
         engine,
         own_value(own, "--served-model-name") or sent,
-        sent.rstrip("/").rpartition("/")[2],
+        (model if is_builtin else sent).rstrip("/").rpartition("/")[2],
         gpus,
         family,
         words,
@@ -154,8 +158,12 @@ def plan_serving(
         port,
         None if python else engine_folder(engine, home, has_gpu=bool(gpus)),
         python and Path(cwd, python.expanduser()).absolute(),
-        said=tuple(_said(engine, request, family, gpus, own)),
+        said=(
+            *((weights_words(home),) if is_builtin else ()),
+            *_said(engine, request, family, gpus, own),
+        ),
         warned=tuple(_warned(engine, request)),
+        is_builtin=is_builtin,
     )
 
 

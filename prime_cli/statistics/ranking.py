@@ -3,13 +3,16 @@
 BUILT_IN = "builtin/"
 """How the names of models begin that answer from gold answers, a recording or the prompt."""
 
+SMOLLM2 = f"{BUILT_IN}smollm2"
+"""A real model, which a server on this machine answers for as long as a run takes."""
+
 RANKED, UNCERTAIN, BASELINE, UNSCORED = range(4)
 """The first part of a key: only what is RANKED has a place."""
 
 
 def is_baseline(model: str | None) -> bool:
-    """Whether `model` is built in: its score tells of the environment, so it has no rank."""
-    return (model or "").startswith(BUILT_IN)
+    """Whether `model` is built in and no real one: its score tells of the environment alone."""
+    return (model or "").startswith(BUILT_IN) and model != SMOLLM2
 
 
 def rank_key(

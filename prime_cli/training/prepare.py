@@ -9,6 +9,7 @@ import msgspec
 
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import format_exact, pluralize
+from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.prepare import PreparedRun, prepare
@@ -19,7 +20,8 @@ from prime_cli.models.prices import FREE
 from prime_cli.runs.plan import ALL, CONCURRENCY
 from prime_cli.serving.engines import find_gpus
 from prime_cli.serving.plan import model_folder
-from prime_cli.statistics.ranking import is_baseline
+from prime_cli.serving.weights import weights_folder
+from prime_cli.statistics.ranking import SMOLLM2, is_baseline
 from prime_cli.training.engines.catalogue import (
     DEFAULT,
     Engine,
@@ -81,13 +83,14 @@ def prepare_training(
     request = requests[0]
     if request.model is None:
         raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
-    if is_baseline(request.model) and request.model != TINY:
+    is_own = request.model in (TINY, SMOLLM2)
+    if is_baseline(request.model) and not is_own:
         raise UsageError(
             f"`{request.model}` has no weights to train",
-            hint=f"`-m {TINY}`, a model's folder, or a name on Hugging Face",
+            hint=f"`-m {SMOLLM2}`, `-m {TINY}`, a model's folder, or a name on Hugging Face",
         )
     engine = find_engine(training.engine)
-    folder = None if request.model == TINY else model_folder(request.model, lookup.cwd)
+    folder = None if is_own else model_folder(request.model, lookup.cwd)
     model = request.model if folder is None else str(folder)
     gpus = find_gpus()
     found = []
@@ -281,8 +284,10 @@ def engine_packages(engine: Engine, plan: TrainingPlan) -> Engine:
 
 def engine_config(plan: TrainingPlan, steps: int, resume: Path | None) -> dict[str, Any]:
     """engine.json: what the engine is given."""
+    model = str(weights_folder(prime_home())) if plan.model == SMOLLM2 else plan.model
     return {
         **msgspec.to_builtins(plan),
+        "model": model,
         "steps": steps,
         "evaluate": plan.eval_examples > 0,
         "resume": None if resume is None else str(resume),

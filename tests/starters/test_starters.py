@@ -11,6 +11,7 @@ from tests.helpers.venvs import venv_python
 
 STARTERS = Path(str(resources.files("prime_cli") / "starters"))
 V0 = ("alphabet_sort", "reverse_text", "calculator")
+V1 = ("sort_names", "word_ladder")
 
 
 def run_own_tests(starter: str, interpreter: Path) -> subprocess.CompletedProcess[str]:
@@ -39,6 +40,8 @@ def test_v0_starters_pass_their_own_tests(starter: str, verifiers: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_v1_starter_passes_its_own_tests() -> None:
-    done = run_own_tests("word_ladder", venv_python("verifiers==0.4.0", "pytest"))
+@pytest.mark.sample(1, "starter")
+@pytest.mark.parametrize("starter", V1)
+def test_v1_starters_pass_their_own_tests(starter: str) -> None:
+    done = run_own_tests(starter, venv_python("verifiers==0.4.0", "pytest"))
     assert done.returncode == 0, done.stdout + done.stderr

@@ -35,7 +35,9 @@ from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.runs.comparison.compare import require_statistics
 from prime_cli.serving.installation import engine_folder, install, is_installed
+from prime_cli.serving.weights import check_weights, fetch_weights, weights_words
 from prime_cli.session import Session
+from prime_cli.statistics.ranking import SMOLLM2
 from prime_cli.training.config_file import ADAPTERS_NOTE, FileRequest, read_config_file, with_file
 from prime_cli.training.engines.catalogue import PRIME_RL, Engine
 from prime_cli.training.engines.launch import check_packages
@@ -65,7 +67,7 @@ _SHARED = (
     *("with_packages", "sandbox", "allow_net", "only_gateway", "hub_only", "output_dir"),
 )
 _CHANGES = {
-    "model": {"help": "The model: a folder, a name on Hugging Face, or builtin/tiny."},
+    "model": {"help": "A folder, a name on Hugging Face, builtin/smollm2 or builtin/tiny."},
     "num_examples": {"show_default": "all", "help": "Train on the first N examples."},
     "rollouts_per_example": {
         "names": ("--rollouts-per-example", "-r", "--group"),
@@ -130,6 +132,7 @@ def run(
     \b
     Example:
       prime train starter/alphabet-sort -m Qwen/Qwen3-0.6B
+      prime train starter/sort-names -m builtin/smollm2 --steps 24 --batch 4 -t 24 --lr 2e-5
       prime train ./my-env -m builtin/tiny --steps 25 -t 16 --lr 0.003
       prime train ./my-env -m ./model --steps 200 -r 8 --batch 8 -t 512
       prime train ./my-env -m ./model --sft --data 1f2e3d4c
@@ -207,7 +210,12 @@ def _train(
     _show_plan(session, prepared, training.engine_python, dry_run=dry_run)
     if dry_run:
         return
+    is_own = prepared.plan.model == SMOLLM2
+    if is_own:
+        check_weights(prime_home(), offline=session.config.offline)
     python = _engine_python(session, engine, bool(prepared.plan.gpus), training.engine_python)
+    if is_own:
+        fetch_weights(python, session.progress, offline=session.config.offline)
     context = session.run_context(given=given.values)
     context = replace(context, environ={**context.environ, **file.wandb})
     result = train(prepared, python, context, saved)
@@ -328,6 +336,8 @@ def _show_plan(
     at_once = prepared.rollouts[0].plan.concurrency
     lines = [*named, *plan.lines(), ("At once", pluralize(at_once, "rollout"))]
     lines.append(("Interpreter", where))
+    if plan.model == SMOLLM2:
+        lines.append(("Source", weights_words(prime_home())))
     if dry_run:
         title = ", ".join(titles)
         record = {

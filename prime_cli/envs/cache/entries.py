@@ -33,7 +33,7 @@ class CacheKind(StrEnum):
 
 DESCRIPTIONS = {
     CacheKind.INTERPRETERS: "virtual environments of environments",
-    CacheKind.ENGINES: "virtual environments that serve and train models",
+    CacheKind.ENGINES: "virtual environments that serve and train models, and built-in weights",
     CacheKind.WHEELS: "downloaded and built wheels",
     CacheKind.LOCKS: "package locks of environments",
     CacheKind.BUNDLES: "contents of bundles",

@@ -186,7 +186,8 @@ def _interpreter(folder: Path) -> str | None:
 def _engine(folder: Path) -> str | None:
     if not (folder / FINISHED).is_file():
         return "it was never finished"
-    return _unable_to_start(folder)
+    # Weights lie beside the engines that converted them.
+    return None if (folder / "config.json").is_file() else _unable_to_start(folder)
 
 
 def _unable_to_start(folder: Path) -> str | None:

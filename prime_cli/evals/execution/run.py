@@ -45,6 +45,7 @@ from prime_cli.runs.summary import Summary
 from prime_cli.runs.work_list import WorkList
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.runtime.protocol import Start
+from prime_cli.statistics.ranking import SMOLLM2
 
 
 @dataclass
@@ -251,7 +252,18 @@ def run_evaluation(
             variables=access.variables,
         )
     folder = resumed.folder if resumed is not None else None
-    return run_with(prepared, interpreter, access, context, resumed=folder, begun=begun)
+    with _served(prepared, context) as served:
+        return run_with(served, interpreter, access, context, resumed=folder, begun=begun)
+
+
+@contextmanager
+def _served(prepared: PreparedRun, context: RunContext) -> Iterator[PreparedRun]:
+    """The same with the address of a server that runs until then, if its model needs one."""
+    if prepared.plan.model != SMOLLM2 or context.serve_model is None:
+        yield prepared
+        return
+    with context.serve_model(prepared.plan.sampling.get("temperature")) as endpoint:
+        yield replace(prepared, endpoint=endpoint)
 
 
 def _what_is_there(summary: Summary) -> str:

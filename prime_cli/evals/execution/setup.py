@@ -47,6 +47,9 @@ OpenSandboxes = Callable[[str | None], "HubClient"]
 OpenSecrets = Callable[[RunEnvironment], "OpenedSecrets"]
 """Gets an environment's secrets and variables from its hub; raises PrimeError."""
 
+ServeModel = Callable[[float | None], AbstractContextManager[Endpoint]]
+"""Starts the server of `builtin/smollm2` at a temperature, None for its own; raises PrimeError."""
+
 
 @dataclass(frozen=True)
 class RunTap:
@@ -67,8 +70,9 @@ class RunContext:
     earlier sessions spent. `switchboard` forwards signals to a run outside the main thread; runs
     hold `turn` while they choose an interpreter. `given` are variables for the environment alone:
     from an `--env-file`, or with a value on the command line. `open_secrets` asks the hub for
-    those of `--secrets`, and `open_sandboxes` opens the hub that has sandboxes. With `verbose` what
-    the environment prints is shown; with `debug` it has this terminal, for as long as it likes. A
+    those of `--secrets`, `open_sandboxes` opens the hub that has sandboxes, and `serve_model`
+    starts the server of a built-in model that needs one. With `verbose` what the environment
+    prints is shown; with `debug` it has this terminal, for as long as it likes. A
     `tap` records more than a run can be resumed with.
     `began` is when the command did, by `time.monotonic`.
     """
@@ -83,6 +87,7 @@ class RunContext:
     given: Mapping[str, str] = field(default_factory=dict)
     open_secrets: "OpenSecrets | None" = None
     open_sandboxes: "OpenSandboxes | None" = None
+    serve_model: "ServeModel | None" = None
     verbose: bool = False
     debug: bool = False
     tap: RunTap | None = None

@@ -25,6 +25,8 @@ from prime_cli.core.errors import NotFound, UsageError
 DESCRIPTION = "engine.toml"
 BUILT_IN = Path(__file__).parent
 DEFAULT = "trl"
+SERVER = BUILT_IN / DEFAULT / "serve.py"
+"""Starts transformers' server so that an answer has the same form as in a training."""
 GROUP = "prime.engines"
 PRIME_RL = "prime-rl"
 """Not a folder: it is launched in a checkout of the user's."""

@@ -18,7 +18,7 @@ from prime_cli.hub.services.evaluations.standings import (
     select_metadata,
 )
 from prime_cli.pages.leaderboard import Leaderboard, LeaderboardRow
-from prime_cli.statistics.ranking import BUILT_IN
+from prime_cli.statistics.ranking import BUILT_IN, SMOLLM2
 from prime_cli.wire.evaluations import EvaluationSummary, HistoryQuery
 
 _MOST = 300
@@ -26,7 +26,10 @@ _MOST = 300
 _JOINED = evaluated.join(evaluations, evaluated.c.evaluation_id == evaluations.c.id).join(
     owners, evaluations.c.owner_id == owners.c.id
 )
-_IS_BASELINE = evaluations.c.model_name.startswith(BUILT_IN, autoescape=True)
+_IS_BASELINE = and_(
+    evaluations.c.model_name.startswith(BUILT_IN, autoescape=True),
+    evaluations.c.model_name != SMOLLM2,
+)
 
 
 class _Usage(msgspec.Struct):
