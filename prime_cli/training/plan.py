@@ -61,6 +61,8 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 1
     ratios: tuple[float, ...] = ()
     vllm: bool = False
+    lr_schedule: str = "constant"
+    warmup: int = 0
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -79,7 +81,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
             ("Model", self.model),
             ("Engine", f"{self.engine}, {self._where()}"),
             ("Training", f"{pluralize(self.steps, 'step')} of {each}, from {prompts}"),
-            ("Weights", f"{what}, learning rate {format_exact(self.lr)}"),
+            ("Weights", f"{what}, learning rate {self._rate()}"),
             ("Sampling", f"temperature {format_exact(self.temperature)}, {self.max_tokens} tokens"),
             ("Checkpoints", f"every {self.save_every} steps, the last {self.keep} are kept"),
             ("Evaluation", tested),
@@ -91,6 +93,13 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
         if self.options:
             lines.append(("Settings", msgspec.json.encode(self.options).decode()))
         return lines
+
+    def _rate(self) -> str:
+        """The learning rate, and how it changes."""
+        words = format_exact(self.lr)
+        if self.warmup:
+            words += f" after {pluralize(self.warmup, 'step')} of warm-up"
+        return words if self.lr_schedule == "constant" else f"{words}, {self.lr_schedule} to 0"
 
     def _where(self) -> str:
         """The processes, and the devices that they have."""

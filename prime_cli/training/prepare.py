@@ -31,7 +31,13 @@ from prime_cli.training.engines.catalogue import (
 from prime_cli.training.nodes import FirstNode
 from prime_cli.training.plan import TrainingPlan, for_training
 from prime_cli.training.recording import LENGTHS
-from prime_cli.training.request import GROUP, MAX_TOKENS, TrainRequest, parse_settings
+from prime_cli.training.request import (
+    GROUP,
+    MAX_TOKENS,
+    TrainRequest,
+    parse_settings,
+    require_schedule,
+)
 
 TINY = "builtin/tiny"
 """A small model with random weights, which the engine makes on the spot."""
@@ -145,6 +151,8 @@ def _plan(
         group=group,
         batch=training.batch,
         lr=training.lr,
+        lr_schedule=training.lr_schedule.value,
+        warmup=training.warmup,
         max_tokens=_max_tokens(request, sampling),
         temperature=sampling["temperature"],
         seed=training.seed,
@@ -177,6 +185,7 @@ def _require_learning(training: TrainRequest, group: int, sampling: Mapping[str,
         )
     if not training.lr:
         raise UsageError("A learning rate of 0 changes no weight", hint="`--lr 1e-6`")
+    require_schedule(training)
     require_time(training)
     if sampling["temperature"] <= 0:
         raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")

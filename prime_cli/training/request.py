@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.options import Option
 from prime_cli.evals.planning.parsers import parse_span
 
@@ -26,6 +27,14 @@ class Reporter(StrEnum):
     WANDB = "wandb"
     TENSORBOARD = "tensorboard"
     TRACKIO = "trackio"
+
+
+class Schedule(StrEnum):
+    """How the learning rate goes on after its warm-up: as it is, or down to 0 at the last step."""
+
+    CONSTANT = "constant"
+    LINEAR = "linear"
+    COSINE = "cosine"
 
 
 def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
@@ -56,6 +65,14 @@ class TrainRequest:
     lr: Annotated[float, Option(
         "Learning rate.", ("--lr",), least=0, panel=_TRAINING
     )] = 1e-6
+    lr_schedule: Annotated[Schedule, Option(
+        "How the learning rate changes: stay, or fall to 0 at the end.", ("--lr-schedule",),
+        panel=_TRAINING
+    )] = Schedule.CONSTANT
+    warmup: Annotated[int, Option(
+        "Steps in which the learning rate rises from 0 to --lr.", ("--warmup",), metavar="STEPS",
+        least=0, panel=_TRAINING
+    )] = 0
     lora: Annotated[int, Option(
         "Train adapters of this rank instead of all weights.", ("--lora",), metavar="RANK", least=0,
         panel=_TRAINING, show_default=False
@@ -134,3 +151,13 @@ class TrainRequest:
         "Run Python code that comes with the model.", ("--trust-remote-code",), panel=_ENGINE
     )] = False
     # fmt: on
+
+
+def require_schedule(training: TrainRequest) -> None:
+    """Raise UsageError for a warm-up that leaves no step at the whole learning rate."""
+    if training.warmup >= training.steps:
+        raise UsageError(
+            f"A warm-up of {pluralize(training.warmup, 'step')} leaves none of the "
+            f"{training.steps} for the whole learning rate",
+            hint=f"`--warmup {training.steps // 10}`, or more `--steps`",
+        )

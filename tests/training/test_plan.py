@@ -156,6 +156,19 @@ def test_a_plan_names_its_processes_and_their_devices() -> None:
     assert engine(gpus=("A", "B")) == "scripted, on A (1 of 2 GPUs)"
 
 
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({}, "learning rate 0.1"),
+        ({"warmup": 1}, "learning rate 0.1 after 1 step of warm-up"),
+        ({"warmup": 3, "lr_schedule": "cosine"}, "0.1 after 3 steps of warm-up, cosine to 0"),
+    ],
+)
+def test_a_plan_says_how_the_learning_rate_changes(plan: dict[str, Any], words: str) -> None:
+    changed = msgspec.structs.replace(TRAINING_PLAN, **plan)
+    assert dict(changed.lines())["Weights"].endswith(words)
+
+
 # --- vLLM ---
 
 GPU = ("NVIDIA H100",)

@@ -53,6 +53,8 @@ class PrimeRlSettings:
     keep: int
     gpus: int
     slurm: bool = False
+    lr_schedule: str = "constant"
+    warmup: int = 0
     lora: int = 0
     sampling: Mapping[str, Any] = field(default_factory=dict)
     wandb: Mapping[str, str] | None = None
@@ -113,9 +115,24 @@ def _orchestrator(settings: PrimeRlSettings) -> dict[str, Any]:
 
 def _trainer(settings: PrimeRlSettings) -> dict[str, Any]:
     found: dict[str, Any] = {"optim": {"lr": settings.lr}}
+    scheduler = _scheduler(settings)
+    if scheduler:
+        found["scheduler"] = scheduler
     if settings.lora:
         found["model"] = {"lora": {"rank": settings.lora, "alpha": 2 * settings.lora}}
     return found
+
+
+def _scheduler(settings: PrimeRlSettings) -> dict[str, Any]:
+    """Its table, empty for its default; there `linear` is a warm-up, then level, then a decay."""
+    warmup = {"warmup_steps": settings.warmup}
+    if settings.lr_schedule == "cosine":
+        return {"type": "cosine", **warmup}
+    falls = settings.lr_schedule == "linear"
+    if not falls and not settings.warmup:
+        return {}
+    decay = settings.steps - settings.warmup if falls else 0
+    return {"type": "linear", **warmup, "decay_steps": decay}
 
 
 def _source(source: Source) -> dict[str, Any]:

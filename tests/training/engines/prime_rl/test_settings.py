@@ -91,6 +91,22 @@ def test_adapters_a_local_model_and_a_report_have_their_tables(tmp_path: Path) -
     assert found["monitors"]["wandb"] == {"project": "letters"}
 
 
+@pytest.mark.parametrize(
+    ("schedule", "warmup", "table"),
+    [
+        ("constant", 5, {"type": "linear", "warmup_steps": 5, "decay_steps": 0}),
+        ("linear", 0, {"type": "linear", "warmup_steps": 0, "decay_steps": 20}),
+        ("linear", 5, {"type": "linear", "warmup_steps": 5, "decay_steps": 15}),
+        ("cosine", 5, {"type": "cosine", "warmup_steps": 5}),
+    ],
+)
+def test_the_learning_rate_changes_as_its_schedules_do(
+    schedule: str, warmup: int, table: dict[str, Any], tmp_path: Path
+) -> None:
+    found = tables(replace(SETTINGS, lr_schedule=schedule, warmup=warmup), tmp_path)
+    assert found["trainer"] == {"optim": {"lr": 3e-6}, "scheduler": table}
+
+
 def test_arguments_beside_the_taskset_are_merged_into_the_environment(tmp_path: Path) -> None:
     source = Source("x", "x", harness="bash", more={"agent": {"runtime": {"type": "docker"}}})
     (told,) = tables(replace(SETTINGS, source=source), tmp_path)["orchestrator"]["train"]["source"]
@@ -151,6 +167,9 @@ def _run_there(*words: str) -> str:
         ({"lora": 8, "sampling": {"top_k": 20}, "wandb": {"project": "letters"}}, None),
         ({"model": "/models/mine", "is_local": True}, None),
         ({"gpus": 0}, None),
+        ({"warmup": 2}, None),
+        ({"warmup": 2, "lr_schedule": "linear"}, None),
+        ({"lr_schedule": "cosine"}, None),
         ({"slurm": True}, SEVERAL_NODES),
     ],
 )

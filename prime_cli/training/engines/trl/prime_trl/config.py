@@ -32,10 +32,18 @@ class Config:
     processes: int = 1
     nodes: int = 1
     vllm: bool = False
+    lr_schedule: str = "constant"
+    warmup: int = 0
     report: str | None = None
     resume: str | None = None
     trust_remote_code: bool = False
     options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def schedule(self) -> str:
+        """The schedule by transformers' name, whose `constant` has no warm-up."""
+        warms_up = self.lr_schedule == "constant" and self.warmup
+        return "constant_with_warmup" if warms_up else self.lr_schedule
 
     @property
     def rows(self) -> int:
