@@ -63,12 +63,13 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     vllm: bool = False
     lr_schedule: str = "constant"
     warmup: int = 0
+    lora_alpha: int | None = None
+    lora_targets: tuple[str, ...] = ()
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
         each = f"{pluralize(self.batch, 'prompt')} x {self.group} rollouts"
         prompts = "all examples" if self.examples == ALL else f"{self.examples:,} examples"
-        what = f"adapters of rank {self.lora}" if self.lora else "all weights"
         tested = "none"
         if self.eval_examples:
             count = self.eval_examples * self.eval_rollouts
@@ -81,7 +82,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
             ("Model", self.model),
             ("Engine", f"{self.engine}, {self._where()}"),
             ("Training", f"{pluralize(self.steps, 'step')} of {each}, from {prompts}"),
-            ("Weights", f"{what}, learning rate {self._rate()}"),
+            ("Weights", f"{self._trained()}, learning rate {self._rate()}"),
             ("Sampling", f"temperature {format_exact(self.temperature)}, {self.max_tokens} tokens"),
             ("Checkpoints", f"every {self.save_every} steps, the last {self.keep} are kept"),
             ("Evaluation", tested),
@@ -93,6 +94,14 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
         if self.options:
             lines.append(("Settings", msgspec.json.encode(self.options).decode()))
         return lines
+
+    def _trained(self) -> str:
+        """Which weights are trained."""
+        if not self.lora:
+            return "all weights"
+        named = ", ".join(self.lora_targets)
+        alpha = "" if self.lora_alpha is None else f" and alpha {self.lora_alpha}"
+        return f"adapters of rank {self.lora}{alpha}" + (f" in {named}" if named else "")
 
     def _rate(self) -> str:
         """The learning rate, and how it changes."""

@@ -36,6 +36,7 @@ from prime_cli.training.request import (
     MAX_TOKENS,
     TrainRequest,
     parse_settings,
+    require_adapters,
     require_schedule,
 )
 
@@ -158,6 +159,8 @@ def _plan(
         seed=training.seed,
         examples=ALL if request.num_examples is None else request.num_examples,
         lora=training.lora,
+        lora_alpha=training.lora_alpha,
+        lora_targets=training.lora_targets,
         save_every=training.save_every,
         keep=training.keep,
         eval_every=training.eval_every,
@@ -186,6 +189,7 @@ def _require_learning(training: TrainRequest, group: int, sampling: Mapping[str,
     if not training.lr:
         raise UsageError("A learning rate of 0 changes no weight", hint="`--lr 1e-6`")
     require_schedule(training)
+    require_adapters(training)
     require_time(training)
     if sampling["temperature"] <= 0:
         raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")

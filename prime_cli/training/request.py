@@ -12,7 +12,7 @@ import msgspec
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.options import Option
-from prime_cli.evals.planning.parsers import parse_span
+from prime_cli.evals.planning.parsers import parse_names, parse_span
 
 _TRAINING = "Training"
 _CHECKS = "Checks and evaluation"
@@ -77,6 +77,14 @@ class TrainRequest:
         "Train adapters of this rank instead of all weights.", ("--lora",), metavar="RANK", least=0,
         panel=_TRAINING, show_default=False
     )] = 0
+    lora_alpha: Annotated[int | None, Option(
+        "Scale of the adapters, which is divided by their rank.", ("--lora-alpha",),
+        metavar="ALPHA", least=1, panel=_TRAINING, show_default="twice the rank"
+    )] = None
+    lora_targets: Annotated[tuple[str, ...], Option(
+        "Layers that get adapters, such as q_proj,v_proj.", ("--lora-targets",), metavar="NAMES",
+        parse=parse_names, panel=_TRAINING, show_default="all linear layers"
+    )] = ()
     seed: Annotated[int, Option(
         "Seed for the order of prompts and for sampling.", ("--seed",), panel=_TRAINING
     )] = 0
@@ -161,3 +169,11 @@ def require_schedule(training: TrainRequest) -> None:
             f"{training.steps} for the whole learning rate",
             hint=f"`--warmup {training.steps // 10}`, or more `--steps`",
         )
+
+
+def require_adapters(training: TrainRequest) -> None:
+    """Raise UsageError for settings of adapters where all weights are trained."""
+    if training.lora or not (training.lora_alpha or training.lora_targets):
+        return
+    flag = "--lora-alpha" if training.lora_alpha else "--lora-targets"
+    raise UsageError(f"`{flag}` is of adapters, and all weights are trained", hint="`--lora 16`")

@@ -169,6 +169,22 @@ def test_a_plan_says_how_the_learning_rate_changes(plan: dict[str, Any], words: 
     assert dict(changed.lines())["Weights"].endswith(words)
 
 
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({}, "all weights"),
+        ({"lora": 8}, "adapters of rank 8"),
+        (
+            {"lora": 8, "lora_alpha": 32, "lora_targets": ("q_proj", "v_proj")},
+            "adapters of rank 8 and alpha 32 in q_proj, v_proj",
+        ),
+    ],
+)
+def test_a_plan_says_which_weights_are_trained(plan: dict[str, Any], words: str) -> None:
+    changed = msgspec.structs.replace(TRAINING_PLAN, **plan)
+    assert dict(changed.lines())["Weights"] == f"{words}, learning rate 0.1"
+
+
 # --- vLLM ---
 
 GPU = ("NVIDIA H100",)

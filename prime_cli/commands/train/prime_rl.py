@@ -16,7 +16,7 @@ from prime_cli.training.request import TrainRequest
 _ALLOWED = frozenset(
     (
         "environment arguments model rollouts_per_example max_tokens temperature sampling env_args "
-        "extra_args steps batch lr lr_schedule warmup lora save_every keep "
+        "extra_args steps batch lr lr_schedule warmup lora lora_alpha lora_targets save_every keep "
         "engine engine_dir report dry_run hub_only output_dir output yes quiet context offline"
     ).split()
 )

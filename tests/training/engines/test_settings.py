@@ -88,3 +88,17 @@ def test_the_learning_rate_of_each_step_is_that_of_its_formula(
             for step in range(steps)
         ]
         assert rates == pytest.approx(formula), word
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_adapters_are_in_the_layers_that_were_named_and_have_their_scale(
+    trl: dict[str, Any], tmp_path: Path
+) -> None:
+    alone, named, refused = run(trl, "list_adapters.py", tmp_path)
+    attention = ["q_proj", "k_proj", "v_proj", "o_proj"]
+    assert alone == dict.fromkeys([*attention, "gate_proj", "up_proj", "down_proj"], 2.0)
+    assert named == {"q_proj": 8.0, "v_proj": 8.0}
+    code, message, hint = refused
+    assert (code, message) == ("usage", "The model has no linear layer `q_prj`")
+    assert "q_proj" in hint

@@ -25,6 +25,7 @@ from prime_cli.training.request import (
     MAX_TOKENS,
     Reporter,
     TrainRequest,
+    require_adapters,
     require_schedule,
 )
 
@@ -44,6 +45,7 @@ def plan_prime_rl(
     if request.model is None:
         raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
     require_schedule(training)
+    require_adapters(training)
     if training.engine_dir is None:
         raise UsageError(
             "prime-rl is not on PyPI: it is started in your own checkout",
@@ -79,6 +81,8 @@ def plan_prime_rl(
         gpus=len(find_gpus()),
         slurm=any(map(_has_slurm, files)),
         lora=training.lora,
+        lora_alpha=training.lora_alpha,
+        lora_targets=training.lora_targets,
         sampling=request.sampling or {},
         wandb=None if training.report is None else _wandb(environ),
     )

@@ -56,6 +56,8 @@ class PrimeRlSettings:
     lr_schedule: str = "constant"
     warmup: int = 0
     lora: int = 0
+    lora_alpha: int | None = None
+    lora_targets: tuple[str, ...] = ()
     sampling: Mapping[str, Any] = field(default_factory=dict)
     wandb: Mapping[str, str] | None = None
 
@@ -119,7 +121,9 @@ def _trainer(settings: PrimeRlSettings) -> dict[str, Any]:
     if scheduler:
         found["scheduler"] = scheduler
     if settings.lora:
-        found["model"] = {"lora": {"rank": settings.lora, "alpha": 2 * settings.lora}}
+        adapters = {"rank": settings.lora, "alpha": settings.lora_alpha or 2 * settings.lora}
+        targets = {"target_modules": list(settings.lora_targets)} if settings.lora_targets else {}
+        found["model"] = {"lora": adapters | targets}
     return found
 
 

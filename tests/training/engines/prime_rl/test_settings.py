@@ -91,6 +91,12 @@ def test_adapters_a_local_model_and_a_report_have_their_tables(tmp_path: Path) -
     assert found["monitors"]["wandb"] == {"project": "letters"}
 
 
+def test_adapters_have_the_scale_and_the_layers_that_were_asked_for(tmp_path: Path) -> None:
+    own: dict[str, Any] = {"lora": 8, "lora_alpha": 64, "lora_targets": ("q_proj", "v_proj")}
+    found = tables(replace(SETTINGS, **own), tmp_path)["trainer"]["model"]["lora"]
+    assert found == {"rank": 8, "alpha": 64, "target_modules": ["q_proj", "v_proj"]}
+
+
 @pytest.mark.parametrize(
     ("schedule", "warmup", "table"),
     [
@@ -166,6 +172,7 @@ def _run_there(*words: str) -> str:
         ({}, None),
         ({"lora": 8, "sampling": {"top_k": 20}, "wandb": {"project": "letters"}}, None),
         ({"model": "/models/mine", "is_local": True}, None),
+        ({"lora": 8, "lora_alpha": 64, "lora_targets": ("q_proj",)}, None),
         ({"gpus": 0}, None),
         ({"warmup": 2}, None),
         ({"warmup": 2, "lr_schedule": "linear"}, None),

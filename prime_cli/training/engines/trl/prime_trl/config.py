@@ -29,6 +29,8 @@ class Config:
     evaluate: bool = True
     probe: bool = True
     lora: int = 0
+    lora_alpha: int | None = None
+    lora_targets: tuple[str, ...] = ()
     processes: int = 1
     nodes: int = 1
     vllm: bool = False

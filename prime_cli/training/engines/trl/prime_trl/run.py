@@ -17,6 +17,7 @@ from datasets import Dataset
 from safetensors import SafetensorError
 from transformers import AutoTokenizer, GenerationConfig
 
+from .adapters import adapters_of, require_layers
 from .checkpoints import publish, remove_old
 from .config import Config, read_config
 from .failures import Stopped, not_loaded, reason_of
@@ -110,6 +111,7 @@ def _with_model(config: Config, processes: PartialState, folder: Path) -> Config
             torch.set_num_threads(1)  # so little work that threads would only wait for each other
     if processes.is_main_process:
         require_memory(config)
+        require_layers(config)
     processes.wait_for_everyone()
     return config
 
@@ -123,7 +125,7 @@ def load_trainer(config: Config, folder: Path, **options: Any) -> WholeTrainer:
             model=config.model,
             reward_funcs=reward_of_environment,
             args=training_arguments(config, folder),
-            peft_config=_lora(config),
+            peft_config=adapters_of(config),
             **options,
         )
     except (OSError, SafetensorError) as error:
@@ -206,19 +208,6 @@ def load_tokenizer(config: Config) -> Any:
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
-
-
-def _lora(config: Config) -> Any:
-    if not config.lora:
-        return None
-    from peft import LoraConfig
-
-    return LoraConfig(
-        r=config.lora,
-        lora_alpha=2 * config.lora,
-        target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )
 
 
 def _save(trainer: Any, tokenizer: Any, folder: Path) -> None:
