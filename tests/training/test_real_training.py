@@ -73,6 +73,28 @@ def load_environment(size: int = 32):
     data = Dataset.from_list(rows)
     return Twice(eval_dataset=data, rubric=vf.Rubric(funcs=[vowels]), max_turns=2)
 """
+FORGETFUL = """
+import verifiers as vf
+from datasets import Dataset
+
+class Forgetful(vf.MultiTurnEnv):
+    async def env_response(self, messages, state, **kwargs):
+        return [{"role": "user", "content": "and once more"}]
+
+    async def get_prompt_messages(self, state):
+        found = await super().get_prompt_messages(state)
+        return found[-1:] if state["example_id"] % 2 == 0 else found
+
+def load_environment(size: int = 32):
+    rows = [{"question": f"vowels please ({n})", "answer": "a"} for n in range(size)]
+    def vowels(completion, **kwargs):
+        said = [each["content"] or "" for each in completion if each["role"] == "assistant"]
+        text = "".join(said)
+        return sum(letter in "aeiou" for letter in text) / max(len(text), 1)
+    data = Dataset.from_list(rows)
+    return Forgetful(eval_dataset=data, rubric=vf.Rubric(funcs=[vowels]), max_turns=2)
+"""
+"""The same with two turns, of which every second example forgets the first."""
 PLAN: dict[str, Any] = {
     "model": "builtin/tiny",
     "group": 8,
@@ -184,6 +206,25 @@ def test_two_processes_train_as_one_does_and_end_together(
         assert _of(two) == pytest.approx(_of(one), rel=1e-3, abs=1e-4)
         assert two["rollouts"] == 64
         assert two["version_lag"] == 0
+
+
+def test_rollouts_of_several_segments_train_in_any_number_of_processes(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    interpreter = interpreter_with(tmp_path, FORGETFUL)
+    plan: dict[str, Any] = {**PLAN, **trl, "steps": 3}
+    found = [
+        _steps(
+            train_scripted(interpreter, tmp_path / f"of {count}", processes=count, **plan).folder
+        )
+        for count in (1, 2)
+    ]
+    assert any(0 < one["forked"] < one["rollouts"] for one in found[0])
+    for one, two in zip(*found, strict=True):
+        if not one["errors"]:
+            assert one["segments"] == one["rollouts"] + one["forked"]
+            assert one["length"] == pytest.approx(one["tokens_own"] / one["rollouts"])
+        assert _of(two) == pytest.approx(_of(one), rel=1e-3, abs=1e-4)
 
 
 def _kill_second_process(parent: Path, step: int) -> None:

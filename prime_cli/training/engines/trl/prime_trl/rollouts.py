@@ -4,17 +4,19 @@ import time
 from typing import Any
 
 from accelerate import PartialState
+from accelerate.utils import gather_object
 
 from .config import Config
 from .exactness import is_due, logprob_gap
 from .policy import Policy
-from .rows import TrainingRow, row_of
+from .rows import columns_of, rows_of
 from .sampling import Sampler
 from .service import Service
 
 
 class Rollouts:
-    """TRL's `rollout_func`: asks prime for the groups of a step, and makes rows of them.
+    """TRL's `rollout_func`: asks prime for the groups of a step, and makes rows of them:
+    several of a rollout with several segments, which `WholeTrainer` expects.
 
     Each of several processes asks for groups of its own, which its own `sampler` answers.
     """
@@ -56,12 +58,21 @@ class Rollouts:
         self._processes.wait_for_everyone()  # by now prime knows the version
         groups = _grouped(prompts, self._config.group)
         found = self.ask(groups, f"train {step}", {"step": step}, own)
-        rows = [row_of(each, self._filler, str(self._config.seed)) for each in found]
+        rows = [rows_of(each, self._filler) for each in found]
         if is_due(step):
             model = trainer.accelerator.unwrap_model(trainer.model)
-            self.gap = logprob_gap(model, rows, self._config.temperature)
+            self.gap = logprob_gap(
+                model, [row for own in rows for row in own], self._config.temperature
+            )
+        count = self._most(sum(map(len, rows)))
         self.seconds = time.perf_counter() - began
-        return _columns(rows)
+        return dict(columns_of(found, rows, self._filler, count))
+
+    def _most(self, count: int) -> int:
+        """The largest of the counts of all processes, whose batches must have one size."""
+        if self._processes.num_processes == 1:
+            return count
+        return int(max(gather_object([count])))
 
     def ask(
         self,
@@ -91,16 +102,6 @@ def _grouped(prompts: list[str], size: int) -> list[tuple[int, int]]:
     return groups
 
 
-def _columns(rows: list[TrainingRow]) -> dict[str, list[Any]]:
-    return {
-        "prompt_ids": [row.prompt for row in rows],
-        "completion_ids": [row.completion for row in rows],
-        "logprobs": [row.logprobs for row in rows],
-        "env_mask": [row.mask for row in rows],
-        "env_reward": [row.reward for row in rows],
-    }
-
-
 def reward_of_environment(env_reward: list[float | None], **_: Any) -> list[float | None]:
-    """The reward that came with each row."""
+    """The reward that came with each rollout."""
     return env_reward
