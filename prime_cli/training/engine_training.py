@@ -277,4 +277,5 @@ class EngineTraining:
 def _rewarded(evaluation: Evaluation) -> str:
     found = evaluation.reward
     reward = "no rollout has a reward" if found is None else f"reward {format_number(found)}"
+    reward += evaluation.pass_words
     return reward if evaluation.environment is None else f"{evaluation.environment} {reward}"

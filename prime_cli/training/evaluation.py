@@ -164,8 +164,17 @@ def _evaluate(
     result = run_with(prepared, interpreter, setup.access, context)
     if result.signal is not None:
         raise EnvironmentFailed("The evaluation was stopped")
-    path = result.folder.path.relative_to(setup.folder.path)
-    return Evaluation(step=step, path=path.as_posix(), reward=result.summary.reward.mean)
+    path, summary = result.folder.path.relative_to(setup.folder.path), result.summary
+    return Evaluation(
+        step=step,
+        path=path.as_posix(),
+        reward=summary.reward.mean,
+        pass_at={
+            each.name: each.value
+            for each in summary.reduced
+            if each.name.startswith("pass@") and each.value is not None
+        },
+    )
 
 
 def judge(

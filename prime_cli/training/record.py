@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.core.formatting import format_difference, format_interval
+from prime_cli.core.formatting import format_difference, format_interval, format_number
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.execution.run_record import RunRecord
 from prime_cli.evals.execution.setup import RunSetup
@@ -28,13 +28,21 @@ ENVIRONMENTS = "environments"
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """The weights after `step` steps on held-out examples; `path` is that run's folder.
 
-    With several environments each has its own.
+    With several environments each has its own. Where rewards are 0 and 1, `pass_at` holds the
+    estimates of pass@k by their names, such as `pass@4`.
     """
 
     step: int
     path: str
     reward: float | None
     environment: str | None = None
+    pass_at: dict[str, float] = {}
+
+    @property
+    def pass_words(self) -> str:
+        """` (pass@2 0.5, pass@4 0.7)`; empty without an estimate."""
+        words = ", ".join(f"{name} {format_number(each)}" for name, each in self.pass_at.items())
+        return words and f" ({words})"
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

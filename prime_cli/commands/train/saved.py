@@ -193,7 +193,9 @@ def evaluation_lines(facts: TrainingFacts) -> list[tuple[str, str]]:
         where = "" if each.environment is None else f", {each.environment}"
         # Of the examples that the difference is of.
         reward = compared.get((each.step, each.environment), each.reward)
-        lines.append((f"Reward at {each.step}{where}", format_number(reward, "none")))
+        lines.append(
+            (f"Reward at {each.step}{where}", format_number(reward, "none") + each.pass_words)
+        )
     for verdict in facts.verdicts:
         lines += _verdict_lines(verdict, f", {verdict.environment}")
     return lines if facts.verdict is None else lines + _verdict_lines(facts.verdict)

@@ -118,8 +118,14 @@ def test_rewards_and_difference_are_of_the_same_examples() -> None:
         examples=47,
         held_out=50,
     )
-    evaluations = [Evaluation(step=step, path="p", reward=0.9) for step in (0, 3, 6)]
+    solved = {3: {"pass@2": 0.95}}
+    evaluations = [
+        Evaluation(step=step, path="p", reward=0.9, pass_at=solved.get(step, {}))
+        for step in (0, 3, 6)
+    ]
     facts = TrainingFacts(plan=TRAINING_PLAN, evaluations=tuple(evaluations), verdict=verdict)
     lines = dict(evaluation_lines(facts))
-    assert [lines[f"Reward at {step}"] for step in (0, 3, 6)] == ["0.25", "0.9", "0.75"]
+    assert [lines[f"Reward at {step}"] for step in (0, 3, 6)] == [
+        *("0.25", "0.9 (pass@2 0.95)", "0.75"),
+    ]
     assert lines["Difference"].endswith("p 0.01, over 47 of 50 examples")
