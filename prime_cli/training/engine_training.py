@@ -99,7 +99,9 @@ class EngineTraining:
     async def _run(self, session: RolloutSession, url: str, token: str) -> None:
         self._session = session
         launch = self._files.launch(
-            engine_config(self._plan, self._record.facts.steps, self._checkpoint),
+            engine_config(
+                self._plan, self._record.facts.steps, self._checkpoint, self._record.facts.best
+            ),
             self._setup.context.environ,
             url=url,
             token=token,
@@ -245,7 +247,8 @@ class EngineTraining:
             words = ", ".join(map(_rewarded, found))
             self._progress.say(f"Evaluated after {pluralize(step, 'step')}: {words}")
         rewards = [each.reward for each in found if each.reward is not None]
-        return Evaluated(step=step, reward=fmean(rewards) if rewards else None)
+        reward = fmean(rewards) if rewards else None
+        return Evaluated(step=step, reward=reward, best=self._record.facts.best)
 
     def note_failure(self, failure: EngineFailure) -> None:
         """The engine says why it ends."""

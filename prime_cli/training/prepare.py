@@ -286,11 +286,14 @@ def engine_packages(engine: Engine, plan: TrainingPlan) -> Engine:
     return replace(engine, packages=(*engine.packages, plan.report))
 
 
-def engine_config(plan: TrainingPlan, steps: int, resume: Path | None) -> dict[str, Any]:
-    """engine.json: what the engine is given."""
+def engine_config(
+    plan: TrainingPlan, steps: int, resume: Path | None, best: int | None = None
+) -> dict[str, Any]:
+    """engine.json: what the engine is given; `best` is the step whose checkpoint is to be kept."""
     return {
         **msgspec.to_builtins(plan),
         "steps": steps,
         "evaluate": plan.eval_examples > 0,
         "resume": None if resume is None else str(resume),
+        "best": best,
     }

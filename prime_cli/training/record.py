@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 
 import msgspec
 
@@ -104,6 +105,18 @@ class TrainingFacts(msgspec.Struct, frozen=True, kw_only=True):
     replaced: dict[str, int] = {}
 
     @property
+    def best(self) -> int | None:
+        """The trained step with the highest mean reward on held-out examples, the first of equals.
+
+        None before the first evaluation.
+        """
+        found: dict[int, list[float]] = {}
+        for each in self.evaluations:
+            if each.step and each.reward is not None:
+                found.setdefault(each.step, []).append(each.reward)
+        return max(found, key=lambda step: fmean(found[step]), default=None)
+
+    @property
     def steps(self) -> int:
         """How many steps the training has."""
         return self.plan.steps if self.finished_at is None else self.finished_at
@@ -165,6 +178,13 @@ def last_checkpoint(folder: RunFolder) -> tuple[int, Path] | None:
     found = place.iterdir() if place.is_dir() else ()
     steps = {int(path.name): path for path in found if path.name.isdecimal()}
     return max(steps.items()) if steps else None
+
+
+def best_checkpoint(folder: RunFolder, facts: TrainingFacts) -> Path | None:
+    """The checkpoint of the best of several evaluated steps; None where it is not there."""
+    evaluated = {each.step for each in facts.evaluations if each.step}
+    path = folder.path / CHECKPOINTS / str(facts.best)
+    return path if len(evaluated) > 1 and path.is_dir() else None
 
 
 class SavedTraining(msgspec.Struct, frozen=True):

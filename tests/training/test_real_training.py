@@ -20,6 +20,7 @@ from prime_cli.models.prices import FREE
 from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
 from prime_cli.runs.folder import RunFolder
+from prime_cli.training.record import best_checkpoint
 from tests.helpers.environments import interpreter_with, small_interpreter
 from tests.helpers.planted_keys import (
     JUDGE_KEY,
@@ -181,6 +182,28 @@ def test_one_model_learns_in_two_environments_with_a_verdict_for_each(
     assert (facts.verdict.verdict, facts.verdict.p < 0.01) == ("higher", True)
     assert [each.environment for each in facts.verdicts] == ["tiny-env", "tiny-env-2"]
     assert all(each.difference > 0 for each in facts.verdicts)
+
+
+def test_the_checkpoint_of_the_best_evaluation_is_kept_through_a_resume(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    interpreter = small_interpreter(tmp_path, VOWELS)
+    # It learns nothing, so that another evaluation than the last one is best.
+    plan: dict[str, Any] = {**PLAN, "lr": 1e-12, "batch": 2, "steps": 7, "save_every": 1, "keep": 1}
+    plan |= {"eval_every": 1, "eval_examples": 8}
+    parent = tmp_path / "run"
+    parent.mkdir()
+    own = {**plan, **{name: str(path) for name, path in trl.items()}}
+    folder = _killed_after(5, parent, tmp_path, own)
+    facts = train_scripted(interpreter, parent, resumed=folder, **trl, **plan).result.facts
+    rewards = {each.step: each.reward or 0.0 for each in facts.evaluations if each.step}
+    best = max(rewards, key=lambda step: rewards[step])
+    assert list(rewards) == [1, 2, 3, 4, 5, 6, 7]
+    assert facts.best == best
+    kept = {path.name for path in (folder.path / "checkpoints").iterdir()}
+    assert {str(best), "7"} <= kept
+    assert len(kept) <= 3  # one that was best until the last evaluation
+    assert best_checkpoint(folder, facts) == folder.path / "checkpoints" / str(best)
 
 
 def test_two_processes_train_as_one_does_and_end_together(

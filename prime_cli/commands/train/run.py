@@ -24,7 +24,7 @@ from prime_cli.commands.options import (
 from prime_cli.commands.suggestions import hint_at_command
 from prime_cli.commands.train.nodes import first_node, folder_to_join, train_with_first
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
-from prime_cli.commands.train.saved import evaluation_lines, failure_lines, steps_of
+from prime_cli.commands.train.saved import best_lines, evaluation_lines, failure_lines, steps_of
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
 from prime_cli.core.formatting import format_share, pluralize
 from prime_cli.core.options import Only
@@ -333,10 +333,12 @@ def _show(session: Session, result: TrainingResult) -> FailedRollouts:
     lines += failure_lines(failed)
     if result.is_whole:
         lines.append(("Model", f"{path}/model"))
+    lines += best_lines(result.folder, facts)
     lines.append(("Folder", path))
     record = {
         "training": result.folder.run_id,
         "path": str(result.folder.path),
+        "best": facts.best,
         "facts": facts,
         "failed": failed,
     }

@@ -28,6 +28,7 @@ from prime_cli.training.record import (
     SavedTraining,
     TrainingFacts,
     Verdict,
+    best_checkpoint,
     count_failed,
     find_training,
     last_checkpoint,
@@ -118,6 +119,7 @@ def show(
         if values and max(values) > min(values):
             curve = sparkline(values, _WIDEST_CURVE)
             lines.append((name, f"{format_number(values[0])} {curve} {format_number(values[-1])}"))
+    lines += best_lines(RunFolder(found.folder), found.facts)
     checkpoint = last_checkpoint(RunFolder(found.folder))
     if checkpoint is not None:
         lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
@@ -133,6 +135,12 @@ def _ends(found: SavedTraining, failed: FailedRollouts) -> list[tuple[str, str]]
     if replaced:
         lines.append(("Sampling not done", format_replaced(replaced)))
     return lines + evaluation_lines(found.facts) + failure_lines(failed)
+
+
+def best_lines(folder: RunFolder, facts: TrainingFacts) -> list[tuple[str, str]]:
+    """The checkpoint of the step that scored highest on the held-out examples."""
+    found = best_checkpoint(folder, facts)
+    return [] if found is None else [("Best checkpoint", relative_path(str(found)))]
 
 
 def failure_lines(failed: FailedRollouts) -> list[tuple[str, str]]:
@@ -236,6 +244,7 @@ def _record(found: SavedTraining) -> dict[str, object]:
         "status": _status(found),
         "started": found.manifest.started,
         "path": str(found.folder),
+        "best": found.facts.best,
         "facts": found.facts,
     }
 

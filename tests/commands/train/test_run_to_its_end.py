@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.commands.train.saved import evaluation_lines
+from prime_cli.commands.train.saved import best_lines, evaluation_lines
+from prime_cli.runs.folder import RunFolder
 from prime_cli.training.record import Evaluation, TrainingFacts, Verdict
 from tests.helpers.cli import Prime, Result
 from tests.helpers.scripted_model import Reply, ScriptedModel
@@ -129,3 +130,17 @@ def test_rewards_and_difference_are_of_the_same_examples() -> None:
         *("0.25", "0.9 (pass@2 0.95)", "0.75"),
     ]
     assert lines["Difference"].endswith("p 0.01, over 47 of 50 examples")
+
+
+def test_the_best_of_several_evaluated_steps_is_told_with_its_checkpoint(tmp_path: Path) -> None:
+    rewards = {0: 0.95, 3: 0.5, 6: 0.9, 9: 0.9, 12: 0.7, 15: None}
+    evaluations = [Evaluation(step=step, path="p", reward=each) for step, each in rewards.items()]
+    facts = TrainingFacts(plan=TRAINING_PLAN, evaluations=tuple(evaluations))
+    folder = RunFolder(tmp_path)
+    assert facts.best == 6
+    assert best_lines(folder, facts) == []
+    (tmp_path / "checkpoints" / "6").mkdir(parents=True)
+    ((label, path),) = best_lines(folder, facts)
+    assert (label, path.endswith("checkpoints/6")) == ("Best checkpoint", True)
+    alone = TrainingFacts(plan=TRAINING_PLAN, evaluations=tuple(evaluations[:3:2]))
+    assert best_lines(folder, alone) == []

@@ -11,8 +11,8 @@ class Config:
     """engine.json; `batch` counts prompts a step, `group` rollouts of each.
 
     They are divided among the `processes` of each of the `nodes`. `vllm` samples instead of
-    transformers. `resume` is a checkpoint's folder. `options` are fields of GRPOConfig, from
-    `--set`.
+    transformers. `resume` is a checkpoint's folder, `best` the step of one that is kept. `options`
+    are fields of GRPOConfig, from `--set`.
     """
 
     model: str
@@ -36,6 +36,7 @@ class Config:
     vllm: bool = False
     lr_schedule: str = "constant"
     warmup: int = 0
+    best: int | None = None
     report: str | None = None
     resume: str | None = None
     trust_remote_code: bool = False

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from transformers import AutoTokenizer, GenerationConfig
 
 from .adapters import adapters_of, require_layers
-from .checkpoints import publish, remove_old
+from .checkpoints import publish
 from .config import Config, read_config
 from .failures import Stopped, not_loaded, reason_of
 from .generation import Generating
@@ -80,6 +80,7 @@ def train(config: Config, service: Service, folder: Path) -> None:
         callbacks=[steps],
     )
     steps.trainer = trainer
+    trainer.best = config.best
     rollouts.sampler = _sampler(config, trainer, tokenizer)
     if config.resume is None:
         if config.probe and processes.is_main_process:
@@ -227,4 +228,4 @@ def _save(trainer: Any, tokenizer: Any, folder: Path) -> None:
         model.save_pretrained(aside)
     tokenizer.save_pretrained(aside)
     publish(aside, folder / "model")
-    remove_old(folder / "checkpoints", trainer._keep)  # noqa: SLF001
+    trainer.remove_old_checkpoints()

@@ -55,7 +55,7 @@ class Steps(TrainerCallback):  # type: ignore[misc]
             self._policy.begin(f"eval {step}")
             waiting = self._service.evaluate(step)
             self._policy.pump(self._rollouts.sampler, waiting.done)
-            waiting.result()
+            self.trainer.best = waiting.result().get("best")
         self._processes.wait_for_everyone()
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:

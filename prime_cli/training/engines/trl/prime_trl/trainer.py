@@ -53,6 +53,7 @@ class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
         self._place = run_folder / "checkpoints"
         self._aside: Path | None = None
         self._keep = keep
+        self.best: int | None = None
         super().__init__(*args, **options)
 
     def training_step(self, *args: Any, **options: Any) -> Any:
@@ -131,9 +132,13 @@ class WholeTrainer(GRPOTrainer):  # type: ignore[misc]
             processes.wait_for_everyone()  # each writes the state of its random numbers
             if processes.is_main_process:
                 publish(self._aside / f"checkpoint-{step}", self._place / str(step))
-                remove_old(self._place, self._keep)
+                self.remove_old_checkpoints()
         finally:
             self._aside = None
+
+    def remove_old_checkpoints(self) -> None:
+        """Keep the last ones and the best."""
+        remove_old(self._place, self._keep, self.best)
 
 
 def training_arguments(config: Config, run_folder: Path) -> GRPOConfig:
