@@ -52,8 +52,8 @@ _REFUSED = {
     "teacher": "distillation is not offered",
     "checkpoint_id": "name the folder of the weights as `model`",
     "run_config": "give settings of TRL by `--set KEY=VALUE`, those of prime-rl after `--`",
-    "pre_batch_filters": "groups without spread are counted, and teach nothing",
-    "post_batch_filters": "groups without spread are counted, and teach nothing",
+    "pre_batch_filters": "`--refill N` replaces groups without spread",
+    "post_batch_filters": "`--refill N` replaces groups without spread",
 }
 _REFUSED_OF_ENV = (
     *("max_turns", "max_input_tokens", "max_output_tokens", "max_total_tokens", "timeout"),

@@ -65,6 +65,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     warmup: int = 0
     lora_alpha: int | None = None
     lora_targets: tuple[str, ...] = ()
+    refill: int = 0
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -87,6 +88,9 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
             ("Checkpoints", f"every {self.save_every} steps, the last {self.keep} are kept"),
             ("Evaluation", tested),
         ]
+        if self.refill:
+            words = f"at most {pluralize(self.refill, 'other group')} a step"
+            lines.append(("Refill", f"groups without spread are replaced by {words}"))
         if limits:
             lines.append(("Limit", ", ".join(limits)))
         if self.report:

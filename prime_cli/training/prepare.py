@@ -161,6 +161,7 @@ def _plan(
         lora=training.lora,
         lora_alpha=training.lora_alpha,
         lora_targets=training.lora_targets,
+        refill=training.refill,
         save_every=training.save_every,
         keep=training.keep,
         eval_every=training.eval_every,

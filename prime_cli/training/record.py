@@ -17,7 +17,9 @@ from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import RunManifest, load_manifest
 from prime_cli.runs.saved_run import open_run
+from prime_cli.training.curves import read_steps
 from prime_cli.training.plan import TrainingPlan
+from prime_cli.training.trainer_events import METRICS
 
 CHECKPOINTS, MODEL, STOP = "checkpoints", "model", "stop"
 OUTPUTS, TRAIN = "outputs", "train"
@@ -255,6 +257,26 @@ def count_failed(folder: RunFolder, environments: Sequence[str]) -> FailedRollou
         for error in summary.errors:
             kinds[f"{error.type}: {error.message}"] += error.count
     return FailedRollouts(failed, finished, next((kind for kind, _ in kinds.most_common(1)), None))
+
+
+class Refilled(msgspec.Struct, frozen=True):
+    """Groups without spread that `--refill` dropped, and how many of them it replaced.
+
+    In `short_steps` its bound left some, which were trained on in vain.
+    """
+
+    dropped: int
+    replaced: int
+    short_steps: int
+
+
+def count_refilled(folder: RunFolder, facts: TrainingFacts) -> Refilled | None:
+    """Those of all steps; None without `--refill`."""
+    if not facts.plan.refill:
+        return None
+    steps = [each.get("extra", {}) for each in read_steps(folder.path / METRICS, facts.step)]
+    names = ("dropped", "replaced", "refill_short")
+    return Refilled(*(int(sum(each.get(name, 0) for each in steps)) for name in names))
 
 
 def _open(path: Path) -> SavedTraining:

@@ -85,6 +85,10 @@ class TrainRequest:
         "Layers that get adapters, such as q_proj,v_proj.", ("--lora-targets",), metavar="NAMES",
         parse=parse_names, panel=_TRAINING, show_default="all linear layers"
     )] = ()
+    refill: Annotated[int, Option(
+        "Replace groups without spread by at most N others in a step.", ("--refill",), metavar="N",
+        least=0, panel=_TRAINING, show_default="none"
+    )] = 0
     seed: Annotated[int, Option(
         "Seed for the order of prompts and for sampling.", ("--seed",), panel=_TRAINING
     )] = 0

@@ -185,6 +185,13 @@ def test_a_plan_says_which_weights_are_trained(plan: dict[str, Any], words: str)
     assert dict(changed.lines())["Weights"] == f"{words}, learning rate 0.1"
 
 
+def test_a_plan_says_how_many_groups_may_be_replaced() -> None:
+    assert "Refill" not in dict(TRAINING_PLAN.lines())
+    changed = msgspec.structs.replace(TRAINING_PLAN, refill=4)
+    words = "groups without spread are replaced by at most 4 other groups a step"
+    assert dict(changed.lines())["Refill"] == words
+
+
 # --- vLLM ---
 
 GPU = ("NVIDIA H100",)

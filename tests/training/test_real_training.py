@@ -19,8 +19,8 @@ from prime_cli.core.errors import EngineFailed
 from prime_cli.models.prices import FREE
 from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
-from prime_cli.runs.folder import RunFolder
-from prime_cli.training.record import best_checkpoint
+from prime_cli.runs.folder import RunFolder, read_journal
+from prime_cli.training.record import best_checkpoint, count_refilled
 from tests.helpers.environments import interpreter_with, small_interpreter
 from tests.helpers.planted_keys import (
     JUDGE_KEY,
@@ -96,6 +96,10 @@ def load_environment(size: int = 32):
     return Forgetful(eval_dataset=data, rubric=vf.Rubric(funcs=[vowels]), max_turns=2)
 """
 """The same with two turns, of which every second example forgets the first."""
+ONE_OF_FOUR = """def vowels(completion, prompt, **kwargs):
+        if int(prompt[-1]["content"].split("(")[1].rstrip(")")) % 4:
+            return 0.0"""
+"""The start of its reward, which is 0 for three of four examples."""
 PLAN: dict[str, Any] = {
     "model": "builtin/tiny",
     "group": 8,
@@ -204,6 +208,33 @@ def test_the_checkpoint_of_the_best_evaluation_is_kept_through_a_resume(
     assert {str(best), "7"} <= kept
     assert len(kept) <= 3  # one that was best until the last evaluation
     assert best_checkpoint(folder, facts) == folder.path / "checkpoints" / str(best)
+
+
+def test_groups_without_spread_are_replaced_up_to_the_bound(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    # Of every four examples, three are worth nothing.
+    flat = VOWELS.replace("def vowels(completion, **kwargs):", ONE_OF_FOUR)
+    interpreter = interpreter_with(tmp_path, flat)
+    plan: dict[str, Any] = {**PLAN, **trl, "batch": 4, "steps": 3, "save_every": 1}
+    trained = train_scripted(interpreter, tmp_path / "run", **plan, refill=4)
+    steps, facts = _steps(trained.folder), trained.result.facts
+    found = count_refilled(trained.result.folder, facts)
+    assert found is not None
+    rows = list(read_journal(trained.folder / "journal.jsonl"))
+    for step in steps:
+        own = [row for row in rows if row.state["step"] == step["step"]]
+        groups: dict[int, set[float | None]] = {}
+        for row in own:
+            groups.setdefault(row.example_id, set()).add(row.reward)
+        extra = step["extra"]
+        spread = sum(len(each) > 1 for each in groups.values())
+        assert 4 <= len(groups) <= 8
+        assert extra["dropped"] >= 1
+        assert extra["replaced"] == min(4, spread) - (4 - extra["dropped"])
+        assert extra["refill_short"] == (extra["replaced"] < extra["dropped"])
+    assert found.dropped == sum(step["extra"]["dropped"] for step in steps)
+    assert found.replaced > 0
 
 
 def test_two_processes_train_as_one_does_and_end_together(

@@ -24,7 +24,13 @@ from prime_cli.commands.options import (
 from prime_cli.commands.suggestions import hint_at_command
 from prime_cli.commands.train.nodes import first_node, folder_to_join, train_with_first
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
-from prime_cli.commands.train.saved import best_lines, evaluation_lines, failure_lines, steps_of
+from prime_cli.commands.train.saved import (
+    best_lines,
+    evaluation_lines,
+    failure_lines,
+    refill_lines,
+    steps_of,
+)
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
 from prime_cli.core.formatting import format_share, pluralize
 from prime_cli.core.options import Only
@@ -49,6 +55,7 @@ from prime_cli.training.record import (
     FailedRollouts,
     SavedTraining,
     count_failed,
+    count_refilled,
     find_training,
     typed_name,
 )
@@ -334,6 +341,8 @@ def _show(session: Session, result: TrainingResult) -> FailedRollouts:
     if result.is_whole:
         lines.append(("Model", f"{path}/model"))
     lines += best_lines(result.folder, facts)
+    refilled = count_refilled(result.folder, facts)
+    lines += refill_lines(refilled)
     lines.append(("Folder", path))
     record = {
         "training": result.folder.run_id,
@@ -341,6 +350,7 @@ def _show(session: Session, result: TrainingResult) -> FailedRollouts:
         "best": facts.best,
         "facts": facts,
         "failed": failed,
+        "refilled": refilled,
     }
     session.output.show(record, lines=lines)
     return failed

@@ -25,11 +25,13 @@ from prime_cli.training.page import training_page
 from prime_cli.training.record import (
     STOP,
     FailedRollouts,
+    Refilled,
     SavedTraining,
     TrainingFacts,
     Verdict,
     best_checkpoint,
     count_failed,
+    count_refilled,
     find_training,
     last_checkpoint,
     list_trainings,
@@ -120,10 +122,12 @@ def show(
             curve = sparkline(values, _WIDEST_CURVE)
             lines.append((name, f"{format_number(values[0])} {curve} {format_number(values[-1])}"))
     lines += best_lines(RunFolder(found.folder), found.facts)
+    refilled = count_refilled(RunFolder(found.folder), found.facts)
+    lines += refill_lines(refilled)
     checkpoint = last_checkpoint(RunFolder(found.folder))
     if checkpoint is not None:
         lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
-    record = {**_record(found), "failed": failed, "metrics": steps}
+    record = {**_record(found), "failed": failed, "refilled": refilled, "metrics": steps}
     session.output.show(record, lines=[*lines, *ends])
 
 
@@ -141,6 +145,16 @@ def best_lines(folder: RunFolder, facts: TrainingFacts) -> list[tuple[str, str]]
     """The checkpoint of the step that scored highest on the held-out examples."""
     found = best_checkpoint(folder, facts)
     return [] if found is None else [("Best checkpoint", relative_path(str(found)))]
+
+
+def refill_lines(found: Refilled | None) -> list[tuple[str, str]]:
+    """How many groups without spread were replaced."""
+    if found is None:
+        return []
+    words = f"{found.replaced:,} of {pluralize(found.dropped, 'group')} without spread"
+    if found.short_steps:
+        words += f"; the bound left some in {pluralize(found.short_steps, 'step')}"
+    return [("Refilled", words)]
 
 
 def failure_lines(failed: FailedRollouts) -> list[tuple[str, str]]:

@@ -81,6 +81,7 @@ def plan_prime_rl(
         gpus=len(find_gpus()),
         slurm=any(map(_has_slurm, files)),
         lora=training.lora,
+        refill=training.refill > 0,
         lora_alpha=training.lora_alpha,
         lora_targets=training.lora_targets,
         sampling=request.sampling or {},

@@ -58,6 +58,7 @@ class PrimeRlSettings:
     lora: int = 0
     lora_alpha: int | None = None
     lora_targets: tuple[str, ...] = ()
+    refill: bool = False
     sampling: Mapping[str, Any] = field(default_factory=dict)
     wandb: Mapping[str, str] | None = None
 
@@ -109,6 +110,11 @@ def _orchestrator(settings: PrimeRlSettings) -> dict[str, Any]:
         "group_size": settings.group,
         "train": {"sampling": sampling, "source": [_source(settings.source)]},
     }
+    if settings.refill:
+        # Dropped before they fill a batch, so that others take their place. A list of ours replaces
+        # its own, whose other filters only count.
+        others = [{"type": name, "enforce": False} for name in ("gibberish", "repetition")]
+        found["pre_batch_filters"] = [*others, {"type": "zero_advantage", "enforce": True}]
     if settings.is_local:
         # Its map of renderers knows names on Hugging Face only, and refuses a folder.
         found["renderer"] = {"name": "default"}

@@ -91,6 +91,12 @@ def test_adapters_a_local_model_and_a_report_have_their_tables(tmp_path: Path) -
     assert found["monitors"]["wandb"] == {"project": "letters"}
 
 
+def test_groups_without_spread_are_dropped_before_they_fill_a_batch(tmp_path: Path) -> None:
+    found = tables(replace(SETTINGS, refill=True), tmp_path)["orchestrator"]["pre_batch_filters"]
+    enforced = {each["type"]: each["enforce"] for each in found}
+    assert enforced == {"gibberish": False, "repetition": False, "zero_advantage": True}
+
+
 def test_adapters_have_the_scale_and_the_layers_that_were_asked_for(tmp_path: Path) -> None:
     own: dict[str, Any] = {"lora": 8, "lora_alpha": 64, "lora_targets": ("q_proj", "v_proj")}
     found = tables(replace(SETTINGS, **own), tmp_path)["trainer"]["model"]["lora"]
@@ -173,6 +179,7 @@ def _run_there(*words: str) -> str:
         ({"lora": 8, "sampling": {"top_k": 20}, "wandb": {"project": "letters"}}, None),
         ({"model": "/models/mine", "is_local": True}, None),
         ({"lora": 8, "lora_alpha": 64, "lora_targets": ("q_proj",)}, None),
+        ({"refill": True}, None),
         ({"gpus": 0}, None),
         ({"warmup": 2}, None),
         ({"warmup": 2, "lr_schedule": "linear"}, None),

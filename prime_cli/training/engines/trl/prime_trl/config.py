@@ -31,6 +31,7 @@ class Config:
     lora: int = 0
     lora_alpha: int | None = None
     lora_targets: tuple[str, ...] = ()
+    refill: int = 0
     processes: int = 1
     nodes: int = 1
     vllm: bool = False

@@ -1,6 +1,8 @@
 """What TRL's trainer asks for rollouts: prime plays them, while the model answers."""
 
 import time
+from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from accelerate import PartialState
@@ -9,6 +11,7 @@ from accelerate.utils import gather_object
 from .config import Config
 from .exactness import is_due, logprob_gap
 from .policy import Policy
+from .refill import Group, Refilled, refill, spare_examples
 from .rows import columns_of, rows_of
 from .sampling import Sampler
 from .service import Service
@@ -32,6 +35,8 @@ class Rollouts:
         self.sampler: Sampler
         self.gap: float | None = None
         self.seconds = 0.0
+        self.examples: list[int] = []
+        self.refilled: Refilled | None = None
         self._config, self._service, self._policy = config, service, policy
         self._processes, self._filler = processes, filler
 
@@ -58,21 +63,44 @@ class Rollouts:
         self._processes.wait_for_everyone()  # by now prime knows the version
         groups = _grouped(prompts, self._config.group)
         found = self.ask(groups, f"train {step}", {"step": step}, own)
+        if self._config.refill:
+            found = self._refill(found, groups, step, own)
         rows = [rows_of(each, self._filler) for each in found]
         if is_due(step):
             model = trainer.accelerator.unwrap_model(trainer.model)
             self.gap = logprob_gap(
                 model, [row for own in rows for row in own], self._config.temperature
             )
-        count = self._most(sum(map(len, rows)))
+        size = self._most(sum(map(len, rows)))
         self.seconds = time.perf_counter() - began
-        return dict(columns_of(found, rows, self._filler, count))
+        return dict(columns_of(found, rows, self._filler, size))
 
-    def _most(self, count: int) -> int:
+    def _refill(
+        self, found: list[Any], groups: list[tuple[int, int]], step: int, own: Any
+    ) -> list[Any]:
+        """The rollouts of a step, without the groups that teach nothing where others were found."""
+        config, processes = self._config, self._processes
+        part = processes.process_index, processes.num_processes
+        used = [example for example, _ in groups]
+        seed = f"refill {config.seed} {step}"
+        spare = spare_examples(self.examples, used, config.refill, seed, part)
+        rounds = count()
+
+        def ask(examples: Sequence[int]) -> list[Group]:
+            wanted = [(example, config.group) for example in examples]
+            phase = f"train {step} again {next(rounds)}"
+            return _apart(self.ask(wanted, phase, {"step": step}, own), config.group)
+
+        kept, counted = refill(_apart(found, config.group), spare, ask)
+        all_counted = gather_object([counted]) if processes.num_processes > 1 else [counted]
+        self.refilled = sum(all_counted, Refilled())
+        return [rollout for group in kept for rollout in group]
+
+    def _most(self, rows: int) -> int:
         """The largest of the counts of all processes, whose batches must have one size."""
         if self._processes.num_processes == 1:
-            return count
-        return int(max(gather_object([count])))
+            return rows
+        return int(max(gather_object([rows])))
 
     def ask(
         self,
@@ -100,6 +128,10 @@ def _grouped(prompts: list[str], size: int) -> list[tuple[int, int]]:
         else:
             groups.append((example, 1))
     return groups
+
+
+def _apart(rollouts: list[Any], size: int) -> list[Group]:
+    return [rollouts[start : start + size] for start in range(0, len(rollouts), size)]
 
 
 def reward_of_environment(env_reward: list[float | None], **_: Any) -> list[float | None]:

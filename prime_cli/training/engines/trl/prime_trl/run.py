@@ -70,6 +70,7 @@ def train(config: Config, service: Service, folder: Path) -> None:
     rollouts.offer_policy()
     environment = service.environment()
     numbers = environment["numbers"] or list(range(environment["examples"]))
+    rollouts.examples = numbers
     steps = Steps(config, service, rollouts, policy, processes)
     trainer = load_trainer(
         config,

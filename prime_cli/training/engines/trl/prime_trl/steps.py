@@ -109,6 +109,8 @@ class Steps(TrainerCallback):  # type: ignore[misc]
             for name, value in logs.items()
             if name not in _REPORTED and isinstance(value, float | int)
         }
+        if self._rollouts.refilled is not None:
+            extra |= self._rollouts.refilled.metrics()
         found = known | {"logprob_gap": gap, "memory_mb": _memory_mb()}
         infinite = [name for name, value in {**found, **extra}.items() if not _is_finite(value)]
         if infinite:
