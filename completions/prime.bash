@@ -619,6 +619,8 @@ _prime_offers() {
     'prime train --lora-alpha') offers='' ;;
     'prime train --lora-targets') offers='' ;;
     'prime train --refill') offers='' ;;
+    'prime train --from-run') offers='@runs @folders' ;;
+    'prime train --solved') offers='' ;;
     'prime train --seed') offers='' ;;
     'prime train --save-every') offers='' ;;
     'prime train --keep-checkpoints') offers='' ;;
@@ -672,6 +674,8 @@ _prime_offers() {
     'prime train run --lora-alpha') offers='' ;;
     'prime train run --lora-targets') offers='' ;;
     'prime train run --refill') offers='' ;;
+    'prime train run --from-run') offers='@runs @folders' ;;
+    'prime train run --solved') offers='' ;;
     'prime train run --seed') offers='' ;;
     'prime train run --save-every') offers='' ;;
     'prime train run --keep-checkpoints') offers='' ;;
@@ -1410,8 +1414,8 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
-    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lr-schedule --warmup --lora --lora-alpha --lora-targets --refill --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
-    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lr-schedule --warmup --lora --lora-alpha --lora-targets --refill --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lr-schedule --warmup --lora --lora-alpha --lora-targets --refill --from-run --solved --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lr-schedule --warmup --lora --lora-alpha --lora-targets --refill --from-run --solved --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
     'prime train list') words='' options='--outputs-dir --output -o --quiet -q -h --help' ;;
     'prime train show') words='' options='--html --force --output -o --quiet -q -h --help' ;;
     'prime train stop') words='' options='--yes -y --force -f --output -o --quiet -q -h --help' ;;

@@ -16,6 +16,7 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.runs.plan import ALL
 from prime_cli.runtime.worker.environment import SPLITS
+from prime_cli.training.bands import Band
 
 TRAIN = "train"
 UNNAMED = "policy"
@@ -66,11 +67,13 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     lora_alpha: int | None = None
     lora_targets: tuple[str, ...] = ()
     refill: int = 0
+    band: Band | None = None
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
         each = f"{pluralize(self.batch, 'prompt')} x {self.group} rollouts"
-        prompts = "all examples" if self.examples == ALL else f"{self.examples:,} examples"
+        known = "all examples" if self.band is None else self.band.words
+        prompts = known if self.examples == ALL else f"{self.examples:,} examples"
         tested = "none"
         if self.eval_examples:
             count = self.eval_examples * self.eval_rollouts

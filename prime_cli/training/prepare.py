@@ -16,10 +16,12 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.prices import FREE
+from prime_cli.runs.listing import find_run
 from prime_cli.runs.plan import ALL, CONCURRENCY
 from prime_cli.serving.engines import find_gpus
 from prime_cli.serving.plan import model_folder
 from prime_cli.statistics.ranking import is_baseline
+from prime_cli.training.bands import Band, find_band
 from prime_cli.training.engines.catalogue import (
     DEFAULT,
     Engine,
@@ -34,6 +36,7 @@ from prime_cli.training.recording import LENGTHS
 from prime_cli.training.request import (
     GROUP,
     MAX_TOKENS,
+    SOLVED,
     TrainRequest,
     parse_settings,
     require_adapters,
@@ -112,9 +115,24 @@ def prepare_training(
         check_fit(engine, generation or "v0", has_gpu=bool(gpus))
         found.append(prepared)
     plan = _plan(request, training, model, found[0], engine, gpus)
-    plan = msgspec.structs.replace(plan, ratios=ratios)
+    band = _band(found, training, lookup)
+    plan = msgspec.structs.replace(plan, ratios=ratios, band=band)
     name = model.rstrip("/").rpartition("/")[2] if folder is not None else model
     return PreparedTraining(plan, tuple(as_policy(each, plan, name) for each in found), engine)
+
+
+def _band(
+    found: Sequence[PreparedRun], training: TrainRequest, lookup: LookupContext
+) -> Band | None:
+    """The examples that `--from-run` leaves; raises UsageError, NotFound."""
+    if training.from_run is None:
+        if training.solved is not None:
+            raise UsageError("`--solved` needs an evaluation", hint="`--from-run RUN`")
+        return None
+    if len(found) > 1:
+        raise UsageError("`--from-run` is of one environment", hint="train on that one alone")
+    run = find_run(training.from_run, lookup.cwd)
+    return find_band(run, found[0], training.solved or SOLVED, training.batch)
 
 
 def as_policy(prepared: PreparedRun, plan: TrainingPlan, name: str) -> PreparedRun:

@@ -19,6 +19,8 @@ _CHECKS = "Checks and evaluation"
 _ENGINE = "Engine"
 GROUP = 8
 MAX_TOKENS = 2048
+SOLVED = "0.1..0.9"
+"""Neither always nor never, where rewards are 0 and 1."""
 
 
 class Reporter(StrEnum):
@@ -89,6 +91,14 @@ class TrainRequest:
         "Replace groups without spread by at most N others in a step.", ("--refill",), metavar="N",
         least=0, panel=_TRAINING, show_default="none"
     )] = 0
+    from_run: Annotated[str | None, Option(
+        "Train on examples of this evaluation alone, chosen by --solved.", ("--from-run",),
+        metavar="RUN", panel=_TRAINING
+    )] = None
+    solved: Annotated[str | None, Option(
+        "The mean rewards of these examples.", ("--solved",), metavar="LOW..HIGH",
+        show_default=SOLVED, panel=_TRAINING
+    )] = None
     seed: Annotated[int, Option(
         "Seed for the order of prompts and for sampling.", ("--seed",), panel=_TRAINING
     )] = 0

@@ -107,6 +107,7 @@ def test_sampling_that_the_policy_of_trl_would_ignore_is_refused(
         (("--warmup", "5", "--steps", "5"), "A warm-up of 5 steps leaves none of the 5"),
         (("--lora-alpha", "32"), "`--lora-alpha` is of adapters, and all weights are trained"),
         (("--lora-targets", "q_proj"), "`--lora-targets` is of adapters"),
+        (("--solved", "0.1..0.9"), "`--solved` needs an evaluation"),
         (("--max-hours", "0"), "`--max-hours 0` leaves no time to train"),
         (("-T", "-0.5"), "give a temperature above 0"),
         (("-t", "0"), "An answer needs at least one token, not 0"),
