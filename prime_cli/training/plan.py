@@ -68,6 +68,7 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     lora_targets: tuple[str, ...] = ()
     refill: int = 0
     band: Band | None = None
+    push_to_hub: str | None = None
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
@@ -96,6 +97,8 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
             lines.append(("Refill", f"groups without spread are replaced by {words}"))
         if limits:
             lines.append(("Limit", ", ".join(limits)))
+        if self.push_to_hub:
+            lines.append(("Push", f"to huggingface.co/{self.push_to_hub}, private if it is new"))
         if self.report:
             lines.append(("Report", self.report))
         if self.options:

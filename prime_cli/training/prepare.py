@@ -40,6 +40,7 @@ from prime_cli.training.request import (
     TrainRequest,
     parse_settings,
     require_adapters,
+    require_repository,
     require_schedule,
 )
 
@@ -95,6 +96,7 @@ def prepare_training(
             f"`{request.model}` has no weights to train",
             hint=f"`-m {TINY}`, a model's folder, or a name on Hugging Face",
         )
+    require_repository(training, environ)
     engine = find_engine(training.engine)
     folder = None if request.model == TINY else model_folder(request.model, lookup.cwd)
     model = request.model if folder is None else str(folder)
@@ -180,6 +182,7 @@ def _plan(
         lora_alpha=training.lora_alpha,
         lora_targets=training.lora_targets,
         refill=training.refill,
+        push_to_hub=training.push_to_hub,
         save_every=training.save_every,
         keep=training.keep,
         eval_every=training.eval_every,

@@ -1,6 +1,7 @@
 """The options of `prime train` that an evaluation does not have."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import NotLoggedIn, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.options import Option
 from prime_cli.evals.planning.parsers import parse_names, parse_span
@@ -18,6 +19,7 @@ _TRAINING = "Training"
 _CHECKS = "Checks and evaluation"
 _ENGINE = "Engine"
 GROUP = 8
+_REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 MAX_TOKENS = 2048
 SOLVED = "0.1..0.9"
 """Neither always nor never, where rewards are 0 and 1."""
@@ -169,6 +171,10 @@ class TrainRequest:
     report: Annotated[Reporter | None, Option(
         "Also report the engine's metrics to this service.", ("--report",), panel=_ENGINE
     )] = None
+    push_to_hub: Annotated[str | None, Option(
+        "Push the trained model to Hugging Face; a new repository is private.", ("--push-to-hub",),
+        metavar="OWNER/NAME", panel=_ENGINE
+    )] = None
     trust_remote_code: Annotated[bool, Option(
         "Run Python code that comes with the model.", ("--trust-remote-code",), panel=_ENGINE
     )] = False
@@ -191,3 +197,19 @@ def require_adapters(training: TrainRequest) -> None:
         return
     flag = "--lora-alpha" if training.lora_alpha else "--lora-targets"
     raise UsageError(f"`{flag}` is of adapters, and all weights are trained", hint="`--lora 16`")
+
+
+def require_repository(training: TrainRequest, environ: Mapping[str, str]) -> None:
+    """Raise UsageError for no name of a repository, and NotLoggedIn without a token for it."""
+    wanted = training.push_to_hub
+    if wanted is None:
+        return
+    if not _REPOSITORY.fullmatch(wanted):
+        raise UsageError(
+            f"`--push-to-hub {wanted}` is no repository of Hugging Face", hint="write OWNER/NAME"
+        )
+    if not environ.get("HF_TOKEN"):
+        raise NotLoggedIn(
+            f"Hugging Face takes no push to {wanted} without a token",
+            hint="set HF_TOKEN to one that may write, from https://huggingface.co/settings/tokens",
+        )

@@ -340,6 +340,8 @@ def _show(session: Session, result: TrainingResult) -> FailedRollouts:
     lines += failure_lines(failed)
     if result.is_whole:
         lines.append(("Model", f"{path}/model"))
+        if facts.plan.push_to_hub:
+            lines.append(("Pushed", f"https://huggingface.co/{facts.plan.push_to_hub}"))
     lines += best_lines(result.folder, facts)
     refilled = count_refilled(result.folder, facts)
     lines += refill_lines(refilled)

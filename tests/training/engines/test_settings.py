@@ -27,6 +27,7 @@ def settings() -> tuple[Engine, Settings]:
         ({"max_steps": 3}, "would contradict `--steps`", "use `--steps`"),
         ({"warmup_steps": 3}, "would contradict `--warmup`", "use `--warmup`"),
         ({"lr_scheduler_type": "cosine"}, "would contradict `--lr-schedule`", "`--lr-schedule`"),
+        ({"push_to_hub": True}, "would contradict `--push-to-hub`", "use `--push-to-hub`"),
         ({"top_p": 0.9}, "`top_p` is decided by prime", "omit the setting"),
         ({"bta": 0.1}, "TRL has no setting `bta`", "did you mean `beta`?"),
         ({"loss_type": "dr_grpo"}, "its result is not tested here", "`bnpo`, `dapo`, `grpo`"),

@@ -38,6 +38,7 @@ class Config:
     lr_schedule: str = "constant"
     warmup: int = 0
     best: int | None = None
+    push_to_hub: str | None = None
     report: str | None = None
     resume: str | None = None
     trust_remote_code: bool = False

@@ -25,6 +25,7 @@ from .generation import Generating
 from .memory import require_memory
 from .policy import Policy
 from .processes import join
+from .pushing import prepare_push, push
 from .reports import prepare_reports
 from .rollouts import Rollouts, reward_of_environment
 from .sampling import Sampler
@@ -62,6 +63,8 @@ def train(config: Config, service: Service, folder: Path) -> None:
         # Compiled code would go on with the weights that vLLM has packed for the CPU at first.
         os.environ["TORCH_COMPILE_DISABLE"] = "1"
     prepare_reports(config, folder, processes)
+    if processes.is_main_process:
+        prepare_push(config)
     config = _with_model(config, processes, folder)
     tokenizer = load_tokenizer(config)
     ends = ends_of(config, tokenizer)
@@ -100,6 +103,8 @@ def train(config: Config, service: Service, folder: Path) -> None:
         if processes.is_main_process:
             _save(trainer, tokenizer, folder)
         steps.evaluate(trainer.state.global_step)
+        if processes.is_main_process:
+            push(config, folder)
     processes.wait_for_everyone()
 
 
