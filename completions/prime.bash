@@ -614,8 +614,15 @@ _prime_offers() {
     'prime train --steps') offers='' ;;
     'prime train --batch') offers='' ;;
     'prime train --lr') offers='' ;;
+    'prime train --lr-schedule') offers='constant linear cosine' ;;
+    'prime train --warmup') offers='' ;;
     'prime train --lora') offers='' ;;
     'prime train --data') offers='@runs @folders' ;;
+    'prime train --lora-alpha') offers='' ;;
+    'prime train --lora-targets') offers='' ;;
+    'prime train --refill') offers='' ;;
+    'prime train --from-run') offers='@runs @folders' ;;
+    'prime train --solved') offers='' ;;
     'prime train --seed') offers='' ;;
     'prime train --save-every') offers='' ;;
     'prime train --keep-checkpoints') offers='' ;;
@@ -633,6 +640,7 @@ _prime_offers() {
     'prime train --engine-dir') offers='@folders' ;;
     'prime train --set') offers='' ;;
     'prime train --report') offers='wandb tensorboard trackio' ;;
+    'prime train --push-to-hub') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/sort-names starter/word-ladder @environments' ;;
     'prime train --resume') offers='' ;;
     'prime train --join') offers='@folders' ;;
     'prime train --output'|'prime train -o') offers='table plain json jsonl' ;;
@@ -663,8 +671,15 @@ _prime_offers() {
     'prime train run --steps') offers='' ;;
     'prime train run --batch') offers='' ;;
     'prime train run --lr') offers='' ;;
+    'prime train run --lr-schedule') offers='constant linear cosine' ;;
+    'prime train run --warmup') offers='' ;;
     'prime train run --lora') offers='' ;;
     'prime train run --data') offers='@runs @folders' ;;
+    'prime train run --lora-alpha') offers='' ;;
+    'prime train run --lora-targets') offers='' ;;
+    'prime train run --refill') offers='' ;;
+    'prime train run --from-run') offers='@runs @folders' ;;
+    'prime train run --solved') offers='' ;;
     'prime train run --seed') offers='' ;;
     'prime train run --save-every') offers='' ;;
     'prime train run --keep-checkpoints') offers='' ;;
@@ -682,6 +697,7 @@ _prime_offers() {
     'prime train run --engine-dir') offers='@folders' ;;
     'prime train run --set') offers='' ;;
     'prime train run --report') offers='wandb tensorboard trackio' ;;
+    'prime train run --push-to-hub') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/sort-names starter/word-ladder @environments' ;;
     'prime train run --resume') offers='' ;;
     'prime train run --join') offers='@folders' ;;
     'prime train run --output'|'prime train run -o') offers='table plain json jsonl' ;;
@@ -1403,8 +1419,8 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
-    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --sft --data --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
-    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lora --sft --data --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train') words='run list show stop' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lr-schedule --warmup --lora --sft --data --lora-alpha --lora-targets --refill --from-run --solved --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --push-to-hub --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
+    'prime train run') words='' options='--model -m --num-examples -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lr-schedule --warmup --lora --sft --data --lora-alpha --lora-targets --refill --from-run --solved --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --push-to-hub --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline -h --help' ;;
     'prime train list') words='' options='--outputs-dir --output -o --quiet -q -h --help' ;;
     'prime train show') words='' options='--html --force --output -o --quiet -q -h --help' ;;
     'prime train stop') words='' options='--yes -y --force -f --output -o --quiet -q -h --help' ;;

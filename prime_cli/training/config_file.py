@@ -45,18 +45,15 @@ ADAPTERS_NOTE = (
 
 _OF_THE_SERVICE = (
     *("adapters", "infrastructure", "tailscale", "cluster_name", "oversampling_factor"),
-    *("max_async_level", "trajectory_strategy", "buffer", "val", "name", "type", "lora_alpha"),
+    *("max_async_level", "trajectory_strategy", "buffer", "val", "name", "type"),
 )
-"""Keys that only say how the service runs a training, or that it ignores itself.
-
-The alpha of adapters is twice their rank here.
-"""
+"""Keys that only say how the service runs a training, or that it ignores itself."""
 _REFUSED = {
     "teacher": "distillation is not offered",
     "checkpoint_id": "name the folder of the weights as `model`",
     "run_config": "give settings of TRL by `--set KEY=VALUE`, those of prime-rl after `--`",
-    "pre_batch_filters": "groups without spread are counted, and teach nothing",
-    "post_batch_filters": "groups without spread are counted, and teach nothing",
+    "pre_batch_filters": "`--refill N` replaces groups without spread",
+    "post_batch_filters": "`--refill N` replaces groups without spread",
 }
 _REFUSED_OF_ENV = (
     *("max_turns", "max_input_tokens", "max_output_tokens", "max_total_tokens", "timeout"),
@@ -85,6 +82,8 @@ def with_file(
     names = {each.name for each in fields(TrainRequest)}
     values = {name: each for name, each in file.values.items() if name not in given}
     own = {name: each for name, each in values.items() if name in names}
+    if "lora" in given and not training.lora:
+        own.pop("lora_alpha", None)  # it is of the adapters that the flag switches off
     shared = {name: each for name, each in values.items() if name not in names | OF_ENVIRONMENT}
     requests = []
     for env in (file.values, *file.others):
@@ -111,6 +110,7 @@ def request_of(file: HostedFile, path: Path) -> FileRequest:
         "max_concurrent": file.max_inflight_rollouts,
         "lr": file.learning_rate or LEARNING_RATE,
         "lora": LORA_RANK,
+        "lora_alpha": file.lora_alpha,
         "save_every": file.checkpoints and file.checkpoints.interval,
         "env_file": _secrets_of(file, path),
         "report": None if file.wandb is None else Reporter.WANDB,

@@ -100,7 +100,9 @@ class EngineTraining:
     async def _run(self, session: RolloutSession, url: str, token: str) -> None:
         self._session = session
         launch = self._files.launch(
-            engine_config(self._plan, self._record.facts.steps, self._checkpoint),
+            engine_config(
+                self._plan, self._record.facts.steps, self._checkpoint, self._record.facts.best
+            ),
             self._setup.context.environ,
             url=url,
             token=token,
@@ -247,7 +249,8 @@ class EngineTraining:
             words = ", ".join(map(_rewarded, found))
             self._progress.say(f"Evaluated after {pluralize(step, 'step')}: {words}")
         rewards = [each.reward for each in found if each.reward is not None]
-        return Evaluated(step=step, reward=fmean(rewards) if rewards else None)
+        reward = fmean(rewards) if rewards else None
+        return Evaluated(step=step, reward=reward, best=self._record.facts.best)
 
     def _leave_out_held_out(self, evaluations: list[Evaluation]) -> None:
         """See that no row to learn is of an example that was evaluated."""
@@ -287,4 +290,5 @@ class EngineTraining:
 def _rewarded(evaluation: Evaluation) -> str:
     found = evaluation.reward
     reward = "no rollout has a reward" if found is None else f"reward {format_number(found)}"
+    reward += evaluation.pass_words
     return reward if evaluation.environment is None else f"{evaluation.environment} {reward}"

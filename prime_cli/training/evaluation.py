@@ -50,10 +50,10 @@ def _hold_out(start: Start, plan: TrainingPlan, split: str | None, who: str) -> 
     numbers = list(range(start.examples)) if start.numbers is None else start.numbers
     most = len(numbers) if plan.examples == ALL else plan.examples
     if not plan.eval_examples:
-        return HeldOut(0, numbers[:most], "none")
+        return HeldOut(0, _chosen(numbers, plan)[:most], "none")
     if start.has_eval and split == TRAIN:
         words = "the environment's own evaluation data"
-        return HeldOut(plan.eval_examples, numbers[:most], words, split=EVAL)
+        return HeldOut(plan.eval_examples, _chosen(numbers, plan)[:most], words, split=EVAL)
     count = min(plan.eval_examples, len(numbers) // 2)
     if not count:
         raise EnvironmentFailed(
@@ -62,7 +62,15 @@ def _hold_out(start: Start, plan: TrainingPlan, split: str | None, who: str) -> 
         )
     kept, held = numbers[:-count], numbers[-count:]
     words = f"the last {count:,} of {len(numbers):,} examples, which are not trained on"
-    return HeldOut(count, kept[:most], words, split=split, numbers=_spans(held))
+    left = _chosen(kept, plan)[:most]
+    return HeldOut(count, left, words, split=split, numbers=_spans(held))
+
+
+def _chosen(numbers: list[int], plan: TrainingPlan) -> list[int]:
+    """Those of the band, if there is one."""
+    if plan.band is None:
+        return numbers
+    return sorted(set(numbers).intersection(plan.band.examples))
 
 
 def _spans(numbers: Sequence[int]) -> str:
@@ -164,8 +172,17 @@ def _evaluate(
     result = run_with(prepared, interpreter, setup.access, context)
     if result.signal is not None:
         raise EnvironmentFailed("The evaluation was stopped")
-    path = result.folder.path.relative_to(setup.folder.path)
-    return Evaluation(step=step, path=path.as_posix(), reward=result.summary.reward.mean)
+    path, summary = result.folder.path.relative_to(setup.folder.path), result.summary
+    return Evaluation(
+        step=step,
+        path=path.as_posix(),
+        reward=summary.reward.mean,
+        pass_at={
+            each.name: each.value
+            for each in summary.reduced
+            if each.name.startswith("pass@") and each.value is not None
+        },
+    )
 
 
 def judge(

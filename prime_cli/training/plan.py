@@ -16,6 +16,7 @@ from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.runs.plan import ALL
 from prime_cli.runtime.worker.environment import SPLITS
+from prime_cli.training.bands import Band
 
 TRAIN = "train"
 UNNAMED = "policy"
@@ -64,15 +65,22 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     ratios: tuple[float, ...] = ()
     vllm: bool = False
     data: str | None = None
+    lr_schedule: str = "constant"
+    warmup: int = 0
+    lora_alpha: int | None = None
+    lora_targets: tuple[str, ...] = ()
+    refill: int = 0
+    band: Band | None = None
+    push_to_hub: str | None = None
 
     def lines(self) -> list[tuple[str, str]]:
         """The plan as labelled lines, one decision each."""
         each = f"{pluralize(self.batch, 'prompt')} x {self.group} rollouts"
-        prompts = "all examples" if self.examples == ALL else f"{self.examples:,} examples"
+        known = "all examples" if self.band is None else self.band.words
+        prompts = known if self.examples == ALL else f"{self.examples:,} examples"
         learned = f"{each}, from {prompts}"
         if self.data is not None:
             learned = f"{pluralize(self.batch, 'row')}, from {self.data}"
-        what = f"adapters of rank {self.lora}" if self.lora else "all weights"
         tested = "none"
         if self.eval_examples:
             count = self.eval_examples * self.eval_rollouts
@@ -85,18 +93,38 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
             ("Model", self.model),
             ("Engine", f"{self.engine}, {self._where()}"),
             ("Training", f"{pluralize(self.steps, 'step')} of {learned}"),
-            ("Weights", f"{what}, learning rate {format_exact(self.lr)}"),
+            ("Weights", f"{self._trained()}, learning rate {self._rate()}"),
             ("Sampling", f"temperature {format_exact(self.temperature)}, {self.max_tokens} tokens"),
             ("Checkpoints", f"every {self.save_every} steps, the last {self.keep} are kept"),
             ("Evaluation", tested),
         ]
+        if self.refill:
+            words = f"at most {pluralize(self.refill, 'other group')} a step"
+            lines.append(("Refill", f"groups without spread are replaced by {words}"))
         if limits:
             lines.append(("Limit", ", ".join(limits)))
+        if self.push_to_hub:
+            lines.append(("Push", f"to huggingface.co/{self.push_to_hub}, private if it is new"))
         if self.report:
             lines.append(("Report", self.report))
         if self.options:
             lines.append(("Settings", msgspec.json.encode(self.options).decode()))
         return lines
+
+    def _trained(self) -> str:
+        """Which weights are trained."""
+        if not self.lora:
+            return "all weights"
+        named = ", ".join(self.lora_targets)
+        alpha = "" if self.lora_alpha is None else f" and alpha {self.lora_alpha}"
+        return f"adapters of rank {self.lora}{alpha}" + (f" in {named}" if named else "")
+
+    def _rate(self) -> str:
+        """The learning rate, and how it changes."""
+        words = format_exact(self.lr)
+        if self.warmup:
+            words += f" after {pluralize(self.warmup, 'step')} of warm-up"
+        return words if self.lr_schedule == "constant" else f"{words}, {self.lr_schedule} to 0"
 
     def _where(self) -> str:
         """The processes, and the devices that they have."""

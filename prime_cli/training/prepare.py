@@ -17,11 +17,13 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import ORACLE
 from prime_cli.models.prices import FREE
+from prime_cli.runs.listing import find_run
 from prime_cli.runs.plan import ALL, CONCURRENCY
 from prime_cli.serving.engines import find_gpus
 from prime_cli.serving.plan import model_folder
 from prime_cli.serving.weights import weights_folder
 from prime_cli.statistics.ranking import SMOLLM2, is_baseline
+from prime_cli.training.bands import Band, find_band
 from prime_cli.training.engines.catalogue import (
     DEFAULT,
     Engine,
@@ -34,7 +36,16 @@ from prime_cli.training.fine_tuning import find_data
 from prime_cli.training.nodes import FirstNode
 from prime_cli.training.plan import TrainingPlan, for_training
 from prime_cli.training.recording import LENGTHS
-from prime_cli.training.request import GROUP, MAX_TOKENS, TrainRequest, parse_settings
+from prime_cli.training.request import (
+    GROUP,
+    MAX_TOKENS,
+    SOLVED,
+    TrainRequest,
+    parse_settings,
+    require_adapters,
+    require_repository,
+    require_schedule,
+)
 
 TINY = "builtin/tiny"
 """A small model with random weights, which the engine makes on the spot."""
@@ -89,6 +100,7 @@ def prepare_training(
             f"`{request.model}` has no weights to train",
             hint=f"`-m {SMOLLM2}`, `-m {TINY}`, a model's folder, or a name on Hugging Face",
         )
+    require_repository(training, environ)
     engine = find_engine(training.engine)
     folder = None if is_own else model_folder(request.model, lookup.cwd)
     model = request.model if folder is None else str(folder)
@@ -110,9 +122,24 @@ def prepare_training(
         found.append(prepared)
     data = find_data(training, lookup.cwd)
     plan = _plan(request, training, model, found[0], engine, gpus, data)
-    plan = msgspec.structs.replace(plan, ratios=ratios)
+    band = _band(found, training, lookup)
+    plan = msgspec.structs.replace(plan, ratios=ratios, band=band)
     name = model.rstrip("/").rpartition("/")[2] if folder is not None else model
     return PreparedTraining(plan, tuple(as_policy(each, plan, name) for each in found), engine)
+
+
+def _band(
+    found: Sequence[PreparedRun], training: TrainRequest, lookup: LookupContext
+) -> Band | None:
+    """The examples that `--from-run` leaves; raises UsageError, NotFound."""
+    if training.from_run is None:
+        if training.solved is not None:
+            raise UsageError("`--solved` needs an evaluation", hint="`--from-run RUN`")
+        return None
+    if len(found) > 1:
+        raise UsageError("`--from-run` is of one environment", hint="train on that one alone")
+    run = find_run(training.from_run, lookup.cwd)
+    return find_band(run, found[0], training.solved or SOLVED, training.batch)
 
 
 def as_policy(prepared: PreparedRun, plan: TrainingPlan, name: str) -> PreparedRun:
@@ -153,11 +180,17 @@ def _plan(
         group=group,
         batch=training.batch,
         lr=training.lr,
+        lr_schedule=training.lr_schedule.value,
+        warmup=training.warmup,
         max_tokens=_max_tokens(request, sampling),
         temperature=sampling["temperature"],
         seed=training.seed,
         examples=ALL if request.num_examples is None else request.num_examples,
         lora=training.lora,
+        lora_alpha=training.lora_alpha,
+        lora_targets=training.lora_targets,
+        refill=training.refill,
+        push_to_hub=training.push_to_hub,
         save_every=training.save_every,
         keep=training.keep,
         eval_every=training.eval_every,
@@ -186,6 +219,8 @@ def _require_learning(training: TrainRequest, group: int, sampling: Mapping[str,
         )
     if not training.lr:
         raise UsageError("A learning rate of 0 changes no weight", hint="`--lr 1e-6`")
+    require_schedule(training)
+    require_adapters(training)
     require_time(training)
     if sampling["temperature"] <= 0:
         raise UsageError("A training needs samples: give a temperature above 0", hint="`-T 1.0`")
@@ -282,8 +317,10 @@ def engine_packages(engine: Engine, plan: TrainingPlan) -> Engine:
     return replace(engine, packages=(*engine.packages, plan.report))
 
 
-def engine_config(plan: TrainingPlan, steps: int, resume: Path | None) -> dict[str, Any]:
-    """engine.json: what the engine is given."""
+def engine_config(
+    plan: TrainingPlan, steps: int, resume: Path | None, best: int | None = None
+) -> dict[str, Any]:
+    """engine.json: what the engine is given; `best` is the step whose checkpoint is to be kept."""
     model = str(weights_folder(prime_home())) if plan.model == SMOLLM2 else plan.model
     return {
         **msgspec.to_builtins(plan),
@@ -291,4 +328,5 @@ def engine_config(plan: TrainingPlan, steps: int, resume: Path | None) -> dict[s
         "steps": steps,
         "evaluate": plan.eval_examples > 0,
         "resume": None if resume is None else str(resume),
+        "best": best,
     }

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 
 import msgspec
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.core.formatting import format_difference, format_interval
+from prime_cli.core.formatting import format_difference, format_interval, format_number
 from prime_cli.core.paths import home_path, make_folder, prime_home, write_atomically
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.execution.run_record import RunRecord
@@ -18,7 +19,9 @@ from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import RunManifest, load_manifest
 from prime_cli.runs.saved_run import open_run
+from prime_cli.training.curves import read_steps
 from prime_cli.training.plan import TrainingPlan
+from prime_cli.training.trainer_events import METRICS
 
 CHECKPOINTS, MODEL, STOP = "checkpoints", "model", "stop"
 OUTPUTS, TRAIN = "outputs", "train"
@@ -32,13 +35,21 @@ ENVIRONMENTS = "environments"
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """The weights after `step` steps on held-out examples; `path` is that run's folder.
 
-    With several environments each has its own.
+    With several environments each has its own. Where rewards are 0 and 1, `pass_at` holds the
+    estimates of pass@k by their names, such as `pass@4`.
     """
 
     step: int
     path: str
     reward: float | None
     environment: str | None = None
+    pass_at: dict[str, float] = {}
+
+    @property
+    def pass_words(self) -> str:
+        """` (pass@2 0.5, pass@4 0.7)`; empty without an estimate."""
+        words = ", ".join(f"{name} {format_number(each)}" for name, each in self.pass_at.items())
+        return words and f" ({words})"
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +109,18 @@ class TrainingFacts(msgspec.Struct, frozen=True, kw_only=True):
     environments: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     replaced: dict[str, int] = {}
+
+    @property
+    def best(self) -> int | None:
+        """The trained step with the highest mean reward on held-out examples, the first of equals.
+
+        None before the first evaluation.
+        """
+        found: dict[int, list[float]] = {}
+        for each in self.evaluations:
+            if each.step and each.reward is not None:
+                found.setdefault(each.step, []).append(each.reward)
+        return max(found, key=lambda step: fmean(found[step]), default=None)
 
     @property
     def steps(self) -> int:
@@ -161,6 +184,13 @@ def last_checkpoint(folder: RunFolder) -> tuple[int, Path] | None:
     found = place.iterdir() if place.is_dir() else ()
     steps = {int(path.name): path for path in found if path.name.isdecimal()}
     return max(steps.items()) if steps else None
+
+
+def best_checkpoint(folder: RunFolder, facts: TrainingFacts) -> Path | None:
+    """The checkpoint of the best of several evaluated steps; None where it is not there."""
+    evaluated = {each.step for each in facts.evaluations if each.step}
+    path = folder.path / CHECKPOINTS / str(facts.best)
+    return path if len(evaluated) > 1 and path.is_dir() else None
 
 
 class SavedTraining(msgspec.Struct, frozen=True):
@@ -252,6 +282,26 @@ def count_failed(folder: RunFolder, environments: Sequence[str]) -> FailedRollou
         for error in summary.errors:
             kinds[f"{error.type}: {error.message}"] += error.count
     return FailedRollouts(failed, finished, next((kind for kind, _ in kinds.most_common(1)), None))
+
+
+class Refilled(msgspec.Struct, frozen=True):
+    """Groups without spread that `--refill` dropped, and how many of them it replaced.
+
+    In `short_steps` its bound left some, which were trained on in vain.
+    """
+
+    dropped: int
+    replaced: int
+    short_steps: int
+
+
+def count_refilled(folder: RunFolder, facts: TrainingFacts) -> Refilled | None:
+    """Those of all steps; None without `--refill`."""
+    if not facts.plan.refill:
+        return None
+    steps = [each.get("extra", {}) for each in read_steps(folder.path / METRICS, facts.step)]
+    names = ("dropped", "replaced", "refill_short")
+    return Refilled(*(int(sum(each.get(name, 0) for each in steps)) for name in names))
 
 
 def _open(path: Path) -> SavedTraining:

@@ -1,6 +1,7 @@
 """The options of `prime train` that an evaluation does not have."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -9,17 +10,21 @@ from typing import Annotated, Any
 
 import msgspec
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import NotLoggedIn, UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.options import Option
-from prime_cli.evals.planning.parsers import parse_span
+from prime_cli.evals.planning.parsers import parse_names, parse_span
 
 _TRAINING = "Training"
 _CHECKS = "Checks and evaluation"
 _ENGINE = "Engine"
 GROUP = 8
+_REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 MAX_TOKENS = 2048
 SFT_LR = 2e-5
 """The learning rate of `--sft`, as TRL has it."""
+SOLVED = "0.1..0.9"
+"""Neither always nor never, where rewards are 0 and 1."""
 
 
 class Reporter(StrEnum):
@@ -28,6 +33,14 @@ class Reporter(StrEnum):
     WANDB = "wandb"
     TENSORBOARD = "tensorboard"
     TRACKIO = "trackio"
+
+
+class Schedule(StrEnum):
+    """How the learning rate goes on after its warm-up: as it is, or down to 0 at the last step."""
+
+    CONSTANT = "constant"
+    LINEAR = "linear"
+    COSINE = "cosine"
 
 
 def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
@@ -59,6 +72,14 @@ class TrainRequest:
         "Learning rate.", ("--lr",), least=0, show_default="1e-06; 2e-05 with --sft",
         panel=_TRAINING
     )] = 1e-6
+    lr_schedule: Annotated[Schedule, Option(
+        "How the learning rate changes: stay, or fall to 0 at the end.", ("--lr-schedule",),
+        panel=_TRAINING
+    )] = Schedule.CONSTANT
+    warmup: Annotated[int, Option(
+        "Steps in which the learning rate rises from 0 to --lr.", ("--warmup",), metavar="STEPS",
+        least=0, panel=_TRAINING
+    )] = 0
     lora: Annotated[int, Option(
         "Train adapters of this rank instead of all weights.", ("--lora",), metavar="RANK", least=0,
         panel=_TRAINING, show_default=False
@@ -69,6 +90,26 @@ class TrainRequest:
     data: Annotated[str | None, Option(
         "With --sft: rows of `prime eval export --to sft`, or an evaluation's id or folder.",
         ("--data",), metavar="ROWS|RUN", panel=_TRAINING
+    )] = None
+    lora_alpha: Annotated[int | None, Option(
+        "Scale of the adapters, which is divided by their rank.", ("--lora-alpha",),
+        metavar="ALPHA", least=1, panel=_TRAINING, show_default="twice the rank"
+    )] = None
+    lora_targets: Annotated[tuple[str, ...], Option(
+        "Layers that get adapters, such as q_proj,v_proj.", ("--lora-targets",), metavar="NAMES",
+        parse=parse_names, panel=_TRAINING, show_default="all linear layers"
+    )] = ()
+    refill: Annotated[int, Option(
+        "Replace groups without spread by at most N others in a step.", ("--refill",), metavar="N",
+        least=0, panel=_TRAINING, show_default="none"
+    )] = 0
+    from_run: Annotated[str | None, Option(
+        "Train on examples of this evaluation alone, chosen by --solved.", ("--from-run",),
+        metavar="RUN", panel=_TRAINING
+    )] = None
+    solved: Annotated[str | None, Option(
+        "The mean rewards of these examples.", ("--solved",), metavar="LOW..HIGH",
+        show_default=SOLVED, panel=_TRAINING
     )] = None
     seed: Annotated[int, Option(
         "Seed for the order of prompts and for sampling.", ("--seed",), panel=_TRAINING
@@ -140,7 +181,45 @@ class TrainRequest:
     report: Annotated[Reporter | None, Option(
         "Also report the engine's metrics to this service.", ("--report",), panel=_ENGINE
     )] = None
+    push_to_hub: Annotated[str | None, Option(
+        "Push the trained model to Hugging Face; a new repository is private.", ("--push-to-hub",),
+        metavar="OWNER/NAME", panel=_ENGINE
+    )] = None
     trust_remote_code: Annotated[bool, Option(
         "Run Python code that comes with the model.", ("--trust-remote-code",), panel=_ENGINE
     )] = False
     # fmt: on
+
+
+def require_schedule(training: TrainRequest) -> None:
+    """Raise UsageError for a warm-up that leaves no step at the whole learning rate."""
+    if training.warmup >= training.steps:
+        raise UsageError(
+            f"A warm-up of {pluralize(training.warmup, 'step')} leaves none of the "
+            f"{training.steps} for the whole learning rate",
+            hint=f"`--warmup {training.steps // 10}`, or more `--steps`",
+        )
+
+
+def require_adapters(training: TrainRequest) -> None:
+    """Raise UsageError for settings of adapters where all weights are trained."""
+    if training.lora or not (training.lora_alpha or training.lora_targets):
+        return
+    flag = "--lora-alpha" if training.lora_alpha else "--lora-targets"
+    raise UsageError(f"`{flag}` is of adapters, and all weights are trained", hint="`--lora 16`")
+
+
+def require_repository(training: TrainRequest, environ: Mapping[str, str]) -> None:
+    """Raise UsageError for no name of a repository, and NotLoggedIn without a token for it."""
+    wanted = training.push_to_hub
+    if wanted is None:
+        return
+    if not _REPOSITORY.fullmatch(wanted):
+        raise UsageError(
+            f"`--push-to-hub {wanted}` is no repository of Hugging Face", hint="write OWNER/NAME"
+        )
+    if not environ.get("HF_TOKEN"):
+        raise NotLoggedIn(
+            f"Hugging Face takes no push to {wanted} without a token",
+            hint="set HF_TOKEN to one that may write, from https://huggingface.co/settings/tokens",
+        )

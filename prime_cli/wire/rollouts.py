@@ -147,10 +147,14 @@ class EvaluationAsk(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fi
 
 
 class Evaluated(msgspec.Struct, kw_only=True, frozen=True):
-    """The mean reward over held-out examples; null without a scored rollout."""
+    """The mean reward over held-out examples; null without a scored rollout.
+
+    `best` is the trained step with the highest one, whose checkpoint is to be kept.
+    """
 
     step: int
     reward: float | None
+    best: int | None = None
 
 
 class NodeJoin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

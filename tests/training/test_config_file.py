@@ -58,6 +58,7 @@ def test_the_published_form_says_what_the_flags_would(tmp_path: Path) -> None:
         "rollouts_per_example": 16,
         "lr": 1e-4,
         "lora": 16,
+        "lora_alpha": 16,
         "env_args": {"min_turns": 3, "max_turns": 5},
         "env_file": tmp_path / "secrets.env",
         "save_every": 10,
@@ -72,7 +73,7 @@ def test_the_published_form_says_what_the_flags_would(tmp_path: Path) -> None:
     (ignored,) = request.said
     assert ignored == (
         "Keys without effect on this machine: `oversampling_factor`, `trajectory_strategy`, "
-        "`lora_alpha`, `checkpoints.keep_cloud`, `eval.skip_first_step`"
+        "`checkpoints.keep_cloud`, `eval.skip_first_step`"
     )
 
 
@@ -186,3 +187,11 @@ def test_each_environment_is_a_request_of_its_own(tmp_path: Path) -> None:
 
 def test_shares_follow_from_the_sizes_where_the_file_has_none(tmp_path: Path) -> None:
     assert _read(tmp_path, SMALL + '[[env]]\nid = "ada/letters"\n').ratios == ()
+
+
+def test_the_alpha_of_a_file_is_of_its_adapters_alone(tmp_path: Path) -> None:
+    file = _read(tmp_path, PUBLISHED)
+    _, adapters = with_file(file, EvalRequest(), TrainRequest(lora=4), {"lora"})
+    assert (adapters.lora, adapters.lora_alpha) == (4, 16)
+    _, whole = with_file(file, EvalRequest(), TrainRequest(lora=0), {"lora"})
+    assert (whole.lora, whole.lora_alpha) == (0, None)

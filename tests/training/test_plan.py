@@ -156,6 +156,42 @@ def test_a_plan_names_its_processes_and_their_devices() -> None:
     assert engine(gpus=("A", "B")) == "scripted, on A (1 of 2 GPUs)"
 
 
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({}, "learning rate 0.1"),
+        ({"warmup": 1}, "learning rate 0.1 after 1 step of warm-up"),
+        ({"warmup": 3, "lr_schedule": "cosine"}, "0.1 after 3 steps of warm-up, cosine to 0"),
+    ],
+)
+def test_a_plan_says_how_the_learning_rate_changes(plan: dict[str, Any], words: str) -> None:
+    changed = msgspec.structs.replace(TRAINING_PLAN, **plan)
+    assert dict(changed.lines())["Weights"].endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({}, "all weights"),
+        ({"lora": 8}, "adapters of rank 8"),
+        (
+            {"lora": 8, "lora_alpha": 32, "lora_targets": ("q_proj", "v_proj")},
+            "adapters of rank 8 and alpha 32 in q_proj, v_proj",
+        ),
+    ],
+)
+def test_a_plan_says_which_weights_are_trained(plan: dict[str, Any], words: str) -> None:
+    changed = msgspec.structs.replace(TRAINING_PLAN, **plan)
+    assert dict(changed.lines())["Weights"] == f"{words}, learning rate 0.1"
+
+
+def test_a_plan_says_how_many_groups_may_be_replaced() -> None:
+    assert "Refill" not in dict(TRAINING_PLAN.lines())
+    changed = msgspec.structs.replace(TRAINING_PLAN, refill=4)
+    words = "groups without spread are replaced by at most 4 other groups a step"
+    assert dict(changed.lines())["Refill"] == words
+
+
 # --- vLLM ---
 
 GPU = ("NVIDIA H100",)

@@ -19,7 +19,8 @@ from prime_cli.core.errors import EngineFailed
 from prime_cli.models.prices import FREE
 from prime_cli.models.providers import KeySource
 from prime_cli.models.registry import Registry, RegistryEntry
-from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.folder import RunFolder, read_journal
+from prime_cli.training.record import best_checkpoint, count_refilled
 from tests.helpers.environments import interpreter_with, small_interpreter
 from tests.helpers.planted_keys import (
     JUDGE_KEY,
@@ -73,6 +74,32 @@ def load_environment(size: int = 32):
     data = Dataset.from_list(rows)
     return Twice(eval_dataset=data, rubric=vf.Rubric(funcs=[vowels]), max_turns=2)
 """
+FORGETFUL = """
+import verifiers as vf
+from datasets import Dataset
+
+class Forgetful(vf.MultiTurnEnv):
+    async def env_response(self, messages, state, **kwargs):
+        return [{"role": "user", "content": "and once more"}]
+
+    async def get_prompt_messages(self, state):
+        found = await super().get_prompt_messages(state)
+        return found[-1:] if state["example_id"] % 2 == 0 else found
+
+def load_environment(size: int = 32):
+    rows = [{"question": f"vowels please ({n})", "answer": "a"} for n in range(size)]
+    def vowels(completion, **kwargs):
+        said = [each["content"] or "" for each in completion if each["role"] == "assistant"]
+        text = "".join(said)
+        return sum(letter in "aeiou" for letter in text) / max(len(text), 1)
+    data = Dataset.from_list(rows)
+    return Forgetful(eval_dataset=data, rubric=vf.Rubric(funcs=[vowels]), max_turns=2)
+"""
+"""The same with two turns, of which every second example forgets the first."""
+ONE_OF_FOUR = """def vowels(completion, prompt, **kwargs):
+        if int(prompt[-1]["content"].split("(")[1].rstrip(")")) % 4:
+            return 0.0"""
+"""The start of its reward, which is 0 for three of four examples."""
 PLAN: dict[str, Any] = {
     "model": "builtin/tiny",
     "group": 8,
@@ -195,6 +222,55 @@ def test_one_model_learns_in_two_environments_with_a_verdict_for_each(
     assert all(each.difference > 0 for each in facts.verdicts)
 
 
+def test_the_checkpoint_of_the_best_evaluation_is_kept_through_a_resume(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    interpreter = small_interpreter(tmp_path, VOWELS)
+    # It learns nothing, so that another evaluation than the last one is best.
+    plan: dict[str, Any] = {**PLAN, "lr": 1e-12, "batch": 2, "steps": 7, "save_every": 1, "keep": 1}
+    plan |= {"eval_every": 1, "eval_examples": 8}
+    parent = tmp_path / "run"
+    parent.mkdir()
+    own = {**plan, **{name: str(path) for name, path in trl.items()}}
+    folder = _killed_after(5, parent, tmp_path, own)
+    facts = train_scripted(interpreter, parent, resumed=folder, **trl, **plan).result.facts
+    rewards = {each.step: each.reward or 0.0 for each in facts.evaluations if each.step}
+    best = max(rewards, key=lambda step: rewards[step])
+    assert list(rewards) == [1, 2, 3, 4, 5, 6, 7]
+    assert facts.best == best
+    kept = {path.name for path in (folder.path / "checkpoints").iterdir()}
+    assert {str(best), "7"} <= kept
+    assert len(kept) <= 3  # one that was best until the last evaluation
+    assert best_checkpoint(folder, facts) == folder.path / "checkpoints" / str(best)
+
+
+def test_groups_without_spread_are_replaced_up_to_the_bound(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    # Of every four examples, three are worth nothing.
+    flat = VOWELS.replace("def vowels(completion, **kwargs):", ONE_OF_FOUR)
+    interpreter = interpreter_with(tmp_path, flat)
+    plan: dict[str, Any] = {**PLAN, **trl, "batch": 4, "steps": 3, "save_every": 1}
+    trained = train_scripted(interpreter, tmp_path / "run", **plan, refill=4)
+    steps, facts = _steps(trained.folder), trained.result.facts
+    found = count_refilled(trained.result.folder, facts)
+    assert found is not None
+    rows = list(read_journal(trained.folder / "journal.jsonl"))
+    for step in steps:
+        own = [row for row in rows if row.state["step"] == step["step"]]
+        groups: dict[int, set[float | None]] = {}
+        for row in own:
+            groups.setdefault(row.example_id, set()).add(row.reward)
+        extra = step["extra"]
+        spread = sum(len(each) > 1 for each in groups.values())
+        assert 4 <= len(groups) <= 8
+        assert extra["dropped"] >= 1
+        assert extra["replaced"] == min(4, spread) - (4 - extra["dropped"])
+        assert extra["refill_short"] == (extra["replaced"] < extra["dropped"])
+    assert found.dropped == sum(step["extra"]["dropped"] for step in steps)
+    assert found.replaced > 0
+
+
 def test_two_processes_train_as_one_does_and_end_together(
     tmp_path: Path, trl: dict[str, Any]
 ) -> None:
@@ -218,6 +294,25 @@ def test_two_processes_train_as_one_does_and_end_together(
         assert _of(two) == pytest.approx(_of(one), rel=1e-3, abs=1e-4)
         assert two["rollouts"] == 64
         assert two["version_lag"] == 0
+
+
+def test_rollouts_of_several_segments_train_in_any_number_of_processes(
+    tmp_path: Path, trl: dict[str, Any]
+) -> None:
+    interpreter = interpreter_with(tmp_path, FORGETFUL)
+    plan: dict[str, Any] = {**PLAN, **trl, "steps": 3}
+    found = [
+        _steps(
+            train_scripted(interpreter, tmp_path / f"of {count}", processes=count, **plan).folder
+        )
+        for count in (1, 2)
+    ]
+    assert any(0 < one["forked"] < one["rollouts"] for one in found[0])
+    for one, two in zip(*found, strict=True):
+        if not one["errors"]:
+            assert one["segments"] == one["rollouts"] + one["forked"]
+            assert one["length"] == pytest.approx(one["tokens_own"] / one["rollouts"])
+        assert _of(two) == pytest.approx(_of(one), rel=1e-3, abs=1e-4)
 
 
 def _kill_second_process(parent: Path, step: int) -> None:

@@ -100,6 +100,22 @@ def named(name):
         )
 
 
+def test_evaluations_say_in_how_many_of_k_attempts_an_example_is_solved(
+    talker: Interpreter, tmp_path: Path
+) -> None:
+    trained = train_scripted(talker, tmp_path, steps=2, eval_examples=8, eval_rollouts=3)
+    before, after = trained.result.facts.evaluations
+    assert before.pass_at == {"pass@2": 0.0}
+    solved: dict[int, int] = {}
+    for row in read_journal(trained.folder / after.path / "journal.jsonl"):
+        solved[row.example_id] = solved.get(row.example_id, 0) + int(row.reward or 0)
+    # Of the three pairs of three attempts, those with a solution.
+    chances = [{0: 0.0, 1: 2 / 3}.get(count, 1.0) for count in solved.values()]
+    assert 0 < sum(chances) < 8
+    assert after.pass_at == {"pass@2": pytest.approx(sum(chances) / 8)}
+    assert f"(pass@2 {after.pass_at['pass@2']:.3g}" in str(trained.progress.said)
+
+
 def test_a_training_that_was_killed_goes_on_at_its_last_checkpoint(
     talker: Interpreter, tmp_path: Path
 ) -> None:

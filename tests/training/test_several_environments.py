@@ -90,9 +90,8 @@ def test_each_environment_has_its_rollouts_evaluations_and_verdict(
     assert (verdict.before, verdict.after, verdict.verdict) == (0.25, 0.75, "higher")
     found = [(each.environment, each.after, each.verdict) for each in facts.verdicts]
     assert found == [("tiny-env", 1.0, "higher"), ("tiny-env-2", 0.5, "not decisive")]
-    assert "Evaluated after 6 steps: tiny-env reward 1, tiny-env-2 reward 0.5" in (
-        trained.progress.said
-    )
+    (said,) = (each for each in trained.progress.said if each.startswith("Evaluated after 6"))
+    assert "tiny-env reward 1 (pass@2 1), tiny-env-2 reward 0.5 (pass@2" in said
 
 
 def test_a_killed_training_goes_on_in_all_of_them(both: Pair, tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from prime_cli.training.request import TrainRequest
 _ALLOWED = frozenset(
     (
         "environment arguments model rollouts_per_example max_tokens temperature sampling env_args "
-        "extra_args steps batch lr lora save_every keep engine engine_dir report dry_run hub_only "
-        "output_dir output yes quiet context offline"
+        "extra_args steps batch lr lr_schedule warmup lora lora_alpha lora_targets refill "
+        "save_every keep engine engine_dir report dry_run hub_only output_dir output yes quiet "
+        "context offline"
     ).split()
 )
 """What prime-rl takes: it runs the environment, and needs no other flags of prime for it."""

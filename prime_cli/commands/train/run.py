@@ -24,7 +24,13 @@ from prime_cli.commands.options import (
 from prime_cli.commands.suggestions import hint_at_command
 from prime_cli.commands.train.nodes import first_node, folder_to_join, train_with_first
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
-from prime_cli.commands.train.saved import evaluation_lines, failure_lines, steps_of
+from prime_cli.commands.train.saved import (
+    best_lines,
+    evaluation_lines,
+    failure_lines,
+    refill_lines,
+    steps_of,
+)
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
 from prime_cli.core.formatting import format_share, pluralize
 from prime_cli.core.options import Only
@@ -51,6 +57,7 @@ from prime_cli.training.record import (
     FailedRollouts,
     SavedTraining,
     count_failed,
+    count_refilled,
     find_training,
     typed_name,
 )
@@ -254,7 +261,10 @@ _ON_RESUME = frozenset(
 
 
 _NOT_SFT = frozenset(
-    "rollouts_per_example temperature num_examples probe vllm max_error_rate".split()
+    (
+        "rollouts_per_example temperature num_examples probe vllm max_error_rate refill from_run "
+        "solved"
+    ).split()
 )
 """Options of rollouts to learn from, which `--sft` has none of."""
 
@@ -378,12 +388,19 @@ def _show(session: Session, result: TrainingResult) -> FailedRollouts:
     lines += failure_lines(failed)
     if result.is_whole:
         lines.append(("Model", f"{path}/model"))
+        if facts.plan.push_to_hub:
+            lines.append(("Pushed", f"https://huggingface.co/{facts.plan.push_to_hub}"))
+    lines += best_lines(result.folder, facts)
+    refilled = count_refilled(result.folder, facts)
+    lines += refill_lines(refilled)
     lines.append(("Folder", path))
     record = {
         "training": result.folder.run_id,
         "path": str(result.folder.path),
+        "best": facts.best,
         "facts": facts,
         "failed": failed,
+        "refilled": refilled,
     }
     session.output.show(record, lines=lines)
     return failed

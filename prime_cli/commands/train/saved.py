@@ -25,10 +25,13 @@ from prime_cli.training.page import training_page
 from prime_cli.training.record import (
     STOP,
     FailedRollouts,
+    Refilled,
     SavedTraining,
     TrainingFacts,
     Verdict,
+    best_checkpoint,
     count_failed,
+    count_refilled,
     find_training,
     last_checkpoint,
     list_trainings,
@@ -118,10 +121,13 @@ def show(
         if values and max(values) > min(values):
             curve = sparkline(values, _WIDEST_CURVE)
             lines.append((name, f"{format_number(values[0])} {curve} {format_number(values[-1])}"))
+    lines += best_lines(RunFolder(found.folder), found.facts)
+    refilled = count_refilled(RunFolder(found.folder), found.facts)
+    lines += refill_lines(refilled)
     checkpoint = last_checkpoint(RunFolder(found.folder))
     if checkpoint is not None:
         lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
-    record = {**_record(found), "failed": failed, "metrics": steps}
+    record = {**_record(found), "failed": failed, "refilled": refilled, "metrics": steps}
     session.output.show(record, lines=[*lines, *ends])
 
 
@@ -133,6 +139,22 @@ def _ends(found: SavedTraining, failed: FailedRollouts) -> list[tuple[str, str]]
     if replaced:
         lines.append(("Sampling not done", format_replaced(replaced)))
     return lines + evaluation_lines(found.facts) + failure_lines(failed)
+
+
+def best_lines(folder: RunFolder, facts: TrainingFacts) -> list[tuple[str, str]]:
+    """The checkpoint of the step that scored highest on the held-out examples."""
+    found = best_checkpoint(folder, facts)
+    return [] if found is None else [("Best checkpoint", relative_path(str(found)))]
+
+
+def refill_lines(found: Refilled | None) -> list[tuple[str, str]]:
+    """How many groups without spread were replaced."""
+    if found is None:
+        return []
+    words = f"{found.replaced:,} of {pluralize(found.dropped, 'group')} without spread"
+    if found.short_steps:
+        words += f"; the bound left some in {pluralize(found.short_steps, 'step')}"
+    return [("Refilled", words)]
 
 
 def failure_lines(failed: FailedRollouts) -> list[tuple[str, str]]:
@@ -193,7 +215,9 @@ def evaluation_lines(facts: TrainingFacts) -> list[tuple[str, str]]:
         where = "" if each.environment is None else f", {each.environment}"
         # Of the examples that the difference is of.
         reward = compared.get((each.step, each.environment), each.reward)
-        lines.append((f"Reward at {each.step}{where}", format_number(reward, "none")))
+        lines.append(
+            (f"Reward at {each.step}{where}", format_number(reward, "none") + each.pass_words)
+        )
     for verdict in facts.verdicts:
         lines += _verdict_lines(verdict, f", {verdict.environment}")
     return lines if facts.verdict is None else lines + _verdict_lines(facts.verdict)
@@ -234,6 +258,7 @@ def _record(found: SavedTraining) -> dict[str, object]:
         "status": _status(found),
         "started": found.manifest.started,
         "path": str(found.folder),
+        "best": found.facts.best,
         "facts": found.facts,
     }
 

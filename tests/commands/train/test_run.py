@@ -104,6 +104,11 @@ def test_sampling_that_the_policy_of_trl_would_ignore_is_refused(
         (("--lr", "0"), "A learning rate of 0 changes no weight"),
         (("--lr", "nan"), "`--lr`: nan is not a number"),
         (("--lr", "inf"), "`--lr`: inf is not a number"),
+        (("--warmup", "5", "--steps", "5"), "A warm-up of 5 steps leaves none of the 5"),
+        (("--lora-alpha", "32"), "`--lora-alpha` is of adapters, and all weights are trained"),
+        (("--lora-targets", "q_proj"), "`--lora-targets` is of adapters"),
+        (("--solved", "0.1..0.9"), "`--solved` needs an evaluation"),
+        (("--push-to-hub", "mine"), "`--push-to-hub mine` is no repository of Hugging Face"),
         (("--max-hours", "0"), "`--max-hours 0` leaves no time to train"),
         (("-T", "-0.5"), "give a temperature above 0"),
         (("-t", "0"), "An answer needs at least one token, not 0"),
@@ -116,3 +121,18 @@ def test_numbers_that_no_training_can_have_are_refused(
     done = prime("train", environment, "-m", "some/model", *words, "--dry-run")
     assert done.code == 2
     assert sentence in done.err
+
+
+def test_a_push_needs_a_token_of_hugging_face(
+    prime: Prime, environment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("train", environment, "-m", "some/model", "--push-to-hub", "ada/sorter", "--dry-run")
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    refused = prime(*words)
+    assert refused.code == 4
+    assert "without a token" in refused.err
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    done = prime(*words)
+    assert done.code == 0, done.err
+    assert "huggingface.co/ada/sorter, private if it is new" in done.out
+    assert "hf_secret" not in done.out + done.err

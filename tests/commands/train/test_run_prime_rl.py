@@ -59,6 +59,8 @@ def test_the_file_is_written_and_judged_in_the_checkout(
     [
         (["--sandbox"], "`--sandbox` has no effect on prime-rl"),
         (["--eval-every", "5"], "`--eval-every` has no effect on prime-rl"),
+        (["--push-to-hub", "ada/m"], "`--push-to-hub` has no effect on prime-rl"),
+        (["--from-run", "1f2e"], "`--from-run` has no effect on prime-rl"),
         (["--report", "trackio"], "prime-rl reports to wandb alone"),
         (["mine.toml"], "Unexpected argument `mine.toml`"),
         (["@", "none.toml"], "There is no file none.toml"),

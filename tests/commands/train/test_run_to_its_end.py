@@ -4,10 +4,12 @@ import json
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from prime_cli.commands.train.saved import evaluation_lines
-from prime_cli.training.record import Evaluation, TrainingFacts, Verdict
+from prime_cli.commands.train.saved import best_lines, evaluation_lines, refill_lines
+from prime_cli.runs.folder import RunFolder
+from prime_cli.training.record import Evaluation, TrainingFacts, Verdict, count_refilled
 from tests.helpers.cli import Prime, Result
 from tests.helpers.scripted_model import Reply, ScriptedModel
 from tests.helpers.training import JUDGED, SCRIPTED, TRAINED, TRAINING_PLAN
@@ -138,8 +140,45 @@ def test_rewards_and_difference_are_of_the_same_examples() -> None:
         examples=47,
         held_out=50,
     )
-    evaluations = [Evaluation(step=step, path="p", reward=0.9) for step in (0, 3, 6)]
+    solved = {3: {"pass@2": 0.95}}
+    evaluations = [
+        Evaluation(step=step, path="p", reward=0.9, pass_at=solved.get(step, {}))
+        for step in (0, 3, 6)
+    ]
     facts = TrainingFacts(plan=TRAINING_PLAN, evaluations=tuple(evaluations), verdict=verdict)
     lines = dict(evaluation_lines(facts))
-    assert [lines[f"Reward at {step}"] for step in (0, 3, 6)] == ["0.25", "0.9", "0.75"]
+    assert [lines[f"Reward at {step}"] for step in (0, 3, 6)] == [
+        *("0.25", "0.9 (pass@2 0.95)", "0.75"),
+    ]
     assert lines["Difference"].endswith("p 0.01, over 47 of 50 examples")
+
+
+def test_the_best_of_several_evaluated_steps_is_told_with_its_checkpoint(tmp_path: Path) -> None:
+    rewards = {0: 0.95, 3: 0.5, 6: 0.9, 9: 0.9, 12: 0.7, 15: None}
+    evaluations = [Evaluation(step=step, path="p", reward=each) for step, each in rewards.items()]
+    facts = TrainingFacts(plan=TRAINING_PLAN, evaluations=tuple(evaluations))
+    folder = RunFolder(tmp_path)
+    assert facts.best == 6
+    assert best_lines(folder, facts) == []
+    (tmp_path / "checkpoints" / "6").mkdir(parents=True)
+    ((label, path),) = best_lines(folder, facts)
+    assert (label, path.endswith("checkpoints/6")) == ("Best checkpoint", True)
+    alone = TrainingFacts(plan=TRAINING_PLAN, evaluations=tuple(evaluations[:3:2]))
+    assert best_lines(folder, alone) == []
+
+
+def test_the_end_says_how_many_groups_were_replaced(tmp_path: Path) -> None:
+    counts = [(0, 0, 0), (3, 3, 0), (5, 2, 1)]
+    names = ("dropped", "replaced", "refill_short")
+    lines = [
+        {"step": step, "extra": dict(zip(names, each, strict=True))}
+        for step, each in enumerate(counts, start=1)
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "metrics.jsonl").write_text(text, encoding="utf-8")
+    plan = msgspec.structs.replace(TRAINING_PLAN, refill=4)
+    found = count_refilled(RunFolder(tmp_path), TrainingFacts(plan=plan, step=3))
+    words = "5 of 8 groups without spread; the bound left some in 1 step"
+    assert refill_lines(found) == [("Refilled", words)]
+    without = count_refilled(RunFolder(tmp_path), TrainingFacts(plan=TRAINING_PLAN, step=3))
+    assert refill_lines(without) == []

@@ -1,6 +1,7 @@
 """What `--set` may change of the engine."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ def settings() -> tuple[Engine, Settings]:
         ({"num_generations": 4}, "`--set num_generations` would contradict `-r`", "use `-r`"),
         ({"per_device_train_batch_size": 24}, "would contradict `--batch`", "use `--batch`"),
         ({"max_steps": 3}, "would contradict `--steps`", "use `--steps`"),
+        ({"warmup_steps": 3}, "would contradict `--warmup`", "use `--warmup`"),
+        ({"lr_scheduler_type": "cosine"}, "would contradict `--lr-schedule`", "`--lr-schedule`"),
+        ({"push_to_hub": True}, "would contradict `--push-to-hub`", "use `--push-to-hub`"),
         ({"top_p": 0.9}, "`top_p` is decided by prime", "omit the setting"),
         ({"bta": 0.1}, "TRL has no setting `bta`", "did you mean `beta`?"),
         ({"loss_type": "dr_grpo"}, "its result is not tested here", "`bnpo`, `dapo`, `grpo`"),
@@ -75,3 +79,41 @@ def test_each_loss_that_may_be_chosen_is_that_of_its_formula(
     assert [each["kind"] for each in found] == list(kinds)
     for each in found:
         assert math.isclose(each["engine"], each["formula"], rel_tol=1e-5), each
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_the_learning_rate_of_each_step_is_that_of_its_formula(
+    trl: dict[str, Any], tmp_path: Path
+) -> None:
+    """From 0 to the whole in `warmup` steps, then level, or down to 0 after the last step."""
+    steps, warmup = 12, 4
+    falls: dict[str, Callable[[float], float]] = {
+        "constant": lambda _: 1.0,
+        "linear": lambda share: 1.0 - share,
+        "cosine": lambda share: (1 + math.cos(math.pi * share)) / 2,
+    }
+    words = [f"{schedule}:{number}" for schedule in falls for number in (0, warmup)]
+    found = run(trl, "list_rates.py", tmp_path, str(steps), *words)
+    for word, rates in zip(words, found, strict=True):
+        schedule, number = word.split(":")
+        first = int(number)
+        formula = [
+            step / first if step < first else falls[schedule]((step - first) / (steps - first))
+            for step in range(steps)
+        ]
+        assert rates == pytest.approx(formula), word
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_adapters_are_in_the_layers_that_were_named_and_have_their_scale(
+    trl: dict[str, Any], tmp_path: Path
+) -> None:
+    alone, named, refused = run(trl, "list_adapters.py", tmp_path)
+    attention = ["q_proj", "k_proj", "v_proj", "o_proj"]
+    assert alone == dict.fromkeys([*attention, "gate_proj", "up_proj", "down_proj"], 2.0)
+    assert named == {"q_proj": 8.0, "v_proj": 8.0}
+    code, message, hint = refused
+    assert (code, message) == ("usage", "The model has no linear layer `q_prj`")
+    assert "q_proj" in hint

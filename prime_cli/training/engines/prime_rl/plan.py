@@ -20,7 +20,14 @@ from prime_cli.training.engines.prime_rl.checkout import open_checkout
 from prime_cli.training.engines.prime_rl.run import PrimeRlRun, require_v1
 from prime_cli.training.engines.prime_rl.settings import PrimeRlSettings, Source
 from prime_cli.training.plan import TEMPERATURE
-from prime_cli.training.request import GROUP, MAX_TOKENS, Reporter, TrainRequest
+from prime_cli.training.request import (
+    GROUP,
+    MAX_TOKENS,
+    Reporter,
+    TrainRequest,
+    require_adapters,
+    require_schedule,
+)
 
 _WANDB = {"WANDB_PROJECT": "project", "WANDB_ENTITY": "entity", "WANDB_NAME": "name"}
 
@@ -37,6 +44,8 @@ def plan_prime_rl(
     """Decide and fetch, and make the folder of the run; raises UsageError, NotFound."""
     if request.model is None:
         raise UsageError("A training needs a model", hint="`-m FOLDER`, or a name on Hugging Face")
+    require_schedule(training)
+    require_adapters(training)
     if training.engine_dir is None:
         raise UsageError(
             "prime-rl is not on PyPI: it is started in your own checkout",
@@ -63,6 +72,8 @@ def plan_prime_rl(
         batch=training.batch,
         group=request.rollouts_per_example or GROUP,
         lr=training.lr,
+        lr_schedule=training.lr_schedule.value,
+        warmup=training.warmup,
         max_tokens=request.max_tokens or MAX_TOKENS,
         temperature=TEMPERATURE if request.temperature is None else request.temperature,
         save_every=training.save_every,
@@ -70,6 +81,9 @@ def plan_prime_rl(
         gpus=len(find_gpus()),
         slurm=any(map(_has_slurm, files)),
         lora=training.lora,
+        refill=training.refill > 0,
+        lora_alpha=training.lora_alpha,
+        lora_targets=training.lora_targets,
         sampling=request.sampling or {},
         wandb=None if training.report is None else _wandb(environ),
     )

@@ -53,7 +53,12 @@ class PrimeRlSettings:
     keep: int
     gpus: int
     slurm: bool = False
+    lr_schedule: str = "constant"
+    warmup: int = 0
     lora: int = 0
+    lora_alpha: int | None = None
+    lora_targets: tuple[str, ...] = ()
+    refill: bool = False
     sampling: Mapping[str, Any] = field(default_factory=dict)
     wandb: Mapping[str, str] | None = None
 
@@ -105,6 +110,11 @@ def _orchestrator(settings: PrimeRlSettings) -> dict[str, Any]:
         "group_size": settings.group,
         "train": {"sampling": sampling, "source": [_source(settings.source)]},
     }
+    if settings.refill:
+        # Dropped before they fill a batch, so that others take their place. A list of ours replaces
+        # its own, whose other filters only count.
+        others = [{"type": name, "enforce": False} for name in ("gibberish", "repetition")]
+        found["pre_batch_filters"] = [*others, {"type": "zero_advantage", "enforce": True}]
     if settings.is_local:
         # Its map of renderers knows names on Hugging Face only, and refuses a folder.
         found["renderer"] = {"name": "default"}
@@ -113,9 +123,26 @@ def _orchestrator(settings: PrimeRlSettings) -> dict[str, Any]:
 
 def _trainer(settings: PrimeRlSettings) -> dict[str, Any]:
     found: dict[str, Any] = {"optim": {"lr": settings.lr}}
+    scheduler = _scheduler(settings)
+    if scheduler:
+        found["scheduler"] = scheduler
     if settings.lora:
-        found["model"] = {"lora": {"rank": settings.lora, "alpha": 2 * settings.lora}}
+        adapters = {"rank": settings.lora, "alpha": settings.lora_alpha or 2 * settings.lora}
+        targets = {"target_modules": list(settings.lora_targets)} if settings.lora_targets else {}
+        found["model"] = {"lora": adapters | targets}
     return found
+
+
+def _scheduler(settings: PrimeRlSettings) -> dict[str, Any]:
+    """Its table, empty for its default; there `linear` is a warm-up, then level, then a decay."""
+    warmup = {"warmup_steps": settings.warmup}
+    if settings.lr_schedule == "cosine":
+        return {"type": "cosine", **warmup}
+    falls = settings.lr_schedule == "linear"
+    if not falls and not settings.warmup:
+        return {}
+    decay = settings.steps - settings.warmup if falls else 0
+    return {"type": "linear", **warmup, "decay_steps": decay}
 
 
 def _source(source: Source) -> dict[str, Any]:

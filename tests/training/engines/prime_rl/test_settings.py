@@ -93,6 +93,34 @@ def test_adapters_a_local_model_and_a_report_have_their_tables(tmp_path: Path) -
     assert found["monitors"]["wandb"] == {"project": "letters"}
 
 
+def test_groups_without_spread_are_dropped_before_they_fill_a_batch(tmp_path: Path) -> None:
+    found = tables(replace(SETTINGS, refill=True), tmp_path)["orchestrator"]["pre_batch_filters"]
+    enforced = {each["type"]: each["enforce"] for each in found}
+    assert enforced == {"gibberish": False, "repetition": False, "zero_advantage": True}
+
+
+def test_adapters_have_the_scale_and_the_layers_that_were_asked_for(tmp_path: Path) -> None:
+    own: dict[str, Any] = {"lora": 8, "lora_alpha": 64, "lora_targets": ("q_proj", "v_proj")}
+    found = tables(replace(SETTINGS, **own), tmp_path)["trainer"]["model"]["lora"]
+    assert found == {"rank": 8, "alpha": 64, "target_modules": ["q_proj", "v_proj"]}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "warmup", "table"),
+    [
+        ("constant", 5, {"type": "linear", "warmup_steps": 5, "decay_steps": 0}),
+        ("linear", 0, {"type": "linear", "warmup_steps": 0, "decay_steps": 20}),
+        ("linear", 5, {"type": "linear", "warmup_steps": 5, "decay_steps": 15}),
+        ("cosine", 5, {"type": "cosine", "warmup_steps": 5}),
+    ],
+)
+def test_the_learning_rate_changes_as_its_schedules_do(
+    schedule: str, warmup: int, table: dict[str, Any], tmp_path: Path
+) -> None:
+    found = tables(replace(SETTINGS, lr_schedule=schedule, warmup=warmup), tmp_path)
+    assert found["trainer"] == {"optim": {"lr": 3e-6}, "scheduler": table}
+
+
 def test_arguments_beside_the_taskset_are_merged_into_the_environment(tmp_path: Path) -> None:
     source = Source("x", "x", harness="bash", more={"agent": {"runtime": {"type": "docker"}}})
     (told,) = tables(replace(SETTINGS, source=source), tmp_path)["orchestrator"]["train"]["source"]
@@ -149,7 +177,12 @@ KINDS: list[tuple[dict[str, Any], str | None]] = [
     ({}, None),
     ({"lora": 8, "sampling": {"top_k": 20}, "wandb": {"project": "letters"}}, None),
     ({"model": "/models/mine", "is_local": True}, None),
+    ({"lora": 8, "lora_alpha": 64, "lora_targets": ("q_proj",)}, None),
+    ({"refill": True}, None),
     ({"gpus": 0}, None),
+    ({"warmup": 2}, None),
+    ({"warmup": 2, "lr_schedule": "linear"}, None),
+    ({"lr_schedule": "cosine"}, None),
     ({"slurm": True}, SEVERAL_NODES),
 ]
 

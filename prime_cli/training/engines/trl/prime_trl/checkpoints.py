@@ -21,12 +21,12 @@ def publish(written: Path, place: Path) -> None:
     _sync(place.parent)
 
 
-def remove_old(folder: Path, keep: int) -> None:
-    """Keep the last `keep` checkpoints, and nothing half written."""
+def remove_old(folder: Path, keep: int, best: int | None = None) -> None:
+    """Keep the last `keep` checkpoints and that of step `best`, and nothing half written."""
     for path in folder.glob(".tmp-*"):
         shutil.rmtree(path, ignore_errors=True)
     steps = sorted(int(path.name) for path in folder.iterdir() if path.name.isdecimal())
-    for step in steps[:-keep]:
+    for step in {*steps[:-keep]} - {best}:
         shutil.rmtree(folder / str(step), ignore_errors=True)
 
 

@@ -46,8 +46,8 @@ def require_gpu(listed: list[str]) -> None:
     )
 
 
-def require_memory(config: Config) -> None:
-    """Raise Stopped if what every parameter needs is more than there is."""
+def described_model(config: Config) -> Any:
+    """The model without its weights, which take no memory; raises Stopped if there is none."""
     try:
         described = AutoConfig.from_pretrained(
             config.model, trust_remote_code=config.trust_remote_code
@@ -55,10 +55,14 @@ def require_memory(config: Config) -> None:
     except (OSError, ValueError) as error:
         raise not_loaded(error) from error
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(
+        return AutoModelForCausalLM.from_config(
             described, trust_remote_code=config.trust_remote_code
         )
-    count = sum(parameter.numel() for parameter in model.parameters())
+
+
+def require_memory(config: Config) -> None:
+    """Raise Stopped if what every parameter needs is more than there is."""
+    count = sum(parameter.numel() for parameter in described_model(config).parameters())
     needed, there = count * (_FROZEN if config.lora else _WHOLE), free_memory(config.processes)
     hint = "use a smaller model" if config.lora else "train adapters alone with `--lora 16`"
     if config.vllm:

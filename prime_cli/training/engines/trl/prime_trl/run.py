@@ -17,13 +17,15 @@ from datasets import Dataset
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
-from .checkpoints import publish, remove_old
+from .adapters import adapters_of, require_layers
+from .checkpoints import publish
 from .config import Config, read_config
 from .failures import Stopped, not_loaded, reason_of
 from .generation import Generating
 from .memory import most_turns, require_gpu, require_memory
 from .policy import Policy
 from .processes import join
+from .pushing import prepare_push, push
 from .reports import prepare_reports
 from .rollouts import Rollouts, reward_of_environment
 from .sampling import Sampler
@@ -63,6 +65,8 @@ def train(config: Config, service: Service, folder: Path) -> None:
         # Compiled code would go on with the weights that vLLM has packed for the CPU at first.
         os.environ["TORCH_COMPILE_DISABLE"] = "1"
     prepare_reports(config, folder, processes)
+    if processes.is_main_process:
+        prepare_push(config)
     config = _with_model(config, processes, folder)
     tokenizer = load_tokenizer(config)
     ends = ends_of(config, tokenizer)
@@ -72,6 +76,7 @@ def train(config: Config, service: Service, folder: Path) -> None:
     rollouts.offer_policy()
     environment = service.environment()
     numbers = environment["numbers"] or list(range(environment["examples"]))
+    rollouts.examples = numbers
     steps = Steps(config, service, rollouts, policy, processes)
     supervised = SupervisedRows(config, folder, tokenizer, service) if config.data else None
     trainer = load_trainer(
@@ -82,13 +87,11 @@ def train(config: Config, service: Service, folder: Path) -> None:
         callbacks=[steps],
     )
     steps.trainer = trainer
+    trainer.best = config.best
     rollouts.sampler = _sampler(config, trainer, tokenizer)
     if config.resume is None:
         if config.probe and processes.is_main_process:
-            names = [each["name"] for each in environment["environments"]] or [""]
-            for place, name in enumerate(names):
-                own = [number for number in numbers if number % len(names) == place]
-                _probe(config, rollouts, list(dict.fromkeys(own)), name)
+            _probe_each(config, rollouts, environment, numbers)
         steps.evaluate(0)
     if supervised is not None:  # prime has left out what it evaluates on
         trainer.train_dataset = supervised.read(say=processes.is_main_process)
@@ -102,7 +105,18 @@ def train(config: Config, service: Service, folder: Path) -> None:
         if processes.is_main_process:
             _save(trainer, tokenizer, folder)
         steps.evaluate(trainer.state.global_step)
+        if processes.is_main_process:
+            push(config, folder)
     processes.wait_for_everyone()
+
+
+def _probe_each(
+    config: Config, rollouts: Rollouts, environment: dict[str, Any], numbers: list[int]
+) -> None:
+    names = [each["name"] for each in environment["environments"]] or [""]
+    for place, name in enumerate(names):
+        own = [number for number in numbers if number % len(names) == place]
+        _probe(config, rollouts, list(dict.fromkeys(own)), name)
 
 
 def _learned_from(
@@ -125,6 +139,7 @@ def _with_model(config: Config, processes: PartialState, folder: Path) -> Config
             torch.set_num_threads(1)  # so little work that threads would only wait for each other
     if processes.is_main_process:
         require_memory(config)
+        require_layers(config)
     processes.wait_for_everyone()
     return config
 
@@ -145,7 +160,7 @@ def load_trainer(
             keep=config.keep,
             model=config.model,
             args=training_arguments(config, folder, longest or config.max_tokens),
-            peft_config=_lora(config),
+            peft_config=adapters_of(config),
             **options,
         )
     except (OSError, SafetensorError) as error:
@@ -235,19 +250,6 @@ def load_tokenizer(config: Config) -> Any:
     return tokenizer
 
 
-def _lora(config: Config) -> Any:
-    if not config.lora:
-        return None
-    from peft import LoraConfig
-
-    return LoraConfig(
-        r=config.lora,
-        lora_alpha=2 * config.lora,
-        target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )
-
-
 def _save(trainer: Any, tokenizer: Any, folder: Path) -> None:
     """Write the trained weights to `model/`, adapters merged into them."""
     aside = folder / "checkpoints" / ".tmp-model"
@@ -265,4 +267,4 @@ def _save(trainer: Any, tokenizer: Any, folder: Path) -> None:
         model.save_pretrained(aside)
     tokenizer.save_pretrained(aside)
     publish(aside, folder / "model")
-    remove_old(folder / "checkpoints", trainer._keep)  # noqa: SLF001
+    trainer.remove_old_checkpoints()

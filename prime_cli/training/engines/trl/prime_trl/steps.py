@@ -55,7 +55,7 @@ class Steps(TrainerCallback):  # type: ignore[misc]
             self._policy.begin(f"eval {step}", as_served=True)
             waiting = self._service.evaluate(step)
             self._policy.pump(self._rollouts.sampler, waiting.done)
-            waiting.result()
+            self.trainer.best = waiting.result().get("best")
         self._processes.wait_for_everyone()
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -109,6 +109,8 @@ class Steps(TrainerCallback):  # type: ignore[misc]
             for name, value in logs.items()
             if name not in _REPORTED and isinstance(value, float | int)
         }
+        if self._rollouts.refilled is not None:
+            extra |= self._rollouts.refilled.metrics()
         found = known | {"logprob_gap": gap, "memory_mb": _memory_mb()}
         infinite = [name for name, value in {**found, **extra}.items() if not _is_finite(value)]
         if infinite:
