@@ -94,9 +94,9 @@ class Terminal:
         """Type into it; "\\x03" is ^C, "\\x04" ^D."""
         os.write(self._master, keys.encode() if isinstance(keys, str) else keys)
 
-    def end(self) -> int:
+    def end(self, seconds: float = _SECONDS) -> int:
         """Read to its end; the exit code."""
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + seconds
         while self._read():
             assert time.monotonic() < deadline, f"It does not end:\n{self.text}"
         return self.process.wait(_SECONDS)

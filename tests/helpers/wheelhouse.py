@@ -63,9 +63,16 @@ def write_wheelhouse(folder: Path) -> Path:
 def wheelhouse(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """uv resolves from this folder and opens no connection."""
     folder = write_wheelhouse(tmp_path_factory.mktemp("wheelhouse"))
-    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
-    monkeypatch.setenv("UV_NO_INDEX", "1")
+    resolve_only_from(folder, monkeypatch)
     return folder
+
+
+def resolve_only_from(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let uv find the wheels in `folder` and an index that has nothing; it has no UV_NO_INDEX."""
+    empty = folder / "index"
+    empty.mkdir(parents=True, exist_ok=True)
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    monkeypatch.setenv("UV_DEFAULT_INDEX", empty.as_uri())
 
 
 def package(

@@ -332,7 +332,7 @@ def test_a_module_that_prints_and_starts_threads_passes(tmp_path: Path) -> None:
 def test_offline_without_the_packages_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("UV_NO_INDEX")
+    monkeypatch.delenv("UV_DEFAULT_INDEX")
     monkeypatch.delenv("UV_FIND_LINKS")
     monkeypatch.setenv("UV_CACHE_DIR", str(empty_cache(tmp_path / "empty")))
 

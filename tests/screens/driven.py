@@ -20,6 +20,7 @@ _INSTALL = f"{_BARS}::test_the_steps_of_an_installation_are_shown"
 _RUNS = f"{_BARS}::test_what_is_done_with_runs_is_shown"
 _HUBS = f"{_BARS}::test_what_a_hub_is_copied_moved_and_cleaned_by_is_shown"
 _BYTES = f"{_BARS}::test_uploads_and_downloads_show_their_bytes"
+_REAL_MODEL = f"{_BARS}::test_the_steps_to_a_real_model_are_shown"
 _CHOOSING = f"{_RENTING}::test_every_step_can_be_left"
 
 QUESTIONS = {
@@ -98,6 +99,9 @@ BARS = {
     ),
     ("training/run.py", "title"): f"{_BARS}::test_the_steps_of_a_training_are_shown",
     ("serving/installation.py", "Installing "): f"{_BARS}::test_installing_an_engine_is_shown",
+    ("serving/server.py", "Starting "): _REAL_MODEL,
+    ("serving/weights.py", "Converting "): _REAL_MODEL,
+    ("serving/weights.py", "Fetching "): _REAL_MODEL,
     ("envs/lockfile/update.py", "Locking"): _INSTALL,
     ("commands/env/lock.py", "Asking the hub"): _INSTALL,
     ("commands/eval/compare.py", "Comparing"): _RUNS,

@@ -19,6 +19,7 @@ from tests.runs.rows import row
 from tests.runs.saving import save_parts, save_run
 from tests.screens.watching import CURSOR_SHOWN, lines, watch
 from tests.serving.scripted_engine import install_engine
+from tests.serving.test_real_engine import folder_of_torch
 
 __all__ = ["wheelhouse"]
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
@@ -231,3 +232,15 @@ def test_the_dry_run_of_prime_rl_is_shown(tmp_path: Path, wheelhouse: Path) -> N
 def test_installing_an_engine_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_OFFLINE", "1")
     watch("serve", "some/model", cwd=tmp_path, shown="Installing transformers", code=9)
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_the_steps_to_a_real_model_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_FIND_LINKS", folder_of_torch())
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    shown = tuple(f"{verb} builtin/smollm2" for verb in ("Fetching", "Converting", "Starting"))
+    words = ("eval", "run", "starter/sort-names", "-m", "builtin/smollm2")
+    watch(*words, "-n", "1", "-r", "1", "-t", "8", cwd=tmp_path, shown=shown, seconds=900)

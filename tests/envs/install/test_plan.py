@@ -178,7 +178,7 @@ def test_nothing_is_asked_of_an_index_when_all_is_there(
 ) -> None:
     install(package(tmp_path / "a", V0).path, workspace=workspace)
     monkeypatch.delenv("UV_FIND_LINKS")
-    monkeypatch.delenv("UV_NO_INDEX")
+    monkeypatch.delenv("UV_DEFAULT_INDEX")
     monkeypatch.setenv("UV_INDEX_URL", "http://127.0.0.1:9/simple")
 
     done = install(package(tmp_path / "b", V0, name="other_env").path, workspace=workspace)
@@ -224,7 +224,7 @@ def test_a_bare_name_is_the_folder_in_environments(
 ) -> None:
     write_project(Path("environments/tiny_env"), Shape(name="Tiny-Env", body=V0))
     # A build backend comes from an index.
-    monkeypatch.delenv("UV_NO_INDEX")
+    monkeypatch.delenv("UV_DEFAULT_INDEX")
 
     found = plan("Tiny-Env", workspace=workspace)
 
@@ -236,7 +236,7 @@ def test_a_folder_brings_a_verifiers_that_it_can_run_with(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_project(Path("tiny"), Shape(body=V0))
-    monkeypatch.delenv("UV_NO_INDEX")
+    monkeypatch.delenv("UV_DEFAULT_INDEX")
 
     found = plan(folder, workspace=workspace)
 
@@ -304,7 +304,7 @@ def test_offline_without_a_package_says_so(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("UV_FIND_LINKS")
-    monkeypatch.delenv("UV_NO_INDEX")
+    monkeypatch.delenv("UV_DEFAULT_INDEX")
     monkeypatch.setenv("UV_CACHE_DIR", str(empty_cache(tmp_path / "empty")))
 
     with pytest.raises(Offline):

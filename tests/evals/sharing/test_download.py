@@ -114,4 +114,4 @@ def test_hub_cannot_choose_where_files_go(tmp_path: Path) -> None:
 
 def test_model_of_an_odd_name_makes_no_odd_folder(hub: HubClient, tmp_path: Path) -> None:
     saved = save_evaluation(hub, official(hub, model_name="../a b\n"), tmp_path, Silent())
-    assert saved.folder.path.parent == tmp_path / "outputs" / "evals" / "wordle--..--a-b-"
+    assert saved.folder.path.parent == tmp_path / "outputs" / "evals" / "wordle--a-b-"
