@@ -31,11 +31,11 @@ def train(seed: int, options: list[str]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         command = [str(Path(sys.executable).with_name("prime")), *WORDS, "--seed", str(seed)]
         done = subprocess.run([*command, *options], cwd=folder, check=True, stdout=subprocess.PIPE)
-    verdict = json.loads(done.stdout)["verdict"]
+    verdict = json.loads(done.stdout)["facts"]["verdict"]
     low, high = verdict["interval"]
     return (
         f"{seed:4}  {verdict['before']:6.3f}  {verdict['after']:6.3f}  "
-        f"{verdict['difference']:+.3f} ({low:+.3f} to {high:+.3f})  {verdict['p_value']:.4f}  "
+        f"{verdict['difference']:+.3f} ({low:+.3f} to {high:+.3f})  {verdict['p']:.4f}  "
         f"{(time.monotonic() - began) / 60:7.1f}  {load:4.1f}"
     )
 

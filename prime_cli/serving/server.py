@@ -16,6 +16,8 @@ from prime_cli.serving.plan import ServePlan, ServeRequest, first_call_extras, p
 from prime_cli.serving.weights import fetch_weights
 from prime_cli.statistics.ranking import SMOLLM2
 
+_TEMPERATURE = 1.0
+
 
 def command_of(plan: ServePlan, python: Path, starter: Path) -> tuple[str, ...]:
     """The argv of the engine of `python`; `starter` runs transformers' server."""
@@ -31,11 +33,13 @@ def serve_weights(
 ) -> Iterator[Endpoint]:
     """`builtin/smollm2` behind a free port of this machine, until the block ends.
 
+    It samples at `temperature`, else at that of OpenAI's API: the model's own settings are greedy.
     Installs transformers' server and makes the weights on first use. Raises Offline, ResolveFailed,
     Unreachable, IntegrityError, EngineFailed or StorageFailed.
     """
     home, gpus = prime_home(), find_gpus()
-    request = ServeRequest(EngineName.TRANSFORMERS, port=0, temperature=temperature)
+    sampled = _TEMPERATURE if temperature is None else temperature
+    request = ServeRequest(EngineName.TRANSFORMERS, port=0, temperature=sampled)
     plan = plan_serving(SMOLLM2, request, (), gpus, home=home, cwd=home)
     for sentence in plan.said:
         progress.say(sentence)

@@ -48,7 +48,7 @@ OpenSecrets = Callable[[RunEnvironment], "OpenedSecrets"]
 """Gets an environment's secrets and variables from its hub; raises PrimeError."""
 
 ServeModel = Callable[[float | None], AbstractContextManager[Endpoint]]
-"""Starts the server of `builtin/smollm2` at a temperature, None for its own; raises PrimeError."""
+"""Starts the server of `builtin/smollm2` at a temperature, by default 1; raises PrimeError."""
 
 
 @dataclass(frozen=True)
