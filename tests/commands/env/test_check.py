@@ -71,8 +71,9 @@ def test_a_wheel_that_exposes_nothing_fails_its_build(prime: Prime, tmp_path: Pa
 
 @pytest.mark.usefixtures("wheelhouse")
 def test_an_environment_that_does_not_load_is_reported_and_ends_with_9(
-    prime: Prime, tmp_path: Path
+    prime: Prime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("UV_DEFAULT_INDEX")  # where the build backend comes from
     write_project(tmp_path, Shape(body=RAISES_AT_IMPORT + SINGLE_TURN, backend=None))
     result = prime("env", "check", "--output", "json", cwd=tmp_path)
     assert result.code == 9
