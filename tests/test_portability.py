@@ -145,7 +145,9 @@ def _opens_for_text(node: ast.AST, path: Path) -> bool:
     """Windows opens descriptors so unless told, and turns each `\\n` that is written into two."""
     return (
         isinstance(node, ast.Call)
-        and ast.unparse(node.func) == "os.open"
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and (node.func.value.id, node.func.attr) == ("os", "open")
         and path.name not in BINARY_BY_OTHERS
     )
 

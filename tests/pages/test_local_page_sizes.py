@@ -100,6 +100,7 @@ def test_the_page_of_a_rollout_is_bounded(client: TestClient, runs: list[str]) -
     require_bounded(client, f"/runs/{runs[1]}/rollouts/0.700")
 
 
+@pytest.mark.slow
 def test_runs_side_by_side_are_bounded(client: TestClient, runs: list[str]) -> None:
     chosen = "&".join(f"run={name}" for name in runs[2:6])
     require_bounded(client, f"/compare?{chosen}&force=1")
@@ -109,6 +110,7 @@ def test_runs_side_by_side_are_bounded(client: TestClient, runs: list[str]) -> N
     require_bounded(client, f"/compare/0.1?{large}")
 
 
+@pytest.mark.slow
 def test_the_list_of_runs_is_bounded(client: TestClient, tmp_path: Path) -> None:
     for number in range(250):
         plan = msgspec.structs.replace(PLAN, model=f"{QUOTES * 150}{number % 5}")
@@ -118,6 +120,7 @@ def test_the_list_of_runs_is_bounded(client: TestClient, tmp_path: Path) -> None
         require_bounded(many, "/runs")
 
 
+@pytest.mark.slow
 def test_the_page_of_a_training_is_bounded(tmp_path: Path) -> None:
     environments = tuple(f"ada/{'e' * 60}{n}" for n in range(40))
     done = tuple(
