@@ -171,7 +171,6 @@ def test_an_environment_hears_the_same_in_steps_and_evaluations_and_scores_an_em
         "steps": 2,
         "group": 2,
         "batch": 2,
-        "eval_examples": 2,
         "max_tokens": 12,
     }
     own: dict[str, Any] = {"model": model, "lr": 1e-12, "eval_examples": 2, "probe": False}
