@@ -22,10 +22,10 @@ from .checkpoints import publish
 from .config import Config, read_config
 from .failures import Stopped, not_loaded, reason_of
 from .generation import Generating
+from .hub_upload import prepare_push, push
 from .memory import most_turns, require_gpu, require_memory
 from .policy import Policy
 from .processes import join
-from .pushing import prepare_push, push
 from .reports import prepare_reports
 from .rollouts import Rollouts, reward_of_environment
 from .sampling import Sampler
