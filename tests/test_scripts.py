@@ -1,5 +1,6 @@
 """Whole journeys as a user types them: each file of tests/scripts is run and compared."""
 
+import json
 import os
 from collections.abc import Iterator
 from itertools import cycle
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.cli import prime_process
+from tests.helpers.real_model import use_smollm2
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, echo, status
 from tests.helpers.scripts import Script, Step, matches, read_script
 from tests.helpers.tools import require
@@ -16,6 +18,7 @@ pytestmark = pytest.mark.slow
 
 _REACHING_PODS = ("pods",)
 TUTORIAL = Path(__file__).parent.parent / "docs" / "tutorial.md"
+SCRIPTS_ON_PYPI = Path(__file__).parent / "scripts" / "network"
 SCRIPTS = [
     *sorted((Path(__file__).parent / "scripts").glob("*.txt")),
     pytest.param(TUTORIAL, marks=pytest.mark.slow),
@@ -60,9 +63,29 @@ def test_the_transcript_is_what_happens(
     if path.stem in _REACHING_PODS:
         require("sshd", "/usr/sbin/sshd")
         require("scp")
-    script = read_script(path)
     monkeypatch.setenv("MODEL_PORT", str(model.port))
     monkeypatch.setenv("JUDGE_PORT", str(judge.port))
+    _play(path, tmp_path, monkeypatch)
+
+
+@pytest.mark.network
+def test_a_newcomer_evaluates_and_trains_a_real_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_smollm2(monkeypatch)
+    _play(SCRIPTS_ON_PYPI / "real_model.txt", tmp_path, monkeypatch, seconds=1800)
+    (results,) = (tmp_path / "outputs" / "evals").glob("*/*/results.jsonl")
+    rows = map(json.loads, results.read_text(encoding="utf-8").splitlines())
+    answers = {row["completion"][-1]["content"] for row in rows}
+    # Drawn anew for each rollout, where a model that says back what it hears has four.
+    assert len(answers) > 4
+
+
+def _play(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float = 300
+) -> None:
+    """Type the commands of a transcript in `tmp_path`; each must answer as it says."""
+    script = read_script(path)
     _write_files(script, tmp_path)
     monkeypatch.chdir(tmp_path)
     for step in script.steps:
@@ -73,13 +96,13 @@ def test_the_transcript_is_what_happens(
                 name, _, value = assignment.partition("=")
                 monkeypatch.setenv(name, os.path.expandvars(value))
             case ["prime", *argv]:
-                _run(step, argv, path)
+                _run(step, argv, path, seconds)
             case _:
                 pytest.fail(f"{path.name}:{step.line}: only prime, cd and export are run")
 
 
-def _run(step: Step, argv: list[str], path: Path) -> None:
-    result = prime_process(*map(os.path.expandvars, argv), merged=True)
+def _run(step: Step, argv: list[str], path: Path, seconds: float) -> None:
+    result = prime_process(*map(os.path.expandvars, argv), merged=True, timeout=seconds)
     told = f"{path.name}:{step.line}: $ prime {' '.join(argv)}\n{result.out}[exit {result.code}]"
     if result.code != step.code or not matches(step.expected, result.out.splitlines()):
         pytest.fail(told, pytrace=False)

@@ -57,6 +57,10 @@ ENGINES = {
 }
 
 _SECONDS = 10.0
+_CPU_MEMORY = "0.2"
+"""Of the free memory, for keys and values. By default transformers takes nearly all of it, also
+where it is the machine's own: beside a training the kernel then kills one of the two.
+"""
 TOOL_PARSER, REASONING_PARSER = "--tool-call-parser", "--reasoning-parser"
 _USES_TOOL_PARSER = "--enable-auto-tool-choice"
 
@@ -88,7 +92,7 @@ def command_words(
     address = ("--host", host, "--port", str(port))
     trust = ("--trust-remote-code",) if trust_remote_code else ()
     if name is EngineName.TRANSFORMERS:
-        device = () if has_gpu else ("--device", "cpu")
+        device = () if has_gpu else ("--device", "cpu", "--cb-max-memory-percent", _CPU_MEMORY)
         return ("serve", model, "--continuous-batching", *device, *address, *trust, *own)
     parsers: list[str] = []
     tools = own_value(own, TOOL_PARSER)

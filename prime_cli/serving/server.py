@@ -57,4 +57,5 @@ def serve_weights(
         with progress.task(f"Starting {SMOLLM2} for this run"):
             extras = first_call_extras(request)
             engine.await_answer(plan.url, plan.model, None, request.start_timeout, extras)
-        yield Endpoint(plan.model, plan.url, price=FREE)
+        # The run calls it by the alias; the server knows the weights by their folder.
+        yield Endpoint(plan.model, plan.url, alias=SMOLLM2, price=FREE)

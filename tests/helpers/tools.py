@@ -3,10 +3,13 @@ fails."""
 
 import os
 import shutil
+import subprocess
 import sys
+import tempfile
 
 import pytest
 
+from prime_cli.runtime.uv_tool import find_uv
 from tests.helpers.venvs import python_at_hand
 
 ON_CI = os.environ.get("CI") == "true"
@@ -36,6 +39,16 @@ def require_python(version: str) -> str:
     """
     found = python_at_hand(version)
     return found or pytest.skip(f"Python {version} is not on this machine")
+
+
+def require_package(requirement: str) -> None:
+    """Skip where no package index has `requirement`, or none is reached."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [find_uv(), "pip", "install", "--dry-run", "--no-deps", "--target", folder]
+        command = [*words, requirement]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    if done.returncode != 0:
+        pytest.skip(f"no package index has {requirement}: {done.stderr.strip()[-300:]}")
 
 
 def require_terminal() -> None:

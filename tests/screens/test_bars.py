@@ -11,6 +11,7 @@ from tests.helpers.cli import Prime, prime_process
 from tests.helpers.hubs import open_hub, publish
 from tests.helpers.hugging_face import HuggingFace
 from tests.helpers.prime_rl import fake_checkout
+from tests.helpers.real_model import use_smollm2
 from tests.helpers.served import served_hub
 from tests.helpers.terminal import Terminal
 from tests.helpers.wheelhouse import package, wheelhouse
@@ -19,7 +20,6 @@ from tests.runs.rows import row
 from tests.runs.saving import save_parts, save_run
 from tests.screens.watching import CURSOR_SHOWN, lines, watch
 from tests.serving.scripted_engine import install_engine
-from tests.serving.test_real_engine import folder_of_torch
 
 __all__ = ["wheelhouse"]
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_terminal")]
@@ -239,8 +239,7 @@ def test_installing_an_engine_is_shown(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_steps_to_a_real_model_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("UV_FIND_LINKS", folder_of_torch())
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    use_smollm2(monkeypatch)
     shown = tuple(f"{verb} builtin/smollm2" for verb in ("Fetching", "Converting", "Starting"))
     words = ("eval", "run", "starter/sort-names", "-m", "builtin/smollm2")
     watch(*words, "-n", "1", "-r", "1", "-t", "8", cwd=tmp_path, shown=shown, seconds=900)

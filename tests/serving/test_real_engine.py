@@ -1,11 +1,9 @@
 """transformers' server itself, on a CPU, with a random model made on the spot."""
 
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
@@ -14,12 +12,10 @@ import pytest
 from prime_cli.core.progress import Silent
 from prime_cli.serving.engines import ENGINES, EngineName
 from prime_cli.serving.installation import install
+from tests.helpers.real_model import folder_of_torch
 from tests.serving.test_serve import lines_until, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
-
-LINKS = os.environ.get("UV_FIND_LINKS") or os.environ.get("PIP_FIND_LINKS", "")
-"""Read on import: tests have an environment without it."""
 
 MAKE_MODEL = """
 import string, sys, torch
@@ -41,14 +37,6 @@ Qwen3ForCausalLM(Qwen3Config(
     tie_word_embeddings=True, eos_token_id=fast.eos_token_id, bos_token_id=None,
 )).save_pretrained(sys.argv[1])
 """
-
-
-def folder_of_torch() -> str:
-    """Where wheels are, if torch for a CPU is there; skips the test if it is not."""
-    tag = f"cp{sys.version_info[0]}{sys.version_info[1]}"
-    if not LINKS or not list(Path(LINKS).glob(f"torch-2.13.*+cpu-{tag}-*.whl")):
-        pytest.skip(f"no wheel of torch 2.13 for a CPU and {tag} in PIP_FIND_LINKS")
-    return LINKS
 
 
 def test_a_random_model_is_served_at_the_temperature_of_the_server(

@@ -1,34 +1,25 @@
-"""`builtin/smollm2` as a newcomer meets it: an empty home, no key and no account."""
+"""`builtin/smollm2` served to a newcomer: an empty home, no key and no account.
+
+Its evaluation and training are `tests/scripts/network/real_model.txt`.
+"""
 
 import os
 import re
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from tests.helpers.cli import COMMAND, prime_process
-from tests.serving.test_real_engine import call, folder_of_torch
+from tests.helpers.cli import COMMAND
+from tests.helpers.real_model import use_smollm2
+from tests.serving.test_real_engine import call
 from tests.serving.test_serve import lines_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
 
-NAMES = "starter/sort-names", "-m", "builtin/smollm2", "-t", "24"
 
-
-def test_a_real_model_is_evaluated_served_and_trained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("UV_FIND_LINKS", folder_of_torch())
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    evaluated = ("eval", "run", *NAMES, "-n", "4", "-r", "2", "--output", "json")
-    run = prime_process(*evaluated, cwd=tmp_path, timeout=1800).ok()
-    assert "SmolLM2-135M-Instruct by Hugging Face (Apache-2.0)" in run.err
-    assert run.json["model"] == "builtin/smollm2"
-    assert (run.json["counts"]["scored"], run.json["counts"]["errored"]) == (8, 0)
-    assert 0 < run.json["reward"]["mean"] < 0.5
-
+def test_a_real_model_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_smollm2(monkeypatch)
     argv = [*COMMAND, "serve", "builtin/smollm2", "--port", "0"]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, env=os.environ, stdout=pipe, text=True, encoding="utf-8") as server:
@@ -41,7 +32,3 @@ def test_a_real_model_is_evaluated_served_and_trained(
         server.send_signal(signal.SIGINT)
         assert server.wait(60) == 130
     assert "Paris" in said
-
-    trained = ("train", *NAMES, "--steps", "1", "--batch", "2", "-r", "2", "--eval-examples", "2")
-    result = prime_process(*trained, "--yes", "--output", "json", cwd=tmp_path, timeout=1800).ok()
-    assert result.json["facts"]["step"] == 1

@@ -8,7 +8,7 @@ import pytest
 from prime_cli.core.progress import Silent
 from prime_cli.serving.installation import install
 from prime_cli.training.engines.catalogue import BUILT_IN, read_engine
-from tests.serving.test_real_engine import folder_of_torch
+from tests.helpers.real_model import folder_of_torch
 
 
 @pytest.fixture(scope="session")

@@ -138,7 +138,7 @@ def _tool_call(raw: Mapping[str, Any], index: int) -> dict[str, Any]:
     }
 
 
-ORACLE = "builtin/oracle"
+ECHO, ORACLE = "builtin/echo", "builtin/oracle"
 
 
 class ChatRequest(msgspec.Struct):
@@ -191,6 +191,8 @@ class BuiltinModels:
             return await self._probes.answer(
                 call.identity, lambda: self._oracle(call, request), asked
             )
+        if model != ECHO:
+            raise _refusal(f"No server of `{model}` runs for this call", 404)
         return asked
 
     async def _oracle(self, call: Call, request: ChatRequest) -> Message:

@@ -43,6 +43,16 @@ def test_echo_says_the_last_user_message_again() -> None:
     assert echo(messages=messages).said == "a"
 
 
+def test_a_model_that_needs_a_server_is_not_answered_without_it() -> None:
+    async def scenario() -> Answered:
+        async with Gateway(ECHO, environ={}) as gate:
+            return await ask(gate, "hello", model="builtin/smollm2")
+
+    answered = run(scenario())
+    assert answered.status == 404
+    assert "No server of `builtin/smollm2`" in answered.json["error"]["message"]
+
+
 def test_echo_completes_texts_and_repeats_choices() -> None:
     answered = echo(path="completions", prompt="tell me", n=2, messages=[])
     assert [choice["text"] for choice in answered.json["choices"]] == ["tell me"] * 2

@@ -20,8 +20,8 @@ from prime_cli.serving.engines import ENGINES, EngineName
 from prime_cli.serving.installation import install
 from prime_cli.training.engines.catalogue import BUILT_IN
 from tests.helpers.environments import interpreter_with
+from tests.helpers.real_model import folder_of_torch
 from tests.helpers.training import train_scripted
-from tests.serving.test_real_engine import folder_of_torch
 from tests.training.engines.programs import PROGRAMS
 
 pytestmark = [

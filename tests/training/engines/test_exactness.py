@@ -8,11 +8,11 @@ import pytest
 
 from prime_cli.training.engines.catalogue import find_engine
 from tests.helpers.environments import interpreter_with
+from tests.helpers.real_model import folder_of_torch
 from tests.helpers.rollout_service import Trainer, serve
 from tests.helpers.served_policy import ServedPolicy
 from tests.helpers.venvs import venv_python
 from tests.runtime.worker.runs import ENVIRONMENTS
-from tests.serving.test_real_engine import folder_of_torch
 
 _MOST = 1e-4
 """Nats; single precision alone makes some 1e-6."""

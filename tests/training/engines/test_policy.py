@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from prime_cli.training.engines.catalogue import BUILT_IN, find_engine
+from tests.helpers.real_model import folder_of_torch
 from tests.helpers.venvs import venv_python
-from tests.serving.test_real_engine import folder_of_torch
 
 PROGRAM = """
 import json, sys

@@ -6,20 +6,18 @@ each template and kind of conversation.
 
 import json
 import random
-import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 import trl
+from byte_tokenizer import tokenizer_of
 from jinja2 import TemplateError
 from prime_trl.answers import Answers
 from prime_trl.policy import Policy
 from prime_trl.sampling import STOP, Answer
 from prime_trl.tools import require_tools, template_of, with_objects
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
 
 TOOL = {
     "name": "add",
@@ -31,31 +29,6 @@ TOOL = {
     },
 }
 TOOLS = [{"type": "function", "function": TOOL}]
-OWN = ["<eos>", "<pad>", "<bos>"]
-# Written as plain text by the models that know them.
-PLAIN = re.compile(r"</|<think>|<tool|<function|<parameter|<arg")
-
-
-def tokenizer_of(template):
-    """Single bytes, and the marks of the template; its `eos_token` is another than the end."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    whole = Tokenizer(models.BPE(vocab={mark: n for n, mark in enumerate(alphabet)}, merges=[]))
-    whole.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    whole.decoder = decoders.ByteLevel()
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=whole,
-        eos_token=OWN[0],
-        pad_token=OWN[1],
-        bos_token=OWN[2],
-        padding_side="left",
-        clean_up_tokenization_spaces=False,
-    )
-    marks = sorted(set(re.findall(r"<[|\uff5c/\w\u2581][^<>\s'\"{}%]*>", template)) - {*OWN})
-    fast.add_special_tokens(
-        {"additional_special_tokens": [mark for mark in marks if not PLAIN.match(mark)]}
-    )
-    fast.chat_template = template
-    return fast
 
 
 class Scripted:

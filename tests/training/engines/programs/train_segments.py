@@ -1,9 +1,5 @@
 """Run by TRL's interpreter: FOLDER, then TYPE:ROWS. The gradient of a step whose rollouts have
 several segments, by the engine with so many rows at once, and by the formula of the loss type.
-
-Rewards are compared within a group (arXiv:2402.03300). DAPO (arXiv:2503.14476) divides the sum over
-sampled tokens by all of a step, and so does BNPO with all rows at once; GRPO means over the tokens
-of a rollout, in all its segments, and then over rollouts.
 """
 
 import json
@@ -14,11 +10,12 @@ from typing import Any
 
 import torch
 from datasets import Dataset
+from formula import Keeping, loss_of
 from prime_trl.config import Config
 from prime_trl.rows import columns_of, rows_of
 from prime_trl.run import load_tokenizer, load_trainer
 from prime_trl.tiny import write_tiny_model
-from transformers import PrinterCallback, TrainerCallback
+from transformers import PrinterCallback
 
 FOLDER = Path(sys.argv[1])
 MODEL = FOLDER / "model"
@@ -59,48 +56,6 @@ def play(prompts: list[str], trainer: Any) -> Any:
     return columns_of(ROLLOUTS, rows, tokenizer.eos_token_id, sum(map(len, rows)))
 
 
-def advantages() -> list[float]:
-    """Of each rollout: its reward less the mean of its group, by the deviation of the sample."""
-    found = []
-    for start in range(0, len(REWARDS), GROUP):
-        group = REWARDS[start : start + GROUP]
-        scored = torch.tensor([each for each in group if each is not None])
-        spread = scored.std() + 1e-4
-        found += [0.0 if each is None else float((each - scored.mean()) / spread) for each in group]
-    return found
-
-
-def by_formula(model: Any, kind: str) -> tuple[torch.Tensor, float]:
-    """The loss, and the sampled tokens of a rollout: each segment goes through the model alone."""
-    sums, counts = [], []
-    for rollout in ROLLOUTS:
-        total, count = torch.zeros(()), 0
-        for one in rollout["segments"]:
-            logits = model(input_ids=torch.tensor([one["ids"]])).logits[0].double()
-            chances = (logits / config.temperature).log_softmax(-1)
-            for start, end, *_ in one["spans"]:
-                for place in range(start, end):
-                    total = total + chances[place - 1, one["ids"][place]]
-                count += end - start if rollout["reward"] is not None else 0
-        sums.append(total)
-        counts.append(count)
-    length = sum(counts) / len(counts)
-    each = [-own * total for own, total in zip(advantages(), sums, strict=True)]
-    if kind == "grpo":
-        means = [one / max(count, 1) for one, count in zip(each, counts, strict=True)]
-        return torch.stack(means).mean(), length
-    return torch.stack(each).sum() / sum(counts), length
-
-
-class Keeping(TrainerCallback):
-    """Keeps the gradients of a step."""
-
-    def on_pre_optimizer_step(
-        self, args: Any, state: Any, control: Any, model: Any, **_: Any
-    ) -> None:
-        self.gradients = [each.grad.clone() for each in model.parameters()]
-
-
 for kind, rows in (word.split(":") for word in sys.argv[2:]):
     options = {"loss_type": kind, "max_grad_norm": 0.0, "per_device_train_batch_size": int(rows)}
     kept = Keeping()
@@ -113,14 +68,11 @@ for kind, rows in (word.split(":") for word in sys.argv[2:]):
         callbacks=[kept],
     )
     trainer.remove_callback(PrinterCallback)  # which writes to stdout
-    loss, sampled = by_formula(trainer.model, kind)
+    loss, sampled = loss_of(trainer.model, ROLLOUTS, kind, GROUP, config.temperature)
     loss.backward()
     wanted = [each.grad.clone() for each in trainer.model.parameters()]
     trainer.model.zero_grad()
     trainer.train()
     told = [each["completions/mean_length"] for each in trainer.state.log_history[:1]]
-    off = sum(((a - b) ** 2).sum() for a, b in zip(kept.gradients, wanted, strict=True)).sqrt()
-    size = sum((each**2).sum() for each in wanted).sqrt()
-    print(
-        json.dumps({"off": (off / size).item(), "size": size.item(), "lengths": [*told, sampled]})
-    )
+    off, size = kept.distance(wanted)
+    print(json.dumps({"off": off, "size": size, "lengths": [*told, sampled]}))
