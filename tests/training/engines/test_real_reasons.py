@@ -46,6 +46,11 @@ def test_each_failure_has_its_sentence_and_code(tmp_path: Path, trl: dict[str, A
     assert found.pop("turns") == [10, 3, 4]
     # Of a longer row fewer fit, and none is longer than the context.
     assert found.pop("rows") == [8, 2, 1, 64]
+    # A row of 99 turns would need 1.5 times what the machine has; it is said, and ends nothing.
+    small, large = found.pop("forecast")
+    assert small is None
+    assert "An update on a rollout of" in large
+    assert "`-t`" in large
     code, message, hint = found.pop("driver")
     assert code == "engine_failed"
     assert "nvidia-smi lists NVIDIA H100, 81559 MiB, but torch cannot use it" in message

@@ -13,7 +13,7 @@ import torch
 from datasets import Dataset
 from prime_trl.config import Config
 from prime_trl.failures import Stopped, reason_of
-from prime_trl.memory import most_turns, require_gpu, require_memory, rows_at_once
+from prime_trl.memory import forecast, most_turns, require_gpu, require_memory, rows_at_once
 from prime_trl.run import load_tokenizer, load_trainer
 from prime_trl.tiny import write_tiny_model
 from transformers import Qwen3Config
@@ -76,13 +76,22 @@ def run_out_of_the_gpu() -> None:
     raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
 
 
-def rows_of(turns: int, context: int) -> int:
-    """How many rows of 64 go through a model together, of which 8 of one turn fit."""
+def planned(turns: int, context: int) -> tuple[Config, int]:
+    """A training of 64 rows, of which 8 of one turn fit, and the tokens of the longest one."""
     folder = FOLDER / f"context-{context}"
-    Qwen3Config(vocab_size=1000, max_position_embeddings=context).save_pretrained(folder)
+    Qwen3Config(
+        vocab_size=1000,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        max_position_embeddings=context,
+    ).save_pretrained(folder)
     own = psutil.virtual_memory().total // 8 // (16 * 1000) // 8
     config = Config(str(folder), 1, 8, 8, 1e-3, own, 1.0, 0, 1)
-    return rows_at_once(config, config.max_tokens * turns)
+    return config, config.max_tokens * turns
 
 
 write_tiny_model(WHOLE, 0)
@@ -94,7 +103,9 @@ found["gpu"] = told(run_out_of_the_gpu)
 turns = [[], [{"max_turns": 1}, {"max_turns": 3}], [{"max_turns": 1}, {"max_turns": None}]]
 described = [{"max_turns": 10, "environments": each} for each in turns]
 found["turns"] = [most_turns(each) for each in described]
-found["rows"] = [rows_of(*each) for each in ((1, 1 << 30), (4, 1 << 30), (99, 1 << 30), (99, 8))]
+plans = [planned(*each) for each in ((1, 1 << 30), (4, 1 << 30), (99, 1 << 30), (99, 8))]
+found["rows"] = [rows_at_once(*each) for each in plans]
+found["forecast"] = [forecast(*plans[0]), forecast(*plans[2])]
 found["driver"] = told(lambda: require_gpu(["NVIDIA H100, 81559 MiB"]))
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 found["hidden"] = told(lambda: require_gpu(["NVIDIA H100, 81559 MiB"]))

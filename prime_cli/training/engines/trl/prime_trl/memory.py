@@ -62,7 +62,7 @@ def described_model(config: Config) -> Any:
 
 def require_memory(config: Config) -> None:
     """Raise Stopped if what every parameter needs is more than there is."""
-    count = sum(parameter.numel() for parameter in described_model(config).parameters())
+    count = _parameters(config)
     needed, there = count * (_FROZEN if config.lora else _WHOLE), free_memory(config.processes)
     hint = "use a smaller model" if config.lora else "train adapters alone with `--lora 16`"
     if config.vllm:
@@ -81,19 +81,44 @@ def require_memory(config: Config) -> None:
     )
 
 
+def forecast(config: Config, longest: int) -> str | None:
+    """A warning if a row of `longest` tokens, all turns of a rollout, may need more than is free.
+
+    Few rollouts are as long as they may be, so that this ends nothing.
+    """
+    tokens, logits = _longest_row(config, longest)
+    needed = _parameters(config) * (_FROZEN if config.lora else _WHOLE) + logits
+    there = free_memory(config.processes)
+    if needed <= there:
+        return None
+    return (
+        f"An update on a rollout of {tokens:,} tokens, the most that it may have, needs "
+        f"{_gb(needed)}; {_gb(there)} are free: shorter answers need less (`-t`)"
+    )
+
+
 def rows_at_once(config: Config, longest: int) -> int:
     """How many rows of at most `longest` tokens go through the model together.
 
     The logits of all may be far too large.
     """
-    described = AutoConfig.from_pretrained(config.model, trust_remote_code=config.trust_remote_code)
-    text = described.get_text_config()
-    context = getattr(text, "max_position_embeddings", None) or longest
-    row = min(longest, context) * text.vocab_size * _LOGIT
+    _, row = _longest_row(config, longest)
     # By what the machine has, not by what is free: a resumed training must add the same numbers.
     most = max(1, _all_memory(config.processes) // 8 // row)
     sizes = (size for size in range(1, config.rows + 1) if config.rows % size == 0)
     return max(size for size in sizes if size <= most)
+
+
+def _parameters(config: Config) -> int:
+    return sum(parameter.numel() for parameter in described_model(config).parameters())
+
+
+def _longest_row(config: Config, longest: int) -> tuple[int, int]:
+    """The tokens of a row of at most `longest`, and the bytes of its logits."""
+    described = AutoConfig.from_pretrained(config.model, trust_remote_code=config.trust_remote_code)
+    text = described.get_text_config()
+    tokens = min(longest, getattr(text, "max_position_embeddings", None) or longest)
+    return tokens, tokens * text.vocab_size * _LOGIT
 
 
 def free_memory(processes: int) -> int:

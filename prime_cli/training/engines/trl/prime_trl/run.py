@@ -23,7 +23,7 @@ from .config import Config, read_config
 from .failures import Stopped, not_loaded, reason_of
 from .generation import Generating
 from .hub_upload import prepare_push, push
-from .memory import most_turns, require_gpu, require_memory
+from .memory import forecast, most_turns, require_gpu, require_memory
 from .policy import Policy
 from .processes import join
 from .reports import prepare_reports
@@ -79,10 +79,12 @@ def train(config: Config, service: Service, folder: Path) -> None:
     rollouts.examples = numbers
     steps = Steps(config, service, rollouts, policy, processes)
     supervised = SupervisedRows(config, folder, tokenizer, service) if config.data else None
+    longest = config.max_tokens * most_turns(environment)
+    _say_forecast(config, longest, service, processes)
     trainer = load_trainer(
         config,
         folder,
-        **_learned_from(supervised, rollouts, numbers, config.max_tokens * most_turns(environment)),
+        **_learned_from(supervised, rollouts, numbers, longest),
         processing_class=tokenizer,
         callbacks=[steps],
     )
@@ -117,6 +119,14 @@ def _probe_each(
     for place, name in enumerate(names):
         own = [number for number in numbers if number % len(names) == place]
         _probe(config, rollouts, list(dict.fromkeys(own)), name)
+
+
+def _say_forecast(config: Config, longest: int, service: Service, processes: PartialState) -> None:
+    if config.data or not processes.is_main_process:
+        return
+    warning = forecast(config, longest)
+    if warning is not None:
+        service.say(warning)
 
 
 def _learned_from(
