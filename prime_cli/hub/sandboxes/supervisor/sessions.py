@@ -13,8 +13,8 @@ from contextlib import suppress
 from weakref import WeakValueDictionary
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
+from prime_cli.hub.sandboxes.output import kill, merged
 from prime_cli.hub.sandboxes.provider import ExecSpec, RunningCommand, RunningSandbox
-from prime_cli.hub.sandboxes.supervisor.output import kill, merged
 from prime_cli.wire import command_sessions as messages
 from prime_cli.wire.command_sessions import (
     CommandSpec,

@@ -33,7 +33,7 @@ from prime_cli.wire.sandboxes import (
 def read_egress(hub: Hub, caller: Caller, sandbox_id: str) -> EgressState:
     """What it reaches; raises NotFound."""
     row = find_refreshed(hub, caller, sandbox_id)
-    state = None if row.terminated_at else supervisor_of(hub).look([row.tag]).get(row.tag)
+    state = None if row.terminated_at else supervisor_of(hub).list_states([row.tag]).get(row.tag)
     return _describe(request_of(row), 1 if state is None else state.generation)
 
 

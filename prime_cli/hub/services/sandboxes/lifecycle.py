@@ -9,7 +9,7 @@ from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import owners, sandbox_labels, sandbox_tokens, sandboxes
-from prime_cli.hub.sandboxes.supervisor.protocol import Ending, ObservedState
+from prime_cli.hub.sandboxes.supervisor.protocol import EndRequest, ObservedState
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.sandboxes.rows import (
     describe,
@@ -235,12 +235,12 @@ def delete_sandboxes(hub: Hub, caller: Caller, deletion: SandboxDeletion) -> San
     return SandboxesDeleted(done, failed, f"{pluralize(len(done), 'sandbox', 'sandboxes')} deleted")
 
 
-def end_row(hub: Hub, row: Row[Any], why: Ending | None = None) -> None:
+def end_row(hub: Hub, row: Row[Any], why: EndRequest | None = None) -> None:
     """End the sandbox of a row, and close the row; raises what the supervisor raises."""
     if row.terminated_at is not None:
         return
     require_here(hub, row)
-    why = why or Ending(TERMINATED)
+    why = why or EndRequest(TERMINATED)
     try:
         state = supervisor_of(hub).end(row.tag, why)
     except NotFound:

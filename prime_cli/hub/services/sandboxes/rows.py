@@ -111,7 +111,7 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> bool:
     live = [row for row in rows if row.terminated_at is None and row.holder == holder_of(hub)]
     if not live or hub.settings.sandboxes is None:
         return False
-    states = supervisor_of(hub).look(row.tag for row in live)
+    states = supervisor_of(hub).list_states(row.tag for row in live)
     changed = False
     for row in live:
         found = states.get(row.tag)

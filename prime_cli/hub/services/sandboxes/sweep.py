@@ -5,7 +5,7 @@ from sqlalchemy import delete, or_, select
 from prime_cli.core.errors import NotAllowed, PrimeError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import sandbox_tokens, sandboxes
-from prime_cli.hub.sandboxes.supervisor.protocol import Ending
+from prime_cli.hub.sandboxes.supervisor.protocol import EndRequest
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.compute.offers import tag_prefix
 from prime_cli.hub.services.sandboxes.lifecycle import end_row
@@ -53,7 +53,7 @@ def _end_late(hub: Hub, caller: Caller, swept: SandboxesSwept, *, dry_run: bool)
     if refresh(hub, rows):
         with hub.database.read() as connection:
             rows = connection.execute(query).all()
-    why = Ending(TIMEOUT, TIMED_OUT, "its time is over")
+    why = EndRequest(TIMEOUT, TIMED_OUT, "its time is over")
     for row in rows:
         if row.stop_at > hub.now():
             continue
@@ -78,7 +78,7 @@ def _remove_strays(hub: Hub, swept: SandboxesSwept, *, dry_run: bool) -> None:
     if hub.settings.sandboxes is not None:
         used |= set(hub.settings.sandboxes.providers)
     # Before the rows: what is made meanwhile has one.
-    there = supervisor.found(prefix, sorted(used))
+    there = supervisor.list_orphans(prefix, sorted(used))
     swept.failed += [f"{name}: {why}" for name, why in there.failures.items()]
     with hub.database.read() as connection:
         live = set(connection.execute(select(sandboxes.c.tag).where(here, is_live())).scalars())
