@@ -29,7 +29,7 @@ from prime_cli.hub.sandboxes.supervisor.protocol import (
     Orphans,
     describe_change,
 )
-from prime_cli.hub.sandboxes.supervisor.sessions import Session, Sessions
+from prime_cli.hub.sandboxes.supervisor.sessions import CommandSession, CommandSessions
 from prime_cli.wire import command_sessions as messages
 from prime_cli.wire import connect
 from prime_cli.wire.codec import decode, encode
@@ -52,7 +52,7 @@ class Server:
         self.sandboxes = sandboxes
         self.stopping = asyncio.Event()
         """Set when it is told to end."""
-        self._sessions: dict[str, Sessions] = {}
+        self._sessions: dict[str, CommandSessions] = {}
 
     async def forget_ended(self) -> None:
         """Forget sandboxes that ended an hour ago, and sessions with their sandbox."""
@@ -215,13 +215,13 @@ class Server:
         )
 
     async def list_sessions(self, request: web.Request) -> web.Response:
-        async def listed(found: Sessions, _body: bytes) -> bytes:
+        async def listed(found: CommandSessions, _body: bytes) -> bytes:
             return messages.sessions(iter(found.running()))
 
         return await self._unary(request, listed)
 
     async def _unary(
-        self, request: web.Request, call: Callable[[Sessions, bytes], Awaitable[bytes]]
+        self, request: web.Request, call: Callable[[CommandSessions, bytes], Awaitable[bytes]]
     ) -> web.Response:
         try:
             with self._running(request).in_use():
@@ -270,8 +270,8 @@ class Server:
         await response.write_eof()
         return response
 
-    def _sessions_of(self, request: web.Request) -> Sessions:
-        return self._sessions.setdefault(request.match_info["tag"], Sessions())
+    def _sessions_of(self, request: web.Request) -> CommandSessions:
+        return self._sessions.setdefault(request.match_info["tag"], CommandSessions())
 
     def _running(self, request: web.Request) -> ManagedSandbox:
         """Raises NotFound also for one that has ended, as sessions name that."""
@@ -289,7 +289,9 @@ async def _nothing(done: Awaitable[None]) -> bytes:
     return b""
 
 
-async def _send_events(session: Session, response: web.StreamResponse, seconds: float) -> None:
+async def _send_events(
+    session: CommandSession, response: web.StreamResponse, seconds: float
+) -> None:
     """Raises TimeoutError when the command takes longer than `seconds`."""
     async with asyncio.timeout(seconds):
         async for event in session.events():
