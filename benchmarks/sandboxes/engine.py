@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.sandboxes.supervisor.connections import UnixConnection
-from prime_cli.hub.sandboxes.supervisor.protocol import Ending
+from prime_cli.hub.sandboxes.supervisor.protocol import EndRequest
 from prime_cli.wire.sandboxes import ENGINE, RUNNING, TERMINATED
 from tests.helpers.engines import podman_with_python
 
@@ -127,7 +127,7 @@ def compare(url: str, supervisor: Supervisor, count: int) -> Measurement:
         connection.close()
 
     def end() -> None:
-        supervisor.end(ours, Ending(TERMINATED))
+        supervisor.end(ours, EndRequest(TERMINATED))
         for who in (API, PROGRAM):
             api.remove(names[who])
 

@@ -21,7 +21,7 @@ import psutil
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.sandboxes.supervisor.connections import UnixConnection
-from prime_cli.hub.sandboxes.supervisor.protocol import Ending
+from prime_cli.hub.sandboxes.supervisor.protocol import EndRequest
 from prime_cli.wire.sandboxes import TERMINATED
 
 _IMAGE = "python:3.11-slim"
@@ -91,7 +91,7 @@ def measure(provider: str, count: int, supervisor: Supervisor) -> None:
     show(
         "end",
         [
-            time_of(lambda n=n: supervisor.end(f"prime-bench-{n}", Ending(TERMINATED)))
+            time_of(lambda n=n: supervisor.end(f"prime-bench-{n}", EndRequest(TERMINATED)))
             for n in numbers
         ],
     )

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from prime_cli.api.accounts import Accounts
 from prime_cli.api.connection import HubConnection, HubResponse
 from prime_cli.api.urls import Query
+from prime_cli.core.errors import NotFound
 from prime_cli.wire.accounts import (
     AuditList,
     AuditQuery,
@@ -155,8 +156,11 @@ class Administration:
         return self._connection.call("GET", path, query=query, most=_MOST_BYTES)
 
 
-def _part(text: str) -> str:
-    return quote(text, safe="")
+def _part(name: str) -> str:
+    """A part of an address. Raises NotFound for a `/`, which routes take for two parts."""
+    if "/" in name:
+        raise NotFound(f"`{name}` not found", hint="names and ids contain no `/`")
+    return quote(name, safe="")
 
 
 class Invitations:

@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from msgspec import structs
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -68,7 +70,18 @@ def create_app(settings: HubSettings) -> Starlette:
 
     Raises StorageFailed if the data folder is unusable.
     """
-    hub = open_hub(settings)
+    return create_app_of(open_hub(settings))
+
+
+def create_operator_app(hub: Hub) -> Starlette:
+    """The API of a served `hub` for commands on its machine, to be driven without an event loop."""
+    settings = replace(hub.settings, embedded=True, operated=True, pages=False)
+    return create_app_of(structs.replace(hub, settings=settings))
+
+
+def create_app_of(hub: Hub) -> Starlette:
+    """The application of an open hub."""
+    settings = hub.settings
     refresh_index(hub)
     models, model_routes = _open_models(settings)
     counts = DownloadCounts(hub)
@@ -154,7 +167,7 @@ def _open_models(settings: HubSettings) -> "tuple[Inference | None, list[Route]]
 
 def _middleware(hub: Hub, counts: DownloadCounts) -> list[Middleware]:
     layers = [Middleware(TrailingSlashMiddleware)]
-    if hub.settings.accounts:
+    if hub.settings.accounts and not hub.settings.operated:
         if hub.settings.members_only:
             layers.insert(0, Middleware(MembersOnlyMiddleware))
         layers.insert(0, Middleware(AuthenticationMiddleware, hub=hub))

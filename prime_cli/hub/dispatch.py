@@ -29,8 +29,10 @@ def hub_of(request: Request) -> Hub:
 
 
 def caller_of(request: Request) -> Caller:
-    """The caller of a request. Without accounts that is always the owner of this hub."""
+    """The caller of a request: the one user of a hub without accounts, the operator, or by key."""
     settings = hub_of(request).settings
+    if settings.operated:
+        return Caller.operator()
     if not settings.accounts:
         return Caller.alone(settings.owner)
     caller: Caller = request.state.caller

@@ -16,7 +16,6 @@ from sqlalchemy import (
     and_,
     delete,
     insert,
-    literal,
     select,
     text,
     update,
@@ -153,14 +152,10 @@ def reindex_owner(connection: Connection, owner_id: str) -> None:
         reindex(connection, environment_id)
 
 
-def reindex_all(connection: Connection, *, knows_kinds: bool = True) -> None:
-    """Fill the empty tables with all that is published, oldest first.
-
-    `knows_kinds` is false in schemas before 19, which have no column for them.
-    """
+def reindex_all(connection: Connection) -> None:
+    """Fill the empty tables with all that is published, oldest first."""
     counts: Counter[str] = Counter()
-    kinds = environments.c.kinds if knows_kinds else literal("").label("kinds")
-    oldest_first = _select_shown(kinds).order_by(environments.c.created_at, environments.c.id)
+    oldest_first = _select_shown().order_by(environments.c.created_at, environments.c.id)
     rows = connection.execute(oldest_first, execution_options={"yield_per": _BATCH})
     for batch in rows.partitions():
         by_id = _tags_of(connection, [row.id for row in batch])
@@ -172,8 +167,7 @@ def reindex_all(connection: Connection, *, knows_kinds: bool = True) -> None:
         connection.execute(insert(tallies), totals)
 
 
-def _select_shown(kinds: ColumnElement[str] = environments.c.kinds) -> Select[Any]:
-    # The columns are named: a step to schema 3 runs this before later ones add theirs.
+def _select_shown() -> Select[Any]:
     return (
         select(
             environments.c.id,
@@ -181,7 +175,7 @@ def _select_shown(kinds: ColumnElement[str] = environments.c.kinds) -> Select[An
             environments.c.owner_id,
             environments.c.visibility,
             environments.c.description,
-            kinds,
+            environments.c.kinds,
             owners.c.slug,
         )
         .join(owners, environments.c.owner_id == owners.c.id)

@@ -53,9 +53,10 @@ class HubSettings:
     """A hub's data folder, who calls it, and where it can be reached.
 
     Without `accounts` whoever calls is the user `owner`; with them it is the user of the API key
-    that is sent, or nobody. `embedded` means that the application is driven in the caller's thread
-    without an event loop, and that a `file://` index for uv and pip is kept beside the blobs, which
-    `file_index` says of a hub that is served to this machine alone. Without `pages` it has none for
+    that is sent, or nobody; of a hub that is `operated` by a command on its machine, the operator.
+    `embedded` means that the application is driven in the caller's thread without an event loop,
+    and that a `file://` index for uv and pip is kept beside the blobs, which `file_index` says of a
+    hub that is served to this machine alone. Without `pages` it has none for
     browsers.
     `public_url` starts every absolute URL in answers; `database` is a `postgresql://` URL
     (default: a file in `data`) and `storage` where blobs go (default: files in `data`). An upload
@@ -77,6 +78,7 @@ class HubSettings:
     file_index: bool = False
     pages: bool = True
     accounts: bool = False
+    operated: bool = False
     public_url: str = "http://hub.local"
     database: str | None = field(default=None, repr=False)
     storage: Storage | None = None

@@ -14,7 +14,6 @@ from prime_cli.wire.accounts import GOVERN_FEATURE
 if TYPE_CHECKING:
     from prime_cli.api.administration import Administration
     from prime_cli.hub.context import Hub
-    from prime_cli.hub.operator import Operator
     from prime_cli.hub.serving.options import ServeOptions
 
 
@@ -110,16 +109,20 @@ class HubData:
             )
         return open_hub(self.options().settings())
 
-    def administration(self, session: Session, *, new: bool = False) -> "Administration | Operator":
-        """How the hub is governed: by its API with `--context`, else through its data, as `open`.
+    def administration(self, session: Session, *, new: bool = False) -> "Administration":
+        """The administration of the hub: at its address with `--context`, else in this process.
 
         Raises UsageError for the hub in the box, which has one user.
         """
-        if session.context_name is None:
-            from prime_cli.hub.operator import Operator
+        if session.context_name is not None:
+            return require_governed(session)
+        from prime_cli.api.client import HubClient
+        from prime_cli.api.transports import AppTransport
+        from prime_cli.hub.app import create_operator_app
 
-            return Operator(self.open(new=new))
-        return require_governed(session)
+        hub = self.open(new=new)
+        way = AppTransport(create_operator_app(hub))
+        return HubClient(hub.settings.public_url, transport=way).administration
 
     def options(self) -> "ServeOptions":
         """These options among those of `prime hub serve`."""

@@ -90,13 +90,13 @@ class Database(ABC):
     def failure(self, error: DBAPIError) -> PrimeError:
         """The error of prime for one of the driver."""
 
-    @abstractmethod
-    def schema_number(self, connection: Connection) -> int:
-        """The number of the database's schema; 0 if empty."""
-
-    @abstractmethod
-    def stamp(self, connection: Connection, number: int) -> None:
-        """Write the schema number, within the transaction."""
+    def schema_version(self, connection: Connection) -> str | None:
+        """The revision in Alembic's table; None if it has none."""
+        if not connection.dialect.has_table(connection, "alembic_version"):
+            return None
+        query = "SELECT version_num FROM alembic_version"
+        found: str | None = connection.exec_driver_sql(query).scalar_one_or_none()
+        return found
 
     def _turn(self) -> AbstractContextManager[None]:
         """What a write holds beside its transaction."""

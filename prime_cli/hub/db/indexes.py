@@ -1,6 +1,4 @@
-"""Full-text and partial indexes by dialect; used by the metadata and by schemas 3 and 19."""
-
-from collections.abc import Iterable
+"""Full-text and partial indexes by dialect, as SQL that runs after their table is created."""
 
 from prime_cli.wire.environments import SortKey
 
@@ -57,13 +55,12 @@ def _walked(*columns: str) -> tuple[str, str]:
     )
 
 
-def order_indexes(columns: Iterable[str]) -> dict[str, str]:
-    """The statement of each index, by its name, that lists in these orders need."""
-    prefixes = (("visibility",), ("owner_id", "visibility"))
-    return dict(_walked(*prefix, column) for prefix in prefixes for column in columns)
-
-
-ENVIRONMENTS = order_indexes(tuple(ORDER_COLUMNS.values()))
+ENVIRONMENTS = dict(
+    _walked(*prefix, column)
+    for prefix in (("visibility",), ("owner_id", "visibility"))
+    for column in ORDER_COLUMNS.values()
+)
+"""The statement of each index, by its name, that lists in these orders need."""
 
 ARTIFACTS = {
     "ix_artifacts_unpublished": (

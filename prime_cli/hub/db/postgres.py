@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Column, Connection, Engine, create_engine, event
+from sqlalchemy import Column, Engine, create_engine, event
 from sqlalchemy.dialects.postgresql.base import PGTypeCompiler
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -88,7 +88,7 @@ _MEANINGS: tuple[tuple[tuple[str, ...], type[PrimeError], str, str], ...] = (
 
 
 class PostgresDatabase(Database):
-    """Transactions on a PostgreSQL database; the schema number is the last row of `schema_steps`.
+    """Transactions on a PostgreSQL database.
 
     Exclusive writes take an advisory lock first. A stricter isolation level would let two writers
     proceed and fail one at its end, and a block cannot be repeated, since other systems may have
@@ -110,23 +110,6 @@ class PostgresDatabase(Database):
             if state.startswith(states):
                 return kind(sentence.format(name=self.name, reason=reason), hint=hint)
         return StorageFailed(f"{self.name} failed: {reason}")
-
-    def schema_number(self, connection: Connection) -> int:
-        if connection.exec_driver_sql("SELECT to_regclass('schema_steps')").scalar_one() is None:
-            return 0
-        newest = "SELECT coalesce(max(number), 0) FROM schema_steps"
-        return int(connection.exec_driver_sql(newest).scalar_one())
-
-    def stamp(self, connection: Connection, number: int) -> None:
-        connection.exec_driver_sql(
-            "CREATE TABLE IF NOT EXISTS schema_steps (number integer PRIMARY KEY,"
-            " taken_at timestamptz NOT NULL DEFAULT now())"
-        )
-        connection.exec_driver_sql(
-            "INSERT INTO schema_steps (number) SELECT generate_series(1, %(number)s)"
-            " ON CONFLICT DO NOTHING",
-            {"number": number},
-        )
 
 
 class BytewiseText(PGTypeCompiler):

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from prime_cli.core.errors import StorageFailed
 from prime_cli.hub.db.engine import Database
 from prime_cli.hub.db.sqlite import Synchronous, create_sqlite, open_sqlite
 from prime_cli.hub.db.tables import SCHEMA, metadata
@@ -22,20 +21,14 @@ def open_database(location: Path | str, *, synchronous: Synchronous = "NORMAL") 
 
         return _at_this_schema(open_postgres(location))
     if not location.exists():
-        create_sqlite(location, metadata, SCHEMA)
+        create_sqlite(location, metadata)
     return _at_this_schema(open_sqlite(location, synchronous=synchronous))
 
 
 def _at_this_schema(database: Database) -> Database:
     with database.read() as connection:
-        number = database.schema_number(connection)
-    if number > SCHEMA:
-        raise StorageFailed(
-            f"{database.name} was written by a newer prime (schema {number}, this one knows "
-            f"{SCHEMA})",
-            hint="upgrade prime, or use another database or PRIME_HOME",
-        )
-    if number < SCHEMA:
+        version = database.schema_version(connection)
+    if version != str(SCHEMA):
         # Alembic takes 60 ms to import, and almost no command needs it.
         from prime_cli.hub.db.migrations import migrate
 

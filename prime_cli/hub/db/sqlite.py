@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event
+from sqlalchemy import Engine, MetaData, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
@@ -29,7 +29,7 @@ _LEAST_ROOM = 64 * 1024
 _KEPT = 16
 """Connections kept open; opening one takes longer than a read."""
 
-_empty: dict[tuple[MetaData, int], bytes] = {}
+_empty: dict[MetaData, bytes] = {}
 """The file of the first new database of this process: creating it takes 25 ms, a copy 1.
 
 A hub creates one and gains nothing. Programs that create many, such as tests and benchmarks, can
@@ -103,10 +103,7 @@ def connect_reader(database: Database) -> sqlite3.Connection:
 
 
 class SqliteDatabase(Database):
-    """Transactions on a SQLite file, where every write is exclusive.
-
-    The schema number is the file's `user_version`.
-    """
+    """Transactions on a SQLite file, where every write is exclusive."""
 
     begin_reading = "BEGIN"
     begin_adding = begin_alone = begin_occupying = "BEGIN IMMEDIATE"
@@ -120,12 +117,6 @@ class SqliteDatabase(Database):
 
     def failure(self, error: DBAPIError) -> PrimeError:
         return _failure(self.name, error)
-
-    def schema_number(self, connection: Connection) -> int:
-        return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
-
-    def stamp(self, connection: Connection, number: int) -> None:
-        connection.exec_driver_sql(f"PRAGMA user_version = {number:d}")
 
 
 def open_sqlite(path: Path, *, synchronous: Synchronous = "NORMAL") -> Database:
@@ -155,8 +146,8 @@ def open_sqlite(path: Path, *, synchronous: Synchronous = "NORMAL") -> Database:
     return SqliteDatabase(engine, str(path))
 
 
-def create_sqlite(path: Path, tables: MetaData, number: int) -> None:
-    """Create a database with `tables` of schema `number` beside `path`, and link it into place.
+def create_sqlite(path: Path, tables: MetaData) -> None:
+    """Create a database with `tables` beside `path`, and link it into place.
 
     Of two concurrent processes one wins, and neither sees an incomplete database.
     """
@@ -165,11 +156,11 @@ def create_sqlite(path: Path, tables: MetaData, number: int) -> None:
     with storage_errors(path):
         try:
             temporary.unlink(missing_ok=True)
-            if (tables, number) in _empty:
-                temporary.write_bytes(_empty[tables, number])
+            if tables in _empty:
+                temporary.write_bytes(_empty[tables])
             else:
-                _fill(open_sqlite(temporary, synchronous="OFF"), tables, number)
-                _empty[tables, number] = temporary.read_bytes()
+                _fill(open_sqlite(temporary, synchronous="OFF"), tables)
+                _empty[tables] = temporary.read_bytes()
             temporary.chmod(0o600)
             flush_file(temporary)
             _publish(temporary, path)
@@ -177,12 +168,11 @@ def create_sqlite(path: Path, tables: MetaData, number: int) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _fill(database: Database, tables: MetaData, number: int) -> None:
+def _fill(database: Database, tables: MetaData) -> None:
     with database.errors():
         _use_write_ahead_log(database)
     with database.write() as connection:
         tables.create_all(connection, checkfirst=False)
-        database.stamp(connection, number)
     database.engine.dispose()
 
 

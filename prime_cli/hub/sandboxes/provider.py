@@ -16,6 +16,17 @@ PROCESSES = 1024
 LONGEST_COMMAND = 120_000
 """Characters of a command: one word of execve(2) may have 128 KiB."""
 
+ENTER = (
+    'cd -- "$1" 2>/dev/null || { why="Permission denied" code=126; '
+    '[ -d "$1" ] || why="Not a directory"; '
+    '[ -e "$1" ] || { why="No such file or directory" code=127; }; '
+    'printf "%s: %s\\n" "$1" "$why" >&2; exit "$code"; }'
+)
+"""Shell commands that enter the folder `$1`, or say why not in one line.
+
+Without it every engine and shell has its own message, some of several lines.
+"""
+
 
 class SandboxSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A sandbox to create.

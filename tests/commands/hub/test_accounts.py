@@ -79,6 +79,16 @@ def test_what_cannot_be_done_is_reported(
     assert refused.out == ""
 
 
+@pytest.mark.parametrize("noun", ["user", "team"])
+def test_name_with_a_slash_is_not_found_by_its_name(
+    prime: Prime, hub: tuple[str, str], noun: str
+) -> None:
+    prime("hub", "user", "add", "ada", *hub).ok()
+    refused = prime("hub", noun, "remove", "ada/wordle", "--yes", *hub)
+    assert refused.code == 6
+    assert "`ada/wordle` not found" in refused.err
+
+
 def test_login_is_approved_and_audited(prime: Prime, hub: tuple[str, str]) -> None:
     prime("hub", "user", "add", "ada", *hub).ok()
     served = HubData(Path(hub[1])).open()

@@ -61,7 +61,7 @@ def test_only_the_sandboxes_that_are_asked_for_are_looked_at(tmp_path: Path) -> 
         ended = msgspec.json.encode(ObservedState("TERMINATED", error_message=tag))
         (supervisor.paths.folder / f"{tag}.json").write_bytes(ended)
     (supervisor.paths.folder / "prime-h-3.json").write_bytes(b"{")
-    found = supervisor.look(["prime-h-2", "prime-h-3", "prime-h-4"])
+    found = supervisor.list_states(["prime-h-2", "prime-h-3", "prime-h-4"])
     assert {tag: state.error_message for tag, state in found.items()} == {"prime-h-2": "prime-h-2"}
 
 
@@ -90,7 +90,7 @@ def test_one_that_holds_a_sandbox_says_that_it_does_not(
         monkeypatch.setenv("CONTAINER_HOST", "unix:///nowhere/e.sock")
         checked = supervisor.check(PROVIDERS, spec("prime-h-2"))
         made = supervisor.create("bubblewrap", spec("prime-h-2"), 30)
-        assert supervisor.look(["prime-h-1"])["prime-h-1"].status == held.status == "RUNNING"
+        assert supervisor.list_states(["prime-h-1"])["prime-h-1"].status == held.status == "RUNNING"
     why = (
         "CONTAINER_HOST has changed since its supervisor was started, and takes effect when no "
         "sandbox is left: `prime sandbox delete --all`"

@@ -13,7 +13,7 @@ from prime_cli.core.errors import Unreachable
 from prime_cli.hub.sandboxes.supervisor import connections
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.sandboxes.supervisor.connections import UnixConnection
-from prime_cli.hub.sandboxes.supervisor.protocol import Ending
+from prime_cli.hub.sandboxes.supervisor.protocol import EndRequest
 from prime_cli.wire.sandboxes import TERMINATED
 
 if sys.platform == "win32":
@@ -67,7 +67,7 @@ def scripted(tmp_path: Path) -> Iterator[Scripted]:
 
 def test_requests_in_turn_share_a_connection(tmp_path: Path, scripted: Scripted) -> None:
     supervisor = Supervisor(tmp_path)
-    assert [supervisor.look(["a"]) for _ in range(3)] == [{}, {}, {}]
+    assert [supervisor.list_states(["a"]) for _ in range(3)] == [{}, {}, {}]
     assert scripted.came == 1
 
 
@@ -77,7 +77,7 @@ def test_one_that_the_supervisor_has_ended_is_not_used_again(
     supervisor = Supervisor(tmp_path)
     scripted.hangs_up = True
     for number in range(3):
-        # `look` would take a request that failed for a supervisor that is not there.
+        # `list_states` would take a request that failed for a supervisor that is not there.
         assert supervisor._ask("GET", "/sandboxes", dict[str, str], start=False) == {}
         assert scripted.came == number + 1
         _wait_until_closed(supervisor)
@@ -87,9 +87,9 @@ def test_one_that_waited_for_long_is_not_used_again(
     tmp_path: Path, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     supervisor = Supervisor(tmp_path)
-    supervisor.look(["a"])
+    supervisor.list_states(["a"])
     monkeypatch.setattr(connections, "_KEPT_SECONDS", 0.0)
-    supervisor.look(["a"])
+    supervisor.list_states(["a"])
     assert scripted.came == 2
 
 
@@ -108,8 +108,8 @@ def test_so_many_are_kept(tmp_path: Path, scripted: Scripted) -> None:
 
 def test_a_sandbox_of_a_supervisor_that_is_not_there_has_ended(tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path)
-    assert supervisor.end("a", Ending(TERMINATED)) is None
-    assert supervisor.look(["a"]) == {}
+    assert supervisor.end("a", EndRequest(TERMINATED)) is None
+    assert supervisor.list_states(["a"]) == {}
 
 
 def test_a_supervisor_that_lives_and_does_not_answer_is_an_error(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_supervisor_that_lives_and_does_not_answer_is_an_error(tmp_path: Path)
     with supervisor.paths.lock.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(Unreachable, match="does not answer"):
-            supervisor.end("a", Ending(TERMINATED))
+            supervisor.end("a", EndRequest(TERMINATED))
 
 
 def _wait_until_closed(supervisor: Supervisor) -> None:

@@ -17,7 +17,7 @@ from prime_cli.hub.sandboxes.provider import End, ExecSpec, RunningCommand, Sand
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.sandboxes.supervisor.manager import SandboxManager
 from prime_cli.hub.sandboxes.supervisor.server import Server, listen
-from prime_cli.hub.sandboxes.supervisor.sessions import Sessions
+from prime_cli.hub.sandboxes.supervisor.sessions import CommandSessions
 from prime_cli.wire import command_sessions as messages
 from prime_cli.wire import connect
 from prime_cli.wire.command_sessions import CommandSpec, Selector, SignalRequest, StartRequest
@@ -167,7 +167,7 @@ def test_a_start_that_is_sent_again_at_once_runs_one_command() -> None:
     request = StartRequest(CommandSpec(("sleep", "9")), session="s-9")
 
     async def scenario() -> int:
-        box, found = SlowBox(), Sessions()
+        box, found = SlowBox(), CommandSessions()
         first, second = await asyncio.gather(found.start(box, request), found.start(box, request))
         assert first is second
         await found.close(first)
@@ -180,7 +180,7 @@ def test_a_signal_for_a_session_that_is_still_being_started_ends_it() -> None:
     request = StartRequest(CommandSpec(("sleep", "9")), session="s-9")
 
     async def scenario() -> int:
-        found = Sessions()
+        found = CommandSessions()
         starting = asyncio.create_task(found.start(SlowBox(), request))
         await asyncio.sleep(0)
         await found.send_signal(SignalRequest(Selector(session="s-9"), 9))

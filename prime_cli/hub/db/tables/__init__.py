@@ -1,5 +1,9 @@
 """The tables. Times are ISO 8601 text in UTC, of fixed width, so that they sort as text."""
 
+from typing import Any
+
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, event
+
 from prime_cli.hub.db.tables.accounts import (
     attempts,
     audit,
@@ -58,7 +62,22 @@ from prime_cli.hub.db.tables.evaluations import (
 )
 
 SCHEMA = 21
-"""The number of this schema; each change adds a step to `migrations`."""
+"""The number of this schema; each change adds a revision with it to `migrations`."""
+
+_revision = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""Alembic's table of the schema's revision, which no backup contains."""
+
+
+@event.listens_for(metadata, "after_create")
+def _stamp(_metadata: MetaData, connection: Connection, **_options: Any) -> None:
+    _revision.create(connection)
+    connection.execute(_revision.insert().values(version_num=str(SCHEMA)))
+
 
 __all__ = [
     "SCHEMA",

@@ -12,10 +12,9 @@ from aiohttp import ClientError
 from prime_cli.core.errors import EnvironmentFailed, NotFound, UsageError
 from prime_cli.hub.compute.engine.client import Engine, Execution, engine_errors
 from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
-from prime_cli.hub.sandboxes.pipes import Pipe
-from prime_cli.hub.sandboxes.provider import LONGEST_COMMAND, End, ExecSpec, SandboxSpec
+from prime_cli.hub.sandboxes.output import Pipe
+from prime_cli.hub.sandboxes.provider import ENTER, LONGEST_COMMAND, End, ExecSpec, SandboxSpec
 from prime_cli.hub.sandboxes.proxy import proxy_variables
-from prime_cli.hub.sandboxes.shell import ENTER
 from prime_cli.wire.command_sessions import STDOUT
 from prime_cli.wire.sandboxes import ENDED, INTERNET, OOM_KILLED, PACKAGES
 

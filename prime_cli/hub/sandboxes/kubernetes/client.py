@@ -5,19 +5,31 @@ as JSON, since those of agent-sandbox have no classes there.
 """
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
+import yaml  # type: ignore[import-untyped]
+from kubernetes_asyncio import config
 from kubernetes_asyncio.client import ApiClient, Configuration
 
-from prime_cli.core.errors import NotFound, PrimeError, Unreachable, UsageError
-from prime_cli.hub.sandboxes.kubernetes.errors import to_error
-from prime_cli.hub.sandboxes.kubernetes.kubeconfig import load_kubeconfig
+from prime_cli.core.errors import (
+    Conflict,
+    NotAllowed,
+    NotFound,
+    NotLoggedIn,
+    PrimeError,
+    RateLimited,
+    Unreachable,
+    UsageError,
+)
 from prime_cli.hub.sandboxes.kubernetes.objects import CONTAINER, Status, WatchEvent
 from prime_cli.hub.sandboxes.kubernetes.settings import KubernetesSettings
 
@@ -201,3 +213,84 @@ def _decode(content: bytes, kind: type[T]) -> T:
         raise Unreachable(
             f"The Kubernetes API sent something that is not one of its objects: {error}"
         ) from error
+
+
+# --- Login ---
+
+_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
+
+async def load_kubeconfig(settings: KubernetesSettings) -> tuple[Configuration, str]:
+    """The configuration with credentials, and the namespace. Raises UsageError."""
+    configuration = Configuration()
+    # Each command is a connection that lasts.
+    configuration.connection_pool_maxsize = 0
+    try:
+        named = await _load(settings, configuration)
+    except (config.ConfigException, ssl.SSLError, OSError, KeyError, yaml.YAMLError) as error:
+        raise UsageError(
+            f"kubectl's configuration cannot be used: {error}",
+            hint="`kubectl config get-contexts` lists what is there",
+        ) from error
+    return configuration, settings.namespace or named
+
+
+async def _load(settings: KubernetesSettings, configuration: Configuration) -> str:
+    """Fill `configuration`; the namespace that it names."""
+    if settings.kubeconfig is None:
+        # It has no types.
+        load: Any = config.load_incluster_config
+        load(client_configuration=configuration)
+        return (await asyncio.to_thread(_NAMESPACE_FILE.read_text, "utf-8")).strip()
+    loader = await config.load_kube_config(
+        config_file=settings.kubeconfig,
+        context=settings.context,
+        client_configuration=configuration,
+        persist_config=False,
+    )
+    context = loader.current_context or {}
+    return str(context.get("context", {}).get("namespace", "default"))
+
+
+# --- Errors ---
+
+_RIGHTS = "docs/deploy/sandboxes-role.yaml has the rights that are needed"
+_TRY_AGAIN = 5.0
+
+
+def to_error(code: int, status: Status, where: str, retry_after: float | None) -> PrimeError:
+    """The error for an answer with the HTTP status `code`, 400 or more, of the cluster `where`.
+
+    RateLimited and Unreachable are worth a retry; UsageError is a request that the cluster rejects.
+    """
+    words = status.message[:2000] or f"HTTP {code}"
+    cluster = where[:1].upper() + where[1:]
+    if code == HTTPStatus.FORBIDDEN and "exceeded quota" in words:
+        return RateLimited(f"{cluster} is full: {words}", retry_after=_TRY_AGAIN)
+    if code == HTTPStatus.NOT_FOUND and words.startswith("namespaces "):
+        return UsageError(
+            f"{cluster} has no such namespace: {words}",
+            hint="create it with `kubectl create namespace`, or set PRIME_KUBERNETES_NAMESPACE",
+        )
+    if code == HTTPStatus.TOO_MANY_REQUESTS:
+        wait = _TRY_AGAIN if retry_after is None else retry_after
+        return RateLimited(f"{cluster} is busy: {words}", retry_after=wait)
+    if code == HTTPStatus.UNAUTHORIZED:
+        return NotLoggedIn(
+            f"{cluster} does not accept your credentials",
+            hint="log in to it again; `kubectl auth whoami` tries them",
+        )
+    if code in _KINDS:
+        return _KINDS[code](
+            f"{cluster} refused: {words}", hint=_RIGHTS if code == HTTPStatus.FORBIDDEN else None
+        )
+    is_theirs = code >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return (Unreachable if is_theirs else UsageError)(f"{cluster} refused: {words}")
+
+
+_KINDS: dict[int, type[PrimeError]] = {
+    HTTPStatus.FORBIDDEN: NotAllowed,
+    HTTPStatus.NOT_FOUND: NotFound,
+    HTTPStatus.GONE: NotFound,
+    HTTPStatus.CONFLICT: Conflict,
+}

@@ -13,9 +13,8 @@ import aiohttp
 import msgspec
 
 from prime_cli.hub.sandboxes.kubernetes.objects import Status
-from prime_cli.hub.sandboxes.pipes import Pipe
-from prime_cli.hub.sandboxes.provider import ExecSpec
-from prime_cli.hub.sandboxes.shell import ENTER
+from prime_cli.hub.sandboxes.output import Pipe
+from prime_cli.hub.sandboxes.provider import ENTER, ExecSpec
 
 STDIN, STDOUT, STDERR, STATUS, CLOSE = 0, 1, 2, 3, 255
 _LARGEST_FRAME = 32 * 1024

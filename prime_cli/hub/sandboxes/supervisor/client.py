@@ -25,18 +25,18 @@ from prime_cli.hub.sandboxes.supervisor.connections import (
     UnixConnection,
     no_answer,
 )
-from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.protocol import (
-    Check,
-    Checked,
-    Creation,
-    Ending,
-    Found,
+    CheckRequest,
+    CheckResult,
+    CreateRequest,
+    EndRequest,
     Log,
     NetworkChange,
     ObservedState,
+    Orphans,
+    SupervisorPaths,
+    leading_variables,
 )
-from prime_cli.hub.sandboxes.supervisor.variables import leading_variables
 from prime_cli.hub.supervisors import SYSTEM_PATH, last_lines, start_supervisor
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.problems import Problem, to_error
@@ -67,22 +67,22 @@ class Supervisor:
 
     # --- Sandboxes; each raises Unreachable if it does not answer ---
 
-    def check(self, providers: Iterable[str], spec: SandboxSpec) -> Checked:
+    def check(self, providers: Iterable[str], spec: SandboxSpec) -> CheckResult:
         """The first provider that can make it; raises UsageError with the reason of the last."""
-        ask = Check(list(providers), spec, leading_variables())
-        found = self._ask("POST", "/check", Checked, ask)
+        ask = CheckRequest(list(providers), spec, leading_variables())
+        found = self._ask("POST", "/check", CheckResult, ask)
         if found.is_ending:
             self._wait_for_end()
-            found = self._ask("POST", "/check", Checked, ask)
+            found = self._ask("POST", "/check", CheckResult, ask)
         return found
 
     def create(self, provider: str, spec: SandboxSpec, seconds: float) -> ObservedState:
         """Start a sandbox; waits for up to `seconds` until it runs."""
-        creation = Creation(provider, spec, seconds, leading_variables())
+        creation = CreateRequest(provider, spec, seconds, leading_variables())
         return self._ask("POST", "/sandboxes", ObservedState, creation)
 
-    def look(self, tags: Iterable[str]) -> dict[str, ObservedState]:
-        """The state of each of these that it holds or that has ended; does not start it."""
+    def list_states(self, tags: Iterable[str]) -> dict[str, ObservedState]:
+        """The state of each of these that it holds or that has ended; never starts it."""
         wanted = list(tags)
         query = f"?tags={','.join(wanted)}" if len(wanted) <= _FEW else ""
         found: dict[str, ObservedState] = {}
@@ -91,7 +91,7 @@ class Supervisor:
             found = self._ask("GET", f"/sandboxes{query}", kind, start=False)
         return found | self._ended(tag for tag in wanted if tag not in found)
 
-    def end(self, tag: str, why: Ending) -> ObservedState | None:
+    def end(self, tag: str, why: EndRequest) -> ObservedState | None:
         """End a sandbox; None if it is not held."""
         try:
             return self._ask("POST", f"/sandboxes/{tag}/end", ObservedState, why, start=False)
@@ -119,9 +119,9 @@ class Supervisor:
             self._ask("POST", "/stop", dict[str, str], start=False)
             self._wait_for_end()
 
-    def found(self, prefix: str, providers: Iterable[str]) -> Found:
-        """The tags under which these providers have anything."""
-        return self._ask("GET", f"/found?prefix={prefix}&providers={','.join(providers)}", Found)
+    def list_orphans(self, prefix: str, providers: Iterable[str]) -> Orphans:
+        """The tags that these providers hold anything under."""
+        return self._ask("GET", f"/found?prefix={prefix}&providers={','.join(providers)}", Orphans)
 
     def remove(self, provider: str, tag: str) -> None:
         """Remove what a provider has under a tag that is not held."""

@@ -16,7 +16,7 @@ if __name__ == "__main__":
 
 from prime_cli.hub.sandboxes.registry import SandboxContext, open_providers
 from prime_cli.hub.sandboxes.supervisor.manager import SandboxManager
-from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
+from prime_cli.hub.sandboxes.supervisor.protocol import SupervisorPaths
 from prime_cli.hub.sandboxes.supervisor.server import Server, listen
 from prime_cli.hub.supervisors import detach
 

@@ -13,6 +13,7 @@ import psutil
 from prime_cli.core.errors import Conflict, ImagePullFailed, NotFound, PrimeError, UsageError
 from prime_cli.core.formatting import format_duration
 from prime_cli.core.paths import write_atomically
+from prime_cli.hub.sandboxes.output import merged
 from prime_cli.hub.sandboxes.provider import (
     ChangeableNetwork,
     ExecSpec,
@@ -20,9 +21,8 @@ from prime_cli.hub.sandboxes.provider import (
     SandboxProvider,
     SandboxSpec,
 )
-from prime_cli.hub.sandboxes.supervisor.output import merged
 from prime_cli.hub.sandboxes.supervisor.protocol import NetworkChange, ObservedState
-from prime_cli.hub.sandboxes.supervisor.turns import Turn, Turns
+from prime_cli.hub.sandboxes.supervisor.start_queue import StartQueue, StartSlot
 from prime_cli.wire.sandboxes import (
     ENDED,
     ERROR,
@@ -38,7 +38,7 @@ from prime_cli.wire.sandboxes import (
 _LOG_BYTES = 10 * 1024 * 1024
 _GLANCE = 1.0
 _TRIES_AFTER = (1, 2, 4, 8, 15, 30)
-"""Seconds after which removing it is tried again; `prime gc` and its own time remain."""
+"""Retry delays for removal; after these, `prime gc` or its deadline removes it."""
 _KEPT_SECONDS = 3600.0
 _CANNOT_RUN = 126
 """The exit code of a shell for what it cannot start."""
@@ -50,13 +50,13 @@ class ManagedSandbox:
     """One sandbox."""
 
     def __init__(
-        self, spec: SandboxSpec, provider: SandboxProvider, folder: Path, turn: Turn
+        self, spec: SandboxSpec, provider: SandboxProvider, folder: Path, slot: StartSlot
     ) -> None:
         self.spec = spec
         self.provider = provider
         self.state = ObservedState(status=PENDING)
-        self.settled = asyncio.Event()
-        """Set once it runs, or never will."""
+        self.ready = asyncio.Event()
+        """Set once it runs, or has failed."""
         self.ended = asyncio.Event()
         self.log = bytearray()
         self.used_at = time.monotonic()
@@ -64,7 +64,7 @@ class ManagedSandbox:
         """Calls that are going on: then it is not idle."""
         self._running: RunningSandbox | None = None
         self._folder = folder
-        self._turn = turn
+        self._slot = slot
         self._stopping = asyncio.Event()
         self._changing = asyncio.Lock()
         self._wanted_end: tuple[str, str | None, str | None] | None = None
@@ -94,11 +94,11 @@ class ManagedSandbox:
             if self._running is None:
                 return
             self._change(status=RUNNING, started_at=time.time(), facts=dict(self._running.facts))
-            self.settled.set()
+            self.ready.set()
             helpers = [asyncio.create_task(self._watch_clock())]
             if self.spec.start:
                 helpers.append(asyncio.create_task(self._run_start(self._running)))
-                helpers.append(asyncio.create_task(self._turn.pass_on(self._running)))
+                helpers.append(asyncio.create_task(self._slot.release_when_idle(self._running)))
             await self._until_end(self._running)
         except PrimeError as error:
             refused = isinstance(error, UsageError)
@@ -120,7 +120,7 @@ class ManagedSandbox:
         finally:
             for helper in helpers:
                 helper.cancel()
-            self._turn.give_back()
+            self._slot.release()
             if self._running is not None:
                 await self._end(self._running)
             if self.state.status in (PENDING, RUNNING):
@@ -128,7 +128,7 @@ class ManagedSandbox:
                 self._change(status=status, error_type=kind, error_message=why)
             self._change(ended_at=time.time())
             self._remember()
-            self.settled.set()
+            self.ready.set()
             self.ended.set()
 
     async def _end(self, running: RunningSandbox) -> None:
@@ -148,7 +148,7 @@ class ManagedSandbox:
 
     async def _create(self) -> RunningSandbox | None:
         """Make it; None if it is to end before, as while an image is fetched."""
-        creating = asyncio.create_task(self._create_in_turn())
+        creating = asyncio.create_task(self._create_in_slot())
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait({creating, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -164,9 +164,9 @@ class ManagedSandbox:
                 await self.provider.remove(self.spec.tag)
         return None
 
-    async def _create_in_turn(self) -> RunningSandbox:
+    async def _create_in_slot(self) -> RunningSandbox:
         if self.spec.start:
-            await self._turn.take()
+            await self._slot.acquire()
         return await self.provider.create(self.spec)
 
     async def _until_end(self, running: RunningSandbox) -> None:
@@ -273,12 +273,15 @@ class SandboxManager:
     """All sandboxes of this supervisor."""
 
     def __init__(
-        self, providers: Mapping[str, SandboxProvider], folder: Path, turns: Turns | None = None
+        self,
+        providers: Mapping[str, SandboxProvider],
+        folder: Path,
+        queue: StartQueue | None = None,
     ) -> None:
         self.providers = providers
         self.folder = folder
         self._sandboxes: dict[str, ManagedSandbox] = {}
-        self._turns = turns or Turns()
+        self._queue = queue or StartQueue()
         self.used_at = time.monotonic()
 
     async def create(self, provider: str, spec: SandboxSpec, seconds: float) -> ManagedSandbox:
@@ -289,11 +292,11 @@ class SandboxManager:
         self.used_at = time.monotonic()
         sandbox = self._sandboxes.get(spec.tag)
         if sandbox is None:
-            turn = self._turns.one()
-            sandbox = ManagedSandbox(spec, self.provider(provider), self.folder, turn)
+            slot = self._queue.slot()
+            sandbox = ManagedSandbox(spec, self.provider(provider), self.folder, slot)
             self._sandboxes[spec.tag] = sandbox
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(sandbox.settled.wait(), seconds)
+            await asyncio.wait_for(sandbox.ready.wait(), seconds)
         return sandbox
 
     def provider(self, name: str) -> SandboxProvider:
@@ -313,8 +316,8 @@ class SandboxManager:
             raise NotFound("The sandbox has ended")
         return sandbox
 
-    def look(self, tags: Iterable[str] | None = None) -> dict[str, ObservedState]:
-        """Those of `tags`, by default all, that exist or ended within the last hour."""
+    def list_states(self, tags: Iterable[str] | None = None) -> dict[str, ObservedState]:
+        """The states of `tags`, by default all, that exist or ended within the last hour."""
         wanted = self._sandboxes if tags is None else self._sandboxes.keys() & set(tags)
         return {tag: self._sandboxes[tag].state for tag in wanted}
 

@@ -12,8 +12,8 @@ import msgspec
 from aiohttp import web
 
 from prime_cli.core.errors import NotFound, TooLarge, TooSlow, UsageError
+from prime_cli.hub.sandboxes.output import kill, merged
 from prime_cli.hub.sandboxes.provider import ExecSpec, RunningCommand, RunningSandbox
-from prime_cli.hub.sandboxes.supervisor.output import kill, merged
 from prime_cli.wire.codec import decode
 from prime_cli.wire.command_sessions import STDOUT
 from prime_cli.wire.sandboxes import LARGEST_FILE, Executed, Execution, FileText, Uploaded

@@ -1,12 +1,27 @@
-"""What a hub and its supervisor of sandboxes say to each other, over HTTP on a Unix socket.
+"""What a hub and its supervisor of sandboxes share: files, variables, and messages.
 
-Paths below `inside/{tag}/` are those of the gateway of the sandbox API, with its bodies.
+The messages are HTTP on a Unix socket. Paths below `inside/{tag}/` are those of the gateway of the
+sandbox API, with its bodies.
 """
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
+from prime_cli.core.errors import StorageFailed
+from prime_cli.core.paths import make_folder
+from prime_cli.hub.compute.engine.entry import ADDRESSES
+from prime_cli.hub.sandboxes.kubernetes.settings import VARIABLES
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.wire.sandboxes import PENDING
+
+# --- Messages ---
 
 
 class ObservedState(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -29,8 +44,8 @@ class ObservedState(msgspec.Struct, frozen=True, omit_defaults=True):
     generation: int = 1
 
 
-class Creation(msgspec.Struct, frozen=True):
-    """`POST /sandboxes`: waits for up to `seconds` until it runs; `variables` as in Check."""
+class CreateRequest(msgspec.Struct, frozen=True):
+    """`POST /sandboxes`: waits up to `seconds` until it runs; `variables` as in CheckRequest."""
 
     provider: str
     spec: SandboxSpec
@@ -38,8 +53,8 @@ class Creation(msgspec.Struct, frozen=True):
     variables: dict[str, str] | None = None
 
 
-class Ending(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`POST /sandboxes/{tag}/end`: the status and the reason that it is to have."""
+class EndRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`POST /sandboxes/{tag}/end`: its final status, and the reason."""
 
     status: str
     error_type: str | None = None
@@ -47,7 +62,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class NetworkChange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`PUT /sandboxes/{tag}/network`: what it is to reach, as in SandboxSpec."""
+    """`PUT /sandboxes/{tag}/network`: what it may reach, as in SandboxSpec."""
 
     network: str
     hosts: tuple[str, ...] = ()
@@ -55,8 +70,8 @@ class NetworkChange(msgspec.Struct, frozen=True, omit_defaults=True):
     variables: dict[str, str] = {}
 
 
-class Check(msgspec.Struct, frozen=True):
-    """`POST /check`: which of `providers` is the first that can make it?
+class CheckRequest(msgspec.Struct, frozen=True):
+    """`POST /check`: the first of `providers` that can make it.
 
     `variables` are the caller's that lead to an engine or a cluster.
     """
@@ -66,11 +81,11 @@ class Check(msgspec.Struct, frozen=True):
     variables: dict[str, str] | None = None
 
 
-class Checked(msgspec.Struct, frozen=True):
-    """The provider, and what would differ from what is asked for.
+class CheckResult(msgspec.Struct, frozen=True):
+    """The provider, and how the sandbox would differ from the request.
 
-    A supervisor that `is_ending` was started with other variables and holds nothing; the next one
-    is to be asked.
+    A supervisor that `is_ending` was started with other variables and holds nothing: ask the next
+    one.
     """
 
     provider: str
@@ -84,11 +99,94 @@ class Log(msgspec.Struct, frozen=True):
     log: str
 
 
-class Found(msgspec.Struct, frozen=True):
-    """`GET /found?prefix=&providers=`: tags under which a provider has anything, by provider.
+class Orphans(msgspec.Struct, frozen=True):
+    """`GET /found?prefix=&providers=`: the tags that providers hold anything under, by provider.
 
-    `failures` are why those elsewhere could not say.
+    `failures` are the reasons of remote providers that could not be asked.
     """
 
     tags: dict[str, list[str]] = {}
     failures: dict[str, str] = {}
+
+
+# --- Files ---
+
+_LONGEST_SOCKET_PATH = 100
+"""sun_path holds 108 bytes on Linux, 104 on macOS."""
+
+
+@dataclass(frozen=True)
+class SupervisorPaths:
+    """The folder `sandboxes` of a hub's data.
+
+    lock         held by the supervisor        <tag>.json, <tag>.log   of sandboxes that ended
+    socket       where it listens              log                     its output
+    """
+
+    folder: Path
+
+    @property
+    def lock(self) -> Path:
+        return self.folder / "lock"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens; in a folder of this user's own if the usual path is too long."""
+        usual = self.folder / "socket"
+        if _fits(usual):
+            return usual
+        name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:24]
+        for folder in _own_folders():
+            path = folder / f"{name}.sock"
+            if folder.parent.is_dir() and _fits(path):
+                _make_own(folder)
+                return path
+        raise StorageFailed(f"No folder has a path short enough for the socket of {self.folder}")
+
+
+def _fits(path: Path) -> bool:
+    return len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH
+
+
+def _own_folders() -> Iterator[Path]:
+    """Folders for the socket, computed identically by hub and supervisor."""
+    if sys.platform == "win32":
+        raise StorageFailed("There are no sandboxes on Windows")
+    user = os.getuid()
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
+    for base in (runtime, tempfile.gettempdir(), "/tmp"):  # noqa: S108 - a folder of mode 0700
+        yield Path(base, f"prime-{user}")
+
+
+def _make_own(folder: Path) -> None:
+    """Create a folder for this user only; raises StorageFailed if it is not."""
+    found = make_folder(folder).lstat()
+    if sys.platform != "win32" and (found.st_uid != os.getuid() or found.st_mode & 0o077):
+        raise StorageFailed(f"{folder} is not this user's alone", hint="remove it")
+
+
+# --- Variables ---
+
+_NAMES = (*ADDRESSES, *VARIABLES)
+
+
+def leading_variables() -> dict[str, str]:
+    """The variables of this process that lead to an engine or a cluster."""
+    return {name: os.environ[name] for name in _NAMES if os.environ.get(name)}
+
+
+def describe_change(asked: Mapping[str, str] | None) -> str | None:
+    """How a caller's variables differ from this process's, and what to do; None if they do not."""
+    own = leading_variables()
+    changed = [name for name in _NAMES if asked is not None and asked.get(name) != own.get(name)]
+    if not changed:
+        return None
+    has, takes = ("has", "takes") if len(changed) == 1 else ("have", "take")
+    return (
+        f"{' and '.join(changed)} {has} changed since its supervisor was started, and {takes} "
+        "effect when no sandbox is left: `prime sandbox delete --all`"
+    )

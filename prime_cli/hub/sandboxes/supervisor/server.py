@@ -20,16 +20,16 @@ from prime_cli.hub.sandboxes.supervisor import operations
 from prime_cli.hub.sandboxes.supervisor.manager import ManagedSandbox, SandboxManager
 from prime_cli.hub.sandboxes.supervisor.operations import answer
 from prime_cli.hub.sandboxes.supervisor.protocol import (
-    Check,
-    Checked,
-    Creation,
-    Ending,
-    Found,
+    CheckRequest,
+    CheckResult,
+    CreateRequest,
+    EndRequest,
     Log,
     NetworkChange,
+    Orphans,
+    describe_change,
 )
-from prime_cli.hub.sandboxes.supervisor.sessions import Session, Sessions
-from prime_cli.hub.sandboxes.supervisor.variables import describe_change
+from prime_cli.hub.sandboxes.supervisor.sessions import CommandSession, CommandSessions
 from prime_cli.wire import command_sessions as messages
 from prime_cli.wire import connect
 from prime_cli.wire.codec import decode, encode
@@ -52,7 +52,7 @@ class Server:
         self.sandboxes = sandboxes
         self.stopping = asyncio.Event()
         """Set when it is told to end."""
-        self._sessions: dict[str, Sessions] = {}
+        self._sessions: dict[str, CommandSessions] = {}
 
     async def forget_ended(self) -> None:
         """Forget sandboxes that ended an hour ago, and sessions with their sandbox."""
@@ -70,8 +70,8 @@ class Server:
             [
                 web.post("/check", self.check),
                 web.post("/sandboxes", self.create),
-                web.get("/sandboxes", self.look),
-                web.get("/found", self.found),
+                web.get("/sandboxes", self.list_states),
+                web.get("/found", self.list_orphans),
                 web.post("/stop", self.stop),
                 web.post("/sandboxes/{tag}/end", self.end),
                 web.delete("/found/{provider}/{tag}", self.remove),
@@ -93,11 +93,11 @@ class Server:
     # --- Sandboxes ---
 
     async def check(self, request: web.Request) -> web.Response:
-        ask = await _read(request, Check)
+        ask = await _read(request, CheckRequest)
         changed = describe_change(ask.variables)
         if changed and self.sandboxes.is_idle:
             self.stopping.set()
-            return answer(Checked("", is_ending=True))
+            return answer(CheckResult("", is_ending=True))
         refusals: list[PrimeError] = []
         # What is here comes before what would have to be fetched.
         for may_fetch in (False, True):
@@ -108,12 +108,12 @@ class Server:
                 except PrimeError as error:
                     refusals.append(error)
                 else:
-                    return answer(Checked(name, [*differs, *filter(None, [changed])]))
+                    return answer(CheckResult(name, [*differs, *filter(None, [changed])]))
         # The last provider is the one that is always there.
         raise refusals[-1] if refusals else UsageError("This hub has no provider of sandboxes")
 
     async def create(self, request: web.Request) -> web.Response:
-        ask = await _read(request, Creation)
+        ask = await _read(request, CreateRequest)
         sandbox = await self.sandboxes.create(ask.provider, ask.spec, ask.seconds)
         state, changed = sandbox.state, describe_change(ask.variables)
         if changed:
@@ -121,12 +121,12 @@ class Server:
             state = msgspec.structs.replace(state, facts=facts)
         return answer(state)
 
-    async def look(self, request: web.Request) -> web.Response:
+    async def list_states(self, request: web.Request) -> web.Response:
         tags = request.query.get("tags")
-        return answer(self.sandboxes.look(None if tags is None else tags.split(",")))
+        return answer(self.sandboxes.list_states(None if tags is None else tags.split(",")))
 
     async def end(self, request: web.Request) -> web.Response:
-        why = await _read(request, Ending)
+        why = await _read(request, EndRequest)
         sandbox = self._find(request)
         await sandbox.end(why.status, why.error_type, why.error_message)
         await self.forget_ended()
@@ -145,7 +145,7 @@ class Server:
         self.stopping.set()
         return answer({})
 
-    async def found(self, request: web.Request) -> web.Response:
+    async def list_orphans(self, request: web.Request) -> web.Response:
         prefix = request.query.get("prefix", "prime-")
         tags: dict[str, list[str]] = {}
         failures: dict[str, str] = {}
@@ -156,7 +156,7 @@ class Server:
                 # An engine that does not run has nothing that runs; a cluster runs without us.
                 if name in ELSEWHERE:
                     failures[name] = error.message
-        return answer(Found(tags, failures))
+        return answer(Orphans(tags, failures))
 
     async def remove(self, request: web.Request) -> web.Response:
         await self.sandboxes.provider(request.match_info["provider"]).remove(
@@ -192,7 +192,7 @@ class Server:
         with sandbox.in_use() as running:
             done = await work(running)
         if running.is_gone:
-            # Who asks next is to hear how it ended.
+            # So that the next request sees the final state.
             await sandbox.ended.wait()
         return answer(done)
 
@@ -215,13 +215,13 @@ class Server:
         )
 
     async def list_sessions(self, request: web.Request) -> web.Response:
-        async def listed(found: Sessions, _body: bytes) -> bytes:
+        async def listed(found: CommandSessions, _body: bytes) -> bytes:
             return messages.sessions(iter(found.running()))
 
         return await self._unary(request, listed)
 
     async def _unary(
-        self, request: web.Request, call: Callable[[Sessions, bytes], Awaitable[bytes]]
+        self, request: web.Request, call: Callable[[CommandSessions, bytes], Awaitable[bytes]]
     ) -> web.Response:
         try:
             with self._running(request).in_use():
@@ -270,8 +270,8 @@ class Server:
         await response.write_eof()
         return response
 
-    def _sessions_of(self, request: web.Request) -> Sessions:
-        return self._sessions.setdefault(request.match_info["tag"], Sessions())
+    def _sessions_of(self, request: web.Request) -> CommandSessions:
+        return self._sessions.setdefault(request.match_info["tag"], CommandSessions())
 
     def _running(self, request: web.Request) -> ManagedSandbox:
         """Raises NotFound also for one that has ended, as sessions name that."""
@@ -289,7 +289,9 @@ async def _nothing(done: Awaitable[None]) -> bytes:
     return b""
 
 
-async def _send_events(session: Session, response: web.StreamResponse, seconds: float) -> None:
+async def _send_events(
+    session: CommandSession, response: web.StreamResponse, seconds: float
+) -> None:
     """Raises TimeoutError when the command takes longer than `seconds`."""
     async with asyncio.timeout(seconds):
         async for event in session.events():

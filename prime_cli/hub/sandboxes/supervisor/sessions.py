@@ -13,8 +13,8 @@ from contextlib import suppress
 from weakref import WeakValueDictionary
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
+from prime_cli.hub.sandboxes.output import kill, merged
 from prime_cli.hub.sandboxes.provider import ExecSpec, RunningCommand, RunningSandbox
-from prime_cli.hub.sandboxes.supervisor.output import kill, merged
 from prime_cli.wire import command_sessions as messages
 from prime_cli.wire.command_sessions import (
     CommandSpec,
@@ -31,7 +31,7 @@ _MOST_KEYS = 1000
 _MOST_SESSIONS = 200
 
 
-class Session:
+class CommandSession:
     """One command, and its output that nobody has read yet."""
 
     def __init__(self, pid: int, request: StartRequest, command: RunningCommand) -> None:
@@ -101,16 +101,16 @@ class Session:
         await self._output.put(None)
 
 
-class Sessions:
+class CommandSessions:
     """The sessions of one sandbox."""
 
     def __init__(self) -> None:
-        self._found: dict[int, Session] = {}
+        self._found: dict[int, CommandSession] = {}
         self._pids = itertools.count(2)
         self._starting: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By uuid: a start that is sent again while the first is on its way."""
 
-    async def start(self, sandbox: RunningSandbox, request: StartRequest) -> Session:
+    async def start(self, sandbox: RunningSandbox, request: StartRequest) -> CommandSession:
         """Start a command, or find the session with its uuid.
 
         Raises UsageError for a terminal or too many sessions, Conflict for another command under a
@@ -129,17 +129,17 @@ class Sessions:
                     return each
             return await self._start(sandbox, request)
 
-    async def _start(self, sandbox: RunningSandbox, request: StartRequest) -> Session:
+    async def _start(self, sandbox: RunningSandbox, request: StartRequest) -> CommandSession:
         if sum(each.code is None for each in self._found.values()) >= _MOST_SESSIONS:
             raise UsageError(f"The sandbox has {_MOST_SESSIONS} sessions already")
         spec = request.command
         exec_spec = ExecSpec(spec.argv, spec.env, spec.cwd, spec.user, stdin=request.stdin)
         command = await sandbox.run(exec_spec)
-        session = Session(next(self._pids), request, command)
+        session = CommandSession(next(self._pids), request, command)
         self._found[session.pid] = session
         return session
 
-    async def find(self, selector: Selector) -> Session:
+    async def find(self, selector: Selector) -> CommandSession:
         """The session, also of a start that is still on its way; raises NotFound."""
         starting = self._starting.get(selector.session or "")
         if starting is not None:
@@ -188,7 +188,7 @@ class Sessions:
             if each.code is None
         ]
 
-    async def close(self, session: Session) -> None:
+    async def close(self, session: CommandSession) -> None:
         """Stop a session that nobody can take up again."""
         self._found.pop(session.pid, None)
         await session.stop()

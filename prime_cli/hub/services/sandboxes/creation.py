@@ -22,7 +22,7 @@ from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import sandbox_labels, sandboxes
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.client import Supervisor
-from prime_cli.hub.sandboxes.supervisor.protocol import Checked, ObservedState
+from prime_cli.hub.sandboxes.supervisor.protocol import CheckResult, ObservedState
 from prime_cli.hub.services.access import find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.offers import tag_prefix
@@ -154,7 +154,7 @@ def plan_sandbox(hub: Hub, caller: Caller, creation: SandboxCreation) -> Sandbox
     )
 
 
-def choose(hub: Hub, creation: SandboxCreation, spec: SandboxSpec) -> Checked:
+def choose(hub: Hub, creation: SandboxCreation, spec: SandboxSpec) -> CheckResult:
     """The provider for a sandbox: the one that is named, or the first that can make it.
 
     Raises UsageError with the reason of the last one.

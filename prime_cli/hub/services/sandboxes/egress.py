@@ -1,4 +1,4 @@
-"""What a sandbox reaches, and how that is changed while it runs."""
+"""The network of a sandbox, and changes to it while it runs."""
 
 from typing import Any
 
@@ -31,14 +31,14 @@ from prime_cli.wire.sandboxes import (
 
 
 def read_egress(hub: Hub, caller: Caller, sandbox_id: str) -> EgressState:
-    """What it reaches; raises NotFound."""
+    """The hosts that it may reach; raises NotFound."""
     row = find_refreshed(hub, caller, sandbox_id)
-    state = None if row.terminated_at else supervisor_of(hub).look([row.tag]).get(row.tag)
+    state = None if row.terminated_at else supervisor_of(hub).list_states([row.tag]).get(row.tag)
     return _describe(request_of(row), 1 if state is None else state.generation)
 
 
 def change_egress(hub: Hub, caller: Caller, sandbox_id: str, change: EgressChange) -> EgressState:
-    """Have a running sandbox reach what `change` names, and nothing else; cuts what it does not.
+    """Let a running sandbox reach only what `change` names; closes other connections.
 
     Raises NotFound, NotAllowed, Conflict if it does not run, and UsageError for what its provider
     cannot change.
@@ -61,7 +61,7 @@ def change_egress(hub: Hub, caller: Caller, sandbox_id: str, change: EgressChang
 
 
 def _read_change(hub: Hub, row: Row[Any], change: EgressChange) -> SandboxCreation:
-    """The request of a sandbox as it would be with `change`; raises UsageError."""
+    """The request of a sandbox with `change` applied; raises UsageError."""
     named = [each for each in msgspec.structs.astuple(change) if each is not None]
     if len(named) != 1:
         raise UsageError("Name one of `allowlist`, `denylist` and `network`")

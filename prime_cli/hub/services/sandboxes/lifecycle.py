@@ -9,7 +9,7 @@ from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import owners, sandbox_labels, sandbox_tokens, sandboxes
-from prime_cli.hub.sandboxes.supervisor.protocol import Ending, ObservedState
+from prime_cli.hub.sandboxes.supervisor.protocol import EndRequest, ObservedState
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.sandboxes.rows import (
     describe,
@@ -51,7 +51,7 @@ TOKEN_SECONDS = 3600.0
 def list_sandboxes(hub: Hub, caller: Caller, query: SandboxQuery) -> SandboxPage:
     """One page of the caller's sandboxes, newest first, after refreshing those that exist."""
     require_user(caller)
-    _look_at(hub, visible_to(caller), is_live())
+    read_refreshed(hub, visible_to(caller), is_live())
     wanted = [visible_to(caller), *_filters(query)]
     first = (query.page - 1) * query.per_page
     newest = (sandboxes.c.created_at.desc(), sandboxes.c.id)
@@ -108,7 +108,7 @@ def read_logs(hub: Hub, caller: Caller, sandbox_id: str) -> SandboxLogs:
 
 
 def explain_error(hub: Hub, caller: Caller, sandbox_id: str) -> ErrorContext:
-    """Whether it runs, and why not; raises NotFound."""
+    """Its status, and why it does not run; raises NotFound."""
     row = find_refreshed(hub, caller, sandbox_id)
     return ErrorContext(row.status, row.error_type, row.error_message)
 
@@ -117,7 +117,7 @@ def list_states(hub: Hub, caller: Caller, ids: Sequence[str]) -> SandboxStates:
     """The states of sandboxes, in the order of `ids`; raises UsageError for too many."""
     require_user(caller)
     _require_few(len(ids), MOST_LOOKUPS, "sandbox_ids")
-    rows = {row.id: row for row in _look_at(hub, visible_to(caller), sandboxes.c.id.in_(ids))}
+    rows = {row.id: row for row in read_refreshed(hub, visible_to(caller), sandboxes.c.id.in_(ids))}
     wanted = list(dict.fromkeys(ids))
     return SandboxStates(
         [
@@ -145,7 +145,7 @@ def open_gateway(hub: Hub, caller: Caller, sandbox_id: str, base: str) -> Sandbo
     token, expires_at = new_token(), hub.after(TOKEN_SECONDS)
     with hub.database.write() as connection:
         row = find_endable(connection, caller, sandbox_id)
-        # Also of one that has ended: its gateway then says so, as clients expect.
+        # Also for a sandbox that has ended: its gateway then says so, as clients expect.
         values = {"digest": token_digest(token), "sandbox_id": row.id}
         connection.execute(insert(sandbox_tokens).values(**values, expires_at=expires_at))
     return SandboxAuth(
@@ -235,12 +235,12 @@ def delete_sandboxes(hub: Hub, caller: Caller, deletion: SandboxDeletion) -> San
     return SandboxesDeleted(done, failed, f"{pluralize(len(done), 'sandbox', 'sandboxes')} deleted")
 
 
-def end_row(hub: Hub, row: Row[Any], why: Ending | None = None) -> None:
+def end_row(hub: Hub, row: Row[Any], why: EndRequest | None = None) -> None:
     """End the sandbox of a row, and close the row; raises what the supervisor raises."""
     if row.terminated_at is not None:
         return
     require_here(hub, row)
-    why = why or Ending(TERMINATED)
+    why = why or EndRequest(TERMINATED)
     try:
         state = supervisor_of(hub).end(row.tag, why)
     except NotFound:
@@ -252,14 +252,15 @@ def end_row(hub: Hub, row: Row[Any], why: Ending | None = None) -> None:
 def find_refreshed(hub: Hub, caller: Caller, sandbox_id: str) -> Row[Any]:
     """The row of a sandbox as it is now, even of an ended one; raises NotFound."""
     require_user(caller)
-    rows = _look_at(hub, visible_to(caller), sandboxes.c.id == sandbox_id)
+    rows = read_refreshed(hub, visible_to(caller), sandboxes.c.id == sandbox_id)
     if not rows:
         with hub.database.read() as connection:
             return find_sandbox(connection, sandbox_id, visible_to(caller))
     return rows[0]
 
 
-def _look_at(hub: Hub, *wanted: ColumnElement[bool]) -> Sequence[Row[Any]]:
+def read_refreshed(hub: Hub, *wanted: ColumnElement[bool]) -> Sequence[Row[Any]]:
+    """The rows that meet the conditions, updated from the supervisor first."""
     query = select(sandboxes).where(*wanted)
     with hub.database.read() as connection:
         rows = connection.execute(query).all()

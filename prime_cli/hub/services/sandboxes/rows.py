@@ -1,4 +1,4 @@
-"""Rows of sandboxes: who sees which, how they are shown, and how they follow what really is."""
+"""Rows of sandboxes: access, refreshing from the supervisor, and views."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -29,13 +29,13 @@ from prime_cli.wire.sandboxes import (
 
 _ORDER = (*LIVE, TERMINATED)
 _BEGINS_WITHIN = timedelta(seconds=60)
-"""A creation that took longer was interrupted, or the supervisor would know of it."""
+"""A creation that takes longer was interrupted: the supervisor would know of it."""
 
 _HUBS = 8
 """Of one process: more than one only in tests."""
 
 _CALLERS = 256
-"""Whose conditions are kept: to make one takes longer than the database does to answer."""
+"""Callers whose conditions are cached: building one takes longer than the query."""
 
 LOST = "its supervisor was ended"
 INTERRUPTED = "its creation was interrupted"
@@ -90,7 +90,7 @@ def find_sandbox(connection: Connection, sandbox_id: str, *wanted: ColumnElement
 
 
 def find_endable(connection: Connection, caller: Caller, sandbox_id: str) -> Row[Any]:
-    """The same for callers who may end and enter it; raises NotFound or NotAllowed."""
+    """The row of a sandbox that the caller may end and enter; raises NotFound or NotAllowed."""
     query = select(sandboxes).where(sandboxes.c.id == sandbox_id, endable_by(caller))
     row = connection.execute(query).one_or_none()
     if row is not None:
@@ -103,15 +103,15 @@ def find_endable(connection: Connection, caller: Caller, sandbox_id: str) -> Row
     raise NotAllowed("Only its user and admins of the team may use or delete this sandbox")
 
 
-# --- Following what is ---
+# --- Refreshing ---
 
 
 def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> bool:
-    """Have rows say what the supervisor says of their sandboxes; whether any changed."""
+    """Update rows from their supervisor; returns whether any changed."""
     live = [row for row in rows if row.terminated_at is None and row.holder == holder_of(hub)]
     if not live or hub.settings.sandboxes is None:
         return False
-    states = supervisor_of(hub).look(row.tag for row in live)
+    states = supervisor_of(hub).list_states(row.tag for row in live)
     changed = False
     for row in live:
         found = states.get(row.tag)
@@ -132,12 +132,12 @@ def _missing(hub: Hub, row: Row[Any]) -> ObservedState | None:
 
 
 def follow(hub: Hub, row: Row[Any], state: ObservedState) -> Row[Any] | None:
-    """Have a row say what its sandbox is, if that is further on; the row if it changed."""
+    """Update a row if its sandbox has progressed; returns the row if it changed."""
     values = _values(hub, row, state)
     if not values:
         return None
     with hub.database.write() as connection:
-        # A row that another process has ended meanwhile stays as it is.
+        # A row that another process ended meanwhile stays as it is.
         return connection.execute(
             update(sandboxes)
             .where(sandboxes.c.id == row.id, is_live())
@@ -184,7 +184,7 @@ def require_here(hub: Hub, row: Row[Any]) -> None:
 def save_network(
     hub: Hub, row: Row[Any], request: SandboxCreation, facts: Mapping[str, str]
 ) -> None:
-    """Have a row say what its sandbox reaches now; one that has ended meanwhile stays as it is."""
+    """Write the network of a sandbox into its row, unless it has ended meanwhile."""
     values = {"request": encode(request).decode(), "facts": encode(facts).decode()}
     with hub.database.write() as connection:
         its = sandboxes.c.id == row.id, is_live()
@@ -195,7 +195,7 @@ def save_network(
 
 
 def request_of(row: Row[Any]) -> SandboxCreation:
-    """What was asked for, and its network as it is now."""
+    """The request for a sandbox, with its current network."""
     return decode(row.request.encode(), SandboxCreation)
 
 

@@ -1,19 +1,18 @@
-"""What is left of sandboxes: those past their time, and things without a row."""
+"""Garbage collection: sandboxes past their deadline, and resources without a row."""
 
 from sqlalchemy import delete, or_, select
 
 from prime_cli.core.errors import NotAllowed, PrimeError
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import sandbox_tokens, sandboxes
-from prime_cli.hub.sandboxes.supervisor.protocol import Ending
+from prime_cli.hub.sandboxes.supervisor.protocol import EndRequest
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.compute.offers import tag_prefix
-from prime_cli.hub.services.sandboxes.lifecycle import end_row
+from prime_cli.hub.services.sandboxes.lifecycle import end_row, read_refreshed
 from prime_cli.hub.services.sandboxes.rows import (
     endable_by,
     holder_of,
     is_live,
-    refresh,
     supervisor_of,
 )
 from prime_cli.wire.sandboxes import TIMED_OUT, TIMEOUT, SandboxesSwept
@@ -22,10 +21,9 @@ _KEPT_SECONDS = 30 * 24 * 3600.0
 
 
 def sweep_sandboxes(hub: Hub, caller: Caller, *, dry_run: bool) -> SandboxesSwept:
-    """End sandboxes past their time and remove what has no row, or with `dry_run` list both.
+    """End sandboxes past their deadline and remove resources without a row; `dry_run` lists both.
 
-    Rows are brought up to date first. What is without a row has no owner, so admins alone remove
-    it. Raises NotAllowed.
+    Resources without a row have no owner, so only admins remove them. Raises NotAllowed.
     """
     require_user(caller)
     if not (dry_run or caller.writes or caller.admin):
@@ -47,14 +45,8 @@ def sweep_sandboxes(hub: Hub, caller: Caller, *, dry_run: bool) -> SandboxesSwep
 def _end_late(hub: Hub, caller: Caller, swept: SandboxesSwept, *, dry_run: bool) -> None:
     mine = endable_by(caller)
     everybody = or_(mine, sandboxes.c.holder == holder_of(hub)) if caller.admin else mine
-    query = select(sandboxes).where(everybody, is_live())
-    with hub.database.read() as connection:
-        rows = connection.execute(query).all()
-    if refresh(hub, rows):
-        with hub.database.read() as connection:
-            rows = connection.execute(query).all()
-    why = Ending(TIMEOUT, TIMED_OUT, "its time is over")
-    for row in rows:
+    why = EndRequest(TIMEOUT, TIMED_OUT, "its time is over")
+    for row in read_refreshed(hub, everybody, is_live()):
         if row.stop_at > hub.now():
             continue
         if not dry_run:
@@ -67,7 +59,7 @@ def _end_late(hub: Hub, caller: Caller, swept: SandboxesSwept, *, dry_run: bool)
 
 
 def _remove_strays(hub: Hub, swept: SandboxesSwept, *, dry_run: bool) -> None:
-    """Remove what providers have under tags of this hub that no live row has."""
+    """Remove what providers hold under this hub's tags without a live row."""
     supervisor, prefix = supervisor_of(hub), tag_prefix(hub)
     kept = supervisor.kept_tags(prefix)
     if not (supervisor.paths.folder.exists() or kept):
@@ -77,14 +69,14 @@ def _remove_strays(hub: Hub, swept: SandboxesSwept, *, dry_run: bool) -> None:
         used = set(connection.execute(select(sandboxes.c.provider).where(here)).scalars())
     if hub.settings.sandboxes is not None:
         used |= set(hub.settings.sandboxes.providers)
-    # Before the rows: what is made meanwhile has one.
-    there = supervisor.found(prefix, sorted(used))
-    swept.failed += [f"{name}: {why}" for name, why in there.failures.items()]
+    # Before the rows: a sandbox created meanwhile has one.
+    held = supervisor.list_orphans(prefix, sorted(used))
+    swept.failed += [f"{name}: {why}" for name, why in held.failures.items()]
     with hub.database.read() as connection:
         live = set(connection.execute(select(sandboxes.c.tag).where(here, is_live())).scalars())
         recent = sandboxes.c.terminated_at > hub.after(-_KEPT_SECONDS)
         known = set(connection.execute(select(sandboxes.c.tag).where(here, recent)).scalars())
-    for provider, tags in there.tags.items():
+    for provider, tags in held.tags.items():
         for tag in sorted(set(tags) - live):
             if not dry_run:
                 try:

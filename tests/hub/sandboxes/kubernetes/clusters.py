@@ -11,8 +11,8 @@ import pytest
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
+from prime_cli.hub.sandboxes.output import merged
 from prime_cli.hub.sandboxes.provider import ExecSpec, RunningSandbox, SandboxSpec
-from prime_cli.hub.sandboxes.supervisor.output import merged
 from tests.helpers.kubernetes import ScriptedCluster
 
 T = TypeVar("T")

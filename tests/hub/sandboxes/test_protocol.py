@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.hub.sandboxes.supervisor.paths import SupervisorPaths
+from prime_cli.hub.sandboxes.supervisor.protocol import SupervisorPaths
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no sandboxes on Windows")
 

@@ -18,9 +18,9 @@ from prime_cli.hub.sandboxes.provider import (
     SandboxSpec,
     WatchedSandbox,
 )
-from prime_cli.hub.sandboxes.supervisor import turns
+from prime_cli.hub.sandboxes.supervisor import start_queue
 from prime_cli.hub.sandboxes.supervisor.manager import ManagedSandbox, SandboxManager
-from prime_cli.hub.sandboxes.supervisor.turns import Turns
+from prime_cli.hub.sandboxes.supervisor.start_queue import StartQueue
 from tests.helpers.sandboxes import IMAGE
 from tests.helpers.tools import needs_bubblewrap
 
@@ -71,7 +71,7 @@ class Scene:
 
     def __init__(self, folder: Path) -> None:
         self.workshop = Workshop()
-        self.manager = SandboxManager({"workshop": self.workshop}, folder, Turns(1))
+        self.manager = SandboxManager({"workshop": self.workshop}, folder, StartQueue(1))
 
     async def ask(self, number: int, *, start: tuple[str, ...] = ("work",)) -> ManagedSandbox:
         spec = SandboxSpec(f"prime-1-{number}", str(number), "any", 2e9, start=start)
@@ -88,11 +88,11 @@ def test_the_next_one_starts_when_the_one_before_waits(tmp_path: Path) -> None:
     async def scenario() -> None:
         scene = Scene(tmp_path)
         first, second = await scene.ask(1), await scene.ask(2)
-        await first.settled.wait()
+        await first.ready.wait()
         assert (first.state.status, second.state.status) == ("RUNNING", "PENDING")
         assert len(scene.workshop.made) == 1
         scene.workshop.made[0].is_busy = False
-        await second.settled.wait()
+        await second.ready.wait()
         assert second.state.status == "RUNNING"
         await scene.manager.end_all()
 
@@ -102,8 +102,8 @@ def test_the_next_one_starts_when_the_one_before_waits(tmp_path: Path) -> None:
 def test_one_without_a_start_command_does_not_wait(tmp_path: Path) -> None:
     async def scenario() -> None:
         scene = Scene(tmp_path)
-        await (await scene.ask(1)).settled.wait()
-        await (await scene.ask(2, start=())).settled.wait()
+        await (await scene.ask(1)).ready.wait()
+        await (await scene.ask(2, start=())).ready.wait()
         await scene.manager.end_all()
 
     asyncio.run(asyncio.wait_for(scenario(), 20))
@@ -113,11 +113,11 @@ def test_one_that_ends_or_is_not_wanted_any_more_leaves_its_turn(tmp_path: Path)
     async def scenario() -> None:
         scene = Scene(tmp_path)
         first, second, third = [await scene.ask(number) for number in (1, 2, 3)]
-        await first.settled.wait()
+        await first.ready.wait()
         await second.end()
         assert second.state.status == "TERMINATED"
         await first.end()
-        await third.settled.wait()
+        await third.ready.wait()
         assert len(scene.workshop.made) == 2
         await scene.manager.end_all()
 
@@ -130,14 +130,14 @@ def test_one_that_works_for_ever_does_not_keep_the_others(
     async def scenario() -> None:
         scene = Scene(tmp_path)
         await scene.ask(1)
-        await (await scene.ask(2)).settled.wait()
+        await (await scene.ask(2)).ready.wait()
         # Whoever has waited for long goes on, whatever the one before does.
-        monkeypatch.setattr(turns, "_MOST", 10**9)
-        monkeypatch.setattr(turns, "_WAIT_SECONDS", 0.01)
-        await (await scene.ask(3)).settled.wait()
+        monkeypatch.setattr(start_queue, "_MOST_POLLS", 10**9)
+        monkeypatch.setattr(start_queue, "_WAIT_SECONDS", 0.01)
+        await (await scene.ask(3)).ready.wait()
         await scene.manager.end_all()
 
-    monkeypatch.setattr(turns, "_MOST", 2)
+    monkeypatch.setattr(start_queue, "_MOST_POLLS", 2)
     asyncio.run(asyncio.wait_for(scenario(), 20))
 
 
@@ -163,20 +163,20 @@ def test_a_sandbox_of_bubblewrap_says_whether_it_works(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ticks", range(5))
 def test_who_gives_up_in_the_moment_of_its_turn_goes_no_further(ticks: int) -> None:
     async def scenario() -> None:
-        found = Turns(1)
-        first, second, third = found.one(), found.one(), found.one()
-        await first.take()
-        taking = asyncio.create_task(second.take())
+        queue = StartQueue(1)
+        first, second, third = queue.slot(), queue.slot(), queue.slot()
+        await first.acquire()
+        taking = asyncio.create_task(second.acquire())
         await asyncio.sleep(0.01)
-        first.give_back()
+        first.release()
         for _ in range(ticks):
             await asyncio.sleep(0)
         if taking.cancel():
             with pytest.raises(asyncio.CancelledError):
                 await taking
-        second.give_back()
-        await asyncio.wait_for(third.take(), 5)
-        third.give_back()
+        second.release()
+        await asyncio.wait_for(third.acquire(), 5)
+        third.release()
 
     asyncio.run(scenario())
 
