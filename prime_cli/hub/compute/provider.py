@@ -81,8 +81,8 @@ class PodStatus:
 class PodProvider(Protocol):
     """Creates pods and disks. Constructing a provider is cheap: it starts and reads nothing.
 
-    In a hub of several servers each has its own. A provider whose machines others may not reach has
-    an attribute `place`, the id of what has them, often the context's `server`; see `place_of`.
+    If other servers of the hub may not reach its machines, it has an attribute `place`, the id of
+    what has them, often the context's `server`; see `place_of`.
     """
 
     @property

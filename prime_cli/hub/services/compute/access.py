@@ -25,7 +25,7 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.ssh_keys import read_public_key
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import disks, holders, members, owners, pod_members, pods, ssh_keys
+from prime_cli.hub.db.tables import disks, members, owners, pod_members, pods, ssh_keys
 from prime_cli.hub.services.access import TEAM, check_label, find_owner, owner_id, require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.wire.queries import PageQuery
@@ -42,13 +42,8 @@ ADMIN = "ADMIN"
 
 
 def select_pods() -> Select[Any]:
-    """Rows of `pods` with `owner`, the slug of their user, and what is known of their holder."""
-    holder = holders.c.name.label("holder_name"), holders.c.seen_at
-    return (
-        select(pods, owners.c.slug.label("owner"), *holder)
-        .join(owners, pods.c.user_id == owners.c.id)
-        .outerjoin(holders, pods.c.holder == holders.c.id)
-    )
+    """Rows of `pods` with `owner`, the slug of their user."""
+    return select(pods, owners.c.slug.label("owner")).join(owners, pods.c.user_id == owners.c.id)
 
 
 def is_live() -> ColumnElement[bool]:

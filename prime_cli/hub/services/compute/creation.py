@@ -15,7 +15,6 @@ from prime_cli.hub.db.tables import members, pod_disks, pod_members, pods
 from prime_cli.hub.services.access import find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import ADMIN, is_live, keys_for, select_pods
-from prime_cli.hub.services.compute.offers import require_providers, tag_of, tag_prefix
 from prime_cli.hub.services.compute.pod_request import (
     ChosenOffer,
     check_price,
@@ -29,6 +28,13 @@ from prime_cli.hub.services.compute.pod_request import (
 )
 from prime_cli.hub.services.compute.pod_views import request_column
 from prime_cli.hub.services.compute.pods import get_pod
+from prime_cli.hub.services.compute.providers import (
+    elsewhere,
+    owns_pods,
+    require_providers,
+    tag_of,
+    tag_prefix,
+)
 from prime_cli.hub.services.compute.reconcile import close
 from prime_cli.hub.services.quotas import require_pod
 from prime_cli.wire.codec import encode
@@ -136,7 +142,7 @@ def _order(
         keys = keys_for(
             connection, list_key_holders(connection, holders), request.ssh_key_id or None
         )
-        mounts = find_mounts(connection, caller, creation, choice)
+        mounts = find_mounts(hub, connection, caller, creation, choice)
     return PodSpec(
         tag=tag_of(tag_prefix(hub), pod_id),
         pod_id=pod_id,
@@ -187,9 +193,11 @@ def _insert(
         "holder": place_of(choice.provider),
     }
     with hub.database.write() as connection:
+        if not owns_pods(connection, choice.provider):
+            raise elsewhere()
         _require_room(connection, holders.user_id)
         require_pod(hub, connection, holders.team_id or holders.user_id)
-        find_mounts(connection, caller, creation, choice)
+        find_mounts(hub, connection, caller, creation, choice)
         connection.execute(insert(pods).values(values))
         for user_id in holders.named:
             connection.execute(insert(pod_members).values(pod_id=order.pod_id, user_id=user_id))

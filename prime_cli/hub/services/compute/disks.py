@@ -14,19 +14,14 @@ from prime_cli.hub.db.tables import disks, owners, pod_disks, pods
 from prime_cli.hub.services.access import check_label, find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import note, record
 from prime_cli.hub.services.compute.access import disks_of, is_live, is_managed_by
-from prime_cli.hub.services.compute.holders import (
-    Errand,
-    adopt,
-    is_elsewhere,
-    leave_errand,
-    may_be_elsewhere,
-)
-from prime_cli.hub.services.compute.offers import (
+from prime_cli.hub.services.compute.offers import choose_disk_offer
+from prime_cli.hub.services.compute.providers import (
     ask,
-    choose_disk_offer,
     find_provider,
+    is_here,
     prefix_of,
     provider_named,
+    require_here,
     tag_of,
     tag_prefix,
 )
@@ -128,15 +123,16 @@ def rename_disk(hub: Hub, caller: Caller, disk_id: str, name: str) -> Disk:
 def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
     """Delete a disk with its contents.
 
-    Raises NotFound, NotAllowed, and Conflict while it is being created or a pod has it. If the
-    provider fails it stays DELETING, and can be terminated again; so it does until the server that
-    reaches it has removed it.
+    Raises NotFound, NotAllowed, Unreachable for a disk of another server, and Conflict while it is
+    being created or a pod has it. If the provider fails it stays DELETING, and can be terminated
+    again.
     """
     require_user(caller)
     look_again(hub, caller)
     with hub.database.read() as connection:
         row = find_changeable(connection, caller, disk_id)
-    provider = None if is_elsewhere(hub, row) else provider_named(hub, row.provider)
+    require_here(hub, row)
+    provider = provider_named(hub, row.provider)
     with hub.database.write() as connection:
         require_alive(hub, connection, caller)
         row = find_changeable(connection, caller, disk_id)
@@ -151,29 +147,11 @@ def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
                 f"Disk `{row.name}` is still being created", hint="try again in a minute"
             )
         _change(hub, connection, row.id, status=DELETING)
-        if provider is None:
-            leave_errand(hub, connection, Errand.REMOVE, row)
-            note(hub, connection, caller, "disk.terminate", row.id)
-            return Ended(DELETING)
-    _remove(hub, provider, row)
-    with hub.database.write() as connection:
-        note(hub, connection, caller, "disk.terminate", row.id)
-    return Ended()
-
-
-def remove_as_asked(hub: Hub, provider: PodProvider, errand: Row[Any]) -> None:
-    """Remove a disk for another server; raises what the provider raises."""
-    wanted = disks.c.id == errand.target, disks.c.status == DELETING
-    with hub.database.read() as connection:
-        row = connection.execute(select(disks).where(*wanted)).one_or_none()
-    if row is not None:
-        _remove(hub, provider, row)
-
-
-def _remove(hub: Hub, provider: PodProvider, row: Row[Any]) -> None:
     provider.remove_disk(row.tag)
     with hub.database.write() as connection:
         _change(hub, connection, row.id, status=TERMINATED, terminated_at=hub.now())
+        note(hub, connection, caller, "disk.terminate", row.id)
+    return Ended()
 
 
 def _owners(
@@ -279,7 +257,7 @@ def look_again(hub: Hub, caller: Caller) -> None:
         its = [row for row in rows if row.provider == name]
         tags = list_disks_there(provider, its)
         if not isinstance(tags, PrimeError):
-            _settle(hub, provider, its, tags)
+            _settle(hub, its, tags)
 
 
 def list_disks_there(provider: PodProvider, rows: Iterable[Row[Any]]) -> set[str] | PrimeError:
@@ -330,16 +308,13 @@ def shown(row: Row[Any], attached: Iterable[str] = ()) -> Disk:
     )
 
 
-def _settle(
-    hub: Hub, provider: PodProvider, rows: Iterable[Row[Any]], tags: Collection[str]
-) -> None:
+def _settle(hub: Hub, rows: Iterable[Row[Any]], tags: Collection[str]) -> None:
     now = hub.now()
     for row in rows:
         if row.tag in tags:
-            adopt(hub, provider, disks, row)
             if row.status == DELETING:
                 continue  # the caller may retry
-        elif may_be_elsewhere(hub, provider, row):
+        elif not is_here(hub, row):
             continue
         values: dict[str, Any] = {"status": ACTIVE if row.tag in tags else ERROR}
         if row.tag not in tags:

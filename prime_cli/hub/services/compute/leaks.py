@@ -10,15 +10,13 @@ from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, Table, select, true
 
 from prime_cli.core.errors import NotAllowed, PrimeError
-from prime_cli.hub.compute.provider import PodProvider, PodStatus, place_of
+from prime_cli.hub.compute.provider import PodProvider, PodStatus
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import counters, disks, owners, pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import note
 from prime_cli.hub.services.compute.access import THE_HUB, is_live, is_of, select_pods
-from prime_cli.hub.services.compute.disks import list_disks_there
-from prime_cli.hub.services.compute.holders import adopt, at_places, claim
-from prime_cli.hub.services.compute.offers import ask, tag_prefix
+from prime_cli.hub.services.compute.providers import ask, claim, name_at_places, tag_prefix
 from prime_cli.hub.services.compute.reconcile import end_pod
 from prime_cli.wire.pods import (
     DELETING,
@@ -80,33 +78,12 @@ def _find(hub: Hub, caller: Caller, provider: PodProvider) -> list[_Found]:
     if isinstance(answer, PrimeError):
         return [_silent(provider, answer)]
     tags, disk_tags = answer
-    unheld = pods.c.tag.in_(tags), pods.c.holder.is_(None)
-    with hub.database.read() as connection:
-        rows = connection.execute(select(pods).where(*unheld)).all()
-    for row in rows:
-        adopt(hub, provider, pods, row)
-    _adopt_disks(hub, provider)
     live = _live_tags(hub, disks)
     stray_disks = sorted(set(disk_tags) - live)
     return [
         *_find_machines(hub, caller, provider, prefix, tags),
         *_strays(hub, caller, provider, disks, DISK, stray_disks, provider.remove_disk),
     ]
-
-
-def _adopt_disks(hub: Hub, provider: PodProvider) -> None:
-    """Those without a holder; a restored hub has some with tags of the one that was saved."""
-    if not isinstance(ask(provider, place_of), str):
-        return
-    unheld = disks.c.provider == provider.name, disks.c.holder.is_(None)
-    with hub.database.read() as connection:
-        query = select(disks).where(*unheld, disks.c.terminated_at.is_(None))
-        rows = connection.execute(query).all()
-    there = list_disks_there(provider, rows)
-    if not isinstance(there, PrimeError):
-        for row in rows:
-            if row.tag in there:
-                adopt(hub, provider, disks, row)
 
 
 def _find_machines(
@@ -197,7 +174,7 @@ _SWEPT = "pods swept"
 
 def is_swept(hub: Hub, since: datetime) -> bool:
     """Whether a process has begun a sweep after this moment, or in the same second."""
-    name = at_places(hub, _SWEPT)
+    name = name_at_places(hub, _SWEPT)
     with hub.database.read() as connection:
         begun = connection.execute(select(counters.c.value).where(counters.c.name == name))
         return (begun.scalar() or 0) >= int(since.timestamp())

@@ -1,25 +1,17 @@
-"""Available offers of all providers, and calls to providers."""
+"""Available offers of all providers."""
 
-import logging
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any, TypeVar
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
-from prime_cli.core.errors import (
-    Conflict,
-    InternalError,
-    NotAllowed,
-    NotFound,
-    PrimeError,
-    UsageError,
-)
+from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import counters, disks
+from prime_cli.hub.db.tables import disks
 from prime_cli.hub.services.compute.access import disks_of
+from prime_cli.hub.services.compute.providers import ask, elsewhere, owns_pods, require_providers
 from prime_cli.wire.codec import decode
 from prime_cli.wire.disks import DiskCreation, check_size
 from prime_cli.wire.offers import (
@@ -88,10 +80,17 @@ def summarize(hub: Hub, caller: Caller, *, clusters: bool) -> Summary:
 def gather(
     hub: Hub, question: Callable[[PodProvider], Sequence[Offer]], *, of: str | None = None
 ) -> list[tuple[PodProvider, Offer]]:
-    """All providers' answers, or one's; failing ones are skipped, unless all of them fail."""
+    """All providers' answers, or one's; failing ones are skipped, unless all of them fail.
+
+    Raises Unreachable if another server has the pods of all of them.
+    """
     found: list[tuple[PodProvider, Offer]] = []
     failures: list[PrimeError] = []
-    asked = [each for each in hub.settings.providers if of in (None, "", each.name)]
+    named = [each for each in hub.settings.providers if of in (None, "", each.name)]
+    with hub.database.read() as connection:
+        asked = [each for each in named if owns_pods(connection, each)]
+    if named and not asked:
+        raise elsewhere()
     is_raised = len(asked) == 1 and not hub.settings.accounts
     for provider in asked:
         answer = ask(provider, question, is_raised=is_raised)
@@ -174,93 +173,6 @@ def _places(hub: Hub, caller: Caller, disk_ids: Iterable[str]) -> list[DiskOffer
 
 def _is_at(offer: GpuOffer, place: DiskOffer) -> bool:
     return offer.provider == place.provider and _are_equal((place.data_center, offer.data_center))
-
-
-# --- Providers by name, their failures, and the tags of what they create ---
-
-# --- Tags ---
-
-_COUNTER = "hub"
-_LENGTH = 12
-
-
-def tag_of(prefix: str, thing_id: str) -> str:
-    """`prime-1a2b3c4d-` and the first digits of an id: a name for hosts, users and clusters."""
-    return f"{prefix}{thing_id[:_LENGTH]}"
-
-
-def prefix_of(tag: str) -> str:
-    """The prefix of a tag: this hub's own, or that of the hub that it was restored from."""
-    prime, number, _ = tag.split("-", 2)
-    return f"{prime}-{number}-"
-
-
-def tag_prefix(hub: Hub) -> str:
-    """The prefix of all tags of this hub, and no other: a number drawn once."""
-    with hub.database.read() as connection:
-        drawn = connection.execute(select(counters.c.value).where(counters.c.name == _COUNTER))
-        number = drawn.scalar()
-    return f"prime-{number if number is not None else _draw(hub):08x}-"
-
-
-def _draw(hub: Hub) -> int:
-    number = secrets.randbits(32)
-    try:
-        with hub.database.write() as connection:
-            connection.execute(insert(counters).values(name=_COUNTER, value=number))
-    except Conflict:
-        # Another has drawn one meanwhile.
-        with hub.database.read() as connection:
-            drawn = connection.execute(select(counters.c.value).where(counters.c.name == _COUNTER))
-            return int(drawn.scalar_one())
-    return number
-
-
-# --- Providers ---
-
-_log = logging.getLogger(__name__)
-
-
-def find_provider(hub: Hub, name: str) -> PodProvider | None:
-    """The provider `name`, or None if it is not enabled (any more)."""
-    return next((each for each in hub.settings.providers if each.name == name), None)
-
-
-def provider_named(hub: Hub, name: str) -> PodProvider:
-    """The same; raises NotAllowed."""
-    found = find_provider(hub, name)
-    if found is None:
-        raise NotAllowed(
-            f"The provider `{name}` is not enabled on this hub",
-            hint="ask the hub's operator to enable it; until then its pods stay as they are",
-        )
-    return found
-
-
-def require_providers(hub: Hub) -> None:
-    """Raise NotAllowed on a hub without machines."""
-    if not hub.settings.providers:
-        raise NotAllowed("This hub offers no machines", hint="name another with `--context`")
-
-
-def ask(
-    provider: PodProvider, question: Callable[[PodProvider], T], *, is_raised: bool = False
-) -> T | PrimeError:
-    """A provider's answer, or why there is none, which is also logged.
-
-    So one failing provider does not affect the others. A failure that `is_raised` anyway, to
-    whoever reads the log, is not logged as well; a bug always is.
-    """
-    try:
-        return question(provider)
-    except PrimeError as error:
-        if not is_raised:
-            why = f"{error.message}: {error.detail}" if error.detail else error.message
-            _log.warning("The provider `%s` failed: %s", provider.name, why)
-        return error
-    except Exception:  # noqa: BLE001 - a bug of one provider
-        _log.exception("The provider `%s` has a bug", provider.name)
-        return InternalError(f"The provider `{provider.name}` failed; the hub's log says why")
 
 
 # --- The offer that a request for a disk means ---

@@ -14,8 +14,8 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, pod_disks, pods
 from prime_cli.hub.services.access import check_label
 from prime_cli.hub.services.compute.access import attachable_by, disks_of, is_live
-from prime_cli.hub.services.compute.holders import is_within_reach
 from prime_cli.hub.services.compute.offers import gather
+from prime_cli.hub.services.compute.providers import is_here
 from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import ACTIVE
 from prime_cli.wire.offers import GpuOffer
@@ -176,7 +176,7 @@ _MOST_DISKS = 20
 
 
 def find_mounts(
-    connection: Connection, caller: Caller, creation: PodCreation, choice: ChosenOffer
+    hub: Hub, connection: Connection, caller: Caller, creation: PodCreation, choice: ChosenOffer
 ) -> tuple[Mount, ...]:
     """The disks that are asked for; raises NotFound, NotAllowed, UsageError, and Conflict where
     one is in use.
@@ -199,7 +199,7 @@ def find_mounts(
                 f"The disk `{rows[disk_id].name}` is of `{rows[disk_id].provider}`, and the pod "
                 f"would be of `{choice.provider.name}`"
             )
-        if not is_within_reach(choice.provider, rows[disk_id]):
+        if not is_here(hub, rows[disk_id]):
             raise Conflict(
                 f"The disk `{rows[disk_id].name}` is on the machine of another server of this hub, "
                 "and the pod would be on this one's",

@@ -10,8 +10,7 @@ from sqlalchemy import Connection, Row, select
 from prime_cli.hub.compute.provider import PodStatus, SshAddress
 from prime_cli.hub.context import Hub
 from prime_cli.hub.db.tables import disks, pod_disks
-from prime_cli.hub.services.compute.holders import why_lost
-from prime_cli.hub.services.compute.offers import find_provider
+from prime_cli.hub.services.compute.providers import find_provider
 from prime_cli.wire import pods as wire
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import GpuOffer
@@ -62,12 +61,8 @@ def failure_column(failure: str | None) -> str | None:
     """A reason as stored in the table: a provider may pass on anything from anywhere."""
     if failure is None:
         return None
-    return storable(failure)[:_LONGEST_FAILURE]
-
-
-def storable(text: str) -> str:
-    """A text from anywhere as every database takes it."""
-    return text.replace("\0", "").encode(errors="backslashreplace").decode()
+    text = failure.replace("\0", "").encode(errors="backslashreplace").decode()
+    return text[:_LONGEST_FAILURE]
 
 
 def request_column(creation: PodCreation) -> str:
@@ -204,8 +199,6 @@ def find_attached(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str,
 def _status(hub: Hub, row: Row[Any]) -> tuple[str, str | None]:
     if row.terminated_at is not None:
         return row.status, row.failure
-    if lost := why_lost(hub, row):
-        return wire.UNKNOWN, lost
     if row.holder is None and find_provider(hub, row.provider) is None:
         return wire.UNKNOWN, f"The provider `{row.provider}` is not enabled on this hub"
     return row.status, row.failure

@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, select
 
-from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.access import require_user
@@ -17,16 +16,14 @@ from prime_cli.hub.services.compute.access import (
     select_pods,
     visible_to,
 )
-from prime_cli.hub.services.compute.holders import is_elsewhere, read_log_elsewhere
-from prime_cli.hub.services.compute.offers import provider_named
 from prime_cli.hub.services.compute.pod_views import (
     describe_endable,
     describe_past,
     describe_pod,
     describe_state,
     find_attached,
-    storable,
 )
+from prime_cli.hub.services.compute.providers import provider_named, require_here
 from prime_cli.hub.services.compute.reconcile import refresh
 from prime_cli.wire.pods import (
     Endable,
@@ -110,24 +107,15 @@ def list_past(hub: Hub, caller: Caller, query: PastPodQuery) -> PastPage:
 
 
 def read_log(hub: Hub, caller: Caller, pod_id: str, *, lines: int) -> PodLog:
-    """The last lines of a pod's log; raises NotFound, what the provider raises, and Unreachable if
-    the server that reaches the pod does not answer.
+    """The last lines of a pod's log.
+
+    Raises NotFound, Unreachable for a pod of another server, and what the provider raises.
     """
     require_user(caller)
     with hub.database.read() as connection:
         row = find_pod(connection, caller, pod_id)
-    if is_elsewhere(hub, row):
-        return PodLog(read_log_elsewhere(hub, row, lines))
+    require_here(hub, row)
     return PodLog(provider_named(hub, row.provider).log(row.tag, lines))
-
-
-def read_log_as_asked(hub: Hub, provider: PodProvider, errand: Row[Any]) -> str:
-    """The log of a pod for another server, as a database takes it; raises what the provider
-    raises.
-    """
-    with hub.database.read() as connection:
-        tag = connection.execute(select(pods.c.tag).where(pods.c.id == errand.target)).scalar_one()
-    return storable(provider.log(tag, errand.lines))
 
 
 def _look_at(hub: Hub, *wanted: ColumnElement[bool]) -> Sequence[Row[Any]]:

@@ -10,26 +10,23 @@ from typing import Any
 from sqlalchemy import Connection, Row, update
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.hub.compute.provider import PodProvider, PodStatus
+from prime_cli.hub.compute.provider import PodProvider, PodStatus, place_of
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import THE_HUB, find_endable, is_live, select_pods
-from prime_cli.hub.services.compute.holders import (
-    Errand,
-    adopt,
-    claim,
-    is_elsewhere,
-    leave_errand,
-    may_be_elsewhere,
-    why_lost,
-)
-from prime_cli.hub.services.compute.offers import ask, find_provider, provider_named
 from prime_cli.hub.services.compute.pod_views import (
     addresses_column,
     failure_column,
     host_keys_column,
+)
+from prime_cli.hub.services.compute.providers import (
+    ask,
+    claim,
+    find_provider,
+    is_here,
+    provider_named,
 )
 from prime_cli.wire.pods import (
     ACTIVE,
@@ -58,8 +55,10 @@ def terminate(hub: Hub, caller: Caller, pod_id: str) -> Ended:
         row = find_endable(connection, caller, pod_id)
     if row.terminated_at is not None:
         return Ended(TERMINATED)
-    if is_elsewhere(hub, row):
-        _end_elsewhere(hub, caller, row)
+    if not is_here(hub, row):
+        # The server that has it ends it when it next refreshes its pods.
+        with hub.database.write() as connection:
+            _mark_deleting(hub, connection, caller, row, why="asked for")
         return Ended(DELETING)
     provider = provider_named(hub, row.provider)
     return Ended(end_pod(hub, caller, provider, row, why="asked for"))
@@ -96,21 +95,6 @@ def end_pod(
     raise failure
 
 
-def end_as_asked(hub: Hub, provider: PodProvider, errand: Row[Any]) -> None:
-    """Terminate a pod for another server; if that fails, the next refresh tries again."""
-    query = select_pods().where(pods.c.id == errand.target, is_live())
-    with hub.database.read() as connection:
-        row = connection.execute(query).one_or_none()
-    if row is not None:
-        end_pod(hub, THE_HUB, provider, row, why="asked for")
-
-
-def _end_elsewhere(hub: Hub, caller: Caller, row: Row[Any]) -> None:
-    with hub.database.write() as connection:
-        _mark_deleting(hub, connection, caller, row, why="asked for")
-        leave_errand(hub, connection, Errand.END, row)
-
-
 def _mark_deleting(
     hub: Hub, connection: Connection, caller: Caller, row: Row[Any], *, why: str
 ) -> None:
@@ -141,6 +125,8 @@ def close(
 # --- Status ---
 
 _BEGINS_WITHIN = timedelta(minutes=1)
+_OVERDUE_SECONDS = 300.0
+"""A pod of another server that is this late was left by a server that is gone."""
 _ON_ITS_WAY = (PROVISIONING, PENDING)
 _STATUSES = (*_ON_ITS_WAY, ACTIVE, STOPPED, ERROR, DELETING)
 
@@ -149,29 +135,26 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> None:
     """Update the rows of live pods, restart those that are down but resumable, and terminate those
     that are past their deadline or already being deleted.
 
-    Pods of a provider that does not answer stay as they are; the failure is logged. So do those
-    that only another server reaches, or may reach, unless it is lost: such pods end at their
-    deadline, which their provider enforces too.
+    Pods of a provider that does not answer stay as they are; the failure is logged. So do those of
+    another server, until some time after their deadline, which their provider enforces too.
     """
-    for row in rows:
-        if row.stop_at <= hub.now() and why_lost(hub, row) is not None:
-            close(hub, row, TERMINATED, ended_at=row.stop_at)
+    overdue = hub.after(-_OVERDUE_SECONDS)
     for provider, row, seen in look(hub, rows):
-        if seen is not None:
-            adopt(hub, provider, pods, row)
         is_over = row.stop_at <= hub.now()
         if seen is None:
-            # What nobody has claimed ends at its deadline too.
-            away = is_elsewhere(hub, row) if is_over else may_be_elsewhere(hub, provider, row)
-            if not away:
+            if is_here(hub, row):
                 _note_absence(hub, provider, row)
         elif is_over:
             # Also if it is being deleted: it may be stuck, and it costs money.
             _end(hub, provider, row, why="past its deadline")
         elif row.status != DELETING:
-            _note(hub, row, _resume(provider, row.tag, seen) if seen.is_resumable else seen)
+            state = _resume(provider, row.tag, seen) if seen.is_resumable else seen
+            _note(hub, row, state, holder=row.holder or place_of(provider))
         elif seen.status != DELETING:
             _end(hub, provider, row, why="asked for")
+    for row in rows:
+        if row.stop_at <= overdue and not is_here(hub, row):
+            close(hub, row, TERMINATED, ended_at=row.stop_at)
 
 
 def look(
@@ -224,8 +207,9 @@ def _note_absence(hub: Hub, provider: PodProvider, row: Row[Any]) -> None:
         ask(provider, lambda each: each.end(row.tag))
 
 
-def _note(hub: Hub, row: Row[Any], seen: PodStatus) -> None:
+def _note(hub: Hub, row: Row[Any], seen: PodStatus, *, holder: str | None) -> None:
     values = {
+        "holder": holder,
         "status": seen.status if seen.status in _STATUSES else UNKNOWN,
         "progress": seen.progress,
         "failure": failure_column(seen.failure),

@@ -21,7 +21,7 @@ from prime_cli.hub.services.compute.leaks import (
     sweep,
     sweep_all,
 )
-from prime_cli.hub.services.compute.offers import tag_prefix
+from prime_cli.hub.services.compute.providers import tag_prefix
 from prime_cli.hub.services.compute.reconcile import refresh_all
 from prime_cli.hub.serving.application import PodWatcher
 from prime_cli.wire.pods import ACTIVE
