@@ -9,7 +9,6 @@ from prime_cli.commands.base import group
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.formatting import format_usd
 from prime_cli.pods.disks import find_disks
-from prime_cli.pods.offer_choice import explain_no_offer
 from prime_cli.pods.offer_rows import (
     UNKNOWN,
     DiskOfferRow,
@@ -18,7 +17,13 @@ from prime_cli.pods.offer_rows import (
     gpu_type_rows,
     offer_rows,
 )
-from prime_cli.pods.offers import fetch_offers, filter_offers, read_regions, split_list
+from prime_cli.pods.offers import (
+    explain_no_offer,
+    fetch_offers,
+    filter_offers,
+    read_regions,
+    split_list,
+)
 from prime_cli.wire.offers import DiskOfferQuery, OfferQuery
 
 _HERE = "prime_cli.commands.availability"

@@ -7,9 +7,9 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.options import YES, hub_options, open_session
+from prime_cli.commands.pods.listing import WatchColumns, WatchOpt, require_lines
+from prime_cli.commands.pods.listing import watch as go_on
 from prime_cli.commands.pods.teams import Ownership, choose_team
-from prime_cli.commands.pods.watch import WatchColumns, WatchOpt, require_lines
-from prime_cli.commands.pods.watch import watch as go_on
 from prime_cli.core.completion_cache import forget, note, remember
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.formatting import first_few, format_usd, pluralize

@@ -8,11 +8,9 @@ from datetime import datetime, timedelta
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import first_few
-from prime_cli.pods.formatting import hourly
+from prime_cli.pods.formatting import hourly, place_of
 from prime_cli.pods.lookup import has_extensions
-from prime_cli.pods.offer_choice import offer_title
-from prime_cli.pods.offer_rows import place_of
-from prime_cli.pods.offers import offer_id
+from prime_cli.pods.offers import offer_id, offer_title
 from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import Disk
 from prime_cli.wire.offers import GpuOffer, Spec

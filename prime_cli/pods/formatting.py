@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from prime_cli.core.formatting import format_usd
+from prime_cli.wire.offers import GpuOffer
 
 
 def gpu_words(name: str, count: int) -> str:
@@ -28,6 +29,11 @@ def timestamp(text: str) -> str:
 def place_words(country: str | None, data_center: str | None) -> str:
     """`US (US-KS-2)`, or as much of that as is known; empty if nothing is."""
     return f"{country} ({data_center})" if country and data_center else country or data_center or ""
+
+
+def place_of(offer: GpuOffer) -> str:
+    """`US (US-KS-2)`, or as much of that as is known; empty for a local machine."""
+    return place_words(offer.country, offer.data_center)
 
 
 def hourly(price: float | None) -> str:

@@ -79,17 +79,6 @@ def hourly_price(pods: Iterable[ListedPod]) -> float:
 
 
 _NONE = "N/A"
-_TAKEN = (
-    "provider_type",
-    "status",
-    "ssh_connection",
-    "ip",
-    "price_hr",
-    "prime_port_mapping",
-    "installation_status",
-    "installation_failure",
-    "installation_progress",
-)
 _HOUR = 3600
 
 
@@ -152,7 +141,9 @@ def read_details(hub: HubClient, pod: Pod, now: datetime) -> PodDetails:
 def updated(pod: Pod, state: PodState) -> Pod:
     """The pod updated with its state; what that omits stays."""
     newer: dict[str, Any] = {
-        name: value for name in _TAKEN if (value := getattr(state, name)) not in (None, "")
+        name: value
+        for name in wire.STATE_FIELDS
+        if (value := getattr(state, name)) not in (None, "")
     }
     return msgspec.structs.replace(pod, **newer)
 

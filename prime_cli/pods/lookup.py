@@ -1,13 +1,18 @@
-"""Find the pod, disk or key named on the command line among all on a hub."""
+"""The pod, disk or key that a word means, and pods of the history."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.pods.formatting import gpu_words, timestamp
-from prime_cli.wire.pods import FEATURE, Pod
+from prime_cli.pods.formatting import gpu_words, moment, timestamp
+from prime_cli.wire.pods import FEATURE, TERMINATED, PastPod, Pod
+from prime_cli.wire.queries import PageQuery
 
 _SHORTEST_BEGINNING = 4
 _MOST_LISTED = 20
@@ -94,3 +99,135 @@ def _label(pod: Pod) -> str:
 def has_extensions(hub: HubClient) -> bool:
     """Whether the hub ends pods at their deadline, creates several nodes, and can sweep."""
     return FEATURE in hub.capabilities().features
+
+
+# --- History ---
+
+_PAGE = 100
+_MOST = 10_000
+_MINUTE, _HOUR, _DAY = 60, 3600, 24 * 3600
+
+
+@dataclass(frozen=True)
+class EndedPod:
+    """An ended pod; amounts are in USD.
+
+    `duration` is as `12m`, `1.5h` or `2.0d`, the official client's form, for scripts.
+    """
+
+    id: str
+    name: str | None
+    provider: str
+    gpu: str
+    created_at: str
+    terminated_at: str | None
+    duration: str | None
+    price_per_hour: float | None
+    total_cost: float | None
+    team_id: str | None
+
+    @property
+    def title(self) -> str:
+        """Its name, else its id."""
+        return self.name or self.id
+
+
+@dataclass(frozen=True)
+class History:
+    """One page of ended pods, most recently ended first."""
+
+    history: Sequence[EndedPod]
+    total_count: int
+    offset: int
+    limit: int
+
+    @property
+    def more(self) -> int:
+        """How many come after these."""
+        return max(0, self.total_count - self.offset - len(self.history))
+
+
+@dataclass(frozen=True)
+class HistoryMatch:
+    """A pod of the history, and how many ended after it."""
+
+    pod: EndedPod
+    position: int
+
+
+class LastState(msgspec.Struct, frozen=True):
+    """How a pod ended, as far as its hub still knows."""
+
+    status: str = TERMINATED
+    installation_error: str | UnsetType = UNSET
+
+
+def list_ended(hub: HubClient, query: PageQuery) -> History:
+    """One page of the history; raises NotLoggedIn if the hub does not know the user."""
+    page = hub.pods.history(offset=query.offset, limit=query.limit)
+    return History([ended(pod) for pod in page.data], page.total_count, query.offset, query.limit)
+
+
+def find_present_or_past(hub: HubClient, word: str) -> Pod | HistoryMatch:
+    """The pod named by `word`, or else the most recently ended one of that name.
+
+    Raises NotFound, and UsageError if several existing pods match.
+    """
+    try:
+        return find_pod(hub, word)
+    except NotFound:
+        found = find_ended(hub, word)
+        if found is None:
+            raise
+        return found
+
+
+def find_ended(hub: HubClient, word: str) -> HistoryMatch | None:
+    """The most recently ended pod with this id, name or beginning of an id."""
+    position, best = 0, None
+    while position < _MOST:
+        page = hub.pods.history(offset=position, limit=_PAGE)
+        for pod in page.data:
+            if pod.id == word:
+                return HistoryMatch(ended(pod), position)
+            if best is None and (pod.name == word or begins_id(word, pod.id)):
+                best = HistoryMatch(ended(pod), position)
+            position += 1
+        if not page.data or position >= page.total_count:
+            break
+    return best
+
+
+def read_last_state(hub: HubClient, pod_id: str) -> LastState:
+    """How a pod of the history ended: in an ERROR, or by request."""
+    try:
+        pod = hub.pods.get(pod_id)
+    except NotFound:
+        return LastState()
+    return LastState(pod.status, pod.installation_failure or UNSET)
+
+
+def ended(pod: PastPod) -> EndedPod:
+    """A pod of the history for display."""
+    return EndedPod(
+        id=pod.id,
+        name=pod.name,
+        provider=pod.provider_type,
+        gpu=gpu_words(pod.gpu_name, pod.gpu_count),
+        created_at=timestamp(pod.created_at),
+        terminated_at=timestamp(pod.terminated_at) if pod.terminated_at else None,
+        duration=_duration(pod),
+        price_per_hour=pod.price_hr,
+        total_cost=pod.total_billed_price,
+        team_id=pod.team_id,
+    )
+
+
+def _duration(pod: PastPod) -> str | None:
+    begun, gone = moment(pod.created_at), moment(pod.terminated_at)
+    if begun is None or gone is None:
+        return None
+    seconds = (gone - begun).total_seconds()
+    if seconds < _HOUR:
+        return f"{int(seconds / _MINUTE)}m"
+    return f"{seconds / _HOUR:.1f}h" if seconds < _DAY else f"{seconds / _DAY:.1f}d"

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import inf
 
 from prime_cli.core.formatting import format_range
-from prime_cli.pods.formatting import place_words
 from prime_cli.pods.offers import disk_offer_id, offer_id, price_key
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Spec, Summary
 
@@ -88,11 +87,6 @@ def gpu_type_rows(summary: Summary) -> list[GpuTypeRow]:
 def price_text(price: float | None) -> str:
     """`$1.65`, formatted as in the official client."""
     return UNKNOWN if price is None else f"${price:.2f}"
-
-
-def place_of(offer: GpuOffer) -> str:
-    """`US (US-KS-2)`, or as much of that as is known; empty for a local machine."""
-    return place_words(offer.country, offer.data_center)
 
 
 def _place(country: str | None, data_center: str | None) -> str:

@@ -9,9 +9,8 @@ from pathlib import Path
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, PartialResult, PrimeError, Unreachable, UsageError
 from prime_cli.core.progress import Progress, Task
-from prime_cli.pods.history import HistoryMatch, find_present_or_past
 from prime_cli.pods.listing import billed_so_far
-from prime_cli.pods.lookup import has_extensions
+from prime_cli.pods.lookup import HistoryMatch, find_present_or_past, has_extensions
 from prime_cli.pods.ssh.config import ReachedPod, forget_pod, list_reached_pods
 from prime_cli.wire.pods import DELETING, TERMINATED, Endable, Leak, Pod
 

@@ -218,6 +218,10 @@ class PodState(msgspec.Struct, rename="camel"):
     installation_progress: int | None = None
 
 
+STATE_FIELDS = tuple(name for name in PodState.__struct_fields__ if name != "pod_id")
+"""What a PodState and a Pod have alike."""
+
+
 class PodStateQuery(msgspec.Struct, frozen=True):
     """The pods of `GET /pods/status`."""
 

@@ -4,14 +4,12 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.pods.offer_choice import (
+from prime_cli.pods.offer_rows import gpu_type_rows, offer_rows
+from prime_cli.pods.offers import (
     accepting_variables,
     choose_cheapest,
     choose_named,
     explain_no_offer,
-)
-from prime_cli.pods.offer_rows import gpu_type_rows, offer_rows
-from prime_cli.pods.offers import (
     filter_offers,
     match_types,
     offer_id,

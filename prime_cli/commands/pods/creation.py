@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from prime_cli.api.client import HubClient
-from prime_cli.commands.pods.formatting import deadline_text, machine_text
+from prime_cli.commands.pods.listing import deadline_text, machine_text
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
 from prime_cli.core.formatting import first_few, format_usd
 from prime_cli.pods import ssh_keys
 from prime_cli.pods.creation import PodPlan, creation_request
-from prime_cli.pods.formatting import gpu_words, hourly, moment
+from prime_cli.pods.formatting import gpu_words, hourly, moment, place_of
 from prime_cli.pods.lookup import shortest_name
-from prime_cli.pods.offer_rows import place_of
 from prime_cli.pods.ssh.identity import find_identity, key_exists, public_line
 from prime_cli.pods.ssh_keys import register_key
 from prime_cli.pods.watch import wait_until_up

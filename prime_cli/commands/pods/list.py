@@ -6,19 +6,21 @@ from datetime import UTC, datetime
 import typer
 
 from prime_cli.commands.options import hub_options, open_session
-from prime_cli.commands.pods.formatting import (
+from prime_cli.commands.pods.listing import (
+    WatchColumns,
+    WatchOpt,
     countdown,
     duration_text,
     machine_text,
+    require_lines,
     short_ids,
 )
-from prime_cli.commands.pods.watch import WatchColumns, WatchOpt, require_lines
-from prime_cli.commands.pods.watch import watch as go_on
+from prime_cli.commands.pods.listing import watch as go_on
 from prime_cli.core.completion_cache import note
 from prime_cli.core.formatting import format_usd, pluralize
 from prime_cli.pods.formatting import hourly
-from prime_cli.pods.history import EndedPod, list_ended
 from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
+from prime_cli.pods.lookup import EndedPod, list_ended
 from prime_cli.terminal.output import Output
 from prime_cli.wire.queries import PageQuery
 

@@ -6,12 +6,9 @@ from dataclasses import replace
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.pods.creation import TEMPLATE, PodOptions
-from prime_cli.pods.formatting import hourly
-from prime_cli.pods.offer_choice import explain_no_offer
-from prime_cli.pods.offer_rows import place_of
-from prime_cli.pods.offers import filter_offers, price_key
+from prime_cli.pods.formatting import hourly, place_of
+from prime_cli.pods.offers import explain_no_offer, filter_offers, price_key
 from prime_cli.terminal.output import Output
-from prime_cli.wire.accounts import Member
 from prime_cli.wire.offers import GpuOffer, OfferQuery, Spec
 
 _MOST_OFFERS = 15
@@ -50,21 +47,6 @@ def ask_open(output: Output, offer: GpuOffer, options: PodOptions) -> PodOptions
         vcpus=_ask_size(output, "vCPUs", "", offer.vcpu, options.vcpus, "--vcpus"),
         memory=_ask_size(output, "Memory", "GB", offer.memory, options.memory, "--memory"),
     )
-
-
-def ask_members(output: Output, members: Sequence[Member]) -> list[Member]:
-    """Some of a team by their numbers; raises UsageError for what is none of them."""
-    for number, member in enumerate(members, start=1):
-        output.tell(f"  {number}  {_member_words(member)}")
-    answer = output.enter("Who may use it? Numbers with commas", default="all", flag="--member")
-    if answer == "all":
-        return list(members)
-    picked: list[Member] = []
-    for word in filter(None, (word.strip() for word in answer.split(","))):
-        if not word.isdecimal() or not 1 <= int(word[:9]) <= len(members):
-            raise UsageError(f"`{word[:40]}` is not one of the numbers")
-        picked.append(members[int(word[:9]) - 1])
-    return list({member.user_id: member for member in picked}.values())
 
 
 def _groups(
@@ -118,8 +100,3 @@ def _ask_size(
     if not answer.isdecimal():
         raise UsageError(f"`{answer[:40]}` is not a number")
     return int(answer[:9])
-
-
-def _member_words(member: Member) -> str:
-    email = f" ({member.user_email})" if member.user_email else ""
-    return f"{member.user_name or member.user_id}{email}, {member.role.lower()}"

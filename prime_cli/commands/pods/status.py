@@ -7,22 +7,22 @@ import msgspec
 import typer
 
 from prime_cli.commands.options import PodArg, hub_options, open_session
-from prime_cli.commands.pods.formatting import (
+from prime_cli.commands.pods.listing import (
     deadline_text,
     duration_text,
     machine_text,
+    require_lines,
 )
-from prime_cli.commands.pods.watch import require_lines
 from prime_cli.core.formatting import format_usd
 from prime_cli.pods.formatting import hourly, moment
-from prime_cli.pods.history import (
+from prime_cli.pods.listing import PodDetails, read_details
+from prime_cli.pods.lookup import (
     EndedPod,
     HistoryMatch,
     LastState,
     find_present_or_past,
     read_last_state,
 )
-from prime_cli.pods.listing import PodDetails, read_details
 from prime_cli.pods.watch import LogChunk, follow_log, read_log
 from prime_cli.session import Session
 from prime_cli.terminal.text import age

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from prime_cli.accounts.teams import find_team, list_members
-from prime_cli.commands.pods.prompts import ask_members
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.options import Option
 from prime_cli.session import Session
+from prime_cli.terminal.output import Output
 from prime_cli.wire.accounts import Member, Team
 
 TEAM = Option(
@@ -106,7 +106,7 @@ def _pick_members(session: Session, team: Team, said: Sharing) -> list[Member]:
         if not others:
             session.output.warn(f"There are no other members in `{team.slug}`")
             return []
-        return ask_members(session.output, others)
+        return _ask_members(session.output, others)
     return [_find_member(word, others, team) for word in dict.fromkeys(said.members)]
 
 
@@ -118,3 +118,23 @@ def _find_member(word: str, members: Sequence[Member], team: Team) -> Member:
         f"`{word[:80]}` is not another member of `{team.slug}`",
         hint=f"list them with `prime teams members {team.slug}`",
     )
+
+
+def _ask_members(output: Output, members: Sequence[Member]) -> list[Member]:
+    """Some of a team by their numbers; raises UsageError for what is none of them."""
+    for number, member in enumerate(members, start=1):
+        output.tell(f"  {number}  {_member_words(member)}")
+    answer = output.enter("Who may use it? Numbers with commas", default="all", flag="--member")
+    if answer == "all":
+        return list(members)
+    picked: list[Member] = []
+    for word in filter(None, (word.strip() for word in answer.split(","))):
+        if not word.isdecimal() or not 1 <= int(word[:9]) <= len(members):
+            raise UsageError(f"`{word[:40]}` is not one of the numbers")
+        picked.append(members[int(word[:9]) - 1])
+    return list({member.user_id: member for member in picked}.values())
+
+
+def _member_words(member: Member) -> str:
+    email = f" ({member.user_email})" if member.user_email else ""
+    return f"{member.user_name or member.user_id}{email}, {member.role.lower()}"

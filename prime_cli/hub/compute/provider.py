@@ -7,7 +7,6 @@ start, so that what exists can always be compared with what the hub's tables say
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Protocol
 
 from prime_cli.wire.offers import DiskOffer, GpuOffer
@@ -54,7 +53,7 @@ class SshAddress:
     user: str
     host: str
     port: int = 22
-    config: Path | None = None
+    config: str | None = None
 
     def __str__(self) -> str:
         return f"{self.user}@{self.host} -p {self.port}"

@@ -104,7 +104,7 @@ class ClusterFolder:
         with suppress(OSError, KeyError):
             blocks = list(read_blocks(self._own_config()))
             if embedded or not any("proxycommand" in block for block in blocks):
-                config = self.config if embedded else None
+                config = str(self.config) if embedded else None
                 return tuple(_address(block, config) for block in blocks)
         return ()
 
@@ -149,7 +149,7 @@ def read_blocks(text: str) -> Iterator[dict[str, str]]:
         yield block
 
 
-def _address(block: dict[str, str], config: Path | None) -> SshAddress:
+def _address(block: dict[str, str], config: str | None) -> SshAddress:
     return SshAddress(block["user"], block["hostname"], int(block.get("port", "22")), config)
 
 

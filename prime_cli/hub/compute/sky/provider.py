@@ -14,11 +14,15 @@ from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, 
 from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus
 from prime_cli.hub.compute.registry import ProviderContext
-from prime_cli.hub.compute.sky import tasks
-from prime_cli.hub.compute.sky.catalog import Catalog, single_flight
 from prime_cli.hub.compute.sky.clusters import ClusterFolder, is_tag, see_at_work, see_settled
-from prime_cli.hub.compute.sky.installation import SkyInstallation, sentence
-from prime_cli.hub.compute.sky.machines import PROVIDER, SkyOffer
+from prime_cli.hub.compute.sky.installation import Catalog, SkyInstallation, sentence, single_flight
+from prime_cli.hub.compute.sky.machines import (
+    PROVIDER,
+    SkyOffer,
+    build_task,
+    ends_itself,
+    validate_spec,
+)
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import PROVISIONING
@@ -103,22 +107,22 @@ class SkyProvider:
             raise UsageError(f"Users of this hub cannot reach `{machine.resources['infra']}`")
         if not self.embedded:
             self._require_private()
-        tasks.validate_spec(order, machine)
+        validate_spec(order, machine)
 
     def start(self, order: PodSpec) -> None:
         folder = self._cluster(order.tag)
         if folder.was_ordered:
             return
         machine = self.catalog.find(order.offer.cloud_id)
-        tasks.validate_spec(order, machine)
+        validate_spec(order, machine)
         self._announce()
         folder.order(
             {
                 "tag": order.tag,
                 "pod_id": order.pod_id,
                 "stop_at": order.stop_at.timestamp(),
-                "autodown": tasks.ends_itself(machine),
-                "task": tasks.build_task(order, machine, self.now()),
+                "autodown": ends_itself(machine),
+                "task": build_task(order, machine, self.now()),
             }
         )
         try:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Connection, func, insert, select
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, UsageError
@@ -26,7 +26,6 @@ from prime_cli.hub.services.compute.pod_request import (
     read_deadline,
     read_variables,
 )
-from prime_cli.hub.services.compute.pod_views import request_column
 from prime_cli.hub.services.compute.pods import get_pod
 from prime_cli.hub.services.compute.providers import (
     elsewhere,
@@ -38,7 +37,7 @@ from prime_cli.hub.services.compute.providers import (
 from prime_cli.hub.services.compute.reconcile import close
 from prime_cli.hub.services.quotas import require_pod
 from prime_cli.wire.codec import encode
-from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
+from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation, PodVariable
 
 # --- Owner and members ---
 
@@ -181,7 +180,7 @@ def _insert(
         "name": order.name,
         "provider": choice.provider.name,
         "offer": encode(choice.offer).decode(),
-        "request": request_column(creation),
+        "request": _request_column(creation),
         "nodes": order.nodes,
         "price_hr": price,
         "status": PROVISIONING,
@@ -205,6 +204,13 @@ def _insert(
             connection.execute(insert(pod_disks).values(pod_id=order.pod_id, disk_id=mount.disk_id))
         detail = {"provider": choice.provider.name, "offer": choice.offer.cloud_id}
         record(hub, connection, caller, "pod.create", order.pod_id, name=order.name, **detail)
+
+
+def _request_column(creation: PodCreation) -> str:
+    """The request as stored in the table: only the names of variables."""
+    named = [PodVariable(variable.key, "") for variable in creation.pod.env_vars]
+    pod = structs.replace(creation.pod, env_vars=named)
+    return encode(structs.replace(creation, pod=pod)).decode()
 
 
 def _require_room(connection: Connection, user_id: str) -> None:

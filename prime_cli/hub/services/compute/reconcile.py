@@ -16,11 +16,6 @@ from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import THE_HUB, find_endable, is_live, select_pods
-from prime_cli.hub.services.compute.pod_views import (
-    addresses_column,
-    failure_column,
-    host_keys_column,
-)
 from prime_cli.hub.services.compute.providers import (
     ask,
     claim,
@@ -28,6 +23,7 @@ from prime_cli.hub.services.compute.providers import (
     is_here,
     provider_named,
 )
+from prime_cli.wire.codec import encode
 from prime_cli.wire.pods import (
     ACTIVE,
     DELETING,
@@ -91,7 +87,7 @@ def end_pod(
         return DELETING
     with hub.database.write() as connection:
         noted = update(pods).where(pods.c.id == row.id, is_live())
-        connection.execute(noted.values(failure=failure_column(failure.message)))
+        connection.execute(noted.values(failure=_storable(failure.message)))
     raise failure
 
 
@@ -117,13 +113,21 @@ def close(
         "progress": None,
     }
     if failure is not None or status != ERROR:
-        values["failure"] = failure_column(failure)
+        values["failure"] = _storable(failure)
     with hub.database.write() as connection:
         connection.execute(update(pods).where(pods.c.id == row.id, is_live()).values(values))
 
 
+def _storable(failure: str | None) -> str | None:
+    """A reason as every database takes it: a provider may pass on anything from anywhere."""
+    if failure is None:
+        return None
+    return failure.replace("\0", "").encode(errors="backslashreplace").decode()[:_LONGEST_FAILURE]
+
+
 # --- Status ---
 
+_LONGEST_FAILURE = 4000
 _BEGINS_WITHIN = timedelta(minutes=1)
 _OVERDUE_SECONDS = 300.0
 """A pod of another server that is this late was left by a server that is gone."""
@@ -212,9 +216,9 @@ def _note(hub: Hub, row: Row[Any], seen: PodStatus, *, holder: str | None) -> No
         "holder": holder,
         "status": seen.status if seen.status in _STATUSES else UNKNOWN,
         "progress": seen.progress,
-        "failure": failure_column(seen.failure),
-        "addresses": addresses_column(seen),
-        "host_keys": host_keys_column(seen),
+        "failure": _storable(seen.failure),
+        "addresses": encode(seen.addresses).decode(),
+        "host_keys": encode(seen.host_keys).decode(),
         "started_again": timestamp(seen.started_again) if seen.started_again else None,
     }
     if all(getattr(row, name) == value for name, value in values.items()):

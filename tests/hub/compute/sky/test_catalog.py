@@ -8,7 +8,7 @@ import pytest
 
 from prime_cli.core.errors import Unreachable
 from prime_cli.core.file_locks import locked
-from prime_cli.hub.compute.sky.catalog import single_flight
+from prime_cli.hub.compute.sky.installation import single_flight
 
 
 def test_those_who_come_while_skypilot_is_asked_get_the_answer_to_that(tmp_path: Path) -> None:
