@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from prime_cli.api.client import HubClient
 from prime_cli.pods.formatting import gpu_words, moment, timestamp
@@ -37,26 +36,34 @@ class ListedPod:
         return self.status in RUNNING
 
 
-@dataclass(frozen=True)
-class PodListing:
-    """One page of existing pods, oldest first."""
+Item = TypeVar("Item")
 
-    pods: Sequence[ListedPod]
+
+@dataclass(frozen=True)
+class Listing(Generic[Item]):
+    """One page of `total_count` pods or disks of a hub."""
+
+    items: Sequence[Item]
     total_count: int
     offset: int
     limit: int
 
     @property
     def more(self) -> int:
-        """How many pods come after these."""
-        return max(0, self.total_count - self.offset - len(self.pods))
+        """How many come after these."""
+        return max(0, self.total_count - self.offset - len(self.items))
+
+    def record(self, name: str) -> dict[str, object]:
+        """The page for scripts, its items under `name`."""
+        page = {"total_count": self.total_count, "offset": self.offset, "limit": self.limit}
+        return {name: self.items, **page}
 
 
-def list_pods(hub: HubClient, query: PageQuery) -> PodListing:
-    """The pods of one page; raises NotLoggedIn if the hub does not know the user."""
+def list_pods(hub: HubClient, query: PageQuery) -> Listing[ListedPod]:
+    """Existing pods, oldest first; raises NotLoggedIn if the hub does not know the user."""
     page = hub.pods.page(offset=query.offset, limit=query.limit)
     oldest_first = sorted(page.data, key=lambda pod: pod.created_at)
-    return PodListing([*map(listed, oldest_first)], page.total_count, query.offset, query.limit)
+    return Listing([*map(listed, oldest_first)], page.total_count, query.offset, query.limit)
 
 
 def listed(pod: Pod) -> ListedPod:
@@ -78,64 +85,13 @@ def hourly_price(pods: Iterable[ListedPod]) -> float:
     return sum(pod.price_per_hour or 0.0 for pod in pods if pod.runs)
 
 
-_NONE = "N/A"
 _HOUR = 3600
 
 
-class PodPort(msgspec.Struct, frozen=True):
-    """A port of a pod, and its address."""
-
-    protocol: str
-    external: str
-    internal: str
-    description: str | None
-    used_by: str | None
-
-
-class AttachedDisk(msgspec.Struct, frozen=True):
-    """A disk of a pod; `size` in GB."""
-
-    id: str
-    type: str | None
-    status: str | None
-    size: int | str | None
-    mount_path: str | None
-
-
-class PodDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod. `stop_at`, `price_per_hour` (USD), `billed` (USD, about), `nodes` and `started_again`
-    are ours.
-
-    What is UNSET is left out of the JSON; `ip` and `ssh` are `N/A` where there is none yet.
-    """
-
-    id: str
-    status: str
-    name: str | None
-    team_id: str | None
-    provider: str
-    gpu: str
-    image: str | None
-    created_at: str
-    ip: str
-    ssh: str
-    stop_at: str | None
-    price_per_hour: float | None
-    billed: float | None
-    nodes: int
-    cost_per_hour: float | UnsetType = UNSET
-    installation_status: str | UnsetType = UNSET
-    installation_progress: int | UnsetType = UNSET
-    installation_error: str | UnsetType = UNSET
-    port_mappings: list[PodPort] | UnsetType = UNSET
-    attached_resources: list[AttachedDisk] | UnsetType = UNSET
-    started_again: str | UnsetType = UNSET
-
-
-def read_details(hub: HubClient, pod: Pod, now: datetime) -> PodDetails:
-    """The pod's current details from the hub."""
+def read_current(hub: HubClient, pod: Pod) -> Pod:
+    """The pod with its current state from the hub."""
     states = hub.pods.states([pod.id])
-    return details(updated(pod, states[0]) if states else pod, now)
+    return updated(pod, states[0]) if states else pod
 
 
 def updated(pod: Pod, state: PodState) -> Pod:
@@ -148,31 +104,37 @@ def updated(pod: Pod, state: PodState) -> Pod:
     return msgspec.structs.replace(pod, **newer)
 
 
-def details(pod: Pod, now: datetime) -> PodDetails:
-    """The displayed details of a pod."""
-    return PodDetails(
-        id=pod.id,
-        status=pod.shown_status,
-        name=pod.name,
-        team_id=pod.team_id,
-        provider=pod.provider_type,
-        gpu=gpu_words(pod.gpu_name, pod.gpu_count),
-        image=pod.environment_type if isinstance(pod.environment_type, str) else None,
-        created_at=timestamp(pod.created_at),
-        ip=_shown(pod.ip),
-        ssh=_shown(pod.ssh_connection),
-        stop_at=timestamp(pod.stop_at) if pod.stop_at else None,
-        price_per_hour=pod.price_hr,
-        billed=billed_so_far(pod, now),
-        nodes=pod.nodes,
-        cost_per_hour=pod.price_hr or UNSET,
-        installation_status=pod.installation_status or UNSET,
-        installation_progress=_or_unset(pod.installation_progress),
-        installation_error=pod.installation_failure or UNSET,
-        port_mappings=[_port(each) for each in pod.prime_port_mapping or ()] or UNSET,
-        attached_resources=[_disk(each) for each in pod.attached_resources or ()] or UNSET,
-        started_again=timestamp(pod.started_again) if pod.started_again else UNSET,
-    )
+def details(pod: Pod, now: datetime) -> dict[str, object]:
+    """A pod for scripts, without what is unknown from `cost_per_hour` on.
+
+    `stop_at`, `price_per_hour` (USD), `billed` (USD, about), `nodes` and `started_again` are ours.
+    """
+    known = {
+        "cost_per_hour": pod.price_hr or None,
+        "installation_status": pod.installation_status or None,
+        "installation_progress": pod.installation_progress,
+        "installation_error": pod.installation_failure or None,
+        "port_mappings": [_port(each) for each in pod.prime_port_mapping or ()] or None,
+        "attached_resources": [_disk(each) for each in pod.attached_resources or ()] or None,
+        "started_again": timestamp(pod.started_again) if pod.started_again else None,
+    }
+    return {
+        "id": pod.id,
+        "status": pod.shown_status,
+        "name": pod.name,
+        "team_id": pod.team_id,
+        "provider": pod.provider_type,
+        "gpu": gpu_words(pod.gpu_name, pod.gpu_count),
+        "image": image_of(pod),
+        "created_at": timestamp(pod.created_at),
+        "ip": join_addresses(pod.ip),
+        "ssh": join_addresses(pod.ssh_connection),
+        "stop_at": timestamp(pod.stop_at) if pod.stop_at else None,
+        "price_per_hour": pod.price_hr,
+        "billed": billed_so_far(pod, now),
+        "nodes": pod.nodes,
+        **{name: value for name, value in known.items() if value is not None},
+    }
 
 
 def billed_so_far(pod: Pod, now: datetime) -> float | None:
@@ -183,19 +145,27 @@ def billed_so_far(pod: Pod, now: datetime) -> float | None:
     return round(pod.price_hr * max(0.0, (now - begun).total_seconds()) / _HOUR, 4)
 
 
-def _or_unset(number: int | None) -> int | UnsetType:
-    return UNSET if number is None else number
+def image_of(pod: Pod) -> str | None:
+    """The name of its image, if the hub says it."""
+    return pod.environment_type if isinstance(pod.environment_type, str) else None
 
 
-def _shown(addresses: Addresses) -> str:
+def join_addresses(addresses: Addresses) -> str:
+    """The addresses of all nodes that have one, else `N/A`."""
     several = [addresses] if isinstance(addresses, str) else addresses or []
-    return ", ".join(each for each in several if each) or _NONE
+    return ", ".join(each for each in several if each) or "N/A"
 
 
-def _port(port: PortMapping) -> PodPort:
-    return PodPort(port.protocol, port.external, port.internal, port.description, port.used_by)
+def _port(port: PortMapping) -> dict[str, object]:
+    names = ("protocol", "external", "internal", "description", "used_by")
+    return {name: getattr(port, name) for name in names}
 
 
-def _disk(disk: Attached) -> AttachedDisk:
-    path = disk.mount_path or None
-    return AttachedDisk(str(disk.id), disk.resource_type, disk.status, disk.size, path)
+def _disk(disk: Attached) -> dict[str, object]:
+    return {
+        "id": str(disk.id),
+        "type": disk.resource_type,
+        "status": disk.status,
+        "size": disk.size,
+        "mount_path": disk.mount_path or None,
+    }

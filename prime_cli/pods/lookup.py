@@ -11,6 +11,7 @@ from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.pods.formatting import gpu_words, moment, timestamp
+from prime_cli.pods.listing import Listing
 from prime_cli.wire.pods import FEATURE, TERMINATED, PastPod, Pod
 from prime_cli.wire.queries import PageQuery
 
@@ -109,49 +110,10 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 24 * 3600
 
 
 @dataclass(frozen=True)
-class EndedPod:
-    """An ended pod; amounts are in USD.
-
-    `duration` is as `12m`, `1.5h` or `2.0d`, the official client's form, for scripts.
-    """
-
-    id: str
-    name: str | None
-    provider: str
-    gpu: str
-    created_at: str
-    terminated_at: str | None
-    duration: str | None
-    price_per_hour: float | None
-    total_cost: float | None
-    team_id: str | None
-
-    @property
-    def title(self) -> str:
-        """Its name, else its id."""
-        return self.name or self.id
-
-
-@dataclass(frozen=True)
-class History:
-    """One page of ended pods, most recently ended first."""
-
-    history: Sequence[EndedPod]
-    total_count: int
-    offset: int
-    limit: int
-
-    @property
-    def more(self) -> int:
-        """How many come after these."""
-        return max(0, self.total_count - self.offset - len(self.history))
-
-
-@dataclass(frozen=True)
 class HistoryMatch:
     """A pod of the history, and how many ended after it."""
 
-    pod: EndedPod
+    pod: PastPod
     position: int
 
 
@@ -162,10 +124,10 @@ class LastState(msgspec.Struct, frozen=True):
     installation_error: str | UnsetType = UNSET
 
 
-def list_ended(hub: HubClient, query: PageQuery) -> History:
+def list_ended(hub: HubClient, query: PageQuery) -> Listing[PastPod]:
     """One page of the history; raises NotLoggedIn if the hub does not know the user."""
     page = hub.pods.history(offset=query.offset, limit=query.limit)
-    return History([ended(pod) for pod in page.data], page.total_count, query.offset, query.limit)
+    return Listing(page.data, page.total_count, query.offset, query.limit)
 
 
 def find_present_or_past(hub: HubClient, word: str) -> Pod | HistoryMatch:
@@ -189,9 +151,9 @@ def find_ended(hub: HubClient, word: str) -> HistoryMatch | None:
         page = hub.pods.history(offset=position, limit=_PAGE)
         for pod in page.data:
             if pod.id == word:
-                return HistoryMatch(ended(pod), position)
+                return HistoryMatch(pod, position)
             if best is None and (pod.name == word or begins_id(word, pod.id)):
-                best = HistoryMatch(ended(pod), position)
+                best = HistoryMatch(pod, position)
             position += 1
         if not page.data or position >= page.total_count:
             break
@@ -207,20 +169,23 @@ def read_last_state(hub: HubClient, pod_id: str) -> LastState:
     return LastState(pod.status, pod.installation_failure or UNSET)
 
 
-def ended(pod: PastPod) -> EndedPod:
-    """A pod of the history for display."""
-    return EndedPod(
-        id=pod.id,
-        name=pod.name,
-        provider=pod.provider_type,
-        gpu=gpu_words(pod.gpu_name, pod.gpu_count),
-        created_at=timestamp(pod.created_at),
-        terminated_at=timestamp(pod.terminated_at) if pod.terminated_at else None,
-        duration=_duration(pod),
-        price_per_hour=pod.price_hr,
-        total_cost=pod.total_billed_price,
-        team_id=pod.team_id,
-    )
+def history_record(pod: PastPod) -> dict[str, object]:
+    """A pod of the history for scripts, amounts in USD.
+
+    `duration` is as `12m`, `1.5h` or `2.0d`, the official client's form.
+    """
+    return {
+        "id": pod.id,
+        "name": pod.name,
+        "provider": pod.provider_type,
+        "gpu": gpu_words(pod.gpu_name, pod.gpu_count),
+        "created_at": timestamp(pod.created_at),
+        "terminated_at": timestamp(pod.terminated_at) if pod.terminated_at else None,
+        "duration": _duration(pod),
+        "price_per_hour": pod.price_hr,
+        "total_cost": pod.total_billed_price,
+        "team_id": pod.team_id,
+    }
 
 
 def _duration(pod: PastPod) -> str | None:

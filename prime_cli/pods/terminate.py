@@ -174,7 +174,7 @@ def _find_target(hub: HubClient, word: str) -> TerminationTarget | Termination:
             raise
         return _target_of(known)
     if isinstance(found, HistoryMatch):
-        return Termination(found.pod.id, found.pod.name, TERMINATED, found.pod.total_cost)
+        return Termination(found.pod.id, found.pod.name, TERMINATED, found.pod.total_billed_price)
     return TerminationTarget(found)
 
 

@@ -284,6 +284,11 @@ class PastPod(msgspec.Struct, rename="camel"):
     team_id: str | None = None
     total_billed_price: float | None = None
 
+    @property
+    def title(self) -> str:
+        """Its name, else its id."""
+        return self.name or self.id
+
 
 class PastSortKey(StrEnum):
     """What a list of terminated pods is sorted by."""

@@ -3,14 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Generic
+from typing import Annotated, Generic, Literal
 
 import typer
 
+from prime_cli.api.client import HubClient
+from prime_cli.core.completion_cache import note
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import format_duration, format_usd
-from prime_cli.pods.formatting import gpu_words, moment
-from prime_cli.pods.listing import billed_so_far
+from prime_cli.pods.formatting import gpu_words, moment, timestamp
+from prime_cli.pods.listing import Listing, billed_so_far
 from prime_cli.pods.watch import Shown, changed, poll
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
@@ -44,8 +46,8 @@ def countdown(stop_at: str | None, now: datetime) -> str:
 
 
 def duration_text(created_at: str, terminated_at: str | None) -> str:
-    """How long a pod was there, `2h 5m`; `-` where either time is not known."""
-    begun, ended = moment(created_at), moment(terminated_at)
+    """How long a pod was there by whole seconds, `2h 5m`; `-` where either time is not known."""
+    begun, ended = moment(timestamp(created_at)), moment(timestamp(terminated_at or ""))
     return format_duration((ended - begun).total_seconds()) if begun and ended else "-"
 
 
@@ -100,21 +102,61 @@ def require_lines(output: Output, flag: str) -> None:
         )
 
 
-def watch(
+@dataclass(frozen=True)
+class ListView(Generic[Shown]):
+    """How the pods or disks of a hub are listed; `summarize` is empty for none worth a word."""
+
+    name: Literal["pods", "disks"]
+    columns: WatchColumns[Shown]
+    summarize: Callable[[Sequence[Shown]], str]
+    hint: str
+
+
+def show_list(
     session: Session,
-    ask: Callable[[], Sequence[Shown]],
-    columns: WatchColumns[Shown],
-    summed_up: Callable[[Sequence[Shown]], str],
+    view: ListView[Shown],
+    ask: Callable[[HubClient], Listing[Shown]],
+    *,
+    watch: bool,
 ) -> None:
-    """Show what `ask` finds, again and again; `summed_up` is said below the table."""
+    """Show what `ask` finds once, or with `watch` again and again."""
+    if watch:
+        require_lines(session.output, "--watch")
+    hub = session.hub
+
+    def read() -> Listing[Shown]:
+        listing = ask(hub)
+        names = [name for each in listing.items for name in (each.name, each.id) if name]
+        note(view.name, names, are_all=not (listing.offset or listing.more))
+        return listing
+
+    if watch:
+        _watch(session, view, lambda: read().items)
+    else:
+        _show_once(session.output, view, read())
+
+
+def _show_once(output: Output, view: ListView[Shown], listing: Listing[Shown]) -> None:
+    rows = view.columns.rows(listing.items, whole_ids=output.mode == "plain")
+    page = listing.record(view.name)
+    output.table(view.columns.titles, rows, records=listing.items, page=page)
+    if view.name == "pods" and (summary := view.summarize(listing.items)):
+        output.say(summary)
+    if listing.more:
+        output.hint(f"{listing.more} more with `--offset {listing.offset + len(rows)}`")
+    elif not rows:
+        output.hint(view.hint)
+
+
+def _watch(session: Session, view: ListView[Shown], ask: Callable[[], Sequence[Shown]]) -> None:
     table = session.output.live_table()
     if table is None:
-        _tell_changes(session.output, ask, columns)
+        _tell_changes(session.output, ask, view.columns)
         return
     with table:
         for things in poll(ask):
-            below = f"{summed_up(things)} (Ctrl-C to stop)"
-            table.show(columns.titles, columns.rows(things), below)
+            below = f"{view.summarize(things) or f'No {view.name}'} (Ctrl-C to stop)"
+            table.show(view.columns.titles, view.columns.rows(things), below)
 
 
 def _tell_changes(
