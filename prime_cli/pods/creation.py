@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from prime_cli.api.client import HubClient
@@ -104,16 +104,13 @@ _HOUR = 3600
 class PodPlan:
     """A pod about to be requested.
 
-    Prices are in USD per hour, for all nodes, and None if unknown. `stop_at` (aware, UTC) is None
+    `options` has the offer's defaults where nothing was chosen. Prices are in USD per hour, for all
+    nodes, and None if unknown. `stop_at` (aware, UTC) is None
     on a hub that ends no pods by itself.
     """
 
     offer: GpuOffer
     options: PodOptions
-    disk_size: int | None
-    vcpus: int | None
-    memory: int | None
-    image: str | None
     price: float | None
     disks_price: float | None
     begun_at: datetime
@@ -140,10 +137,10 @@ class PodPlan:
             "provider": self.offer.provider,
             "location": place_of(self.offer) or None,
             "name": self.options.name,
-            "disk_size": self.disk_size,
-            "vcpus": self.vcpus,
-            "memory": self.memory,
-            "image": self.image,
+            "disk_size": self.options.disk_size,
+            "vcpus": self.options.vcpus,
+            "memory": self.options.memory,
+            "image": self.options.image,
             "variables": [variable.key for variable in self.options.variables],
             "disks": [disk.id for disk in self.options.disks],
             "team_id": self.options.team_id,
@@ -162,28 +159,24 @@ def plan_creation(
     Raises UsageError for the first that the offer does not allow, and for a price above the limit.
     """
     check_name(options.name)
-    disk_size = _size(offer.disk, options.disk_size, "--disk-size")
-    vcpus = _size(offer.vcpu, options.vcpus, "--vcpus")
-    memory = _size(offer.memory, options.memory, "--memory")
-    price = offer.hourly(disk=disk_size, vcpus=vcpus, memory=memory, nodes=options.nodes)
+    options = replace(
+        options,
+        disk_size=_size(offer.disk, options.disk_size, "--disk-size"),
+        vcpus=_size(offer.vcpu, options.vcpus, "--vcpus"),
+        memory=_size(offer.memory, options.memory, "--memory"),
+        image=_image(offer, options),
+    )
+    price = offer.hourly(
+        disk=options.disk_size, vcpus=options.vcpus, memory=options.memory, nodes=options.nodes
+    )
     if options.max_price is not None and (price is None or price > options.max_price):
         raise UsageError(
             f"With these options the pod costs {hourly(price)}, more than the `--max-price` of "
             f"{hourly(options.max_price)}",
             hint="request less, or raise the limit",
         )
-    return PodPlan(
-        offer=offer,
-        options=options,
-        disk_size=disk_size,
-        vcpus=vcpus,
-        memory=memory,
-        image=_image(offer, options),
-        price=price,
-        disks_price=_disks_price(options.disks),
-        begun_at=now,
-        stop_at=now + (options.life or DEFAULT_LIFE) if ends_pods else None,
-    )
+    stop_at = now + (options.life or DEFAULT_LIFE) if ends_pods else None
+    return PodPlan(offer, options, price, _disks_price(options.disks), now, stop_at)
 
 
 def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation:
@@ -199,11 +192,11 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
             gpu_count=offer.gpu_count,
             socket=offer.socket,
             name=options.name,
-            disk_size=plan.disk_size,
-            vcpus=plan.vcpus,
-            memory=plan.memory,
+            disk_size=options.disk_size,
+            vcpus=options.vcpus,
+            memory=options.memory,
             max_price=options.max_price,
-            image=plan.image,
+            image=options.image,
             custom_template_id=options.template,
             data_center_id=offer.data_center,
             env_vars=list(options.variables),

@@ -109,7 +109,7 @@ def test_the_request_is_the_offer_with_its_defaults() -> None:
 
 
 def test_the_default_may_be_named_also_where_nothing_is_left_open() -> None:
-    assert planned(vcpus=14).vcpus == 14
+    assert planned(vcpus=14).options.vcpus == 14
 
 
 @given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True), st.text())
@@ -139,5 +139,5 @@ def test_names_are_derived_from_the_gpu_and_unique() -> None:
 
 def test_an_empty_spec_leaves_everything_to_the_hub() -> None:
     bare = msgspec.structs.replace(A100, disk=Spec(), vcpu=Spec(), memory=Spec(), images=())
-    plan = planned(bare)
+    plan = planned(bare).options
     assert (plan.disk_size, plan.vcpus, plan.memory, plan.image) == (None, None, None, None)

@@ -75,14 +75,14 @@ def _machine(plan: PodPlan) -> str:
 
 def _contents(plan: PodPlan) -> Iterator[tuple[str, str]]:
     sizes = [
-        None if plan.vcpus is None else f"{plan.vcpus} vCPUs",
-        None if plan.memory is None else f"{plan.memory} GB of memory",
-        None if plan.disk_size is None else f"{plan.disk_size} GB of disk",
+        None if plan.options.vcpus is None else f"{plan.options.vcpus} vCPUs",
+        None if plan.options.memory is None else f"{plan.options.memory} GB of memory",
+        None if plan.options.disk_size is None else f"{plan.options.disk_size} GB of disk",
     ]
     if told := ", ".join(filter(None, sizes)):
         yield "with", told
-    if plan.image:
-        yield "image", plan.image
+    if plan.options.image:
+        yield "image", plan.options.image
     if variables := plan.options.variables:
         yield "env", first_few([variable.key for variable in variables], 8)
     for disk in plan.options.disks:

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -50,6 +49,7 @@ def check_request(creation: PodCreation) -> None:
     ):
         if wish:
             raise UsageError(f"`{name}` is not possible at this hub", hint="omit it")
+    _check_variables(request)
 
 
 def choose(hub: Hub, creation: PodCreation) -> ChosenOffer:
@@ -125,11 +125,10 @@ def read_deadline(hub: Hub, text: str | None) -> datetime:
     return moment.astimezone(UTC)
 
 
-def read_variables(request: PodRequest) -> Mapping[str, str]:
-    """The environment variables by name; raises UsageError, without showing a value."""
+def _check_variables(request: PodRequest) -> None:
+    """Raise UsageError for the first that is impossible, without showing a value."""
     if len(request.env_vars) > _MOST_VARIABLES:
         raise UsageError(f"More than {_MOST_VARIABLES} environment variables are given")
-    found: dict[str, str] = {}
     for variable in request.env_vars:
         if not _VARIABLE.fullmatch(variable.key):
             raise UsageError(
@@ -140,8 +139,6 @@ def read_variables(request: PodRequest) -> Mapping[str, str]:
             raise UsageError(
                 f"The value of `{variable.key}` has a NUL or more than {_LONGEST_VALUE} characters"
             )
-        found[variable.key] = variable.value
-    return found
 
 
 def name_of(request: PodRequest, pod_id: str) -> str:
