@@ -208,16 +208,6 @@ def _target_of(known: Endable) -> TerminationTarget | Termination:
 KIND_HERE = "ssh alias and host keys"
 
 
-def find_orphans(hub: HubClient) -> Sequence[Leak]:
-    """What costs money, or takes space, needlessly; ends nothing."""
-    return hub.pods.sweep(dry_run=True).leaks
-
-
-def terminate_orphans(hub: HubClient) -> Sequence[Leak]:
-    """The same, ended if possible."""
-    return hub.pods.sweep(dry_run=False).leaks
-
-
 def find_local_files(hub: HubClient, home: Path) -> list[Leak]:
     """Files below prime's `home` for this hub's ended pods; those of other hubs are left out."""
     return [

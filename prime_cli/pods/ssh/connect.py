@@ -109,11 +109,6 @@ def read_failure(stderr: str) -> SshProbe:
     return SshProbe(ProbeAnswer.BROKEN, words)
 
 
-def probe_error(route: SshRoute, seen: SshProbe) -> PrimeError:
-    """The error for an answer."""
-    return _MAKERS[seen.answer](route, seen)
-
-
 def needs_typed_passphrase(route: SshRoute) -> bool:
     """Whether the key was not offered because its passphrase was not typed."""
     return needs_passphrase(route.identity) and not is_in_agent(route.identity)
@@ -153,33 +148,26 @@ def _other_host_key(route: SshRoute, seen: SshProbe) -> PrimeError:
     )
 
 
-def _unknown_name(route: SshRoute, seen: SshProbe) -> PrimeError:
-    return Unreachable(
-        f"The host name {route.address.host} of `{route.name}` cannot be resolved",
-        detail=seen.stderr,
-    )
-
-
-def _silent(route: SshRoute, seen: SshProbe) -> PrimeError:
-    address = route.address
-    return Unreachable(
-        f"`{route.name}` does not respond at {address.host}, port {address.port}",
-        detail=seen.stderr,
-        hint=f"`prime pods status {route.pod_id}` shows its status; wait longer with `--timeout`",
-    )
-
-
-def _broken(route: SshRoute, seen: SshProbe) -> PrimeError:
-    return EnvironmentFailed(f"ssh cannot connect to `{route.name}`", detail=seen.stderr)
-
-
-_MAKERS = {
-    ProbeAnswer.DENIED: _denied,
-    ProbeAnswer.OTHER_HOST_KEY: _other_host_key,
-    ProbeAnswer.UNKNOWN_NAME: _unknown_name,
-    ProbeAnswer.SILENT: _silent,
-    ProbeAnswer.BROKEN: _broken,
-}
+def probe_error(route: SshRoute, seen: SshProbe) -> PrimeError:
+    """The error for an answer."""
+    host, port = route.address.host, route.address.port
+    match seen.answer:
+        case ProbeAnswer.DENIED:
+            return _denied(route, seen)
+        case ProbeAnswer.OTHER_HOST_KEY:
+            return _other_host_key(route, seen)
+        case ProbeAnswer.UNKNOWN_NAME:
+            message = f"The host name {host} of `{route.name}` cannot be resolved"
+            return Unreachable(message, detail=seen.stderr)
+        case ProbeAnswer.SILENT:
+            return Unreachable(
+                f"`{route.name}` does not respond at {host}, port {port}",
+                detail=seen.stderr,
+                hint=f"`prime pods status {route.pod_id}` shows its status; wait longer with "
+                "`--timeout`",
+            )
+        case _:
+            return EnvironmentFailed(f"ssh cannot connect to `{route.name}`", detail=seen.stderr)
 
 
 # --- Waiting ---

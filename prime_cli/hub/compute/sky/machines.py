@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.wire.offers import GpuOffer, Prices, Spec
@@ -115,34 +117,33 @@ def _of_row(row: Mapping[str, Any]) -> list[SkyOffer]:
     ]
 
 
-def _cpu_offer(infra: str, pool: str) -> GpuOffer:
-    return GpuOffer(
-        cloud_id=f"{PROVIDER}/{infra}",
-        gpu_type=CPU_NODE,
-        gpu_count=1,
-        provider=PROVIDER,
-        data_center=pool or None,
-        vcpu=Spec(min_count=1, default_count=_VCPUS, max_count=1024, step=1),
-        memory=Spec(min_count=1, max_count=16384, step=1),
-        prices=Prices(currency="USD", on_demand=0.0),
-        is_spot=False,
-    )
+_ANY_VCPUS = Spec(min_count=1, max_count=1024, step=1)
+_ANY_MEMORY = Spec(min_count=1, max_count=16384, step=1)
 
 
-def _pool_offer(row: Mapping[str, Any], infra: str, pool: str, gpu_type: str) -> GpuOffer:
-    count = int(row["accelerator_count"])
+def _offer(*parts: str, gpu_type: str, count: int, price: float, **rest: Any) -> GpuOffer:
     return GpuOffer(
-        cloud_id=f"{PROVIDER}/{infra}/{count}x{row['accelerator_name']}",
+        cloud_id="/".join([PROVIDER, *parts]),
         gpu_type=gpu_type,
         gpu_count=count,
         gpu_memory=memory_of(gpu_type),
         provider=PROVIDER,
-        data_center=pool or None,
-        vcpu=Spec(min_count=1, max_count=1024, step=1),
-        memory=Spec(min_count=1, max_count=16384, step=1),
-        prices=Prices(currency="USD", on_demand=row["price"] or 0.0),
-        is_spot=False,
+        prices=Prices(currency="USD", on_demand=price),
+        **({"is_spot": False} | rest),
     )
+
+
+def _cpu_offer(infra: str, pool: str) -> GpuOffer:
+    vcpu = msgspec.structs.replace(_ANY_VCPUS, default_count=_VCPUS)
+    rest = {"data_center": pool or None, "vcpu": vcpu, "memory": _ANY_MEMORY}
+    return _offer(infra, gpu_type=CPU_NODE, count=1, price=0.0, **rest)
+
+
+def _pool_offer(row: Mapping[str, Any], infra: str, pool: str, gpu_type: str) -> GpuOffer:
+    count = int(row["accelerator_count"])
+    name, price = f"{count}x{row['accelerator_name']}", row["price"] or 0.0
+    rest = {"data_center": pool or None, "vcpu": _ANY_VCPUS, "memory": _ANY_MEMORY}
+    return _offer(infra, name, gpu_type=gpu_type, count=count, price=price, **rest)
 
 
 def _rented(
@@ -150,18 +151,16 @@ def _rented(
 ) -> tuple[GpuOffer, dict[str, Any]]:
     count, instance, region = int(row["accelerator_count"]), row["instance_type"], row["region"]
     place = f"{infra}/{region}" if region else infra
-    parts = [PROVIDER, place, instance or f"{count}x{row['accelerator_name']}"]
-    offer = GpuOffer(
-        cloud_id="/".join([*parts, "spot"] if spot else parts),
+    name = instance or f"{count}x{row['accelerator_name']}"
+    offer = _offer(
+        *(place, name, "spot") if spot else (place, name),
         gpu_type=gpu_type,
-        gpu_count=count,
-        gpu_memory=memory_of(gpu_type),
-        provider=PROVIDER,
+        count=count,
+        price=price,
         data_center=region or None,
         disk=Spec(min_count=1, default_count=_DISK_SIZE, max_count=16384, step=1),
         vcpu=Spec(default_count=_whole(row["cpu_count"])),
         memory=Spec(default_count=_whole(row["memory"])),
-        prices=Prices(currency="USD", on_demand=price),
         is_spot=spot,
     )
     resources: dict[str, Any] = {

@@ -14,7 +14,7 @@ from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, 
 from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus
 from prime_cli.hub.compute.registry import ProviderContext
-from prime_cli.hub.compute.sky.clusters import ClusterFolder, is_tag, see_at_work, see_settled
+from prime_cli.hub.compute.sky.clusters import ClusterFolder, see_at_work, see_settled
 from prime_cli.hub.compute.sky.installation import Catalog, SkyInstallation, sentence, single_flight
 from prime_cli.hub.compute.sky.machines import (
     PROVIDER,
@@ -23,6 +23,7 @@ from prime_cli.hub.compute.sky.machines import (
     ends_itself,
     validate_spec,
 )
+from prime_cli.hub.compute.sshd import is_tag
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import PROVISIONING
