@@ -117,7 +117,7 @@ class PodPlan:
     stop_at: datetime | None
 
     @property
-    def bill(self) -> float | None:
+    def estimate(self) -> float | None:
         """What it and its disks cost until it stops; None if unknown."""
         if self.stop_at is None or self.price is None or self.disks_price is None:
             return None
@@ -147,7 +147,7 @@ class PodPlan:
             "price_per_hour": self.price,
             "disks_price_per_hour": self.disks_price,
             "stop_at": None if self.stop_at is None else _iso(self.stop_at),
-            "billed_until_then": self.bill,
+            "billed_until_then": self.estimate,
         }
 
 

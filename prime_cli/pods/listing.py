@@ -85,6 +85,9 @@ def hourly_price(pods: Iterable[ListedPod]) -> float:
     return sum(pod.price_per_hour or 0.0 for pod in pods if pod.runs)
 
 
+UNKNOWN = "N/A"
+"""How the official client writes unknown values."""
+
 _HOUR = 3600
 
 
@@ -153,7 +156,7 @@ def image_of(pod: Pod) -> str | None:
 def join_addresses(addresses: Addresses) -> str:
     """The addresses of all nodes that have one, else `N/A`."""
     several = [addresses] if isinstance(addresses, str) else addresses or []
-    return ", ".join(each for each in several if each) or "N/A"
+    return ", ".join(each for each in several if each) or UNKNOWN
 
 
 def _port(port: PortMapping) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Show what a pod will be, send the request, and wait until it is up."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,10 +9,11 @@ from prime_cli.api.client import HubClient
 from prime_cli.commands.pods.listing import deadline_text, machine_text
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
-from prime_cli.core.formatting import first_few, format_usd
+from prime_cli.core.formatting import first_few, format_usd, pluralize
 from prime_cli.pods import ssh_keys
-from prime_cli.pods.creation import PodPlan, creation_request
+from prime_cli.pods.creation import PodOptions, PodPlan, creation_request
 from prime_cli.pods.formatting import gpu_words, hourly, moment, place_of
+from prime_cli.pods.listing import UNKNOWN, join_addresses
 from prime_cli.pods.lookup import shortest_name
 from prime_cli.pods.ssh.identity import find_identity, key_exists, public_line
 from prime_cli.pods.ssh_keys import register_key
@@ -24,87 +25,62 @@ _NO_PRICE = "no price is known"
 
 
 def plan_lines(plan: PodPlan) -> list[tuple[str, str]]:
-    """What is made, where, what it costs, when it stops, and what it will have come to by then."""
-    return [
-        ("name", plan.options.name),
-        ("machine", _machine(plan)),
-        ("where", _where(plan)),
-        *_contents(plan),
-        ("price", _price(plan)),
+    """What is created, where, its cost, when it stops, and its estimated total by then."""
+    options, offer = plan.options, plan.offer
+    sizes = (
+        (options.vcpus, "vCPUs"),
+        (options.memory, "GB of memory"),
+        (options.disk_size, "GB of disk"),
+    )
+    machine = machine_text(gpu_words(offer.gpu_type, offer.gpu_count), options.nodes)
+    place = (offer.provider or "unknown provider", place_of(offer))
+    lines = [
+        ("name", options.name),
+        ("machine", f"{machine}, spot: may be reclaimed at any time" if offer.is_spot else machine),
+        ("where", ", ".join(filter(None, place))),
+        ("with", ", ".join(f"{size} {unit}" for size, unit in sizes if size is not None)),
+        ("image", options.image or ""),
+        ("env", first_few([variable.key for variable in options.variables], 8)),
+        *(
+            ("disk", f"{disk.name or disk.id}, {disk.size} GB, {hourly(disk.price_hr)}")
+            for disk in options.disks
+        ),
+        ("team", _team(options)),
+        ("price", _NO_PRICE if plan.price is None else hourly(plan.price)),
         ("stops", _stop(plan)),
-        ("billed", _bill(plan)),
+        ("billed", _estimate(plan)),
     ]
+    return [(label, text) for label, text in lines if text]
 
 
 def pod_lines(pod: Pod) -> list[tuple[str, str]]:
     """What a new pod is called, and how it is reached."""
-    several = [pod.ssh_connection] if isinstance(pod.ssh_connection, str) else pod.ssh_connection
+    when = moment(pod.stop_at)
+    addresses = join_addresses(pod.ssh_connection)
     return [
         ("id", pod.id),
         ("name", pod.name or "-"),
         ("gpu", machine_text(gpu_words(pod.gpu_name, pod.gpu_count), pod.nodes)),
         ("status", pod.shown_status),
-        ("ssh", ", ".join(filter(None, several or ())) or "-"),
+        ("ssh", "-" if addresses == UNKNOWN else addresses),
         ("$/h", format_usd(pod.price_hr, "-")),
-        (
-            "stops",
-            deadline_text(when, datetime.now(UTC)) if (when := moment(pod.stop_at)) else "-",
-        ),
+        ("stops", deadline_text(when, datetime.now(UTC)) if when else "-"),
     ]
 
 
-def left_behind(pod: Pod) -> str:
-    """What continues after the command has ended."""
+def running_cost(pod: Pod) -> str:
+    """That the pod keeps running, at what price, and until when."""
     when = moment(pod.stop_at)
     until = f" until {deadline_text(when, datetime.now(UTC))}" if when else ", without a deadline"
     return f"`{pod.title}` keeps running at {hourly(pod.price_hr)}{until}"
 
 
-def _where(plan: PodPlan) -> str:
-    provider = plan.offer.provider or "unknown provider"
-    place = place_of(plan.offer)
-    return f"{provider}, {place}" if place else provider
-
-
-def _machine(plan: PodPlan) -> str:
-    offer = plan.offer
-    spot = ", spot: may be reclaimed at any time" if offer.is_spot else ""
-    gpu = gpu_words(offer.gpu_type, offer.gpu_count)
-    return f"{machine_text(gpu, plan.options.nodes)}{spot}"
-
-
-def _contents(plan: PodPlan) -> Iterator[tuple[str, str]]:
-    sizes = [
-        None if plan.options.vcpus is None else f"{plan.options.vcpus} vCPUs",
-        None if plan.options.memory is None else f"{plan.options.memory} GB of memory",
-        None if plan.options.disk_size is None else f"{plan.options.disk_size} GB of disk",
-    ]
-    if told := ", ".join(filter(None, sizes)):
-        yield "with", told
-    if plan.options.image:
-        yield "image", plan.options.image
-    if variables := plan.options.variables:
-        yield "env", first_few([variable.key for variable in variables], 8)
-    for disk in plan.options.disks:
-        yield (
-            "disk",
-            f"{disk.name or disk.id}, {disk.size} GB, {hourly(disk.price_hr)}, also after the pod",
-        )
-    if plan.options.team_id:
-        shared = "all members" if plan.options.shared else f"{len(plan.options.member_ids)} members"
-        with_whom = plan.options.shared or plan.options.member_ids
-        team = plan.options.team or plan.options.team_id
-        yield "team", team + (f", shared with {shared}" if with_whom else "")
-
-
-def _price(plan: PodPlan) -> str:
-    if plan.price is None:
-        return _NO_PRICE
-    base = plan.offer.prices.price or 0.0
-    nodes = f" for {plan.options.nodes} nodes" if plan.options.nodes > 1 else ""
-    more = plan.price - base * plan.options.nodes
-    extra = f", {format_usd(more)} of it beyond the offer" if round(more, 6) > 0 else ""
-    return f"{hourly(plan.price)}{nodes}{extra}"
+def _team(options: PodOptions) -> str:
+    team = options.team or options.team_id or ""
+    if options.shared:
+        return f"{team}, shared with all members"
+    members = len(options.member_ids)
+    return f"{team}, shared with {pluralize(members, 'member')}" if members else team
 
 
 def _stop(plan: PodPlan) -> str:
@@ -113,13 +89,12 @@ def _stop(plan: PodPlan) -> str:
     return deadline_text(plan.stop_at, plan.begun_at)
 
 
-def _bill(plan: PodPlan) -> str:
+def _estimate(plan: PodPlan) -> str:
     if plan.price is None or plan.disks_price is None:
         return _NO_PRICE
-    if plan.bill is None:
+    if plan.estimate is None:
         return f"{format_usd(plan.price + plan.disks_price)} every hour"
-    disks = f", {hourly(plan.disks_price)} of it for disks" if plan.disks_price else ""
-    return f"{format_usd(plan.bill)} until then{disks}"
+    return f"{format_usd(plan.estimate)} until then"
 
 
 def named(plan: PodPlan) -> str:
@@ -163,7 +138,7 @@ def find_key(hub: HubClient, word: str | None) -> Key:
 
 def make(session: Session, order: Order) -> None:
     """Ask for the pod, and leave while it is made."""
-    pod = _ask_for(session, order)
+    pod = _create(session, order)
     session.output.show(pod, lines=pod_lines(pod))
     if not pod.id:
         _tell_nameless(session)
@@ -178,7 +153,7 @@ def make_and_wait(session: Session, order: Order, *, seconds: float) -> None:
 
     A script is given the pod also where that fails, so that it can end it.
     """
-    pod = _ask_for(session, order)
+    pod = _create(session, order)
     if not pod.id:
         session.output.show(pod, lines=pod_lines(pod))
         _tell_nameless(session)
@@ -190,15 +165,15 @@ def make_and_wait(session: Session, order: Order, *, seconds: float) -> None:
         if session.output.is_json:
             session.output.show(seen[-1])
         if not isinstance(error, PrimeError):
-            session.output.tell(left_behind(seen[-1]))
+            session.output.tell(running_cost(seen[-1]))
             session.output.tell(f"terminate it with `prime pods terminate {pod.id}`")
         raise
     session.output.show(pod, lines=pod_lines(pod))
     _tell_next(session, shortest_name(pod, order.taken))
 
 
-def _ask_for(session: Session, order: Order) -> Pod:
-    key_id = _opening(session, order.key)
+def _create(session: Session, order: Order) -> Pod:
+    key_id = _find_key_id(session, order.key)
     try:
         pod = session.hub.pods.create(creation_request(order.plan, key_id=key_id))
     except (KeyboardInterrupt, SystemExit):  # the latter is what SIGTERM becomes
@@ -216,7 +191,7 @@ def _tell_nameless(session: Session) -> None:
     )
 
 
-def _opening(session: Session, key: Key) -> str | None:
+def _find_key_id(session: Session, key: Key) -> str | None:
     """The id of the one key that opens the pod, None for all; the user's is on the hub by then."""
     if key.id is not None:
         return key.id

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Hub
-from prime_cli.hub.services.compute.leaks import is_swept, sweep_all
+from prime_cli.hub.services.compute.gc import collect_all_garbage, was_collected
 from prime_cli.hub.services.compute.providers import owns_pods
 from prime_cli.hub.services.compute.reconcile import refresh_all
 from prime_cli.hub.serving.access_log import AccessLog
@@ -94,7 +94,9 @@ class PodWatcher:
                     )
 
     def _sweep(self, begun: datetime) -> None:
-        swept = None if is_swept(self._hub, begun) else sweep_all(self._hub, self._seconds)
+        if was_collected(self._hub, begun):
+            return
+        swept = collect_all_garbage(self._hub, self._seconds)
         for leak in swept.leaks if swept else []:
             outcome = "ended" if leak.ended else leak.failure
             _log.warning("%s: %s: %s", leak.kind, _which(leak), outcome)

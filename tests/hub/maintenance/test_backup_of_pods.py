@@ -10,7 +10,7 @@ from prime_cli.hub.context import open_hub
 from prime_cli.hub.db.tables import disks
 from prime_cli.hub.maintenance.backup import write_backup
 from prime_cli.hub.maintenance.restore import read_backup
-from prime_cli.hub.services.compute.leaks import sweep
+from prime_cli.hub.services.compute.gc import collect_garbage
 from prime_cli.hub.services.compute.providers import tag_prefix
 from tests.helpers.machines import DISK, Machines
 from tests.hub.accounts_hub import OPERATOR, AccountsHub
@@ -55,7 +55,7 @@ def test_a_restored_hub_sweeps_nothing_of_the_one_that_it_was_made_from(
     new = restored(pod_hub, tmp_path, pod_hub.machines)
     pod_hub.rent()
     assert tag_prefix(new.hub) != tag_prefix(pod_hub.accounts_hub.hub)
-    assert sweep(new.hub, OPERATOR, dry_run=False).leaks == []
+    assert collect_garbage(new.hub, OPERATOR, dry_run=False).leaks == []
     assert len(pod_hub.machines.seen) == 1
 
 
@@ -69,7 +69,7 @@ def test_disks_that_are_here_continue(folder: Path, tmp_path: Path, shown: str) 
     key = pod_hub.accounts_hub.key("ada")
     new = restored(pod_hub, tmp_path, pod_hub.machines)
     new.clock.wait(minutes=5)
-    assert sweep(new.hub, OPERATOR, dry_run=False).leaks == []
+    assert collect_garbage(new.hub, OPERATOR, dry_run=False).leaks == []
     (disk,) = new.client(key).get(f"{API}/disks").json()["data"]
     assert disk["status"] == ("DELETING" if shown == "DELETING" else "ACTIVE")
     assert len(pod_hub.machines.disks) == 1

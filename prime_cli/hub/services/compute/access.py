@@ -35,8 +35,8 @@ from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, Ss
 # A pod is seen by its user; one of a team by the team's admins too, by all members when it is
 # shared, and by the members that it names. For everybody else it does not exist.
 
-THE_HUB = Caller("hub", admin=True)
-"""Who ends pods when nobody requests it: no user can have that name."""
+SYSTEM_CALLER = Caller("hub", admin=True)
+"""The caller for what the hub does by itself; no user can have that name."""
 
 ADMIN = "ADMIN"
 

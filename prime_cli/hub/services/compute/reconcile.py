@@ -15,7 +15,7 @@ from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.compute.access import THE_HUB, find_endable, is_live, select_pods
+from prime_cli.hub.services.compute.access import SYSTEM_CALLER, find_endable, is_live, select_pods
 from prime_cli.hub.services.compute.providers import (
     ask,
     claim,
@@ -194,7 +194,7 @@ def _resume(provider: PodProvider, tag: str, seen: PodStatus) -> PodStatus:
 def _end(hub: Hub, provider: PodProvider, row: Row[Any], *, why: str) -> None:
     # The pod shows why it failed, and the next refresh tries again.
     with suppress(PrimeError):
-        end_pod(hub, THE_HUB, provider, row, why=why)
+        end_pod(hub, SYSTEM_CALLER, provider, row, why=why)
 
 
 def _note_absence(hub: Hub, provider: PodProvider, row: Row[Any]) -> None:

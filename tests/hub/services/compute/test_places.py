@@ -14,7 +14,7 @@ from prime_cli.hub.compute.provider import PodStatus
 from prime_cli.hub.compute.registry import InstalledProviders
 from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.audit import list_entries
-from prime_cli.hub.services.compute.leaks import sweep_all
+from prime_cli.hub.services.compute.gc import collect_all_garbage
 from prime_cli.hub.services.compute.providers import tag_prefix
 from prime_cli.hub.services.compute.reconcile import refresh_all
 from prime_cli.hub.serving.application import PodWatcher
@@ -39,7 +39,7 @@ class Pair:
         self.first.accounts_hub.clock.wait(seconds=31)
         for hub in (self.first.accounts_hub.hub, self.second.hub):
             assert refresh_all(hub, 30)
-            assert sweep_all(hub, 30) is not None
+            assert collect_all_garbage(hub, 30) is not None
 
     def rent(self, **changes: Any) -> dict[str, Any]:
         """A pod of the first server that is up."""
