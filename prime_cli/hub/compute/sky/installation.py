@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from prime_cli.core.errors import (
     Conflict,
@@ -145,30 +145,46 @@ def _end_of(text: str) -> str:
 
 # --- One question at a time ---
 
-T = TypeVar("T")
 
+def read_cached(
+    file: Path,
+    key: Sequence[str],
+    ask: Callable[[], Any],
+    *,
+    is_fresh: Callable[[float], bool],
+    patience: float,
+    now: Callable[[], float] = time.time,
+) -> Any:
+    """The answer of `ask`, cached in `file` for all processes by `key`.
 
-def single_flight(
-    file: Path, seconds: float, kept: Callable[[], T | None], ask: Callable[[], T]
-) -> T:
-    """The cached answer in `file`, if `kept` accepts it, else that of `ask`, cached there.
-
-    A query costs seconds and 160 MB, and a minute while SkyPilot's server starts: impatient clients
-    that retry must not cause another one. Raises Unreachable if another process has been at it for
-    `seconds`, and what `ask` raises.
+    `is_fresh` judges the time of a cached answer in seconds since the epoch. A query costs seconds
+    and 160 MB, and a minute while SkyPilot's server starts: impatient clients that retry must not
+    cause another one. Raises Unreachable if another process has been at it for `patience` seconds,
+    and what `ask` raises.
     """
-    found = kept()
+    found = _read_answer(file, key, is_fresh)
     if found is not None:
         return found
     try:
-        with locked(file.with_suffix(".lock"), seconds=seconds):
-            found = kept()
-            return ask() if found is None else found
+        with locked(file.with_suffix(".lock"), seconds=patience):
+            found = _read_answer(file, key, is_fresh)
+            if found is None:
+                asked_at, found = now(), ask()
+                write_atomically(file, encode({"at": asked_at, "of": key, "answer": found}))
+            return found
     except Conflict as error:
         raise Unreachable(
             "SkyPilot has not answered yet",
             hint="try again in a minute: its server may still be starting",
         ) from error
+
+
+def _read_answer(file: Path, key: Sequence[str], is_fresh: Callable[[float], bool]) -> Any:
+    with suppress(OSError, UsageError, KeyError, TypeError):
+        kept = decode(file.read_bytes(), dict[str, Any])
+        if kept["of"] == key and is_fresh(kept["at"]):
+            return kept["answer"]
+    return None
 
 
 # --- The catalog ---
@@ -208,22 +224,15 @@ class Catalog:
             f"SkyPilot does not offer `{cloud_id}` now", hint="`prime availability list` shows all"
         )
 
-    def _answer(self) -> dict[str, Any]:
-        key = [self.installation.command, *self.infra]
-        return single_flight(
-            self.file, self.patience, lambda: self._kept(key), lambda: self._asked(key)
+    def _answer(self) -> Any:
+        def ask() -> Any:
+            return self.installation.ask("offers", {"infra": list(self.infra)}, _ASK_SECONDS)
+
+        return read_cached(
+            self.file,
+            [self.installation.command, *self.infra],
+            ask,
+            is_fresh=lambda at: 0 <= self.now() - at < _FRESH_SECONDS,
+            patience=self.patience,
+            now=self.now,
         )
-
-    def _asked(self, key: list[str]) -> dict[str, Any]:
-        question = {"infra": list(self.infra)}
-        answer = self.installation.ask("offers", question, _ASK_SECONDS)
-        write_atomically(self.file, encode({"at": self.now(), "of": key, "answer": answer}))
-        return dict(answer)
-
-    def _kept(self, key: list[str]) -> dict[str, Any] | None:
-        with suppress(OSError, UsageError, KeyError):
-            kept = decode(self.file.read_bytes(), dict[str, Any])
-            age = self.now() - kept["at"]
-            if kept["of"] == key and 0 <= age < _FRESH_SECONDS:
-                return dict(kept["answer"])
-        return None

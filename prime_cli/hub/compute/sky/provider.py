@@ -3,19 +3,15 @@
 import socket
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
-
 from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, UsageError
-from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus
 from prime_cli.hub.compute.registry import ProviderContext
 from prime_cli.hub.compute.sky.clusters import ClusterFolder, see_at_work, see_settled
-from prime_cli.hub.compute.sky.installation import Catalog, SkyInstallation, sentence, single_flight
+from prime_cli.hub.compute.sky.installation import Catalog, SkyInstallation, read_cached, sentence
 from prime_cli.hub.compute.sky.machines import (
     PROVIDER,
     SkyOffer,
@@ -24,7 +20,6 @@ from prime_cli.hub.compute.sky.machines import (
     validate_spec,
 )
 from prime_cli.hub.compute.sshd import is_tag
-from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import PROVISIONING
 
@@ -187,24 +182,27 @@ class SkyProvider:
         Commands ask several times, and each query takes seconds: an answer is reused for a few
         more, as long as nothing happened to the pods in question (`settled`).
         """
-        kept = self.folder / "clusters.json"
         since = time.time()
 
-        def find() -> dict[str, str] | None:
-            # A sweep needs an answer requested after it began.
-            return _read_kept(kept, settled, None if settled else since)
+        def is_fresh(at: float) -> bool:
+            # A garbage collection needs an answer requested after it began.
+            oldest = time.time() - _FRESH_SECONDS if settled else since
+            quiet = all(folder.is_quiet_since(at) for folder in settled)
+            return oldest <= at <= time.time() and quiet
 
-        return single_flight(
-            kept, self._patience(_STATUS_SECONDS), find, lambda: self._ask_for_clusters(kept)
+        found = read_cached(
+            self.folder / "clusters.json",
+            [],
+            self._ask_for_clusters,
+            is_fresh=is_fresh,
+            patience=self._patience(_STATUS_SECONDS),
         )
+        return dict(found)
 
-    def _ask_for_clusters(self, kept: Path) -> dict[str, str]:
+    def _ask_for_clusters(self) -> dict[str, str]:
         self._announce()
-        asked_at = time.time()
         answer = self.installation.ask("status", {}, _STATUS_SECONDS)
-        found = {str(each["name"]): str(each["status"]) for each in answer}
-        write_atomically(kept, encode({"at": asked_at, "clusters": found}))
-        return found
+        return {str(each["name"]): str(each["status"]) for each in answer}
 
     def _patience(self, seconds: float) -> float:
         return seconds if self.embedded else _REQUEST_SECONDS
@@ -235,27 +233,6 @@ class SkyProvider:
             socket.create_connection(_SERVER, timeout=2.0).close()
         except OSError:
             self.say(_SERVER_SENTENCE)
-
-
-def _read_kept(
-    file: Path, settled: Collection[ClusterFolder], since: float | None
-) -> dict[str, str] | None:
-    """The answer in `file`, if recent enough: requested after `since`, or a little ago."""
-    with suppress(OSError, UsageError):
-        kept = decode(file.read_bytes(), _Kept)
-        oldest = time.time() - _FRESH_SECONDS if since is None else since
-        if oldest <= kept.at <= time.time() and all(
-            folder.is_quiet_since(kept.at) for folder in settled
-        ):
-            return kept.clusters
-    return None
-
-
-class _Kept(msgspec.Struct):
-    """The last answer about clusters, and when it was requested."""
-
-    at: float
-    clusters: dict[str, str]
 
 
 def open_provider(context: ProviderContext) -> PodProvider | None:

@@ -55,7 +55,12 @@ def list_disk_offers(hub: Hub, _caller: Caller, query: DiskOfferQuery) -> DiskOf
     """One page of the kinds of disks; raises what `list_offers` raises."""
     offers = gather(hub, lambda provider: provider.disk_offers())
     found = sorted(
-        (offer for _, offer in offers if _is_at_place(offer, query)),
+        (
+            offer
+            for _, offer in offers
+            if (not query.regions or offer.region in query.regions)
+            and matches(offer, data_center=query.data_center_id, cloud_id=query.cloud_id)
+        ),
         key=lambda offer: (offer.provider, offer.cloud_id or "", offer.data_center or ""),
     )
     return DiskOfferPage(_page(found, query), len(found))
@@ -109,18 +114,27 @@ def _page(offers: Sequence[T], query: OfferQuery | DiskOfferQuery) -> list[T]:
 
 
 def _find(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) -> list[GpuOffer]:
-    places = _places(hub, caller, query.disks)
+    places = [
+        {"provider": disk.provider, "data_center": disk.data_center}
+        for disk in _find_disks(hub, caller, query.disks)
+    ]
+    names = ("gpu_count", "gpu_type", "socket", "security", "cloud_id")
+    wanted = {name: getattr(query, name) for name in names} | {"data_center": query.data_center_id}
     return sorted(
         (
             offer
             for _, offer in gather(hub, lambda provider: provider.offers())
             if is_cluster(offer) == clusters
-            and _is_at_place(offer, query)
-            and _has_gpus(offer, query)
-            and all(_is_at(offer, place) for place in places)
+            and (not query.regions or offer.region in query.regions)
+            and all(matches(offer, **each) for each in (wanted, *places))
         ),
         key=_place_in_list,
     )
+
+
+def matches(offer: GpuOffer | DiskOffer, **wanted: Any) -> bool:
+    """Whether the offer has all values of `wanted`; None is any."""
+    return all(value is None or value == getattr(offer, name) for name, value in wanted.items())
 
 
 def _place_in_list(offer: GpuOffer) -> tuple[Any, ...]:
@@ -136,27 +150,8 @@ def _place_in_list(offer: GpuOffer) -> tuple[Any, ...]:
     )
 
 
-def _is_at_place(offer: GpuOffer | DiskOffer, query: OfferQuery | DiskOfferQuery) -> bool:
-    return (not query.regions or offer.region in query.regions) and _are_equal(
-        (query.data_center_id, offer.data_center), (query.cloud_id, offer.cloud_id)
-    )
-
-
-def _has_gpus(offer: GpuOffer, query: OfferQuery) -> bool:
-    return _are_equal(
-        (query.gpu_count, offer.gpu_count),
-        (query.gpu_type, offer.gpu_type),
-        (query.socket, offer.socket),
-        (query.security, offer.security),
-    )
-
-
-def _are_equal(*pairs: tuple[Any, Any]) -> bool:
-    return all(asked is None or asked == there for asked, there in pairs)
-
-
-def _places(hub: Hub, caller: Caller, disk_ids: Iterable[str]) -> list[DiskOffer]:
-    """The places of the disks; raises NotFound for one that the caller does not have."""
+def _find_disks(hub: Hub, caller: Caller, disk_ids: Iterable[str]) -> list[DiskOffer]:
+    """The offers of the disks; raises NotFound for one that the caller does not have."""
     wanted = list(dict.fromkeys(disk_ids))
     if not wanted:
         return []
@@ -171,10 +166,6 @@ def _places(hub: Hub, caller: Caller, disk_ids: Iterable[str]) -> list[DiskOffer
     return list(by_id.values())
 
 
-def _is_at(offer: GpuOffer, place: DiskOffer) -> bool:
-    return offer.provider == place.provider and _are_equal((place.data_center, offer.data_center))
-
-
 # --- The offer that a request for a disk means ---
 
 _MOST_NAMED = 5
@@ -187,23 +178,19 @@ def choose_disk_offer(hub: Hub, creation: DiskCreation) -> tuple[PodProvider, Di
     and what providers raise.
     """
     require_providers(hub)
-    wanted = creation.disk
-    asked = {
+    disk = creation.disk
+    wanted = {
         "provider": creation.provider.type,
-        "cloudId": wanted.cloud_id,
-        "dataCenterId": wanted.data_center_id,
-        "country": wanted.country,
+        "cloud_id": disk.cloud_id,
+        "data_center": disk.data_center_id,
+        "country": disk.country,
     }
-    found = [
-        (provider, offer)
-        for provider, offer in gather(hub, lambda provider: provider.disk_offers())
-        if all(
-            text is None or text == there
-            for text, there in zip(asked.values(), _place_of_disk(offer), strict=True)
-        )
-    ]
+    offers = gather(hub, lambda provider: provider.disk_offers())
+    found = [(provider, offer) for provider, offer in offers if matches(offer, **wanted)]
     if not found:
-        told = ", ".join(f"{name} `{text[:80]}`" for name, text in asked.items() if text)
+        names = ("provider", "cloudId", "dataCenterId", "country")
+        asked = zip(names, wanted.values(), strict=True)
+        told = ", ".join(f"{name} `{text[:80]}`" for name, text in asked if text)
         raise NotFound(
             f"No disk is offered{f' with {told}' if told else ''}",
             hint="list them with `prime availability disks`",
@@ -216,9 +203,5 @@ def choose_disk_offer(hub: Hub, creation: DiskCreation) -> tuple[PodProvider, Di
             if len(found) <= _MOST_NAMED
             else "name one by its cloudId, dataCenterId or provider",
         )
-    check_size(found[0][1].spec, wanted.size)
+    check_size(found[0][1].spec, disk.size)
     return found[0]
-
-
-def _place_of_disk(offer: DiskOffer) -> tuple[str | None, ...]:
-    return offer.provider, offer.cloud_id, offer.data_center, offer.country

@@ -13,7 +13,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, pod_disks, pods
 from prime_cli.hub.services.access import check_label
 from prime_cli.hub.services.compute.access import attachable_by, disks_of, is_live
-from prime_cli.hub.services.compute.offers import gather
+from prime_cli.hub.services.compute.offers import gather, matches
 from prime_cli.hub.services.compute.providers import is_here
 from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import ACTIVE
@@ -147,17 +147,15 @@ def name_of(request: PodRequest, pod_id: str) -> str:
 
 
 def _is_meant(request: PodRequest, offer: GpuOffer) -> bool:
-    exact = (request.cloud_id, request.gpu_type, request.gpu_count)
-    if exact != (offer.cloud_id, offer.gpu_type, offer.gpu_count):
-        return False
-    return all(
-        asked in (None, "", there)
-        for asked, there in (
-            (request.socket, offer.socket),
-            (request.data_center_id, offer.data_center),
-            (request.country, offer.country),
-            (request.security, offer.security),
-        )
+    return matches(
+        offer,
+        cloud_id=request.cloud_id,
+        gpu_type=request.gpu_type,
+        gpu_count=request.gpu_count,
+        socket=request.socket or None,
+        data_center=request.data_center_id or None,
+        country=request.country or None,
+        security=request.security or None,
     )
 
 

@@ -1,10 +1,10 @@
 """Refreshing pods from their providers, and terminating them."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Row, update
@@ -143,7 +143,7 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> None:
     another server, until some time after their deadline, which their provider enforces too.
     """
     overdue = hub.after(-_OVERDUE_SECONDS)
-    for provider, row, seen in look(hub, rows):
+    for provider, row, seen in read_states(hub, rows):
         is_over = row.stop_at <= hub.now()
         if seen is None:
             if is_here(hub, row):
@@ -161,26 +161,23 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> None:
             close(hub, row, TERMINATED, ended_at=row.stop_at)
 
 
-def look(
+def read_states(
     hub: Hub, rows: Sequence[Row[Any]]
 ) -> list[tuple[PodProvider, Row[Any], PodStatus | None]]:
-    """The state of pods whose providers answer."""
+    """Pods whose providers answer, each with its state there."""
     found: list[tuple[PodProvider, Row[Any], PodStatus | None]] = []
-    by_provider: defaultdict[str, list[Row[Any]]] = defaultdict(list)
-    for row in rows:
-        by_provider[row.provider].append(row)
-    for name, theirs in by_provider.items():
-        provider = find_provider(hub, name)
-        seen = None if provider is None else see(provider, [row.tag for row in theirs])
-        if provider is not None and seen is not None:
-            found += [(provider, row, seen.get(row.tag)) for row in theirs]
+    for name in dict.fromkeys(row.provider for row in rows):
+        theirs = [row for row in rows if row.provider == name]
+        if (provider := find_provider(hub, name)) is None:
+            continue
+        states = ask(provider, partial(_inspect, [row.tag for row in theirs]))
+        if not isinstance(states, PrimeError):
+            found += [(provider, row, states.get(row.tag)) for row in theirs]
     return found
 
 
-def see(provider: PodProvider, tags: Sequence[str]) -> Mapping[str, PodStatus] | None:
-    """The state of `tags` at a provider; None if it does not answer."""
-    answer = ask(provider, lambda provider: provider.inspect(tags))
-    return None if isinstance(answer, PrimeError) else answer
+def _inspect(tags: Sequence[str], provider: PodProvider) -> Mapping[str, PodStatus]:
+    return provider.inspect(tags)
 
 
 def _resume(provider: PodProvider, tag: str, seen: PodStatus) -> PodStatus:
