@@ -28,11 +28,21 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
+class PodOwner:
+    """The team's id and its slug, and with whom in it the pod is shared; no team is the user."""
+
+    team_id: str | None = None
+    team: str | None = None
+    everybody: bool = False
+    member_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class PodOptions:
     """What is requested of a pod besides its offer.
 
     Sizes are in GB; None is the offer's default. `life` is how long the pod should last, None if
-    not specified. `team` is the slug of the team, for people.
+    not specified.
     """
 
     name: str
@@ -43,10 +53,7 @@ class PodOptions:
     template: str | None = None
     variables: tuple[PodVariable, ...] = field(default=(), repr=False)
     disks: tuple[Disk, ...] = ()
-    team_id: str | None = None
-    team: str | None = None
-    shared: bool = False
-    member_ids: tuple[str, ...] = ()
+    owner: PodOwner = PodOwner()
     life: timedelta | None = None
     nodes: int = 1
     max_price: float | None = None
@@ -143,7 +150,7 @@ class PodPlan:
             "image": self.options.image,
             "variables": [variable.key for variable in self.options.variables],
             "disks": [disk.id for disk in self.options.disks],
-            "team_id": self.options.team_id,
+            "team_id": self.options.owner.team_id,
             "price_per_hour": self.price,
             "disks_price_per_hour": self.disks_price,
             "stop_at": None if self.stop_at is None else _iso(self.stop_at),
@@ -184,7 +191,7 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
 
     `key_id` is the one public key that opens it, if not all of the user's do.
     """
-    options, offer = plan.options, plan.offer
+    options, offer, owner = plan.options, plan.offer, plan.options.owner
     return PodCreation(
         pod=PodRequest(
             cloud_id=offer.cloud_id,
@@ -204,12 +211,12 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
         ),
         provider=ProviderChoice(offer.provider),
         disks=[disk.id for disk in options.disks],
-        team=TeamChoice(options.team_id) if options.team_id else None,
+        team=TeamChoice(owner.team_id) if owner.team_id else None,
         # Spelled both ways: as published, and as released clients write and hubs read it.
-        team_member_ids=list(options.member_ids),
-        members_in_camel=list(options.member_ids),
-        shared_with_team=options.shared,
-        shared_in_camel=options.shared,
+        team_member_ids=list(owner.member_ids),
+        members_in_camel=list(owner.member_ids),
+        shared_with_team=owner.everybody,
+        shared_in_camel=owner.everybody,
         stop_at=None if plan.stop_at is None else _iso(plan.stop_at),
         nodes=options.nodes,
     )

@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session, panel_order
-from prime_cli.commands.pods.creation import Order, find_key, make, make_and_wait, named, plan_lines
+from prime_cli.commands.pods.creation import Order, find_key, make, named, plan_lines
 from prime_cli.commands.pods.prompts import ask_offer, ask_open
 from prime_cli.commands.pods.teams import Sharing, read_sharing
 from prime_cli.core.errors import UsageError
@@ -184,7 +184,7 @@ def create(
     )
     asks = session.output.is_interactive and not session.yes
     ours = ends_pods(hub, life=life, nodes=settings.nodes)
-    shared = read_sharing(session, sharing)
+    owner = read_sharing(session, sharing)
     key = find_key(hub, settings.ssh_key)
     offers = fetch_offers(hub, wanted)
     if variables and not ours:
@@ -200,10 +200,7 @@ def create(
         template=settings.custom_template_id,
         variables=variables,
         disks=attached,
-        team_id=shared.team_id,
-        team=shared.team,
-        shared=shared.everybody,
-        member_ids=shared.member_ids,
+        owner=owner,
         life=life,
         nodes=settings.nodes,
         max_price=query.max_price,
@@ -215,11 +212,8 @@ def create(
         session.output.show(plan.summary, lines=plan_lines(plan))
         return
     _agree(session, plan)
-    order = Order(plan, key, taken)
-    if session.output.is_interactive if waiting.wait is None else waiting.wait:
-        make_and_wait(session, order, seconds=seconds)
-    else:
-        make(session, order)
+    waits = session.output.is_interactive if waiting.wait is None else waiting.wait
+    make(session, Order(plan, key, taken), seconds=seconds if waits else None)
 
 
 def _read_life(text: str | None) -> timedelta | None:

@@ -11,7 +11,7 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
 from prime_cli.core.formatting import first_few, format_usd, pluralize
 from prime_cli.pods import ssh_keys
-from prime_cli.pods.creation import PodOptions, PodPlan, creation_request
+from prime_cli.pods.creation import PodOwner, PodPlan, creation_request
 from prime_cli.pods.formatting import gpu_words, hourly, moment, place_of
 from prime_cli.pods.listing import UNKNOWN, join_addresses
 from prime_cli.pods.lookup import shortest_name
@@ -45,7 +45,7 @@ def plan_lines(plan: PodPlan) -> list[tuple[str, str]]:
             ("disk", f"{disk.name or disk.id}, {disk.size} GB, {hourly(disk.price_hr)}")
             for disk in options.disks
         ),
-        ("team", _team(options)),
+        ("team", _team(options.owner)),
         ("price", _NO_PRICE if plan.price is None else hourly(plan.price)),
         ("stops", _stop(plan)),
         ("billed", _estimate(plan)),
@@ -75,11 +75,11 @@ def running_cost(pod: Pod) -> str:
     return f"`{pod.title}` keeps running at {hourly(pod.price_hr)}{until}"
 
 
-def _team(options: PodOptions) -> str:
-    team = options.team or options.team_id or ""
-    if options.shared:
+def _team(owner: PodOwner) -> str:
+    team = owner.team or owner.team_id or ""
+    if owner.everybody:
         return f"{team}, shared with all members"
-    members = len(options.member_ids)
+    members = len(owner.member_ids)
     return f"{team}, shared with {pluralize(members, 'member')}" if members else team
 
 
@@ -136,31 +136,35 @@ def find_key(hub: HubClient, word: str | None) -> Key:
     return Key(file=word)
 
 
-def make(session: Session, order: Order) -> None:
-    """Ask for the pod, and leave while it is made."""
+def make(session: Session, order: Order, *, seconds: float | None) -> None:
+    """Request the pod and return, or with `seconds` wait until it is up.
+
+    A script also gets the pod if the wait fails, so that it can end it.
+    """
+    output = session.output
     pod = _create(session, order)
-    session.output.show(pod, lines=pod_lines(pod))
+    if pod.id and seconds is not None:
+        pod = _wait(session, pod, seconds)
+    output.show(pod, lines=pod_lines(pod))
     if not pod.id:
-        _tell_nameless(session)
+        # The published API does not promise it.
+        output.warn(
+            "The pod was created, but the hub did not say its id",
+            hint="find it with `prime pods list`",
+        )
         return
     word = shortest_name(pod, order.taken)
-    session.output.hint(f"check its status with `prime pods status {word}`")
-    _tell_next(session, word)
+    if seconds is None:
+        output.hint(f"check its status with `prime pods status {word}`")
+    output.hint(
+        f"connect with `prime pods ssh {word}`, terminate it with `prime pods terminate {word}`"
+    )
 
 
-def make_and_wait(session: Session, order: Order, *, seconds: float) -> None:
-    """Ask for the pod, and stay until it is up.
-
-    A script is given the pod also where that fails, so that it can end it.
-    """
-    pod = _create(session, order)
-    if not pod.id:
-        session.output.show(pod, lines=pod_lines(pod))
-        _tell_nameless(session)
-        return
+def _wait(session: Session, pod: Pod, seconds: float) -> Pod:
     seen = [pod]
     try:
-        pod = wait_until_up(session.hub, pod, session.progress, seconds=seconds, seen=seen.append)
+        return wait_until_up(session.hub, pod, session.progress, seconds=seconds, seen=seen.append)
     except (PrimeError, KeyboardInterrupt, SystemExit) as error:
         if session.output.is_json:
             session.output.show(seen[-1])
@@ -168,8 +172,6 @@ def make_and_wait(session: Session, order: Order, *, seconds: float) -> None:
             session.output.tell(running_cost(seen[-1]))
             session.output.tell(f"terminate it with `prime pods terminate {pod.id}`")
         raise
-    session.output.show(pod, lines=pod_lines(pod))
-    _tell_next(session, shortest_name(pod, order.taken))
 
 
 def _create(session: Session, order: Order) -> Pod:
@@ -183,14 +185,6 @@ def _create(session: Session, order: Order) -> Pod:
     return pod
 
 
-def _tell_nameless(session: Session) -> None:
-    """The published API does not promise the id of a new pod, without which none is waited for."""
-    session.output.warn(
-        "The pod was created, but the hub did not say its id",
-        hint="find it with `prime pods list`",
-    )
-
-
 def _find_key_id(session: Session, key: Key) -> str | None:
     """The id of the one key that opens the pod, None for all; the user's is on the hub by then."""
     if key.id is not None:
@@ -199,9 +193,3 @@ def _find_key_id(session: Session, key: Key) -> str | None:
     identity = find_identity(config.home.value, key.file, config.ssh_key_path, session.progress)
     known = register_key(session.hub, public_line(identity), session.progress)
     return known.id if known is not None and key.file is not None else None
-
-
-def _tell_next(session: Session, word: str) -> None:
-    session.output.hint(
-        f"connect with `prime pods ssh {word}`, terminate it with `prime pods terminate {word}`"
-    )

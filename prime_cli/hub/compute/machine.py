@@ -219,19 +219,11 @@ def _memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _GB
 
 
-def _have(count: int, about: str | None) -> Spec:
-    words = "; ".join(filter(None, (_SHARED, _LOOSE, about)))
+def _have(count: int, about: str | None, limits: str = _LOOSE) -> Spec:
+    words = "; ".join(filter(None, (_SHARED, limits, about)))
     return Spec(default_count=count, default_included_in_price=True, additional_info=words)
 
 
 def _choose(most: int, about: str | None) -> Spec:
-    words = "; ".join(filter(None, (_SHARED, _HELD, about)))
-    return Spec(
-        min_count=1,
-        default_count=most,
-        max_count=most,
-        price_per_unit=0.0,
-        step=1,
-        default_included_in_price=True,
-        additional_info=words,
-    )
+    limits = {"min_count": 1, "max_count": most, "price_per_unit": 0.0, "step": 1}
+    return msgspec.structs.replace(_have(most, about, _HELD), **limits)
