@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
+
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, PartialResult, PrimeError, Unreachable, UsageError
 from prime_cli.core.progress import Progress, Task
@@ -191,18 +193,9 @@ def _find_anothers(hub: HubClient, pod_id: str) -> Endable | None:
 def _target_of(known: Endable) -> TerminationTarget | Termination:
     if known.terminated_at is not None:
         return Termination(known.id, known.name, TERMINATED, billed=None, owner=known.owner)
-    pod = Pod(
-        id=known.id,
-        gpu_name=known.gpu_name,
-        gpu_count=known.gpu_count,
-        status=known.status,
-        name=known.name,
-        provider_type=known.provider_type,
-        created_at=known.created_at,
-        price_hr=known.price_hr,
-        nodes=known.nodes,
-    )
-    return TerminationTarget(pod, known.owner)
+    values = msgspec.structs.asdict(known)
+    del values["owner"]
+    return TerminationTarget(Pod(**values), known.owner)
 
 
 KIND_HERE = "ssh alias and host keys"

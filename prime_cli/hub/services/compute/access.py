@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -328,12 +329,4 @@ def _make_primary(hub: Hub, connection: Connection, row: Row[Any]) -> None:
 
 
 def _shown(row: Row[Any]) -> SshKey:
-    return SshKey(
-        id=row.id,
-        user_id=row.user_id,
-        name=row.name,
-        public_key=row.public_key,
-        is_primary=bool(row.is_primary),
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
+    return msgspec.convert(row, SshKey, from_attributes=True)

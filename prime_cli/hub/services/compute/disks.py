@@ -203,6 +203,7 @@ def _change(hub: Hub, connection: Connection, disk_id: str, **values: Any) -> No
 # --- Rows: finding, refreshing and showing them ---
 
 _SECONDS_TO_MAKE = 60
+_TIMES = ("created_at", "updated_at", "terminated_at")
 
 
 def select_disks(caller: Caller) -> Select[Any]:
@@ -286,24 +287,16 @@ def attached_pods(connection: Connection, disk_ids: Collection[str]) -> dict[str
 def shown(row: Row[Any], attached: Iterable[str] = ()) -> Disk:
     """A row of `disks`, with the pods that it is attached to."""
     offer = decode(row.offer.encode(), DiskOffer)
+    same = ("id", "name", "status", "size", "price_hr", "user_id", "team_id", *_TIMES)
     return Disk(
-        id=row.id,
-        name=row.name,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        terminated_at=row.terminated_at,
-        status=row.status,
+        **{name: getattr(row, name) for name in same},
         provider_type=row.provider,
-        size=row.size,
         info={
             "country": offer.country,
             "dataCenterId": offer.data_center,
             "cloudId": offer.cloud_id,
             "isMultinode": offer.is_multinode,
         },
-        price_hr=row.price_hr,
-        user_id=row.user_id,
-        team_id=row.team_id,
         pods=list(attached),
     )
 
