@@ -29,6 +29,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, members, owners, pod_members, pods, ssh_keys
 from prime_cli.hub.services.access import TEAM, check_label, find_owner, owner_id, require_user
 from prime_cli.hub.services.audit import record
+from prime_cli.wire.pods import PastPodQuery
 from prime_cli.wire.queries import PageQuery
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 
@@ -45,6 +46,18 @@ ADMIN = "ADMIN"
 def select_pods() -> Select[Any]:
     """Rows of `pods` with `owner`, the slug of their user."""
     return select(pods, owners.c.slug.label("owner")).join(owners, pods.c.user_id == owners.c.id)
+
+
+def read_page(
+    connection: Connection,
+    found: Select[Any],
+    query: PageQuery | PastPodQuery,
+    *order: ColumnElement[Any],
+) -> tuple[Sequence[Row[Any]], int]:
+    """One page of the rows, and how many there are."""
+    total = connection.execute(select(func.count()).select_from(found.subquery())).scalar_one()
+    page = found.order_by(*order).offset(query.offset).limit(query.limit)
+    return connection.execute(page).all(), total
 
 
 def is_live() -> ColumnElement[bool]:
@@ -191,12 +204,9 @@ def list_keys(hub: Hub, caller: Caller, query: PageQuery) -> SshKeyPage:
     """One page of the caller's keys, the primary one first, then the newest; raises NotAllowed."""
     _require_own(caller, writing=False)
     with hub.database.read() as connection:
-        mine = _of(connection, caller)
+        mine = select(ssh_keys).where(_of(connection, caller))
         order = (ssh_keys.c.is_primary.desc(), *_NEWEST_FIRST)
-        rows = connection.execute(
-            select(ssh_keys).where(mine).order_by(*order).offset(query.offset).limit(query.limit)
-        ).all()
-        total = connection.execute(select(func.count()).where(mine)).scalar_one()
+        rows, total = read_page(connection, mine, query, *order)
     return SshKeyPage([_shown(row) for row in rows], total, query.offset, query.limit)
 
 

@@ -13,7 +13,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, owners, pod_disks, pods
 from prime_cli.hub.services.access import check_label, find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import note, record
-from prime_cli.hub.services.compute.access import disks_of, is_live, is_managed_by
+from prime_cli.hub.services.compute.access import disks_of, is_live, is_managed_by, read_page
 from prime_cli.hub.services.compute.offers import choose_disk_offer
 from prime_cli.hub.services.compute.providers import (
     ask,
@@ -49,14 +49,11 @@ MOST_DISKS = 100
 def list_disks(hub: Hub, caller: Caller, query: PageQuery) -> DiskPage:
     """One page of the disks of the caller and of the caller's teams, newest first."""
     require_user(caller)
-    look_again(hub, caller)
+    settle_disks(hub, caller)
     mine = select_disks(caller)
     with hub.database.read() as connection:
-        total = connection.execute(select(func.count()).select_from(mine.subquery())).scalar_one()
         order = disks.c.created_at.desc(), disks.c.id
-        rows = connection.execute(
-            mine.order_by(*order).offset(query.offset).limit(query.limit)
-        ).all()
+        rows, total = read_page(connection, mine, query, *order)
         attached = attached_pods(connection, [row.id for row in rows])
     return DiskPage(
         [shown(row, attached.get(row.id, ())) for row in rows], total, query.offset, query.limit
@@ -66,7 +63,7 @@ def list_disks(hub: Hub, caller: Caller, query: PageQuery) -> DiskPage:
 def get_disk(hub: Hub, caller: Caller, disk_id: str) -> Disk:
     """One disk; raises NotFound."""
     require_user(caller)
-    look_again(hub, caller)
+    settle_disks(hub, caller)
     with hub.database.read() as connection:
         row = find_disk(connection, caller, disk_id)
         return shown(row, attached_pods(connection, [row.id]).get(row.id, ()))
@@ -128,7 +125,7 @@ def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
     again.
     """
     require_user(caller)
-    look_again(hub, caller)
+    settle_disks(hub, caller)
     with hub.database.read() as connection:
         row = find_changeable(connection, caller, disk_id)
     require_here(hub, row)
@@ -241,7 +238,7 @@ def find_changeable(connection: Connection, caller: Caller, disk_id: str) -> Row
     return row
 
 
-def look_again(hub: Hub, caller: Caller) -> None:
+def settle_disks(hub: Hub, caller: Caller) -> None:
     """Find out what became of disks whose creation or removal began long ago.
 
     That process was killed, so only the provider knows. If a provider does not say, nothing is

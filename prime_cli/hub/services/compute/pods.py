@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, select
 
 from prime_cli.hub.compute.provider import SshAddress
 from prime_cli.hub.context import Caller, Hub
@@ -16,6 +16,7 @@ from prime_cli.hub.services.compute.access import (
     find_endable,
     find_pod,
     is_live,
+    read_page,
     select_pods,
     visible_to,
 )
@@ -208,25 +209,20 @@ def list_pods(hub: Hub, caller: Caller, query: PageQuery) -> PodPage:
     """One page of the existing pods, newest first, after refreshing them all."""
     require_user(caller)
     wanted = (visible_to(caller), is_live())
-    _look_at(hub, *wanted)
+    _refresh(hub, *wanted)
     with hub.database.read() as connection:
-        total = connection.execute(select(func.count()).select_from(pods).where(*wanted))
         newest = (pods.c.created_at.desc(), pods.c.id)
-        page = (
-            select_pods().where(*wanted).order_by(*newest).offset(query.offset).limit(query.limit)
-        )
-        rows = connection.execute(page).all()
+        rows, total = read_page(connection, select_pods().where(*wanted), query, *newest)
         attached = find_attached(connection, rows)
-        count = total.scalar_one()
     return PodPage(
-        [describe_pod(hub, row, attached) for row in rows], count, query.offset, query.limit
+        [describe_pod(hub, row, attached) for row in rows], total, query.offset, query.limit
     )
 
 
 def get_pod(hub: Hub, caller: Caller, pod_id: str) -> Pod:
     """One pod, even an ended one; raises NotFound."""
     require_user(caller)
-    _look_at(hub, visible_to(caller), is_live(), pods.c.id == pod_id)
+    _refresh(hub, visible_to(caller), is_live(), pods.c.id == pod_id)
     with hub.database.read() as connection:
         row = find_pod(connection, caller, pod_id)
         return describe_pod(hub, row, find_attached(connection, [row]))
@@ -235,7 +231,7 @@ def get_pod(hub: Hub, caller: Caller, pod_id: str) -> Pod:
 def get_endable(hub: Hub, caller: Caller, pod_id: str) -> Endable:
     """One pod, as needed for ending it; raises NotFound, NotAllowed."""
     require_user(caller)
-    _look_at(hub, endable_by(caller), is_live(), pods.c.id == pod_id)
+    _refresh(hub, endable_by(caller), is_live(), pods.c.id == pod_id)
     with hub.database.read() as connection:
         return describe_endable(hub, find_endable(connection, caller, pod_id))
 
@@ -244,7 +240,7 @@ def list_states(hub: Hub, caller: Caller, pod_ids: Sequence[str]) -> PodStates:
     """The states of pods, in the order of `pod_ids`; those invisible to the caller are left out."""
     require_user(caller)
     wanted = (visible_to(caller), pods.c.id.in_(list(pod_ids)))
-    _look_at(hub, *wanted, is_live())
+    _refresh(hub, *wanted, is_live())
     with hub.database.read() as connection:
         rows = {row.id: row for row in connection.execute(select_pods().where(*wanted))}
     found = (rows.get(pod_id) for pod_id in dict.fromkeys(pod_ids))
@@ -254,16 +250,12 @@ def list_states(hub: Hub, caller: Caller, pod_ids: Sequence[str]) -> PodStates:
 def list_past(hub: Hub, caller: Caller, query: PastPodQuery) -> PastPage:
     """One page of ended pods, by when they ended, or were created."""
     require_user(caller)
-    _look_at(hub, visible_to(caller), is_live())
-    wanted = (visible_to(caller), pods.c.terminated_at.is_not(None))
+    _refresh(hub, visible_to(caller), is_live())
+    ended = select_pods().where(visible_to(caller), pods.c.terminated_at.is_not(None))
     column = _PAST_ORDERS[query.sort_by]
     key = column.desc() if query.sort_order is SortOrder.DESC else column.asc()
-    ended = select_pods().where(*wanted).order_by(key, pods.c.id)
-    page = ended.offset(query.offset).limit(query.limit)
     with hub.database.read() as connection:
-        count = connection.execute(select(func.count()).select_from(pods).where(*wanted))
-        total = count.scalar_one()
-        rows = connection.execute(page).all()
+        rows, total = read_page(connection, ended, query, key, pods.c.id)
     return PastPage([describe_past(row) for row in rows], total, query.offset, query.limit)
 
 
@@ -279,8 +271,7 @@ def read_log(hub: Hub, caller: Caller, pod_id: str, *, lines: int) -> PodLog:
     return PodLog(provider_named(hub, row.provider).log(row.tag, lines))
 
 
-def _look_at(hub: Hub, *wanted: ColumnElement[bool]) -> Sequence[Row[Any]]:
+def _refresh(hub: Hub, *wanted: ColumnElement[bool]) -> None:
     with hub.database.read() as connection:
         rows = connection.execute(select_pods().where(*wanted)).all()
     refresh(hub, rows)
-    return rows
