@@ -23,7 +23,7 @@ from prime_cli.pods.disks import (
     place_of,
     plan_disk,
 )
-from prime_cli.pods.formatting import hourly, place_words, timestamp
+from prime_cli.pods.listing import hourly, place_words, timestamp
 from prime_cli.pods.offers import disk_offer_id
 from prime_cli.session import Session
 from prime_cli.wire.disks import Disk, price_of

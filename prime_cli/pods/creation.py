@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import first_few
-from prime_cli.pods.formatting import hourly, place_of
+from prime_cli.pods.listing import hourly, place_of
 from prime_cli.pods.lookup import has_extensions
 from prime_cli.pods.offers import offer_id, offer_title
 from prime_cli.wire.counts import check_count

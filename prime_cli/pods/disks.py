@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
-from prime_cli.pods.formatting import place_words, timestamp
-from prime_cli.pods.listing import Listing
+from prime_cli.pods.listing import Listing, place_words, timestamp
 from prime_cli.pods.lookup import match, require_one
 from prime_cli.pods.offers import disk_offer_id
 from prime_cli.wire.disks import Disk, DiskCreation, DiskRequest, check_size, price_of

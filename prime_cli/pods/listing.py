@@ -1,17 +1,58 @@
-"""Pods as `prime pods list` and `status` show them, with the official client's JSON names."""
+"""Pods as listed and shown, and how their machines, places, prices and times are written."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from prime_cli.api.client import HubClient
-from prime_cli.pods.formatting import gpu_words, moment, timestamp
+from prime_cli.core.formatting import format_usd
 from prime_cli.wire import pods as wire
+from prime_cli.wire.offers import GpuOffer
 from prime_cli.wire.pods import Addresses, Attached, Pod, PodState, PortMapping
 from prime_cli.wire.queries import PageQuery
+
+# --- Words ---
+
+
+def gpu_words(name: str, count: int) -> str:
+    """`A100_80GB x2`."""
+    return f"{name} x{count}"
+
+
+def moment(text: str | None) -> datetime | None:
+    """The time of an ISO 8601 text, in UTC; None for anything else."""
+    try:
+        when = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+
+
+def timestamp(text: str) -> str:
+    """A hub's time to the second, in UTC, ending in `Z`; invalid ones are unchanged."""
+    when = moment(text)
+    return text if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def place_words(country: str | None, data_center: str | None) -> str:
+    """`US (US-KS-2)`, or as much of that as is known; empty if nothing is."""
+    return f"{country} ({data_center})" if country and data_center else country or data_center or ""
+
+
+def place_of(offer: GpuOffer) -> str:
+    """`US (US-KS-2)`, or as much of that as is known; empty for a local machine."""
+    return place_words(offer.country, offer.data_center)
+
+
+def hourly(price: float | None) -> str:
+    """`$1.65/h` for a price in USD, or that it is unknown."""
+    return "a price that is not known" if price is None else f"{format_usd(price)}/h"
+
+
+# --- Pods ---
 
 RUNNING = frozenset({wire.PROVISIONING, wire.PENDING, wire.INSTALLING, wire.ACTIVE, wire.UNKNOWN})
 """Statuses in which a pod may be billed."""

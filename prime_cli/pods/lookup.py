@@ -10,8 +10,7 @@ from msgspec import UNSET, UnsetType
 from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.pods.formatting import gpu_words, moment, timestamp
-from prime_cli.pods.listing import Listing
+from prime_cli.pods.listing import Listing, gpu_words, moment, timestamp
 from prime_cli.wire.pods import FEATURE, TERMINATED, PastPod, Pod
 from prime_cli.wire.queries import PageQuery
 

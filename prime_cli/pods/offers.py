@@ -14,7 +14,7 @@ import msgspec
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import first_few, pluralize
-from prime_cli.pods.formatting import gpu_words, hourly, place_of
+from prime_cli.pods.listing import gpu_words, hourly, place_of
 from prime_cli.wire.offers import DiskOffer, GpuOffer, OfferQuery
 
 _LETTERS = 6

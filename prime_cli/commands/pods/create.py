@@ -10,8 +10,15 @@ import msgspec
 import typer
 
 from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session, panel_order
-from prime_cli.commands.pods.creation import Order, find_key, make, named, plan_lines
-from prime_cli.commands.pods.prompts import ask_offer, ask_open
+from prime_cli.commands.pods.creation import (
+    Order,
+    ask_offer,
+    ask_open,
+    find_key,
+    make,
+    named,
+    plan_lines,
+)
 from prime_cli.commands.pods.teams import Sharing, read_sharing
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import parse_duration, pluralize

@@ -17,8 +17,7 @@ from prime_cli.commands.pods.listing import (
     show_list,
 )
 from prime_cli.core.formatting import format_usd, pluralize
-from prime_cli.pods.formatting import gpu_words, hourly, timestamp
-from prime_cli.pods.listing import ListedPod, hourly_price, list_pods
+from prime_cli.pods.listing import ListedPod, gpu_words, hourly, hourly_price, list_pods, timestamp
 from prime_cli.pods.lookup import history_record, list_ended
 from prime_cli.wire.pods import PastPod
 from prime_cli.wire.queries import PageQuery

@@ -14,13 +14,16 @@ from prime_cli.commands.pods.listing import (
     require_lines,
 )
 from prime_cli.core.formatting import format_usd
-from prime_cli.pods.formatting import gpu_words, hourly, moment, timestamp
 from prime_cli.pods.listing import (
     billed_so_far,
     details,
+    gpu_words,
+    hourly,
     image_of,
     join_addresses,
+    moment,
     read_current,
+    timestamp,
 )
 from prime_cli.pods.lookup import (
     HistoryMatch,
