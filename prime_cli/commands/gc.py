@@ -57,7 +57,7 @@ def gc(
 
 
 def _sweep_sandboxes(session: Session, *, dry_run: bool) -> list[Leak]:
-    """Sandboxes past their time, and things of theirs that no sandbox has any more."""
+    """Expired sandboxes, and remains of sandboxes that are gone."""
     if SANDBOXES not in session.hub.capabilities().features:
         return []
     swept = session.hub.sandboxes.sweep(dry_run=dry_run)

@@ -122,7 +122,7 @@ def listed(pod: Pod) -> ListedPod:
 
 
 def hourly_price(pods: Iterable[ListedPod]) -> float:
-    """The hourly cost of running pods in USD, as far as prices are known."""
+    """The hourly cost of running pods in USD; unknown prices count as 0."""
     return sum(pod.price_per_hour or 0.0 for pod in pods if pod.runs)
 
 

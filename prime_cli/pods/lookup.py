@@ -117,7 +117,7 @@ class HistoryMatch:
 
 
 class LastState(msgspec.Struct, frozen=True):
-    """How a pod ended, as far as its hub still knows."""
+    """How a pod ended, if its hub still knows."""
 
     status: str = TERMINATED
     installation_error: str | UnsetType = UNSET

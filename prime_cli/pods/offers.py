@@ -40,7 +40,7 @@ def offer_id(offer: GpuOffer) -> str:
 
 
 def disk_offer_id(offer: DiskOffer) -> str:
-    """The same for disks, with the word `None` for missing values."""
+    """The six digits of a disk offer; missing values are the word `None`."""
     parts = (
         offer.provider,
         offer.cloud_id,

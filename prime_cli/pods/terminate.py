@@ -202,7 +202,7 @@ KIND_HERE = "ssh alias and host keys"
 
 
 def find_local_files(hub: HubClient, home: Path) -> list[Leak]:
-    """Files below prime's `home` for this hub's ended pods; those of other hubs are left out."""
+    """Files below prime's `home` for ended pods of this hub, not of other hubs."""
     return [
         Leak(kind=KIND_HERE, id=known.pod_id, provider="this machine")
         for known in list_reached_pods(home)

@@ -268,7 +268,7 @@ def _choose(
 
 
 def _name(session: Session, name: str | None, taken: Collection[str | None]) -> str | None:
-    """The name of the flag, as it is; that another pod has it too is said."""
+    """The name from the flag; warns if another pod has it too."""
     if name and name in taken:
         session.output.warn(
             f"There is a pod `{name}` already",
@@ -280,6 +280,6 @@ def _name(session: Session, name: str | None, taken: Collection[str | None]) -> 
 def _agree(session: Session, plan: PodPlan) -> None:
     show = session.output
     for label, text in plan_lines(plan):
-        # Whoever is asked has to see it; whoever has agreed beforehand may want quiet.
+        # A prompt needs it even with --quiet; with --yes it is optional.
         (show.say if session.yes else show.tell)(f"  {label:<9}{' '.join(text.split())}")
     show.confirm(f"Create {named(plan)}?", otherwise="Nothing was created")

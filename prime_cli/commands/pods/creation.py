@@ -90,7 +90,7 @@ def _offer_words(offer: GpuOffer) -> str:
 
 
 def _one_line(title: str) -> str:
-    """Names are the hub's, and must not look like further lines of ours."""
+    """Flatten a name from the hub, so that it cannot imitate further lines."""
     return " ".join(title.split())
 
 

@@ -80,7 +80,7 @@ WatchOpt = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes
 
 @dataclass(frozen=True)
 class WatchColumns(Generic[Shown]):
-    """How things are put under `titles`: each with its id, or a beginning that tells them apart."""
+    """The table's `titles`, and the row of an item with its full or shortened id."""
 
     titles: tuple[str, ...]
     row: Callable[[Shown, str], list[str]]

@@ -32,7 +32,7 @@ class Ownership:
 def choose_team(session: Session, said: str | None) -> Team | None:
     """The team that the flag names, else the one that the context works for, which is said.
 
-    None where it is to be the user's alone; raises NotFound for a team that the user is not in.
+    None for a personal pod or disk; raises NotFound for a team that the user is not in.
     """
     context = session.config.context
     wanted = said or context.team
@@ -112,7 +112,7 @@ def _find_member(word: str, members: Sequence[Member], team: Team) -> Member:
 
 
 def _ask_members(output: Output, members: Sequence[Member]) -> list[Member]:
-    """Some of a team by their numbers; raises UsageError for what is none of them."""
+    """Ask for members by number; raises UsageError for an invalid number."""
     for number, member in enumerate(members, start=1):
         output.tell(f"  {number}  {_member_words(member)}")
     answer = output.enter("Who may use it? Numbers with commas", default="all", flag="--member")

@@ -86,8 +86,8 @@ def find_gpus() -> Gpus:
 
 
 def read_gpus(text: str) -> Gpus:
-    """`index, name, MiB` a line. GPUs of a kind without a published name are not offered, nor are
-    those of several kinds: an offer is of one.
+    """`index, name, MiB` a line. GPUs without a published name and mixed GPUs are not offered,
+    since an offer has one type.
     """
     found = [match.groups() for match in _ROW.finditer(text)]
     kinds = {(name.strip(), mib.strip()) for _, name, mib in found}

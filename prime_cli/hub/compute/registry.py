@@ -34,7 +34,7 @@ class ProviderContext(Struct, frozen=True):
     It keeps its files in its own folder in `data`. An embedded hub has one user, whose machine it
     runs on; otherwise users must be isolated. `options` are the hub's settings for this provider,
     None if there are none; `say` tells that one user what starts by itself. `server` is the id of
-    this server among those of one hub.
+    this server of the hub.
     """
 
     data: Path
@@ -60,7 +60,7 @@ def read_server_id(data: Path) -> str:
 class InstalledProviders(Sequence[PodProvider]):
     """The providers of a hub, discovered and opened on demand.
 
-    `options` has those of each provider by its name.
+    `options` are by the name of the provider.
     """
 
     data: Path

@@ -206,7 +206,7 @@ def _for_target(path: str) -> str:
 
 
 def _for_source(path: str) -> str:
-    """The same, with `*`, `?` and `[…]` left to the shell."""
+    """A path quoted like `_for_target`, with `*`, `?` and `[…]` left to the shell."""
     return _escape(path, _PLAIN + r"*?\[\]")
 
 

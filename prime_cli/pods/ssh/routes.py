@@ -211,7 +211,7 @@ _HEARTBEAT = "30"
 class SshRoute:
     """A node and the route to it.
 
-    `name` is the pod's name for people, `node` counts from 0. `known_hosts` has its host keys,
+    `name` is the pod's display name, `node` counts from 0. `known_hosts` has its host keys,
     `pinned` if they came from the hub. `host` is one of an ssh file, if that is needed.
     """
 
@@ -260,7 +260,7 @@ class SshRoute:
         ]
 
     def arguments(self) -> list[str]:
-        """The same for the command lines of ssh and scp.
+        """`options` as command-line arguments of ssh and scp.
 
         An open shared connection (ControlPath) may lead to another pod that had this address, with
         other keys: none is reused.

@@ -131,7 +131,7 @@ def find_pod(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:
 
 
 def find_endable(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:
-    """The same for callers who may end it; raises NotFound or NotAllowed."""
+    """The row of a pod that the caller may end; raises NotFound or NotAllowed."""
     query = select_pods().where(pods.c.id == pod_id)
     row = connection.execute(query.where(endable_by(caller))).one_or_none()
     if row is None:

@@ -49,7 +49,7 @@ class PodOwner(Struct, frozen=True):
 
 
 def find_pod_owner(hub: Hub, caller: Caller, creation: PodCreation) -> PodOwner:
-    """Whose a pod is to be. Raises NotAllowed for a key that is not good for it, NotFound for a
+    """The owner of a new pod. Raises NotAllowed for a key that is not good for it, NotFound for a
     team or a member, UsageError for sharing without a team.
     """
     shared = creation.shared_with_team or creation.shared_in_camel

@@ -225,7 +225,7 @@ def find_disk(connection: Connection, caller: Caller, disk_id: str) -> Row[Any]:
 
 
 def find_changeable(connection: Connection, caller: Caller, disk_id: str) -> Row[Any]:
-    """The same for its user, or an admin of its team; raises NotFound or NotAllowed."""
+    """The row of a disk that the caller may change; raises NotFound or NotAllowed."""
     row = find_disk(connection, caller, disk_id)
     good_for = {row.owner if row.team_id is None else row.team, caller.slug} & caller.writes
     if not good_for:

@@ -44,7 +44,7 @@ def list_offers(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) 
 
 
 def list_by_type(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) -> OffersByType:
-    """The same by `gpu_type`, as releases of the official client up to 0.4.11 expect."""
+    """The page by `gpu_type`, as releases of the official client up to 0.4.11 expect."""
     by_type: OffersByType = {}
     for offer in _page(_find(hub, caller, query, clusters=clusters), query):
         by_type.setdefault(offer.gpu_type, []).append(offer)
@@ -190,9 +190,9 @@ def choose_disk_offer(hub: Hub, creation: DiskCreation) -> tuple[PodProvider, Di
     if not found:
         names = ("provider", "cloudId", "dataCenterId", "country")
         asked = zip(names, wanted.values(), strict=True)
-        told = ", ".join(f"{name} `{text[:80]}`" for name, text in asked if text)
+        named = ", ".join(f"{name} `{text[:80]}`" for name, text in asked if text)
         raise NotFound(
-            f"No disk is offered{f' with {told}' if told else ''}",
+            f"No disk is offered{f' with {named}' if named else ''}",
             hint="list them with `prime availability disks`",
         )
     if len(found) > 1:

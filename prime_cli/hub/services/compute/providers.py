@@ -31,7 +31,7 @@ def tag_of(prefix: str, thing_id: str) -> str:
 
 
 def prefix_of(tag: str) -> str:
-    """The prefix of a tag: this hub's own, or that of the hub that it was restored from."""
+    """The prefix of a tag: of this hub, or of the hub that it was restored from."""
     prime, number, _ = tag.split("-", 2)
     return f"{prime}-{number}-"
 
@@ -63,12 +63,12 @@ _log = logging.getLogger(__name__)
 
 
 def find_provider(hub: Hub, name: str) -> PodProvider | None:
-    """The provider `name`, or None if it is not enabled (any more)."""
+    """The provider `name`, or None if it is not enabled."""
     return next((each for each in hub.settings.providers if each.name == name), None)
 
 
 def provider_named(hub: Hub, name: str) -> PodProvider:
-    """The same; raises NotAllowed."""
+    """The provider `name`; raises NotAllowed if it is not enabled."""
     found = find_provider(hub, name)
     if found is None:
         raise NotAllowed(
@@ -89,8 +89,8 @@ def ask(
 ) -> T | PrimeError:
     """A provider's answer, or why there is none, which is also logged.
 
-    So one failing provider does not affect the others. A failure that `is_raised` anyway, to
-    whoever reads the log, is not logged as well; a bug always is.
+    One failing provider does not affect the others. A failure that `is_raised` to the reader of the
+    log anyway is not logged; a bug always is.
     """
     try:
         return question(provider)

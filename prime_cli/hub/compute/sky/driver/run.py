@@ -169,8 +169,9 @@ _LAUNCH_SECONDS = 120.0
 
 
 def launch(folder: Path) -> str:
-    """Make the cluster that is ordered, or go on watching one that was asked for already; the file
-    of ssh that leads to it.
+    """Create the ordered cluster, or keep watching one already requested.
+
+    Returns the path of its ssh configuration.
     """
     order = _read(folder / "order.json")
     sky, sdk = load()
@@ -322,7 +323,7 @@ def _guarded(work: Any) -> dict[str, Any]:
         return dict(work())
     except Refused as error:
         return {"failure": str(error)}
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever SkyPilot raises is told
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure of SkyPilot is reported
         last = str(error).strip() or type(error).__name__
         return {"failure": last.splitlines()[0], "detail": traceback.format_exc()}
 
